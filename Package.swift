@@ -1,0 +1,166 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+  name: "kist",
+  products: [
+    .executable(name: "kist", targets: ["kist"]),
+    .executable(name: "kistd", targets: ["kistd"]),
+    .library(name: "KistClient", targets: ["KistClient"]),
+    .library(name: "KistTesting", targets: ["KistTesting"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+  ],
+  targets: [
+    // MARK: - Vocabulary and wire
+
+    .target(name: "KistCore"),
+    .target(name: "KistJSON", dependencies: ["KistCore"]),
+    .target(name: "KistWire", dependencies: ["KistCore", "KistJSON"]),
+
+    // MARK: - Sockets
+
+    .target(name: "KistClient", dependencies: ["KistCore", "KistWire"]),
+    .target(
+      name: "KistServer",
+      dependencies: [
+        "KistCore",
+        "KistWire",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
+
+    // MARK: - Storages
+
+    .systemLibrary(
+      name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .target(name: "KistSodium", dependencies: ["CSodium", "KistCore"]),
+    .target(
+      name: "KistFile",
+      dependencies: [
+        "KistCore",
+        "KistSodium",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ]),
+
+    // MARK: - Programs
+
+    .target(name: "CLinux"),
+    .target(
+      name: "KistDaemon",
+      dependencies: [
+        "CLinux",
+        "KistCore",
+        "KistFile",
+        "KistServer",
+        "KistWire",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ]),
+    .target(
+      name: "KistCommands",
+      dependencies: [
+        "KistClient",
+        "KistCore",
+        "KistJSON",
+        "KistWire",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .executableTarget(name: "kistd", dependencies: ["KistDaemon"]),
+    .executableTarget(name: "kist", dependencies: ["KistCommands"]),
+
+    // MARK: - Tests
+
+    .target(name: "KistTesting", dependencies: ["KistCore"]),
+    .testTarget(name: "KistCoreTests", dependencies: ["KistCore", "KistTesting"]),
+    .testTarget(name: "KistJSONTests", dependencies: ["KistCore", "KistJSON"]),
+    .testTarget(
+      name: "KistWireTests", dependencies: ["KistCore", "KistJSON", "KistTesting", "KistWire"]),
+    .testTarget(
+      name: "KistClientTests",
+      dependencies: ["KistClient", "KistCore", "KistTesting", "KistWire"]),
+    .testTarget(
+      name: "KistServerTests",
+      dependencies: [
+        "KistClient",
+        "KistCore",
+        "KistServer",
+        "KistTesting",
+        "KistWire",
+        .product(name: "InMemoryLogging", package: "swift-log"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
+    .testTarget(name: "KistSodiumTests", dependencies: ["KistCore", "KistSodium"]),
+    .testTarget(
+      name: "KistFileTests",
+      dependencies: [
+        "KistCore",
+        "KistFile",
+        "KistSodium",
+        "KistTesting",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
+      ],
+      resources: [.copy("Golden")]),
+    .testTarget(
+      name: "KistDaemonTests",
+      dependencies: [
+        "KistCore",
+        "KistDaemon",
+        "KistFile",
+        "KistTesting",
+        .product(name: "InMemoryLogging", package: "swift-log"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    .testTarget(
+      name: "KistCommandsTests",
+      dependencies: ["KistClient", "KistCommands", "KistCore", "KistTesting"],
+      resources: [.copy("Cases")]),
+    .testTarget(name: "HouseTests"),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "KistClient",
+        "KistCore",
+        "KistTesting",
+        .product(name: "Subprocess", package: "swift-subprocess"),
+      ]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// One set of compiler settings for every target of ours. Each line names the proposal behind it.
+for target in package.targets where target.type != .system {
+  target.swiftSettings =
+    (target.swiftSettings ?? []) + [
+      // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+      .enableUpcomingFeature("ExistentialAny"),
+      // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+      .enableUpcomingFeature("InternalImportsByDefault"),
+      // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+      .enableUpcomingFeature("MemberImportVisibility"),
+      // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
+      .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0470-isolated-conformances.md
+      .enableUpcomingFeature("InferIsolatedConformances"),
+      // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0481-weak-let.md
+      .enableUpcomingFeature("ImmutableWeakCaptures"),
+      // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0458-strict-memory-safety.md
+      .strictMemorySafety(),
+      // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0443-warning-control-flags.md
+      .treatAllWarnings(as: .error),
+    ]
+}

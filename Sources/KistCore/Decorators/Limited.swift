@@ -1,0 +1,85 @@
+extension UserStorage {
+  /// Refuses what exceeds the limits of the protocol before the storage sees it.
+  package func limited() -> UserStorage {
+    UserStorage(
+      save: { request throws(StorageError) in
+        try unchanged { () throws(StorageError) in try check(request.credential) }
+        return try await save(request)
+      },
+      load: { request throws(StorageError) in
+        try check(request.key)
+        return try await load(request)
+      },
+      delete: { request throws(StorageError) in
+        try unchanged { () throws(StorageError) in try check(request.key) }
+        return try await delete(request)
+      },
+      find: { query throws(StorageError) in
+        try check(query)
+        return try await find(query)
+      })
+  }
+}
+
+/// Says of a refused change that nothing was changed.
+private func unchanged(_ check: () throws(StorageError) -> Void) throws(StorageError) {
+  do { try check() } catch { throw error.withOutcome(.unchanged) }
+}
+
+private func check(_ credential: NewCredential) throws(StorageError) {
+  try check(credential.key)
+  try checkSize(credential.secret.count, of: "the secret", limit: Limits.secret)
+  if let label = credential.label { try checkText(label, "the label", limit: Limits.label) }
+  try check(credential.attributes)
+}
+
+private func check(_ key: CredentialKey) throws(StorageError) {
+  try checkService(key.service)
+  try checkText(key.account, "the account", limit: Limits.keyPart)
+}
+
+private func check(_ query: CredentialQuery) throws(StorageError) {
+  if let service = query.service { try checkService(service) }
+  if let account = query.account {
+    try checkText(account, "the account", limit: Limits.keyPart)
+  }
+  try check(query.attributes)
+  guard (1...Limits.page).contains(query.limit) else {
+    throw .badRequest("the limit of a page is from 1 to \(Limits.page)")
+  }
+}
+
+private func checkService(_ service: String) throws(StorageError) {
+  if service.isEmpty { throw .badRequest("the service is empty") }
+  try checkText(service, "the service", limit: Limits.keyPart)
+}
+
+private func check(_ attributes: Attributes) throws(StorageError) {
+  guard attributes.count <= Limits.attributes else {
+    throw StorageError(
+      .tooLarge,
+      "there are \(attributes.count) attributes; the limit is \(Limits.attributes)")
+  }
+  var total = 0
+  for (name, value) in attributes.sorted {
+    try checkSize(name.utf8.count, of: "an attribute's name", limit: Limits.attributeName)
+    guard !name.isEmpty, name.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+      throw .badRequest("an attribute's name is not 1 to 64 printable ASCII characters")
+    }
+    try checkSize(value.utf8.count, of: "an attribute's value", limit: Limits.attributeValue)
+    total += name.utf8.count + value.utf8.count
+  }
+  try checkSize(total, of: "all attributes together", limit: Limits.attributesTotal)
+}
+
+private func checkText(_ text: String, _ what: String, limit: Int) throws(StorageError) {
+  try checkSize(text.utf8.count, of: what, limit: limit)
+  // C0, DEL and C1: what a terminal would obey and what a C string would end at.
+  guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+    throw .badRequest("\(what) has a control character in it")
+  }
+}
+
+private func checkSize(_ size: Int, of what: String, limit: Int) throws(StorageError) {
+  if size > limit { throw .tooLarge(what, limit: limit, size: size) }
+}

@@ -1,0 +1,19 @@
+/// What opening a storage gives: the faces of one owner, and the end of its life.
+public struct OpenStorage: Sendable {
+  /// The credentials in it.
+  public var credentials: UserStorage
+  /// The way in to it.
+  public var access: StorageAccess
+  /// Finishes what was begun, wipes the keys and lets go of the files; every request after that is
+  /// `unavailable`. Closing twice is closing once.
+  public var close: @Sendable () async -> Void
+
+  /// Puts the faces together.
+  public init(
+    credentials: UserStorage, access: StorageAccess, close: @escaping @Sendable () async -> Void
+  ) {
+    self.credentials = credentials
+    self.access = access
+    self.close = close
+  }
+}

@@ -1,0 +1,40 @@
+/// What a credential is found by: a service and, where a service has several, an account.
+///
+/// Keys are compared byte by byte over their UTF-8. Swift's own `==` on strings follows Unicode
+/// equivalence, by which `é` and `e` with a combining accent would be one key.
+public struct CredentialKey: Sendable {
+  /// The service: 1 to 1,024 bytes of UTF-8 without control characters.
+  public var service: String
+  /// The account: 0 to 1,024 bytes of UTF-8 without control characters; empty by default.
+  public var account: String
+
+  /// Makes a key, which the storage checks against its limits.
+  public init(service: String, account: String = "") {
+    self.service = service
+    self.account = account
+  }
+}
+
+extension CredentialKey: Hashable, Comparable {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.service.hasSameBytes(as: right.service) && left.account.hasSameBytes(as: right.account)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for part in [service, account] {
+      for byte in part.utf8 { hasher.combine(byte) }
+      hasher.combine(0xFF as UInt8)
+    }
+  }
+
+  public static func < (left: Self, right: Self) -> Bool {
+    left.service.hasSameBytes(as: right.service)
+      ? left.account.utf8.lexicographicallyPrecedes(right.account.utf8)
+      : left.service.utf8.lexicographicallyPrecedes(right.service.utf8)
+  }
+}
+
+extension String {
+  /// Whether two strings are the same sequence of bytes in UTF-8.
+  package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}

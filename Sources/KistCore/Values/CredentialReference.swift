@@ -1,0 +1,73 @@
+/// A credential's key as one word: `kist://SERVICE/ACCOUNT`, or `kist://SERVICE`.
+///
+/// Both parts are percent-encoded (RFC 3986 §2.1) except for the unreserved characters; what is
+/// decoded must be UTF-8. Making a reference from a key and reading it back gives the same key.
+public struct CredentialReference: Hashable, Sendable, CustomStringConvertible {
+  /// The key that is meant.
+  public let key: CredentialKey
+
+  /// Makes the reference of a key.
+  public init(_ key: CredentialKey) { self.key = key }
+
+  /// Reads a reference; `nil` where it is not one.
+  public init?(_ text: String) {
+    let scheme = "kist://"
+    guard text.utf8.starts(with: scheme.utf8) else { return nil }
+    let parts = text.utf8.dropFirst(scheme.utf8.count)
+      .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard
+      (1...2).contains(parts.count),
+      let service = percentDecoded(parts[0]), !service.isEmpty,
+      let account = percentDecoded(parts.count == 2 ? parts[1] : Substring().utf8)
+    else { return nil }
+    key = CredentialKey(service: service, account: account)
+  }
+
+  /// The reference as text.
+  public var description: String {
+    "kist://" + percentEncoded(key.service)
+      + (key.account.isEmpty ? "" : "/" + percentEncoded(key.account))
+  }
+}
+
+private func isUnreserved(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+    UInt8(ascii: "_"), UInt8(ascii: "~"):
+    true
+  default: false
+  }
+}
+
+private func percentEncoded(_ text: String) -> String {
+  text.utf8.reduce(into: "") { encoded, byte in
+    if isUnreserved(byte) {
+      encoded.unicodeScalars.append(Unicode.Scalar(byte))
+    } else {
+      encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+    }
+  }
+}
+
+private func percentDecoded(_ text: Substring.UTF8View) -> String? {
+  var bytes: [UInt8] = []
+  var rest = text
+  while let byte = rest.popFirst() {
+    if byte == UInt8(ascii: "%") {
+      guard
+        let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue)
+      else { return nil }
+      bytes.append(high << 4 | low)
+    } else if isUnreserved(byte) {
+      bytes.append(byte)
+    } else {
+      return nil
+    }
+  }
+  return String(validating: bytes, as: UTF8.self)
+}
+
+private func hexValue(_ byte: UInt8) -> UInt8? {
+  Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init)
+}

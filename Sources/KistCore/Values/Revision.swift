@@ -1,0 +1,33 @@
+/// An opaque mark of one state of one credential; no two changes of a storage share one.
+public struct Revision: Hashable, Sendable, RawRepresentable {
+  /// The mark as it stands on the wire: an epoch, a full stop, a sequence number.
+  public let rawValue: String
+
+  /// Takes a mark that a storage gave out earlier; nothing about it is checked.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// Makes the mark of the `sequence`th change of a storage since its `epoch` began.
+  package init(epoch: String, sequence: UInt64) { rawValue = "\(epoch).\(sequence)" }
+}
+
+/// What must hold of a key for a change of it to be carried out.
+public enum Condition: Hashable, Sendable {
+  /// Whatever is there.
+  case always
+  /// There is no such credential, expired or not.
+  case ifAbsent
+  /// The credential is there, at this revision.
+  case ifRevision(Revision)
+}
+
+extension Condition {
+  /// Throws `conflict` unless the condition holds of a key that is at this revision, or absent.
+  package func check(against current: Revision?) throws(StorageError) {
+    switch self {
+    case .always: return
+    case .ifAbsent: if current == nil { return }
+    case .ifRevision(let expected): if current == expected { return }
+    }
+    throw .conflict(current: current)
+  }
+}

@@ -1,0 +1,66 @@
+/// The errors that more than one room gives, each worded once.
+extension StorageError {
+  /// There is no such credential.
+  public static var notFound: StorageError {
+    StorageError(
+      .notFound, "there is no such credential", hint: "see what there is with `kist list`")
+  }
+
+  /// The condition of a change did not hold.
+  public static func conflict(current: Revision?) -> StorageError {
+    StorageError(
+      .conflict,
+      current == nil
+        ? "the credential is not there" : "the credential is not at the revision that was expected",
+      hint: "load it again and decide anew", outcome: .unchanged,
+      current: current.map(Current.revision) ?? .absent)
+  }
+
+  /// The credential is past its time.
+  public static func expired(at moment: Timestamp) -> StorageError {
+    StorageError(
+      .expired, "the credential expired at \(moment)",
+      hint: "save a new one, or load it all the same with `--allow-expired`")
+  }
+
+  /// The storage is locked.
+  public static func locked(_ message: String, hint: String = "unlock it with `kist unlock`")
+    -> StorageError
+  {
+    StorageError(.locked, message, hint: hint)
+  }
+
+  /// A limit is exceeded.
+  public static func tooLarge(_ what: String, limit: Int, size: Int) -> StorageError {
+    StorageError(.tooLarge, "\(what) is \(size) bytes long; the limit is \(limit)")
+  }
+
+  /// The request does not follow the protocol.
+  public static func badRequest(_ message: String) -> StorageError {
+    StorageError(.badRequest, message)
+  }
+
+  /// The request names an operation that does not exist.
+  public static var unknownOperation: StorageError {
+    StorageError(
+      .unknownOperation, "there is no such operation",
+      hint: "`hello` lists the operations that there are")
+  }
+
+  /// No answer came within the deadline.
+  public static func timeout(after deadline: Duration) -> StorageError {
+    StorageError(
+      .timeout, "the storage did not answer within \(deadline)",
+      hint: "try again, or give kistd a longer --deadline")
+  }
+
+  /// The passphrase opens no slot.
+  public static var wrongPassphrase: StorageError {
+    StorageError(.wrongPassphrase, "the passphrase is wrong", hint: "nothing was changed; try again")
+  }
+
+  /// A fault in kist itself.
+  public static func `internal`(_ message: String) -> StorageError {
+    StorageError(.internal, message, hint: "this is a fault in kist; please report it")
+  }
+}

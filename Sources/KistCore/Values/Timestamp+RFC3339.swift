@@ -1,0 +1,118 @@
+extension Timestamp: CustomStringConvertible {
+  /// Reads a date and time with any offset (RFC 3339 §5.6); `nil` for anything else.
+  ///
+  /// A fraction of a second is dropped. A leap second (`:60`) is the second after it.
+  public init?(rfc3339 text: String) {
+    var reader = DigitReader(text)
+    guard
+      let year = reader.number(digits: 4), reader.skip("-"),
+      let month = reader.number(digits: 2, in: 1...12), reader.skip("-"),
+      let day = reader.number(digits: 2, in: 1...31), reader.skip("T", "t", " "),
+      let hour = reader.number(digits: 2, in: 0...23), reader.skip(":"),
+      let minute = reader.number(digits: 2, in: 0...59), reader.skip(":"),
+      let second = reader.number(digits: 2, in: 0...60), reader.skipFraction(),
+      let offset = reader.offsetInSeconds(), reader.isAtEnd,
+      day <= daysIn(month: month, year: year)
+    else { return nil }
+    let time = hour * 3600 + minute * 60 + second - offset
+    self.init(secondsSinceEpoch: daysSinceEpoch(year: year, month: month, day: day) * 86_400 + time)
+  }
+
+  /// The moment as `YYYY-MM-DDTHH:MM:SSZ`.
+  public var description: String {
+    let days = secondsSinceEpoch.floorDivided(by: 86_400)
+    let time = secondsSinceEpoch - days * 86_400
+    let (year, month, day) = civilDate(daysSinceEpoch: days)
+    return
+      "\(padded(year, to: 4))-\(padded(month))-\(padded(day))"
+      + "T\(padded(time / 3600)):\(padded(time / 60 % 60)):\(padded(time % 60))Z"
+  }
+}
+
+private struct DigitReader {
+  private var rest: Substring.UTF8View
+
+  init(_ text: String) { rest = text[...].utf8 }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func number(digits: Int, in range: ClosedRange<Int64> = 0...9999) -> Int64? {
+    var value: Int64 = 0
+    for _ in 0..<digits {
+      guard let byte = rest.first, (0x30...0x39).contains(byte) else { return nil }
+      value = value * 10 + Int64(byte - 0x30)
+      rest.removeFirst()
+    }
+    return range.contains(value) ? value : nil
+  }
+
+  mutating func skip(_ characters: Unicode.Scalar...) -> Bool {
+    guard let byte = rest.first, characters.contains(Unicode.Scalar(byte)) else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  mutating func skipFraction() -> Bool {
+    guard skip(".") else { return true }
+    guard number(digits: 1) != nil else { return false }
+    while number(digits: 1) != nil {}
+    return true
+  }
+
+  mutating func offsetInSeconds() -> Int64? {
+    if skip("Z", "z") { return 0 }
+    let isBehind = rest.first == UInt8(ascii: "-")
+    guard
+      skip("+", "-"), let hours = number(digits: 2, in: 0...23), skip(":"),
+      let minutes = number(digits: 2, in: 0...59)
+    else { return nil }
+    return (isBehind ? -1 : 1) * (hours * 3600 + minutes * 60)
+  }
+}
+
+// The proleptic Gregorian calendar in eras of 400 years that begin on 1 March, so that the leap day
+// is the last day of its year.
+
+private let daysPerEra: Int64 = 146_097
+private let daysFromEraToEpoch: Int64 = 719_468
+
+private func daysIn(month: Int64, year: Int64) -> Int64 {
+  switch month {
+  case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+  case 4, 6, 9, 11: 30
+  default: 31
+  }
+}
+
+private func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
+  let year = month <= 2 ? year - 1 : year
+  let era = year.floorDivided(by: 400)
+  let yearOfEra = year - era * 400
+  let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+  let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+  return era * daysPerEra + dayOfEra - daysFromEraToEpoch
+}
+
+private func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  let days = daysSinceEpoch + daysFromEraToEpoch
+  let era = days.floorDivided(by: daysPerEra)
+  let dayOfEra = days - era * daysPerEra
+  let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+  let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+  let monthFromMarch = (5 * dayOfYear + 2) / 153
+  let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+  let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+  return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+}
+
+extension Int64 {
+  fileprivate func floorDivided(by divisor: Int64) -> Int64 {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+}
+
+private func padded(_ number: Int64, to width: Int = 2) -> String {
+  let digits = String(number)
+  return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+}

@@ -1,0 +1,86 @@
+internal import Glibc
+
+/// A growable buffer with one owner, whose memory is overwritten before it is given back.
+@safe
+package struct WipedBytes: ~Copyable, @unchecked Sendable {
+  private var memory: UnsafeMutableBufferPointer<UInt8>
+  package private(set) var count = 0
+
+  package init(capacity: Int = 64) { unsafe memory = .allocate(capacity: max(capacity, 1)) }
+
+  deinit { unsafe Self.release(memory) }
+
+  package var capacity: Int { unsafe memory.count }
+
+  package mutating func append(_ byte: UInt8) {
+    reserve(1)
+    unsafe memory[count] = byte
+    count += 1
+  }
+
+  package mutating func append(_ bytes: Span<UInt8>) {
+    reserve(bytes.count)
+    let free = unsafe UnsafeMutableBufferPointer(rebasing: memory[count...])
+    unsafe bytes.withUnsafeBufferPointer { _ = unsafe free.initialize(fromContentsOf: $0) }
+    count += bytes.count
+  }
+
+  package mutating func append(utf8 string: String) {
+    var string = string
+    string.withUTF8 { utf8 in
+      let bytes = unsafe Span(_unsafeElements: utf8)
+      append(bytes)
+    }
+  }
+
+  /// Appends what the body puts out, at most `capacity` bytes.
+  package mutating func append<Result, Failure: Error>(
+    upTo capacity: Int, _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    reserve(capacity)
+    let free = unsafe UnsafeMutableBufferPointer(rebasing: memory[count..<count + capacity])
+    var output = unsafe OutputSpan(buffer: free, initializedCount: 0)
+    let result = try body(&output)
+    unsafe count += output.finalize(for: free)
+    return result
+  }
+
+  /// Makes room for so many more bytes.
+  package mutating func reserve(_ additional: Int) {
+    if count + additional > capacity { grow(by: additional) }
+  }
+
+  /// Forgets and overwrites everything, and keeps the memory.
+  package mutating func removeAll() {
+    unsafe Self.wipe(memory)
+    count = 0
+  }
+
+  /// Lends the bytes for the length of a call.
+  package borrowing func withBytes<Result, Failure: Error>(
+    _ body: (Span<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let filled = unsafe UnsafeBufferPointer(rebasing: memory[..<count])
+    let bytes = unsafe Span(_unsafeElements: filled)
+    return try body(bytes)
+  }
+
+  // Not `realloc`, which may leave the old bytes behind, unwiped.
+  private mutating func grow(by additional: Int) {
+    let larger = UnsafeMutableBufferPointer<UInt8>.allocate(
+      capacity: max(capacity * 2, count + additional))
+    let filled = unsafe UnsafeMutableBufferPointer(rebasing: memory[..<count])
+    _ = unsafe larger.moveInitialize(fromContentsOf: filled)
+    unsafe Self.release(memory)
+    unsafe memory = larger
+  }
+
+  private static func release(_ memory: UnsafeMutableBufferPointer<UInt8>) {
+    unsafe wipe(memory)
+    unsafe memory.deallocate()
+  }
+
+  private static func wipe(_ memory: UnsafeMutableBufferPointer<UInt8>) {
+    if let start = memory.baseAddress { unsafe explicit_bzero(start, memory.count) }
+  }
+}
