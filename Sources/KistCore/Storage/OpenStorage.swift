@@ -4,8 +4,9 @@ public struct OpenStorage: Sendable {
   public var credentials: UserStorage
   /// The way in to it.
   public var access: StorageAccess
-  /// Finishes what was begun, wipes the keys and lets go of the files; every request after that is
-  /// `unavailable`. Closing twice is closing once.
+  /// Finishes what was begun, wipes the keys and lets go of the files.
+  ///
+  /// Every request after that is `unavailable`. Closing twice is closing once.
   public var close: @Sendable () async -> Void
 
   /// Puts the faces together.

@@ -74,6 +74,7 @@ public struct CredentialQuery: Sendable {
 }
 
 extension CredentialQuery: Equatable {
+  /// Compares texts byte by byte.
   public static func == (left: Self, right: Self) -> Bool {
     hasSameBytes(left.service, right.service) && hasSameBytes(left.account, right.account)
       && left.attributes == right.attributes && left.limit == right.limit

@@ -33,6 +33,7 @@ public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension Attributes: Equatable {
+  /// Compares names and values byte by byte.
   public static func == (left: Self, right: Self) -> Bool {
     left.count == right.count && left.areContained(in: right)
   }

@@ -16,10 +16,12 @@ public struct CredentialKey: Sendable {
 }
 
 extension CredentialKey: Hashable, Comparable {
+  /// Compares service and account byte by byte.
   public static func == (left: Self, right: Self) -> Bool {
     left.service.hasSameBytes(as: right.service) && left.account.hasSameBytes(as: right.account)
   }
 
+  /// Hashes the bytes that `==` compares.
   public func hash(into hasher: inout Hasher) {
     for part in [service, account] {
       for byte in part.utf8 { hasher.combine(byte) }
@@ -27,6 +29,7 @@ extension CredentialKey: Hashable, Comparable {
     }
   }
 
+  /// Orders by the bytes of the service, then by those of the account.
   public static func < (left: Self, right: Self) -> Bool {
     left.service.hasSameBytes(as: right.service)
       ? left.account.utf8.lexicographicallyPrecedes(right.account.utf8)

@@ -54,8 +54,10 @@ extension Secret: Equatable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// Always the same words.
   public var description: String { "<secret>" }
+  /// Always the same words.
   public var debugDescription: String { description }
+  /// A mirror that shows nothing.
   public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 }
-

@@ -56,7 +56,8 @@ extension StorageError {
 
   /// The passphrase opens no slot.
   public static var wrongPassphrase: StorageError {
-    StorageError(.wrongPassphrase, "the passphrase is wrong", hint: "nothing was changed; try again")
+    StorageError(
+      .wrongPassphrase, "the passphrase is wrong", hint: "nothing was changed; try again")
   }
 
   /// A fault in kist itself.

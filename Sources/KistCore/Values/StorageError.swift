@@ -84,5 +84,6 @@ public struct StorageError: Error, Hashable, Sendable {
 }
 
 extension StorageError: CustomStringConvertible {
+  /// The code and the message.
   public var description: String { "\(code.rawValue): \(message)" }
 }

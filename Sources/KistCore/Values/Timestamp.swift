@@ -17,6 +17,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     secondsSinceEpoch = min(max(seconds, Self.bounds.lowerBound), Self.bounds.upperBound)
   }
 
+  /// Orders by time.
   public static func < (left: Self, right: Self) -> Bool {
     left.secondsSinceEpoch < right.secondsSinceEpoch
   }

@@ -1,0 +1,35 @@
+import Foundation
+
+/// One source file of a room.
+struct SourceFile {
+  let room: String
+  let name: String
+  let lines: [Substring]
+
+  /// The modules that the file imports.
+  var imports: [String] {
+    lines.compactMap { line in
+      line.wholeMatch(
+        of:
+          /(?:@\w+(?:\(\w+\))? )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|let|var|typealias) )?(\w+)[.\w]*\s*/
+      )
+      .map { String($0.1) }
+    }
+  }
+}
+
+let packageRoot = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  .deletingLastPathComponent()
+
+/// All Swift files under Sources, with the room that each stands in.
+func sourceFiles() throws -> [SourceFile] {
+  let sources = packageRoot.appending(path: "Sources")
+  let paths = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
+  return try paths.filter { $0.hasSuffix(".swift") }.map { path in
+    let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
+    let parts = path.split(separator: "/")
+    return SourceFile(
+      room: String(parts[0]), name: String(parts[parts.count - 1]),
+      lines: text.split(separator: "\n", omittingEmptySubsequences: false))
+  }
+}
