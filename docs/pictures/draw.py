@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Draws the pictures of docs/ as SVG: run it after changing what it draws, commit the result.
+
+`draw.py --check` draws into memory and fails where a committed picture differs.
+"""
+
+import sys
+from pathlib import Path
+
+INK, FAINT, PAPER = "#24292f", "#6e7781", "#ffffff"
+FILL = {"core": "#fff4d6", "wire": "#ddf4ff", "io": "#dafbe1", "program": "#fbefff", "foreign": "#f6f8fa"}
+
+
+class Picture:
+    def __init__(self, width: int, height: int, title: str):
+        self.parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+            f'height="{height}" font-family="Helvetica, Arial, sans-serif" role="img">',
+            f"<title>{title}</title>",
+            '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" '
+            f'markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z" fill="{FAINT}"/></marker></defs>',
+            f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
+        ]
+
+    def text(self, x, y, words, size=13, color=INK, weight="normal", anchor="middle"):
+        words = words.replace("&", "&amp;").replace("<", "&lt;")
+        self.parts.append(
+            f'<text x="{x}" y="{y}" font-size="{size}" fill="{color}" font-weight="{weight}" '
+            f'text-anchor="{anchor}">{words}</text>')
+
+    def box(self, x, y, width, height, name, lines=(), kind="io"):
+        dash = ' stroke-dasharray="4 3"' if kind == "foreign" else ""
+        self.parts.append(
+            f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="6" fill="{FILL[kind]}" '
+            f'stroke="{FAINT}"{dash}/>')
+        first = y + height / 2 + 5 - 8 * len(lines)
+        self.text(x + width / 2, first, name, weight="bold")
+        for number, line in enumerate(lines):
+            self.text(x + width / 2, first + 17 * (number + 1), line, 11, FAINT)
+
+    def arrow(self, *points, label="", dx=0, dy=-6):
+        path = "M" + "L".join(f"{x} {y}" for x, y in points)
+        self.parts.append(
+            f'<path d="{path}" fill="none" stroke="{FAINT}" stroke-width="1.3" marker-end="url(#tip)"/>')
+        if label:
+            (x1, y1), (x2, y2) = points[0], points[1]
+            self.text((x1 + x2) / 2 + dx, (y1 + y2) / 2 + dy, label, 11, FAINT)
+
+    def done(self) -> str:
+        return "\n".join(self.parts + ["</svg>", ""])
+
+
+def rooms() -> str:
+    p = Picture(860, 470, "The rooms of kist, and which imports which")
+    p.box(40, 20, 150, 44, "kist", kind="program")
+    p.box(470, 20, 150, 44, "kistd", kind="program")
+    p.box(40, 104, 150, 56, "KistCommands", ["the CLI"], "program")
+    p.box(470, 104, 150, 56, "KistDaemon", ["options, composition"], "program")
+    p.box(40, 206, 150, 56, "KistClient", ["POSIX sockets"], "io")
+    p.box(330, 206, 150, 56, "KistServer", ["SwiftNIO"], "io")
+    p.box(610, 206, 150, 56, "KistFile", ["SQLite through GRDB"], "io")
+    p.box(185, 308, 150, 56, "KistWire", ["operations, lines"], "wire")
+    p.box(610, 308, 150, 56, "KistSodium", ["libsodium"], "io")
+    p.box(185, 404, 150, 46, "KistJSON", kind="wire")
+    p.box(400, 404, 360, 46, "KistCore: the vocabulary", kind="core")
+    for start, end in [
+        ((115, 64), (115, 104)), ((545, 64), (545, 104)), ((115, 160), (115, 206)),
+        ((510, 160), (430, 206)), ((590, 160), (665, 206)), ((150, 262), (230, 308)),
+        ((385, 262), (300, 308)), ((685, 262), (685, 308)), ((260, 364), (260, 404)),
+        ((335, 350), (440, 404)), ((685, 364), (685, 404)), ((335, 427), (400, 427)),
+    ]:
+        p.arrow(start, end)
+    p.text(848, 462, "an arrow reads “imports”; the table has every edge", 11, FAINT, anchor="end")
+    return p.done()
+
+
+def request() -> str:
+    p = Picture(960, 430, "The way of one load, from line to line")
+    p.text(20, 28, "kist, or any program", 12, FAINT, anchor="start")
+    p.text(20, 168, "kistd: one connection's task, on its event loop", 12, FAINT, anchor="start")
+    p.text(20, 318, "the storage", 12, FAINT, anchor="start")
+    p.box(20, 42, 200, 60, "UserStorage.remote", ["load(request)"], "core")
+    p.box(280, 42, 200, 60, "Operation.load", ["encode the request"], "wire")
+    p.box(740, 42, 200, 60, "Operation.load", ["decode the reply"], "wire")
+    p.box(20, 184, 170, 66, "peer check", ["uid, before a byte", "is read"], "io")
+    p.box(220, 184, 170, 66, "LineSplitter", ["at most 1 MiB,", "wiped buffers"], "wire")
+    p.box(420, 184, 150, 66, "answer", ["id, errors"], "wire")
+    p.box(600, 184, 150, 66, "dispatch", ["name to handler"], "wire")
+    p.box(780, 184, 160, 66, "Operation.load", ["decode, run, encode"], "wire")
+    p.box(780, 334, 160, 66, "limits", ["then expiry"], "core")
+    p.box(560, 334, 180, 66, "EncryptedFile.load", ["lookup tag"], "io")
+    p.box(320, 334, 200, 66, "SQLite", ["one row by its tag"], "foreign")
+    p.box(20, 334, 260, 66, "libsodium", ["open the sealed row into a Secret"], "foreign")
+    p.arrow((220, 72), (280, 72))
+    p.arrow((440, 102), (440, 142), (105, 142), (105, 184))
+    p.text(270, 136, '{"op":"load","service":"github.com","account":"alice"}', 11, FAINT)
+    p.arrow((190, 217), (220, 217))
+    p.arrow((390, 217), (420, 217))
+    p.arrow((570, 217), (600, 217))
+    p.arrow((750, 217), (780, 217))
+    p.arrow((860, 250), (860, 334))
+    p.arrow((780, 367), (740, 367))
+    p.arrow((560, 367), (520, 367))
+    p.arrow((320, 367), (280, 367))
+    p.arrow((495, 184), (495, 142), (840, 142), (840, 102))
+    p.text(668, 136, '{"ok":true,"credential":{…,"secret":"…"}}', 11, FAINT)
+    return p.done()
+
+
+def main() -> int:
+    folder, stale = Path(__file__).parent, []
+    for name, picture in {"rooms.svg": rooms(), "request.svg": request()}.items():
+        path = folder / name
+        if "--check" in sys.argv:
+            if not path.exists() or path.read_text(encoding="utf-8") != picture:
+                stale.append(name)
+        else:
+            path.write_text(picture, encoding="utf-8")
+    for name in stale:
+        print(f"docs/pictures/{name} is out of date: run docs/pictures/draw.py", file=sys.stderr)
+    return 1 if stale else 0
+
+
+sys.exit(main())
