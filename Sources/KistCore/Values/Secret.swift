@@ -24,7 +24,11 @@ public struct Secret: Sendable {
   }
 
   /// Copies the UTF-8 of a string, which remains where it was.
-  public init(utf8 string: String) { self.init(copying: Array(string.utf8)) }
+  public init(utf8 string: String) {
+    var copy = WipedBytes(capacity: string.utf8.count)
+    copy.append(utf8: string)
+    self.init(copy)
+  }
 
   /// Takes bytes over without a copy.
   package init(_ bytes: consuming WipedBytes) { storage = Storage(bytes) }
@@ -33,7 +37,10 @@ public struct Secret: Sendable {
   public func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try storage.bytes.withBytes(body)
+    // The span points into the buffer without keeping it: the last copy of the secret may be gone,
+    // as far as the optimiser can see, once the span is made.
+    defer { extendLifetime(storage) }
+    return try storage.bytes.withBytes(body)
   }
 }
 
