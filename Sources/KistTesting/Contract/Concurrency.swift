@@ -1,0 +1,56 @@
+import KistCore
+import Testing
+
+extension UserStorageContract {
+  static let concurrency: [Rule] = [
+    Rule("what was saved or deleted is seen by every later request on any handle") { fixture in
+      let other = try await fixture.anotherHandle()
+      for round in 0..<10 {
+        let secret = "round \(round)"
+        let saved = try await fixture.storage.save(.sample(secret: secret))
+        let loaded = Credential(summary: saved, secret: Secret(utf8: secret))
+        #expect(try await fixture.storage.load(.sample) == loaded)
+        #expect(try await other.load(.sample) == loaded)
+        #expect(try await other.findAll() == [saved])
+        #expect(try await other.delete(.sample))
+        await expect(.notFound) { try await fixture.storage.load(.sample) }
+        #expect(try await fixture.storage.findAll().isEmpty)
+      }
+    },
+    Rule("saves of different keys at once all land") { fixture in
+      let handles = [fixture.storage, try await fixture.anotherHandle()]
+      let keys = (0..<50).map { CredentialKey(service: "service", account: String($0)) }
+      try await withThrowingTaskGroup { group in
+        for (number, key) in keys.enumerated() {
+          let storage = handles[number % handles.count]
+          group.addTask { _ = try await storage.save(.sample(key, secret: key.account)) }
+        }
+        try await group.waitForAll()
+      }
+      for key in keys {
+        #expect(try await fixture.storage.load(key).secret == Secret(utf8: key.account))
+      }
+      #expect(try await fixture.storage.findAll().map(\.key).sorted() == keys.sorted())
+    },
+    Rule("saves of one key at once leave one of them whole") { fixture in
+      let storage = fixture.storage
+      let revisions = try await withThrowingTaskGroup(of: (Revision, String).self) { group in
+        for number in 0..<20 {
+          let mark = "writer \(number)"
+          group.addTask {
+            let saved = try await storage.save(
+              .sample(secret: mark, label: mark, attributes: ["mark": mark]))
+            return (saved.revision, mark)
+          }
+        }
+        return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+      #expect(revisions.count == 20)
+      let loaded = try await storage.load(.sample)
+      let mark = try #require(revisions[loaded.summary.revision])
+      #expect(loaded.secret == Secret(utf8: mark))
+      #expect(loaded.summary.label == mark)
+      #expect(loaded.summary.attributes == ["mark": mark])
+    },
+  ]
+}

@@ -1,0 +1,102 @@
+import KistCore
+import Testing
+
+extension UserStorageContract {
+  static let conditions: [Rule] = [
+    Rule("a save at the revision that was expected is carried out") { fixture in
+      let first = try await fixture.storage.save(.sample(secret: "first"))
+      let second = try await fixture.storage.save(
+        .sample(secret: "second"), if: .ifRevision(first.revision))
+      let loaded = try await fixture.storage.load(.sample)
+      #expect(loaded == Credential(summary: second, secret: Secret(utf8: "second")))
+    },
+    Rule("a save at another revision is a conflict and changes nothing") { fixture in
+      let first = try await fixture.storage.save(.sample(secret: "first"))
+      let second = try await fixture.storage.save(.sample(secret: "second", label: "kept"))
+      for expected in [first.revision, Revision(rawValue: "never.1")] {
+        let error = await expectUnchanged(.conflict) {
+          try await fixture.storage.save(.sample(secret: "third"), if: .ifRevision(expected))
+        }
+        #expect(error?.current == .revision(second.revision))
+      }
+      let loaded = try await fixture.storage.load(.sample)
+      #expect(loaded == Credential(summary: second, secret: Secret(utf8: "second")))
+    },
+    Rule("a save at the revision of another credential is a conflict") { fixture in
+      let other = try await fixture.storage.save(.sample(.init(service: "other")))
+      let own = try await fixture.storage.save(.sample())
+      let error = await expectUnchanged(.conflict) {
+        try await fixture.storage.save(.sample(), if: .ifRevision(other.revision))
+      }
+      #expect(error?.current == .revision(own.revision))
+    },
+    Rule("a save of what is absent, at a revision, is a conflict") { fixture in
+      let saved = try await fixture.storage.save(.sample())
+      try await fixture.storage.delete(.sample)
+      let error = await expectUnchanged(.conflict) {
+        try await fixture.storage.save(.sample(), if: .ifRevision(saved.revision))
+      }
+      #expect(error?.current == .absent)
+      await expect(.notFound) { try await fixture.storage.load(.sample) }
+    },
+    Rule("a save of what must be absent is carried out only if it is") { fixture in
+      let first = try await fixture.storage.save(.sample(secret: "first"), if: .ifAbsent)
+      let error = await expectUnchanged(.conflict) {
+        try await fixture.storage.save(.sample(secret: "second"), if: .ifAbsent)
+      }
+      #expect(error?.current == .revision(first.revision))
+      #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: "first"))
+      try await fixture.storage.delete(.sample)
+      try await fixture.storage.save(.sample(secret: "third"), if: .ifAbsent)
+      #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: "third"))
+    },
+    Rule("of 50 writers that expect one revision exactly one wins each round") { fixture in
+      var current = try await fixture.storage.save(.sample(secret: "start")).revision
+      for _ in 0..<4 {
+        current = try await race(50, in: fixture, if: .ifRevision(current))
+      }
+    },
+    Rule("of 50 writers that expect nothing there exactly one wins each round") { fixture in
+      for _ in 0..<4 {
+        let winner = try await race(50, in: fixture, if: .ifAbsent)
+        #expect(
+          try await fixture.storage.delete(DeleteRequest(key: .sample, ifRevision: winner)))
+      }
+    },
+  ]
+}
+
+/// Lets writers save the same key at once, expects one of them to win, and gives its revision.
+private func race(
+  _ writers: Int, in fixture: UserStorageContract.Fixture, if condition: Condition
+) async throws -> Revision {
+  let handles = [
+    fixture.storage, try await fixture.anotherHandle(), try await fixture.anotherHandle(),
+  ]
+  let results = await withTaskGroup(of: (Int, Result<Revision, StorageError>).self) { group in
+    for writer in 0..<writers {
+      let storage = handles[writer % handles.count]
+      group.addTask {
+        do throws(StorageError) {
+          let credential = NewCredential.sample(secret: "writer \(writer)")
+          return (writer, .success(try await storage.save(credential, if: condition).revision))
+        } catch {
+          return (writer, .failure(error))
+        }
+      }
+    }
+    return await group.reduce(into: []) { $0.append($1) }
+  }
+  let winners = results.compactMap { writer, result in (try? result.get()).map { (writer, $0) } }
+  #expect(winners.count == 1)
+  let (winner, revision) = try #require(winners.first)
+  for case (_, .failure(let error)) in results {
+    #expect(error.code == .conflict)
+    #expect(error.outcome == .unchanged)
+    #expect(error.current == .revision(revision))
+  }
+  let loaded = try await fixture.storage.load(.sample)
+  #expect(loaded.summary.revision == revision)
+  #expect(loaded.secret == Secret(utf8: "writer \(winner)"))
+  return revision
+}

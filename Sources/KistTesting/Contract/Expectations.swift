@@ -1,0 +1,34 @@
+import KistCore
+import Testing
+
+/// Expects a request to fail with this code, and gives the error to look at.
+@discardableResult
+func expect<Reply>(
+  _ code: StorageError.Code, from request: () async throws -> Reply,
+  sourceLocation: SourceLocation = #_sourceLocation
+) async -> StorageError? {
+  do {
+    _ = try await request()
+    Issue.record("an answer came instead of \(code)", sourceLocation: sourceLocation)
+  } catch let error as StorageError {
+    #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+    return error
+  } catch {
+    Issue.record(error, sourceLocation: sourceLocation)
+  }
+  return nil
+}
+
+/// Expects a change to fail with this code and to say that nothing was changed.
+@discardableResult
+func expectUnchanged<Reply>(
+  _ code: StorageError.Code, from change: () async throws -> Reply,
+  sourceLocation: SourceLocation = #_sourceLocation
+) async -> StorageError? {
+  let error = await expect(code, from: change, sourceLocation: sourceLocation)
+  if let error { #expect(error.outcome == .unchanged, sourceLocation: sourceLocation) }
+  return error
+}
+
+/// The same text many times over, cut at a number of bytes; ASCII only.
+func text(ofLength length: Int) -> String { String(repeating: "x", count: length) }

@@ -1,0 +1,103 @@
+import KistCore
+import Testing
+
+extension UserStorageContract {
+  static let paging: [Rule] = [
+    Rule("pages keep to their limit and hold everything exactly once") { fixture in
+      let keys = numberedKeys(25)
+      for key in keys { try await fixture.storage.save(.sample(key)) }
+      for limit in [1, 5, 7, 24, 25, 26, Limits.page] {
+        #expect(try await pagedKeys(in: fixture.storage, limit: limit).sorted() == keys.sorted())
+      }
+    },
+    Rule("pages of a narrower query hold only what matches") { fixture in
+      let keys = numberedKeys(12)
+      for (number, key) in keys.enumerated() {
+        try await fixture.storage.save(
+          .sample(key, attributes: ["parity": number % 2 == 0 ? "even" : "odd"]))
+      }
+      let even = keys.indices.filter { $0 % 2 == 0 }.map { keys[$0] }
+      let query = CredentialQuery(attributes: ["parity": "even"])
+      #expect(try await pagedKeys(query, in: fixture.storage, limit: 2).sorted() == even.sorted())
+    },
+    Rule("paging goes on when the last credential of a page is gone") { fixture in
+      let keys = numberedKeys(10)
+      for key in keys { try await fixture.storage.save(.sample(key)) }
+      let first = try await fixture.storage.find(CredentialQuery(limit: 4))
+      let seen = first.credentials.map(\.key)
+      let last = try #require(seen.last)
+      try await fixture.storage.delete(last)
+      let next = try #require(first.next)
+      let rest = try await pagedKeys(.init(after: next), in: fixture.storage, limit: 4)
+      #expect((seen + rest).sorted() == keys.sorted())
+    },
+    Rule("what stays unchanged is paged exactly once, whatever changes between pages") { fixture in
+      let steady = numberedKeys(20, service: "m-steady")
+      for key in steady { try await fixture.storage.save(.sample(key)) }
+      var seen: [CredentialKey] = []
+      var query = CredentialQuery(limit: 3)
+      var round = 0
+      repeat {
+        let page = try await fixture.storage.find(query)
+        seen += page.credentials.map(\.key)
+        query.after = page.next
+        for service in ["a-before", "z-after"] {
+          try await fixture.storage.save(
+            .sample(.init(service: service, account: String(round))))
+          try await fixture.storage.delete(.init(service: service, account: String(round - 2)))
+          try await fixture.storage.save(.sample(.init(service: service)))
+        }
+        round += 1
+      } while query.after != nil && round < 200
+      #expect(seen.filter { $0.service == "m-steady" }.sorted() == steady.sorted())
+    },
+    Rule("what stays unchanged is paged exactly once while others write") { fixture in
+      let steady = numberedKeys(20, service: "m-steady")
+      for key in steady { try await fixture.storage.save(.sample(key)) }
+      let writer = try await fixture.anotherHandle()
+      async let writing: Void = churn(writer, rounds: 40)
+      for _ in 0..<3 {
+        let seen = try await pagedKeys(in: fixture.storage, limit: 3)
+        #expect(seen.filter { $0.service == "m-steady" }.sorted() == steady.sorted())
+      }
+      try await writing
+    },
+    Rule("a cursor that no page gave is a badRequest") { fixture in
+      try await fixture.storage.save(.sample())
+      await expect(.badRequest) {
+        try await fixture.storage.find(CredentialQuery(after: "not a cursor"))
+      }
+    },
+  ]
+}
+
+private func numberedKeys(_ count: Int, service: String = "service") -> [CredentialKey] {
+  (0..<count).map { CredentialKey(service: service, account: "account \($0)") }
+}
+
+/// The keys on all pages, in the order in which they came.
+private func pagedKeys(
+  _ query: CredentialQuery = CredentialQuery(), in storage: UserStorage, limit: Int
+) async throws -> [CredentialKey] {
+  var keys: [CredentialKey] = []
+  var query = query
+  query.limit = limit
+  repeat {
+    let page = try await storage.find(query)
+    #expect(page.credentials.count <= limit)
+    keys += page.credentials.map(\.key)
+    query.after = page.next
+    // A cursor that leads in a circle fails here instead of going on for ever.
+    try #require(keys.count < 10_000)
+  } while query.after != nil
+  return keys
+}
+
+/// Saves, replaces and deletes credentials of services before and after those that stay.
+private func churn(_ storage: UserStorage, rounds: Int) async throws {
+  for round in 0..<rounds {
+    let key = CredentialKey(service: round % 2 == 0 ? "a" : "z", account: String(round % 5))
+    try await storage.save(.sample(key, secret: String(round)))
+    if round % 3 == 0 { try await storage.delete(key) }
+  }
+}

@@ -1,0 +1,36 @@
+public import KistCore
+
+extension Timestamp {
+  /// 2026-11-20T10:00:00Z.
+  public static let sample = Timestamp(secondsSinceEpoch: 1_795_168_800)!
+}
+
+extension CredentialKey {
+  /// Alice at example.org.
+  public static let sample = CredentialKey(service: "example.org", account: "alice")
+}
+
+extension NewCredential {
+  /// A credential for tests; of Alice at example.org unless something else is said.
+  public static func sample(
+    _ key: CredentialKey = .sample, secret: String = "correct horse", label: String? = nil,
+    attributes: Attributes = [:], expiresAt: Timestamp? = nil
+  ) -> NewCredential {
+    NewCredential(
+      key: key, secret: Secret(utf8: secret), label: label, attributes: attributes,
+      expiresAt: expiresAt)
+  }
+}
+
+extension CredentialSummary {
+  /// What a storage would answer to a save at a moment.
+  public static func sample(
+    of credential: NewCredential = .sample(), at moment: Timestamp = .sample,
+    revision: String = "sample.1"
+  ) -> CredentialSummary {
+    CredentialSummary(
+      key: credential.key, label: credential.label, attributes: credential.attributes,
+      createdAt: moment, modifiedAt: moment, expiresAt: credential.expiresAt,
+      revision: Revision(rawValue: revision))
+  }
+}

@@ -1,0 +1,30 @@
+public import KistCore
+private import Testing
+
+extension UserStorage {
+  /// A storage of which nothing may be used: whatever is called fails the test by its name.
+  ///
+  /// Replace the closures that the code under test is meant to use.
+  public static var unimplemented: UserStorage {
+    UserStorage(
+      save: { _ throws(StorageError) in throw called("UserStorage.save") },
+      load: { _ throws(StorageError) in throw called("UserStorage.load") },
+      delete: { _ throws(StorageError) in throw called("UserStorage.delete") },
+      find: { _ throws(StorageError) in throw called("UserStorage.find") })
+  }
+}
+
+extension StorageAccess {
+  /// An access of which nothing may be used: whatever is called fails the test by its name.
+  public static var unimplemented: StorageAccess {
+    StorageAccess(
+      status: { () throws(StorageError) in throw called("StorageAccess.status") },
+      lock: { () throws(StorageError) in throw called("StorageAccess.lock") },
+      unlock: { _ throws(StorageError) in throw called("StorageAccess.unlock") })
+  }
+}
+
+private func called(_ endpoint: String) -> StorageError {
+  Issue.record("\(endpoint) was called, and the test does not implement it")
+  return .internal("\(endpoint) is not implemented")
+}

@@ -1,0 +1,9 @@
+import KistCore
+import KistTesting
+import Testing
+
+@Test(arguments: UserStorageContract.all)
+func `the storage in memory keeps the contract`(rule: UserStorageContract.Rule) async throws {
+  let clock = ManualClock()
+  try await rule.check(.init(storage: .inMemory(now: clock.now), clock: clock))
+}
