@@ -122,6 +122,7 @@ let package = Package(
         "KistDaemon",
         "KistFile",
         "KistTesting",
+        "KistWire",
         .product(name: "InMemoryLogging", package: "swift-log"),
         .product(name: "Logging", package: "swift-log"),
       ]),
