@@ -1,0 +1,63 @@
+import KistCore
+import KistTesting
+import Testing
+
+struct ConveniencesTests {
+  @Test func `findAll follows the cursors, short and empty pages included`() async throws {
+    let pages: [String?: (accounts: [String], next: String?)] = [
+      nil: (["a", "b"], "1"), "1": ([], "2"), "2": (["c"], "3"), "3": ([], nil),
+    ]
+    var storage = UserStorage.unimplemented
+    storage.find = { query throws(StorageError) in
+      guard query.service == "s", query.limit == 7, let page = pages[query.after] else {
+        throw .badRequest("not the query that was made")
+      }
+      return CredentialPage(
+        credentials: page.accounts.map { .sample(of: .sample(.init(service: "s", account: $0))) },
+        next: page.next)
+    }
+    let found = try await storage.findAll(CredentialQuery(service: "s", limit: 7))
+    #expect(found.map(\.key.account) == ["a", "b", "c"])
+  }
+
+  @Test func `a save passes its condition on`() async throws {
+    let condition = Condition.ifRevision(Revision(rawValue: "k3f9.1"))
+    var storage = UserStorage.unimplemented
+    storage.save = { request throws(StorageError) in
+      guard request.condition == condition else { throw .notFound }
+      return .sample()
+    }
+    try await storage.save(.sample(), if: condition)
+  }
+}
+
+struct ChainTests {
+  private static func failing(at stage: Int)
+    -> @Sendable (Int) async throws(StorageError) -> [String]
+  {
+    chain(
+      { number throws(StorageError) in
+        if stage == 1 { throw .badRequest("the first") }
+        return number + 1
+      },
+      { number throws(StorageError) in
+        if stage == 2 { throw .badRequest("the second") }
+        return String(number)
+      },
+      { text throws(StorageError) in
+        if stage == 3 { throw .badRequest("the third") }
+        return [text]
+      })
+  }
+
+  @Test func `a chain hands the output of each stage to the next`() async throws {
+    #expect(try await Self.failing(at: 0)(41) == ["42"])
+  }
+
+  @Test(arguments: [(1, "the first"), (2, "the second"), (3, "the third")])
+  func `a chain ends at the first stage that fails`(stage: Int, message: String) async {
+    await #expect(throws: StorageError.badRequest(message)) {
+      try await Self.failing(at: stage)(1)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import KistCore
+import Testing
+
+struct ConditionTests {
+  private static let one = Revision(epoch: "k3f9", sequence: 1)
+  private static let two = Revision(epoch: "k3f9", sequence: 2)
+
+  @Test func `a revision is an epoch, a full stop and a sequence`() {
+    #expect(Self.one.rawValue == "k3f9.1")
+    #expect(Revision(epoch: "e", sequence: .max).rawValue == "e.18446744073709551615")
+  }
+
+  @Test(
+    arguments: [
+      (.always, nil), (.always, one), (.ifAbsent, nil), (.ifRevision(one), one),
+    ] as [(Condition, Revision?)])
+  func `a condition that holds lets the change pass`(condition: Condition, current: Revision?) {
+    #expect(throws: Never.self) { try condition.check(against: current) }
+  }
+
+  @Test(
+    arguments: [
+      (.ifAbsent, one), (.ifRevision(one), nil), (.ifRevision(one), two),
+    ] as [(Condition, Revision?)])
+  func `a condition that does not hold is a conflict that tells where the key stands`(
+    condition: Condition, current: Revision?
+  ) {
+    let error = #expect(throws: StorageError.self) { try condition.check(against: current) }
+    #expect(error?.code == .conflict)
+    #expect(error?.outcome == .unchanged)
+    #expect(error?.current == current.map { .revision($0) } ?? .absent)
+  }
+}
