@@ -4,6 +4,10 @@ import Testing
 // One at a time: a scan holds copies of what another test is looking for.
 @Suite(.serialized)
 struct WipedBytesTests {
+  /// Goes through every call once: at the first call of a function the dynamic linker saves the
+  /// vector registers, and with them the last bytes that were copied, to the stack.
+  init() throws { try keepForAWhile(Canary()) }
+
   @Test func `a secret's bytes are nowhere in memory once its last copy is gone`() throws {
     let canary = Canary()
     try keepForAWhile(canary)
@@ -13,12 +17,12 @@ struct WipedBytesTests {
   /// A frame of its own, so that nothing of it lives on in the test's.
   @inline(never)
   private func keepForAWhile(_ canary: Canary) throws {
-    var bytes = WipedBytes()
+    var bytes = WipedBytes(capacity: 1)
     // Many, so that an allocator that hands the memory out again overwrites only some of them.
     canary.append(to: &bytes, times: 500)
     let secret = Secret(bytes)
     let copies = [secret, secret]
-    #expect(try canary.occurrences() == 500)
+    #expect(try canary.occurrences() >= 500)
     #expect(copies.allSatisfy { $0.count == 500 * Canary.count })
   }
 
