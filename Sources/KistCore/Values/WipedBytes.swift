@@ -56,6 +56,13 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
     count = 0
   }
 
+  /// Forgets and overwrites all but the first `count` bytes.
+  package mutating func truncate(to count: Int) {
+    precondition(count <= self.count)
+    unsafe Self.wipe(UnsafeMutableBufferPointer(rebasing: memory[count...]))
+    self.count = count
+  }
+
   /// Lends the bytes for the length of a call.
   package borrowing func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
