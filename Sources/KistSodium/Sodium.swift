@@ -1,0 +1,36 @@
+internal import CSodium
+
+/// Starts libsodium, which then picks the fastest code for this processor.
+///
+/// Every function of this room that needs it calls this first; only the first call does anything.
+func startSodium() { precondition(sodiumHasStarted, "libsodium could not be started") }
+
+private let sodiumHasStarted = sodium_init() >= 0
+
+/// Random bytes from the system's generator.
+package func randomBytes(_ count: Int) -> [UInt8] {
+  startSodium()
+  return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+    unsafe randombytes_buf(buffer.baseAddress!, count)
+    filled = count
+  }
+}
+
+/// The unkeyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
+package func blake2b(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
+  startSodium()
+  return unsafe hash(bytes, key: UnsafeRawBufferPointer(start: nil, count: 0), count: count)
+}
+
+/// BLAKE2b with a key, or without one where the key is empty.
+func hash(_ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, count: Int) -> [UInt8] {
+  unsafe bytes.withUnsafeBufferPointer { bytes in
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      let status = unsafe crypto_generichash(
+        buffer.baseAddress!, count, bytes.baseAddress, UInt64(bytes.count), key.baseAddress,
+        key.count)
+      precondition(status == 0, "BLAKE2b hashes have 16 to 64 bytes")
+      filled = count
+    }
+  }
+}

@@ -1,0 +1,79 @@
+internal import CSodium
+package import KistCore
+
+/// A key of 32 bytes in use: guarded like a `GuardedKey`, but readable as long as it lives, because
+/// changing the protection of a page at each use would cost more than the use.
+package final class SymmetricKey: Sendable {
+  private let region: GuardedRegion
+
+  private init(
+    filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    region = try GuardedRegion(count: GuardedKey.size, filledBy: fill)
+    region.allowReading()
+  }
+
+  /// Derives a key from another (`crypto_kdf_derive_from_key`).
+  package convenience init(
+    derivedFrom key: GuardedKey, id: UInt64, context: KeyContext
+  ) throws(StorageError) {
+    try self.init { output throws(StorageError) in
+      key.withBytes { key in
+        unsafe key.withUnsafeBufferPointer { key in
+          unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
+            let status = unsafe context.withCharacters { context in
+              unsafe crypto_kdf_derive_from_key(
+                buffer.baseAddress!, buffer.count, id, context, key.baseAddress!)
+            }
+            precondition(status == 0, "a subkey has 32 bytes")
+            filled = buffer.count
+          }
+        }
+      }
+    }
+  }
+
+  /// Stretches a passphrase into a key with Argon2id (RFC 9106), one lane; takes a second or so.
+  package convenience init(
+    stretching passphrase: Secret, salt: Span<UInt8>, cost: KDFCost
+  ) throws(StorageError) {
+    precondition(salt.count == KDFCost.saltSize, "a salt has 16 bytes")
+    try self.init { output throws(StorageError) in
+      let status = passphrase.withBytes { passphrase in
+        unsafe passphrase.withUnsafeBytes { passphrase in
+          unsafe salt.withUnsafeBufferPointer { salt in
+            unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
+              filled = buffer.count
+              return unsafe crypto_pwhash(
+                buffer.baseAddress!, UInt64(buffer.count),
+                passphrase.baseAddress!.assumingMemoryBound(to: CChar.self),
+                UInt64(passphrase.count), salt.baseAddress!, UInt64(cost.passes),
+                Int(cost.kibibytes) << 10, crypto_pwhash_ALG_ARGON2ID13)
+            }
+          }
+        }
+      }
+      guard status == 0 else {
+        throw StorageError(
+          .unavailable, "there is no memory for deriving a key (\(cost.kibibytes >> 10) MiB)",
+          hint: "free some memory and try again")
+      }
+    }
+  }
+
+  /// The keyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
+  package func hash(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
+    region.withBytes { key in
+      unsafe key.withUnsafeBytes { key in
+        let key = unsafe key
+        return unsafe KistSodium.hash(bytes, key: key, count: count)
+      }
+    }
+  }
+
+  func withBytes<Result, Failure: Error>(
+    _ body: (Span<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try region.withBytes(body)
+  }
+}
