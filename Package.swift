@@ -43,9 +43,11 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .target(name: "KistSodium", dependencies: ["CSodium", "KistCore"]),
+    .target(name: "CSQLite"),
     .target(
       name: "KistFile",
       dependencies: [
+        "CSQLite",
         "KistCore",
         "KistSodium",
         .product(name: "GRDB", package: "GRDB.swift"),

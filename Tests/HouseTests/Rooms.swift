@@ -6,7 +6,7 @@ let rooms: [String: Set<String>] = [
   "KistClient": ["Glibc", "KistCore", "KistWire"],
   "KistServer": ["Glibc", "KistCore", "KistWire", "Logging", "NIOCore", "NIOPosix"],
   "KistSodium": ["CSodium", "KistCore"],
-  "KistFile": ["Foundation", "GRDB", "GRDBSQLite", "Glibc", "KistCore", "KistSodium"],
+  "KistFile": ["CSQLite", "Dispatch", "GRDB", "GRDBSQLite", "Glibc", "KistCore", "KistSodium"],
   "KistDaemon": [
     "ArgumentParser", "CLinux", "Glibc", "KistCore", "KistFile", "KistServer", "KistWire",
     "Logging", "ServiceLifecycle",
@@ -14,6 +14,7 @@ let rooms: [String: Set<String>] = [
   "KistCommands": ["ArgumentParser", "Glibc", "KistClient", "KistCore", "KistJSON", "KistWire"],
   "KistTesting": ["KistCore", "Testing"],
   "CLinux": [],
+  "CSQLite": [],
   "CSodium": [],
   "kistd": ["KistDaemon"],
   "kist": ["KistCommands"],

@@ -1,0 +1,54 @@
+internal import Glibc
+internal import KistCore
+
+/// The first bytes of a database file (https://sqlite.org/fileformat2.html#the_database_header).
+///
+/// They are read before SQLite sees the file, so that a file that is not ours, or that is too new,
+/// is not touched. No database of this process may be open on the file then: closing a descriptor of
+/// it would drop SQLite's locks.
+enum FileHeader {
+  private static let size = 100
+  private static let magic = Array("SQLite format 3\0".utf8)
+
+  /// Throws unless the file is a store of a version that this program reads.
+  static func check(_ path: String) throws(StorageError) {
+    let bytes = try read(path)
+    guard bytes.count == size else { throw .corrupt("the store \(path) is cut short") }
+    guard bytes.starts(with: magic) else {
+      throw .corrupt("the file \(path) is not an SQLite database")
+    }
+    guard bigEndian(bytes[68..<72]) == StoreFormat.applicationID else {
+      throw .corrupt("the file \(path) is not a store of kist")
+    }
+    let version = bigEndian(bytes[60..<64])
+    guard version <= StoreFormat.version else {
+      throw StorageError(
+        .unavailable,
+        "the store is of format \(version); this kistd reads up to \(StoreFormat.version)",
+        hint: "use a newer kistd; the store was not touched")
+    }
+    guard version == StoreFormat.version else {
+      throw .corrupt("the store \(path) is of an impossible version")
+    }
+  }
+
+  private static func read(_ path: String) throws(StorageError) -> [UInt8] {
+    let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+    let status = descriptor.status()
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw .corrupt("the store \(path) is not a regular file")
+    }
+    guard status.st_uid == geteuid() else {
+      throw StorageError(
+        .denied, "the store \(path) belongs to another user",
+        hint: "`chown` it to the user of kistd")
+    }
+    // A copy or a restored backup may have come with more rights.
+    if status.st_mode & 0o077 != 0 { try descriptor.setMode(0o600, path: path) }
+    return try descriptor.read(upTo: size, path: path)
+  }
+
+  private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    bytes.reduce(0) { $0 << 8 | UInt32($1) }
+  }
+}

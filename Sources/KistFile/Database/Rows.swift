@@ -1,0 +1,134 @@
+internal import GRDB
+internal import KistCore
+
+/// What the store asks of its database.
+extension Database {
+  /// The sealed header and the store's id.
+  func storeRow() throws(StorageError) -> (id: [UInt8], header: [UInt8]) {
+    var rows: [(id: [UInt8], header: [UInt8])] = []
+    try run("SELECT id, header FROM store") { columns in
+      rows.append((columns.blob(0), columns.blob(1)))
+      return rows.count > 1 ? .enough : .more
+    }
+    guard rows.count == 1, let row = rows.first, row.id.count == StoreFormat.storeIDSize else {
+      throw .corrupt("the store's header is damaged")
+    }
+    return row
+  }
+
+  func header(_ keys: StoreKeys) throws(StorageError) -> Header {
+    let row = try storeRow()
+    guard row.id == keys.storeID else { throw .corrupt("the store's id was changed") }
+    return try keys.openHeader(row.header)
+  }
+
+  func replaceHeader(_ sealed: [UInt8]) throws(StorageError) {
+    try run("UPDATE store SET header = ?", .blob(sealed))
+  }
+
+  /// All key slots, by number.
+  func slots(storeID: [UInt8]) throws(StorageError) -> [KeySlot] {
+    var rows: [(number: Int64, body: [UInt8])] = []
+    try run("SELECT number, body FROM slot ORDER BY number LIMIT 65") { columns in
+      rows.append((columns.integer(0), columns.blob(1)))
+      return .more
+    }
+    var slots: [KeySlot] = []
+    for row in rows {
+      guard let number = UInt32(exactly: row.number), rows.count <= 64 else {
+        throw .corrupt("a key slot is damaged")
+      }
+      slots.append(try KeySlot(decoding: row.body, number: number, storeID: storeID))
+    }
+    return slots
+  }
+
+  /// The row of a credential, or `nil` when there is none.
+  func row(at tag: RowTag) throws(StorageError) -> SealedRow? {
+    var row: SealedRow?
+    try run(
+      "SELECT sequence, metadata, secret FROM credential WHERE service_tag = ? AND key_tag = ?",
+      [.blob(tag.service), .blob(tag.key)]
+    ) { columns in
+      row = SealedRow(
+        tag: tag, sequence: UInt64(bitPattern: columns.integer(0)), metadata: columns.blob(1),
+        secret: columns.blob(2))
+      return .enough
+    }
+    return row
+  }
+
+  /// Lends the sealed metadata of all rows after a cursor, in the order of their tags.
+  func eachMetadata(
+    after start: Cursor, _ body: (RowTag, UInt64, [UInt8]) throws(StorageError) -> Next
+  ) throws(StorageError) {
+    try run(
+      """
+      SELECT service_tag, key_tag, sequence, metadata FROM credential WHERE \
+      \(start.isOfOneService
+        ? "service_tag = ? AND key_tag > ?" : "(service_tag, key_tag) > (?, ?)") \
+      ORDER BY service_tag, key_tag
+      """, [.blob(start.tag.service), .blob(start.tag.key)]
+    ) { columns throws(StorageError) in
+      try body(
+        RowTag(service: columns.blob(0), key: columns.blob(1)),
+        UInt64(bitPattern: columns.integer(2)), columns.blob(3))
+    }
+  }
+
+  /// Lends, of all rows, what their hashes are made of.
+  func eachRowMark(_ body: (RowTag, UInt64, [UInt8], [UInt8]) -> Next) throws(StorageError) {
+    try run(
+      """
+      SELECT service_tag, key_tag, sequence, substr(metadata, -16), substr(secret, -16)
+      FROM credential
+      """
+    ) { columns in
+      body(
+        RowTag(service: columns.blob(0), key: columns.blob(1)),
+        UInt64(bitPattern: columns.integer(2)), columns.blob(3), columns.blob(4))
+    }
+  }
+
+  func insertStore(id: [UInt8], header: [UInt8], slot number: UInt32, _ body: [UInt8])
+    throws(StorageError)
+  {
+    try run("INSERT INTO store VALUES (?, ?)", .blob(id), .blob(header))
+    try run("INSERT INTO slot VALUES (?, ?)", .integer(Int64(number)), .blob(body))
+  }
+
+  /// Brings the log into the database and waits until it is on disk; `false` when it could not.
+  func checkpoint() throws(StorageError) -> Bool {
+    var isComplete = false
+    try run("PRAGMA wal_checkpoint(FULL)") { columns in
+      isComplete = columns.integer(0) == 0
+      return .enough
+    }
+    return isComplete
+  }
+
+  func put(_ row: SealedRow) throws(StorageError) {
+    try run(
+      "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?)", .blob(row.tag.service),
+      .blob(row.tag.key), .integer(Int64(bitPattern: row.sequence)), .blob(row.metadata),
+      .blob(row.secret))
+  }
+
+  func delete(_ tag: RowTag) throws(StorageError) {
+    try run(
+      "DELETE FROM credential WHERE service_tag = ? AND key_tag = ?", .blob(tag.service),
+      .blob(tag.key))
+  }
+
+  /// Does something in a transaction, which is kept if the body answers `true`.
+  func transaction(_ begin: String, _ body: () throws(StorageError) -> Bool) throws(StorageError) {
+    try run(begin)
+    var isKept = false
+    // A transaction that failed has often ended by itself.
+    defer { if !isKept, isInsideTransaction { try? run("ROLLBACK") } }
+    if try body() {
+      try run("COMMIT")
+      isKept = true
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package import KistCore
+package import KistSodium
+
+/// A storage that keeps credentials in an encrypted file; docs/file-format.md specifies the file.
+package enum EncryptedFile {
+  /// Where the store's key comes from.
+  package enum KeySource: Sendable {
+    /// A file of exactly 32 bytes, mode 0600; made together with a new store.
+    case keyFile(path: String)
+    /// A passphrase; forgotten once the store is open.
+    case passphrase(Secret)
+    /// Nowhere yet: the store opens locked.
+    case none
+  }
+
+  /// How a store is opened.
+  package struct Options: Sendable {
+    /// The database file; its directory is made when it is missing.
+    package var path: String
+    /// Where the key comes from.
+    package var keySource: KeySource
+    /// The clock.
+    package var now: @Sendable () -> Timestamp
+    /// How long a request waits for the check of the store's integrity.
+    package var deadline: Duration
+    /// What a passphrase costs that a new store is made with.
+    package var passphraseCost: KDFCost
+    /// Where nonces come from: 24 bytes that must never repeat.
+    package var nonces: @Sendable () -> [UInt8]
+
+    /// Makes options.
+    package init(
+      path: String, keySource: KeySource, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+      deadline: Duration = .seconds(30), passphraseCost: KDFCost = .standard,
+      nonces: @escaping @Sendable () -> [UInt8] = { randomBytes(SymmetricKey.nonceSize) }
+    ) {
+      self.path = path
+      self.keySource = keySource
+      self.now = now
+      self.deadline = deadline
+      self.passphraseCost = passphraseCost
+      self.nonces = nonces
+    }
+  }
+
+  /// Opens the store, or makes a new one where there is none.
+  ///
+  /// A store whose key is not at hand opens locked. One that is damaged, of a newer version, in use
+  /// by another process, or not to be written is an error, and is left as it is.
+  package static func open(_ options: Options) async throws(StorageError) -> OpenStorage {
+    let store = try await detached { () throws(StorageError) in try FileStore(opening: options) }
+    return OpenStorage(
+      credentials: UserStorage(
+        save: store.save, load: store.load, delete: store.delete, find: store.find
+      ).keepingPromises(now: options.now),
+      access: StorageAccess(status: store.status, lock: store.lock, unlock: store.unlock),
+      close: store.close)
+  }
+}

@@ -1,0 +1,58 @@
+internal import Glibc
+internal import KistCore
+
+/// Makes the directory of a file, and those above it, for this user alone; refuses one that others
+/// may write, because they could replace what is in it.
+func prepareDirectory(of path: String) throws(StorageError) {
+  let directory = directory(of: path)
+  try makeDirectory(directory)
+  var status = stat()
+  guard unsafe stat(directory, &status) == 0 else {
+    throw .system("looking at", path: directory)
+  }
+  guard status.st_mode & 0o022 == 0 else {
+    throw StorageError(
+      .denied, "others may write to the directory \(directory)",
+      hint: "`chmod 700 \(directory)`, or use another one")
+  }
+}
+
+/// Waits until the names in the directory of a file are on disk.
+func flushDirectory(of path: String) throws(StorageError) {
+  let directory = directory(of: path)
+  try Descriptor.open(directory, O_RDONLY | O_DIRECTORY).flush(path: directory)
+}
+
+/// Gives a file another name, at once and on disk.
+func rename(_ path: String, to newPath: String) throws(StorageError) {
+  guard unsafe Glibc.rename(path, newPath) == 0 else { throw .system("renaming", path: path) }
+  try flushDirectory(of: newPath)
+}
+
+/// Whether there is anything of this name, a dangling link included.
+func exists(_ path: String) throws(StorageError) -> Bool {
+  var status = stat()
+  if unsafe lstat(path, &status) == 0 { return true }
+  if errno == ENOENT || errno == ENOTDIR { return false }
+  throw .system("looking at", path: path)
+}
+
+private func directory(of path: String) -> String {
+  guard let slash = path.lastIndex(of: "/") else { return "." }
+  return slash == path.startIndex ? "/" : String(path[..<slash])
+}
+
+private func makeDirectory(_ path: String) throws(StorageError) {
+  if unsafe mkdir(path, 0o700) == 0 {
+    // The umask may have taken rights away.
+    guard unsafe chmod(path, 0o700) == 0 else { throw .system("setting the mode of", path: path) }
+    return
+  }
+  switch errno {
+  case EEXIST: return
+  case ENOENT:
+    try makeDirectory(directory(of: path))
+    try makeDirectory(path)
+  default: throw .system("making the directory", path: path)
+  }
+}

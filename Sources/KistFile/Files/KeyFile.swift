@@ -1,0 +1,56 @@
+internal import Glibc
+internal import KistCore
+internal import KistSodium
+
+/// A key kept in a file: exactly 32 raw bytes that only this user can read.
+enum KeyFile {
+  /// Reads the key; `nil` when there is no such file, `denied` when others could have read it.
+  static func read(_ path: String) throws(StorageError) -> GuardedKey? {
+    guard let descriptor = Descriptor.openIfPresent(path, O_RDONLY | O_NONBLOCK) else {
+      switch errno {
+      case ENOENT, ENOTDIR: return nil
+      case ELOOP: throw refusal(path, "is a symbolic link", hint: "name the file itself")
+      default: throw .system("opening", path: path)
+      }
+    }
+    let status = descriptor.status()
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw refusal(path, "is not a regular file", hint: "name another one")
+    }
+    guard status.st_uid == geteuid() else {
+      throw refusal(path, "belongs to another user", hint: "`chown` it to the user of kistd")
+    }
+    guard status.st_mode & 0o7777 == 0o600 else {
+      throw refusal(
+        path, "has mode \(String(status.st_mode & 0o7777, radix: 8))",
+        hint: "`chmod 600 \(path)`, and think about who may have read it")
+    }
+    guard status.st_size == GuardedKey.size else {
+      throw refusal(
+        path, "has \(status.st_size) bytes instead of \(GuardedKey.size)",
+        hint: "put the right one back; kistd makes one only together with a new store")
+    }
+    return try GuardedKey { output throws(StorageError) in
+      try descriptor.read(into: &output, path: path)
+      if !output.isFull { throw refusal(path, "was cut while it was read", hint: "try again") }
+    }
+  }
+
+  /// Makes a random key and a file with it, which is whole and on disk when this returns.
+  static func create(_ path: String) throws(StorageError) -> GuardedKey {
+    try prepareDirectory(of: path)
+    let key = try GuardedKey.random()
+    let unfinished = path + ".new"
+    unsafe unlink(unfinished)
+    let descriptor = try Descriptor.open(unfinished, O_WRONLY | O_CREAT | O_EXCL)
+    try descriptor.setMode(0o600, path: unfinished)
+    try key.withBytes { key throws(StorageError) in try descriptor.write(key, path: unfinished) }
+    try descriptor.flush(path: unfinished)
+    try rename(unfinished, to: path)
+    return key
+  }
+
+  private static func refusal(_ path: String, _ what: String, hint: String) -> StorageError {
+    StorageError(.denied, "the key file \(path) \(what)", hint: hint)
+  }
+}

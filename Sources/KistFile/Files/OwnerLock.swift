@@ -1,0 +1,47 @@
+internal import Glibc
+internal import KistCore
+
+/// The right to open a store, which one process has at a time: a lock on a file beside it.
+///
+/// The file is never removed, because who opens it while it is being removed would lock a file that
+/// nobody else can see. It says who holds the lock: the pid and the id of the system's boot.
+final class OwnerLock: Sendable {
+  private let descriptor: Descriptor
+
+  /// Takes the lock, or is `unavailable`, naming who has it.
+  init(beside path: String) throws(StorageError) {
+    let path = path + ".lock"
+    descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
+    guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+      throw errno == EWOULDBLOCK
+        ? try Self.refusal(from: descriptor, path: path) : .system("locking", path: path)
+    }
+    try descriptor.setMode(0o600, path: path)
+    guard ftruncate(descriptor.number, 0) == 0 else { throw .system("writing", path: path) }
+    try descriptor.write(Array("\(getpid()) \(Self.bootID())\n".utf8).span, path: path)
+  }
+
+  /// Gives the lock up.
+  func release() { flock(descriptor.number, LOCK_UN) }
+
+  private static func refusal(from descriptor: borrowing Descriptor, path: String)
+    throws(StorageError) -> StorageError
+  {
+    let digits = try text(of: descriptor, path: path).prefix { $0.isWholeNumber }
+    let owner = digits.isEmpty ? "another process" : "pid \(digits)"
+    return StorageError(
+      .unavailable, "the store is in use by \(owner)", hint: "stop it, or use it instead")
+  }
+
+  private static func bootID() throws(StorageError) -> String {
+    let path = "/proc/sys/kernel/random/boot_id"
+    guard let descriptor = Descriptor.openIfPresent(path, O_RDONLY) else { return "-" }
+    return String(try text(of: descriptor, path: path).prefix { !$0.isNewline })
+  }
+
+  private static func text(of descriptor: borrowing Descriptor, path: String) throws(StorageError)
+    -> String
+  {
+    String(decoding: try descriptor.read(upTo: 128, path: path), as: UTF8.self)
+  }
+}

@@ -1,0 +1,68 @@
+internal import KistCore
+
+// The format's integers are little-endian and of fixed width; its texts are UTF-8 after their length
+// in bytes as 32 bits.
+
+extension [UInt8] {
+  mutating func append(littleEndian value: some FixedWidthInteger) {
+    for shift in stride(from: 0, to: value.bitWidth, by: 8) {
+      append(UInt8(truncatingIfNeeded: value >> shift))
+    }
+  }
+}
+
+extension WipedBytes {
+  mutating func append(littleEndian value: some FixedWidthInteger) {
+    for shift in stride(from: 0, to: value.bitWidth, by: 8) {
+      append(UInt8(truncatingIfNeeded: value >> shift))
+    }
+  }
+
+  mutating func append(text: String) {
+    append(littleEndian: UInt32(text.utf8.count))
+    append(utf8: text)
+  }
+
+  mutating func append(zeros count: Int) {
+    reserve(count)
+    for _ in 0..<count { append(0 as UInt8) }
+  }
+}
+
+/// Reads what the functions above wrote, from its beginning to its end.
+struct ByteReader {
+  private var offset = 0
+
+  mutating func integer<Integer: FixedWidthInteger>(
+    _ type: Integer.Type = Integer.self, from bytes: Span<UInt8>
+  ) throws(StorageError) -> Integer {
+    let size = Integer.bitWidth / 8
+    guard bytes.count - offset >= size else { throw .malformed }
+    var value: Integer = 0
+    for index in (0..<size).reversed() {
+      value = value << 8 | Integer(truncatingIfNeeded: bytes[offset + index])
+    }
+    offset += size
+    return value
+  }
+
+  mutating func text(from bytes: Span<UInt8>) throws(StorageError) -> String {
+    let count = Int(try integer(UInt32.self, from: bytes))
+    guard
+      bytes.count - offset >= count,
+      let text = try? UTF8Span(validating: bytes.extracting(offset..<offset + count))
+    else { throw .malformed }
+    offset += count
+    return String(copying: text)
+  }
+
+  mutating func bytes(_ count: Int, from bytes: Span<UInt8>) throws(StorageError) -> [UInt8] {
+    guard bytes.count - offset >= count else { throw .malformed }
+    defer { offset += count }
+    return (offset..<offset + count).map { bytes[$0] }
+  }
+
+  func finish(_ bytes: Span<UInt8>) throws(StorageError) {
+    if offset != bytes.count { throw .malformed }
+  }
+}

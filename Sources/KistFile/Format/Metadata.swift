@@ -1,0 +1,74 @@
+internal import KistCore
+
+/// What is sealed beside a secret: all of a credential but its secret and its revision.
+struct Metadata: Equatable, Sendable {
+  var key: CredentialKey
+  var label: String?
+  var attributes: Attributes
+  var createdAt: Timestamp
+  var modifiedAt: Timestamp
+  var expiresAt: Timestamp?
+
+  init(_ credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp) {
+    key = credential.key
+    label = credential.label
+    attributes = credential.attributes
+    self.createdAt = createdAt
+    self.modifiedAt = modifiedAt
+    expiresAt = credential.expiresAt
+  }
+
+  /// The summary of the credential once its revision is known.
+  func summary(at revision: Revision) -> CredentialSummary {
+    CredentialSummary(
+      key: key, label: label, attributes: attributes, createdAt: createdAt, modifiedAt: modifiedAt,
+      expiresAt: expiresAt, revision: revision)
+  }
+}
+
+extension Metadata {
+  private static let hasLabel: UInt32 = 1
+  private static let hasExpiry: UInt32 = 2
+
+  func encoded() -> WipedBytes {
+    var bytes = WipedBytes(capacity: 256)
+    bytes.append(
+      littleEndian: (label == nil ? 0 : Self.hasLabel) | (expiresAt == nil ? 0 : Self.hasExpiry))
+    bytes.append(littleEndian: createdAt.secondsSinceEpoch)
+    bytes.append(littleEndian: modifiedAt.secondsSinceEpoch)
+    bytes.append(littleEndian: expiresAt?.secondsSinceEpoch ?? 0)
+    bytes.append(text: key.service)
+    bytes.append(text: key.account)
+    bytes.append(text: label ?? "")
+    bytes.append(littleEndian: UInt32(attributes.count))
+    for (name, value) in attributes.sorted {
+      bytes.append(text: name)
+      bytes.append(text: value)
+    }
+    return bytes
+  }
+
+  init(decoding bytes: Span<UInt8>) throws(StorageError) {
+    var reader = ByteReader()
+    let flags = try reader.integer(UInt32.self, from: bytes)
+    createdAt = try Self.timestamp(reader.integer(from: bytes))
+    modifiedAt = try Self.timestamp(reader.integer(from: bytes))
+    let expiry = try Self.timestamp(reader.integer(from: bytes))
+    expiresAt = flags & Self.hasExpiry == 0 ? nil : expiry
+    key = CredentialKey(
+      service: try reader.text(from: bytes), account: try reader.text(from: bytes))
+    let text = try reader.text(from: bytes)
+    label = flags & Self.hasLabel == 0 ? nil : text
+    attributes = [:]
+    for _ in 0..<(try reader.integer(UInt32.self, from: bytes)) {
+      let name = try reader.text(from: bytes)
+      attributes[name] = try reader.text(from: bytes)
+    }
+    try reader.finish(bytes)
+  }
+
+  private static func timestamp(_ seconds: Int64) throws(StorageError) -> Timestamp {
+    guard let moment = Timestamp(secondsSinceEpoch: seconds) else { throw .malformed }
+    return moment
+  }
+}

@@ -1,0 +1,27 @@
+internal import KistCore
+internal import KistSodium
+
+/// The keys of an unlocked store, one for each purpose, all derived from its master key.
+struct StoreKeys: Sendable {
+  /// What tells this store from every other: 16 random bytes, not secret.
+  let storeID: [UInt8]
+  let tags: SymmetricKey
+  let metadata: SymmetricKey
+  let secrets: SymmetricKey
+  let header: SymmetricKey
+  let sum: SymmetricKey
+
+  private static let context = KeyContext("kiststor")
+
+  init(master: GuardedKey, storeID: [UInt8]) throws(StorageError) {
+    func derive(_ id: UInt64) throws(StorageError) -> SymmetricKey {
+      try SymmetricKey(derivedFrom: master, id: id, context: Self.context)
+    }
+    self.storeID = storeID
+    tags = try derive(1)
+    metadata = try derive(2)
+    secrets = try derive(3)
+    header = try derive(4)
+    sum = try derive(5)
+  }
+}

@@ -1,0 +1,33 @@
+internal import Glibc
+internal import KistCore
+
+/// The errors that this storage words.
+extension StorageError {
+  /// What is stored is damaged, or was changed by somebody without the key.
+  static func corrupt(_ message: String) -> StorageError {
+    StorageError(
+      .corrupt, message,
+      hint:
+        "nothing was overwritten; restore the store from a backup, or move it away to begin anew")
+  }
+
+  static var unauthenticRow: StorageError { .corrupt("a stored credential fails authentication") }
+
+  /// What is authentic and still cannot be read.
+  static var malformed: StorageError { .corrupt("what is stored does not follow the format") }
+
+  static var closed: StorageError { StorageError(.unavailable, "the storage is closed") }
+
+  /// A call to the system failed.
+  static func system(_ what: String, path: String, errno code: CInt = errno) -> StorageError {
+    let reason = unsafe String(cString: strerror(code))
+    let message = "\(what) \(path) failed: \(reason)"
+    return switch code {
+    case ENOSPC, EDQUOT: StorageError(.full, message, hint: "free some space and try again")
+    case EROFS, EACCES, EPERM:
+      StorageError(
+        .unavailable, message, hint: "give kistd a directory that it may write, with `--data`")
+    default: StorageError(.unavailable, message)
+    }
+  }
+}

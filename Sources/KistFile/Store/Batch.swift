@@ -1,0 +1,104 @@
+internal import GRDB
+internal import KistCore
+
+/// Some changes that are written in one transaction.
+struct Batch {
+  let connections: Connections
+  let session: Session
+  let options: EncryptedFile.Options
+
+  /// Carries the changes out in their order and answers each truly, whatever happens.
+  func carryOut(_ changes: [Change]) -> [Change.Answer] {
+    var answers: [Change.Answer] = []
+    var before: Header?
+    var after: Header?
+    do throws(StorageError) {
+      // Open already, unless opening it anew has failed after an earlier error.
+      try connections.open()
+      try connections.changes.use { database throws(StorageError) in
+        try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
+          var header = try database.header(session.keys)
+          before = header
+          for change in changes {
+            answers.append(try carryOut(change, in: database, &header))
+          }
+          if header == before { return false }
+          try database.replaceHeader(session.keys.seal(header, nonce: options.nonces()))
+          after = header
+          return true
+        }
+      }
+      return answers
+    } catch {
+      let fate = fate(of: before, after)
+      if fate == .carriedOut { return answers }
+      let failure = error.withOutcome(fate == .unchanged ? .unchanged : .unknown)
+      return changes.map { _ in .failure(failure) }
+    }
+  }
+
+  private enum Fate { case carriedOut, unchanged, unknown }
+
+  /// Opens the store anew after a failure and looks at what is in it.
+  ///
+  /// Whether that which SQLite had written counts, when a flush failed, is decided when the log is
+  /// read again; so all connections are closed first, because only then it is.
+  private func fate(of before: Header?, _ after: Header?) -> Fate {
+    let mustCheckAgain = session.check.integrity == .checking
+    session.check.pause()
+    connections.close()
+    do throws(StorageError) {
+      defer { if mustCheckAgain { session.check.start() } }
+      try connections.open()
+      guard let after else { return .unchanged }
+      return try connections.changes.use { database throws(StorageError) in
+        let header = try database.header(session.keys)
+        if header == before { return .unchanged }
+        guard header == after else { return .unknown }
+        // It counts, and must be on disk as well.
+        return try database.checkpoint() ? .carriedOut : .unknown
+      }
+    } catch {
+      return after == nil ? .unchanged : .unknown
+    }
+  }
+
+  /// Carries out one change: returns what is its own affair, throws what ends the transaction.
+  private func carryOut(_ change: Change, in database: Database, _ header: inout Header)
+    throws(StorageError) -> Change.Answer
+  {
+    let tag = session.keys.tag(of: change.key)
+    let old = try database.row(at: tag)
+    let oldMetadata: Metadata?
+    do throws(StorageError) {
+      try change.condition.check(against: old.map { session.revision(of: $0.sequence) })
+      // Nothing is overwritten that is not authentic.
+      oldMetadata = if let old { try session.keys.authenticate(old) } else { nil }
+    } catch {
+      return .failure(error.withOutcome(.unchanged))
+    }
+    if let old {
+      header.sum -= session.keys.hash(of: old)
+      header.count -= 1
+    }
+    switch change {
+    case .save(let request):
+      header.sequence += 1
+      header.count += 1
+      let moment = options.now()
+      let metadata = Metadata(
+        request.credential, createdAt: oldMetadata?.createdAt ?? moment, modifiedAt: moment)
+      let row = session.keys.seal(
+        metadata, request.credential.secret, at: tag, sequence: header.sequence,
+        nonces: options.nonces)
+      header.sum += session.keys.hash(of: row)
+      try database.put(row)
+      return .success(.saved(metadata.summary(at: session.revision(of: header.sequence))))
+    case .delete:
+      guard old != nil else { return .success(.deleted(false)) }
+      header.sequence += 1
+      try database.delete(tag)
+      return .success(.deleted(true))
+    }
+  }
+}

@@ -1,0 +1,68 @@
+internal import Glibc
+internal import KistCore
+internal import KistSodium
+
+/// Makes a new store where there is none.
+///
+/// First the key is on disk, then the whole store under another name, then its own name. So what a
+/// crash leaves is at most a key without a store, which the next start uses.
+func createStore(_ options: EncryptedFile.Options) throws(StorageError) {
+  for suffix in ["-wal", "-journal"] {
+    if try exists(options.path + suffix) {
+      throw .corrupt("the store \(options.path) is missing, but its log is there")
+    }
+  }
+  let storeID = randomBytes(StoreFormat.storeIDSize)
+  let master = try GuardedKey.random()
+  let slot = try newSlot(options, wrapping: master, storeID: storeID)
+  let keys = try StoreKeys(master: master, storeID: storeID)
+  let header = Header(
+    sequence: 0, count: 0, epoch: .random(in: .min ... .max), sum: .zero,
+    slots: KeySlot.hash(of: [slot], storeID: storeID))
+  let unfinished = options.path + ".new"
+  for suffix in ["", "-wal", "-shm", "-journal"] { unsafe unlink(unfinished + suffix) }
+  // Made here, not by SQLite, so that its mode does not hang on the umask; its log takes it over.
+  try Descriptor.open(unfinished, O_RDWR | O_CREAT | O_EXCL).setMode(0o600, path: unfinished)
+  let connection = Connection(path: unfinished, readonly: false, cacheKibibytes: 256)
+  defer { connection.close() }
+  try connection.open()
+  try connection.use { database throws(StorageError) in
+    try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
+      try Schema.create(in: database)
+      try database.insertStore(
+        id: storeID, header: keys.seal(header, nonce: options.nonces()),
+        slot: slot.number, slot.encoded(storeID: storeID))
+      return true
+    }
+  }
+  connection.close()
+  try rename(unfinished, to: options.path)
+}
+
+private func newSlot(
+  _ options: EncryptedFile.Options, wrapping master: GuardedKey, storeID: [UInt8]
+) throws(StorageError) -> KeySlot {
+  let kind: KeySlot.Kind
+  let key: SymmetricKey
+  switch options.keySource {
+  case .none:
+    throw StorageError(
+      .unavailable, "there is no store at \(options.path), and no key to make one with",
+      hint: "start kistd with a key file or a passphrase")
+  case .keyFile(let path):
+    kind = .keyFile
+    if let existing = try KeyFile.read(path) {
+      key = try wrappingKey(from: existing)
+    } else {
+      key = try wrappingKey(from: try KeyFile.create(path))
+    }
+  case .passphrase(let passphrase):
+    try checkPassphrase(passphrase)
+    let salt = randomBytes(KDFCost.saltSize)
+    kind = .passphrase(options.passphraseCost, salt: salt)
+    key = try SymmetricKey(
+      stretching: passphrase, salt: salt.span, cost: options.passphraseCost)
+  }
+  return KeySlot(
+    number: 1, kind: kind, wrapping: master, under: key, storeID: storeID, nonce: options.nonces())
+}

@@ -1,0 +1,89 @@
+internal import KistCore
+private import KistSodium
+private import Synchronization
+
+extension FileStore {
+  func status() throws(StorageError) -> StorageStatus {
+    let session = try state.withLock { state throws(StorageError) -> Session? in
+      switch state {
+      case .unlocked(let session): return session
+      case .locked: return nil
+      case .closed: throw .closed
+      }
+    }
+    var status = StorageStatus(
+      storage: "encrypted-file", isLocked: session == nil,
+      reopensAtRestart: keyFilePath != nil && session != nil, durability: .disk,
+      keyProtection: keyProtection, integrity: session?.check.integrity)
+    if let session {
+      status.count = try connections.loads.use { database throws(StorageError) in
+        Int(clamping: try database.header(session.keys).count)
+      }
+    }
+    return status
+  }
+
+  /// Forgets the keys once what was begun is finished.
+  func lock() async throws(StorageError) -> StorageStatus {
+    let reason = StorageError.locked("the storage is locked")
+    let session = try state.withLock { state throws(StorageError) -> Session? in
+      switch state {
+      case .closed: throw .closed
+      case .locked: return nil
+      case .unlocked(let session):
+        state = .locked(reason)
+        return session
+      }
+    }
+    await quiesce(session, because: reason)
+    return try status()
+  }
+
+  /// Unlocks the store, or verifies the key of one that is open.
+  func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
+    _ = try status()
+    let isAlone = isDeriving.withLock { isDeriving in
+      defer { isDeriving = true }
+      return !isDeriving
+    }
+    guard isAlone else {
+      throw StorageError(.busy, "another unlock is under way", hint: "wait for it and try again")
+    }
+    defer { isDeriving.withLock { $0 = false } }
+    try await detached { [self] () throws(StorageError) in
+      let session = try unlockedSession(passphrase)
+      try state.withLock { state throws(StorageError) in
+        switch state {
+        case .closed: throw .closed
+        case .unlocked: return
+        case .locked: state = .unlocked(session)
+        }
+        session.check.start()
+      }
+    }
+    return try status()
+  }
+
+  private func unlockedSession(_ passphrase: Secret?) throws(StorageError) -> Session {
+    let slots = try connections.loads.use { database throws(StorageError) in
+      try database.slots(storeID: storeID)
+    }
+    let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource
+    let master = try masterKey(from: source, slots, storeID: storeID)
+    return try Session(
+      master: master, storeID: storeID, path: options.path, reading: connections.loads)
+  }
+
+  private var keyFilePath: String? {
+    if case .keyFile(let path) = options.keySource { path } else { nil }
+  }
+
+  private var keyProtection: String {
+    keyFilePath.map {
+      "a key file, \($0): whoever can read it and the store can read the credentials; the store "
+        + "without it tells nothing"
+    }
+      ?? "a passphrase, which is kept nowhere: while the store is unlocked, its key is in the "
+      + "memory of kistd"
+  }
+}

@@ -1,0 +1,65 @@
+internal import KistCore
+
+extension FileStore {
+  /// Answers a hit at once, on the caller's thread; a miss once the store is known to be whole.
+  func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
+    let session = try session()
+    guard let credential = try credential(at: request.key, session) else {
+      try await session.check.settle(within: options.deadline)
+      throw .notFound
+    }
+    return credential
+  }
+
+  func save(_ request: SaveRequest) async throws(StorageError) -> CredentialSummary {
+    guard case .saved(let summary) = try await carryOut(.save(request)) else {
+      throw .internal("a save was taken for a delete")
+    }
+    return summary
+  }
+
+  func delete(_ request: DeleteRequest) async throws(StorageError) -> Bool {
+    guard case .deleted(let wasThere) = try await carryOut(.delete(request)) else {
+      throw .internal("a delete was taken for a save")
+    }
+    return wasThere
+  }
+
+  private func credential(at key: CredentialKey, _ session: Session) throws(StorageError)
+    -> Credential?
+  {
+    let tag = session.keys.tag(of: key)
+    let found = try connections.loads.use { database throws(StorageError) in
+      try database.row(at: tag)
+    }
+    guard let row = found else { return nil }
+    let metadata = try session.keys.openMetadata(row.metadata, at: tag, sequence: row.sequence)
+    return Credential(
+      summary: metadata.summary(at: session.revision(of: row.sequence)),
+      secret: try session.keys.openSecret(of: row))
+  }
+
+  /// Carries out a change on the writer's queue.
+  ///
+  /// What depends on a credential's absence waits until the store is known to be whole: a save of
+  /// what must be absent before it, and an answer that it was absent after it.
+  private func carryOut(_ change: Change) async throws(StorageError) -> Change.Effect {
+    do throws(StorageError) {
+      let session = try session()
+      try session.check.refuseIfFailed()
+      if change.condition == .ifAbsent {
+        try await session.check.settle(within: options.deadline)
+      }
+      let answer = await writer.carryOut(change, in: session)
+      switch answer {
+      case .success(.deleted(false)): try await session.check.settle(within: options.deadline)
+      case .failure(let error) where error.current == .absent:
+        try await session.check.settle(within: options.deadline)
+      default: break
+      }
+      return try answer.get()
+    } catch {
+      throw error.withOutcome(.unchanged)
+    }
+  }
+}

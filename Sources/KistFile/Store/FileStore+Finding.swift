@@ -1,0 +1,50 @@
+internal import GRDB
+internal import KistCore
+
+extension FileStore {
+  /// A page in the order of the tags, which never changes.
+  func find(_ query: CredentialQuery) async throws(StorageError) -> CredentialPage {
+    let session = try session()
+    let start = try Cursor(query, session.keys)
+    try await session.check.settle(within: options.deadline)
+    return try await detached(on: findQueue) { [connections] () throws(StorageError) in
+      try connections.finds.use { database throws(StorageError) in
+        try page(of: query, after: start, in: database, session)
+      }
+    }
+  }
+}
+
+/// Rows that one page looks at, so that no find keeps the others waiting.
+private let examinedRows = 20_000
+
+/// Bytes that a page may take as JSON, so that it fits into a line.
+private let pageBytes = 900 << 10
+
+private func page(
+  of query: CredentialQuery, after start: Cursor, in database: Database, _ session: Session
+) throws(StorageError) -> CredentialPage {
+  var page = CredentialPage(credentials: [])
+  var last = start.tag
+  var room = pageBytes
+  var examined = 0
+  try database.eachMetadata(after: start) { tag, sequence, sealed throws(StorageError) in
+    let metadata = try session.keys.openMetadata(sealed, at: tag, sequence: sequence)
+    let summary = metadata.summary(at: session.revision(of: sequence))
+    var isFull = examined == examinedRows
+    if query.matches(summary) {
+      // Each byte may become six in JSON, beside the names of the fields.
+      room -= 300 + 6 * sealed.count
+      isFull = isFull || page.credentials.count == query.limit || room < 0
+      if !isFull { page.credentials.append(summary) }
+    }
+    guard !isFull else {
+      page.next = Cursor.text(of: last)
+      return .enough
+    }
+    examined += 1
+    last = tag
+    return .more
+  }
+  return page
+}

@@ -1,0 +1,95 @@
+internal import Dispatch
+internal import KistCore
+internal import Synchronization
+
+/// An opened store, locked or not, until it is closed.
+final class FileStore: Sendable {
+  enum State {
+    case locked(StorageError)
+    case unlocked(Session)
+    case closed
+  }
+
+  let options: EncryptedFile.Options
+  let storeID: [UInt8]
+  let connections: Connections
+  let writer: Writer
+  let findQueue = DispatchQueue(label: "kist.finds")
+  let state: Mutex<State>
+  /// Whether a key is being derived; one at a time is, because it takes memory and a processor.
+  let isDeriving = Mutex(false)
+  private let owner: OwnerLock
+
+  /// Takes the store for this process, makes it where there is none, and unlocks it if it can.
+  init(opening options: EncryptedFile.Options) throws(StorageError) {
+    try prepareDirectory(of: options.path)
+    owner = try OwnerLock(beside: options.path)
+    if try !exists(options.path) { try createStore(options) }
+    try FileHeader.check(options.path)
+    let connections = Connections(path: options.path)
+    do throws(StorageError) {
+      try connections.open()
+      let storeID = try connections.loads.use { database throws(StorageError) in
+        try Schema.check(database)
+        return try database.storeRow().id
+      }
+      state = Mutex(try Self.initialState(options, storeID, connections))
+      self.storeID = storeID
+    } catch {
+      connections.close()
+      throw error
+    }
+    self.connections = connections
+    self.options = options.withoutPassphrase
+    writer = Writer(connections: connections, options: self.options)
+    state.withLock { if case .unlocked(let session) = $0 { session.check.start() } }
+  }
+
+  private static func initialState(
+    _ options: EncryptedFile.Options, _ storeID: [UInt8], _ connections: Connections
+  ) throws(StorageError) -> State {
+    let slots = try connections.loads.use { database throws(StorageError) in
+      try database.slots(storeID: storeID)
+    }
+    do throws(StorageError) {
+      let master = try masterKey(from: options.keySource, slots, storeID: storeID)
+      return .unlocked(
+        try Session(
+          master: master, storeID: storeID, path: options.path, reading: connections.loads))
+    } catch  where error.code == .locked {
+      return .locked(error)
+    }
+  }
+
+  /// The keys; `locked` when there are none.
+  func session() throws(StorageError) -> Session {
+    try state.withLock { state throws(StorageError) in
+      switch state {
+      case .unlocked(let session): return session
+      case .locked(let reason): throw reason
+      case .closed: throw .closed
+      }
+    }
+  }
+
+  /// Finishes what was begun, forgets the keys and lets go of the files.
+  func close() async {
+    let session = state.withLock { state -> Session? in
+      defer { state = .closed }
+      if case .unlocked(let session) = state { return session }
+      return nil
+    }
+    await quiesce(session, because: .closed)
+    connections.close()
+    owner.release()
+  }
+
+  /// Waits until nobody uses a session any more.
+  func quiesce(_ session: Session?, because reason: StorageError) async {
+    session?.check.cancel(reason)
+    await writer.finish()
+    await withCheckedContinuation { continuation in
+      findQueue.async { continuation.resume() }
+    }
+  }
+}

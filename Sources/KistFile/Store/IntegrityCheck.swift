@@ -1,0 +1,148 @@
+internal import Dispatch
+internal import KistCore
+private import Synchronization
+
+/// Reads all rows once, beside the service, and compares their sum with the one in the header.
+///
+/// It reads a snapshot, in which header and rows are of the same change. A change that is made
+/// meanwhile needs no account: it brings the sum up to date from what it replaces, so a store that
+/// was whole at the snapshot is whole after it, and one that was not never becomes so.
+final class IntegrityCheck: Sendable {
+  private enum Progress {
+    case running([Int: CheckedContinuation<Verdict, Never>])
+    case done(Verdict)
+  }
+
+  private enum Verdict { case whole, failed(StorageError), late }
+
+  private struct State {
+    var progress = Progress.running([:])
+    var isPaused = true
+    var tickets = 0
+  }
+
+  private let keys: StoreKeys
+  private let connection: Connection
+  private let queue = DispatchQueue(label: "kist.check", qos: .utility)
+  private let state = Mutex(State())
+
+  init(of path: String, keys: StoreKeys) {
+    self.keys = keys
+    connection = Connection(path: path, readonly: true, cacheKibibytes: 256)
+  }
+
+  /// Begins to read, or begins again after a pause.
+  func start() {
+    state.withLock { $0.isPaused = false }
+    queue.async { [self] in
+      do throws(StorageError) {
+        try connection.open()
+        if try sumIsRight() { finish(.whole) }
+      } catch {
+        finish(.failed(error))
+      }
+      connection.close()
+    }
+  }
+
+  /// Stops reading and lets go of the database; who waits goes on waiting.
+  func pause() {
+    state.withLock { $0.isPaused = true }
+    queue.sync {}
+  }
+
+  /// Ends the check for good, for a reason that is told to who waits.
+  func cancel(_ reason: StorageError) {
+    pause()
+    finish(.failed(reason))
+  }
+
+  /// What is known so far.
+  var integrity: StorageStatus.Integrity {
+    switch verdict {
+    case nil: .checking
+    case .whole: .ok
+    case .failed, .late: .failed
+    }
+  }
+
+  /// Throws when the store is known not to be whole.
+  func refuseIfFailed() throws(StorageError) {
+    if case .failed(let error) = verdict { throw error }
+  }
+
+  /// Waits until the store is known to be whole; throws when it is not, or not within the deadline.
+  func settle(within deadline: Duration) async throws(StorageError) {
+    switch await verdict(within: deadline) {
+    case .whole: return
+    case .failed(let error): throw error
+    case .late: throw .timeout(after: deadline)
+    }
+  }
+
+  private var verdict: Verdict? {
+    state.withLock { if case .done(let verdict) = $0.progress { verdict } else { nil } }
+  }
+
+  private func verdict(within deadline: Duration) async -> Verdict {
+    if let verdict { return verdict }
+    return await withCheckedContinuation { continuation in
+      let (ticket, verdict) = state.withLock { state -> (Int, Verdict?) in
+        switch state.progress {
+        case .done(let verdict): return (0, verdict)
+        case .running(var waiting):
+          state.tickets += 1
+          waiting[state.tickets] = continuation
+          state.progress = .running(waiting)
+          return (state.tickets, nil)
+        }
+      }
+      if let verdict { return continuation.resume(returning: verdict) }
+      let (seconds, attoseconds) = deadline.components
+      let limit = DispatchTime.now() + Double(seconds) + Double(attoseconds) * 1e-18
+      DispatchQueue.global().asyncAfter(deadline: limit) { self.giveUp(ticket) }
+    }
+  }
+
+  private func giveUp(_ ticket: Int) {
+    let continuation = state.withLock { state -> CheckedContinuation<Verdict, Never>? in
+      guard case .running(var waiting) = state.progress else { return nil }
+      defer { state.progress = .running(waiting) }
+      return waiting.removeValue(forKey: ticket)
+    }
+    continuation?.resume(returning: .late)
+  }
+
+  private func finish(_ verdict: Verdict) {
+    let waiting = state.withLock { state -> [Int: CheckedContinuation<Verdict, Never>] in
+      guard case .running(let waiting) = state.progress else { return [:] }
+      state.progress = .done(verdict)
+      return waiting
+    }
+    for continuation in waiting.values { continuation.resume(returning: verdict) }
+  }
+
+  /// Reads everything and throws when the sum is wrong; `false` when it was paused before the end.
+  private func sumIsRight() throws(StorageError) -> Bool {
+    try connection.use { database throws(StorageError) in
+      var isComplete = true
+      try database.transaction("BEGIN") { () throws(StorageError) in
+        let header = try database.header(keys)
+        var sum = RowSum.zero
+        var count: UInt64 = 0
+        try database.eachRowMark { tag, sequence, metadataTag, secretTag in
+          sum += keys.hash(
+            tag: tag, sequence: sequence, metadataTag: metadataTag, secretTag: secretTag)
+          count += 1
+          if count % 1024 == 0, state.withLock({ $0.isPaused }) { isComplete = false }
+          return isComplete ? .more : .enough
+        }
+        guard !isComplete || (sum == header.sum && count == header.count) else {
+          throw .corrupt("credentials in the store were removed, put back or changed")
+        }
+        return false
+      }
+      return isComplete
+    }
+  }
+}

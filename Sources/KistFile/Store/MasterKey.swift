@@ -1,0 +1,54 @@
+internal import KistCore
+internal import KistSodium
+
+/// Unwraps the master key of a store; `locked` when the key that it needs is not at hand.
+func masterKey(
+  from source: EncryptedFile.KeySource, _ slots: [KeySlot], storeID: [UInt8]
+) throws(StorageError) -> GuardedKey {
+  switch source {
+  case .none:
+    throw .locked("the store needs its passphrase")
+  case .keyFile(let path):
+    guard let key = try KeyFile.read(path) else {
+      throw .locked(
+        "the store's key file \(path) is missing", hint: "put it back, then `kist unlock`")
+    }
+    let wrapping = try wrappingKey(from: key)
+    for slot in slots where slot.kind == .keyFile {
+      if let master = try slot.unwrap(with: wrapping, storeID: storeID) { return master }
+    }
+    throw .locked(
+      "the key file \(path) does not open this store",
+      hint: "put the store's own key file there, or unlock it with its passphrase")
+  case .passphrase(let passphrase):
+    try checkPassphrase(passphrase)
+    for slot in slots {
+      guard case .passphrase(let cost, let salt) = slot.kind else { continue }
+      let wrapping = try SymmetricKey(stretching: passphrase, salt: salt.span, cost: cost)
+      if let master = try slot.unwrap(with: wrapping, storeID: storeID) { return master }
+    }
+    throw .wrongPassphrase
+  }
+}
+
+/// The key that the slot of a key file is sealed under.
+func wrappingKey(from keyFile: GuardedKey) throws(StorageError) -> SymmetricKey {
+  try SymmetricKey(derivedFrom: keyFile, id: 1, context: KeyContext("kistslot"))
+}
+
+/// Refuses a passphrase that no store has.
+func checkPassphrase(_ passphrase: Secret) throws(StorageError) {
+  if passphrase.isEmpty { throw .badRequest("the passphrase is empty") }
+  if passphrase.count > Limits.passphrase {
+    throw .tooLarge("the passphrase", limit: Limits.passphrase, size: passphrase.count)
+  }
+}
+
+extension EncryptedFile.Options {
+  /// The options without the passphrase, which is not kept.
+  var withoutPassphrase: Self {
+    var options = self
+    if case .passphrase = keySource { options.keySource = .none }
+    return options
+  }
+}

@@ -1,0 +1,61 @@
+internal import Dispatch
+internal import KistCore
+private import Synchronization
+
+/// Carries out changes, all that are queued in one transaction, so that they share one flush.
+final class Writer: Sendable {
+  /// A change that was asked for, and where its answer goes.
+  private struct Queued {
+    let change: Change
+    let session: Session
+    let answer: CheckedContinuation<Change.Answer, Never>
+  }
+
+  private struct State {
+    var queued: [Queued] = []
+    var isWorking = false
+  }
+
+  private let connections: Connections
+  private let options: EncryptedFile.Options
+  private let queue = DispatchQueue(label: "kist.writer")
+  private let state = Mutex(State())
+
+  init(connections: Connections, options: EncryptedFile.Options) {
+    self.connections = connections
+    self.options = options
+  }
+
+  /// Carries out a change and answers when it is on disk.
+  func carryOut(_ change: Change, in session: Session) async -> Change.Answer {
+    await withCheckedContinuation { answer in
+      let mustBegin = state.withLock { state in
+        state.queued.append(Queued(change: change, session: session, answer: answer))
+        defer { state.isWorking = true }
+        return !state.isWorking
+      }
+      if mustBegin { queue.async { self.work() } }
+    }
+  }
+
+  /// Waits until all that was queued before is answered.
+  func finish() async {
+    await withCheckedContinuation { continuation in
+      queue.async { continuation.resume() }
+    }
+  }
+
+  private func work() {
+    while true {
+      let batch = state.withLock { state in
+        defer { state.queued = [] }
+        state.isWorking = !state.queued.isEmpty
+        return state.queued
+      }
+      guard let session = batch.first?.session else { return }
+      let answers = Batch(connections: connections, session: session, options: options)
+        .carryOut(batch.map(\.change))
+      for (queued, answer) in zip(batch, answers) { queued.answer.resume(returning: answer) }
+    }
+  }
+}
