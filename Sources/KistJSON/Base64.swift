@@ -1,0 +1,78 @@
+internal import KistCore
+
+/// How many characters so many bytes are in base64 with padding.
+package func base64Count(of count: Int) -> Int { (count + 2) / 3 * 4 }
+
+/// Appends bytes in base64 (RFC 4648 §4), with padding.
+func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
+  text.append(upTo: base64Count(of: bytes.count)) { output in
+    var offset = 0
+    while offset < bytes.count {
+      let length = min(3, bytes.count - offset)
+      var group = UInt32(bytes[offset]) << 16
+      if length > 1 { group |= UInt32(bytes[offset + 1]) << 8 }
+      if length > 2 { group |= UInt32(bytes[offset + 2]) }
+      for position in 0..<4 {
+        output.append(
+          position <= length
+            ? character(of: UInt8(group >> (18 - 6 * UInt32(position)) & 0x3F))
+            : UInt8(ascii: "="))
+      }
+      offset += 3
+    }
+  }
+}
+
+/// Appends the bytes of a text in base64 (RFC 4648 §4); false unless it is padded and canonical, in
+/// which case what was appended means nothing.
+func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes) -> Bool {
+  guard text.count.isMultiple(of: 4) else { return false }
+  var padding = 0
+  while padding < 2, padding < text.count, text[text.count - 1 - padding] == UInt8(ascii: "=") {
+    padding += 1
+  }
+  return bytes.append(upTo: text.count / 4 * 3) { output in
+    var group: UInt32 = 0
+    for offset in 0..<text.count - padding {
+      guard let value = value(of: text[offset]) else { return false }
+      group = group << 6 | UInt32(value)
+      if offset & 3 == 3 {
+        output.append(UInt8(truncatingIfNeeded: group >> 16))
+        output.append(UInt8(truncatingIfNeeded: group >> 8))
+        output.append(UInt8(truncatingIfNeeded: group))
+        group = 0
+      }
+    }
+    switch padding {
+    case 1:
+      output.append(UInt8(truncatingIfNeeded: group >> 10))
+      output.append(UInt8(truncatingIfNeeded: group >> 2))
+      return group & 0x3 == 0
+    case 2:
+      output.append(UInt8(truncatingIfNeeded: group >> 4))
+      return group & 0xF == 0
+    default: return true
+    }
+  }
+}
+
+private func character(of value: UInt8) -> UInt8 {
+  switch value {
+  case ..<26: UInt8(ascii: "A") + value
+  case ..<52: UInt8(ascii: "a") + value - 26
+  case ..<62: UInt8(ascii: "0") + value - 52
+  case 62: UInt8(ascii: "+")
+  default: UInt8(ascii: "/")
+  }
+}
+
+private func value(of character: UInt8) -> UInt8? {
+  switch character {
+  case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+  case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
+  case UInt8(ascii: "+"): 62
+  case UInt8(ascii: "/"): 63
+  default: nil
+  }
+}

@@ -1,0 +1,105 @@
+/// Finds out in one pass whether bytes are JSON (RFC 8259), and where the members of an object are.
+///
+/// Depth and the number of members are bounded, so that no text costs more than its length times a
+/// constant. The bytes are handed to each function rather than kept, as a span cannot be stored.
+struct JSONScanner {
+  /// How deep values may be nested, the outermost one counted.
+  static let depth = 16
+  /// How many members one object may have.
+  static let memberCount = 128
+
+  private(set) var members: [JSONMember] = []
+  var offset: Int
+
+  init(at offset: Int = 0) {
+    self.offset = offset
+    members.reserveCapacity(8)
+  }
+
+  /// Scans a whole text, which must be one object.
+  mutating func scanDocument(_ bytes: Span<UInt8>) throws(JSONError) {
+    skipSpace(bytes)
+    guard peek(bytes) == UInt8(ascii: "{") else { throw .byte(offset, "not a JSON object") }
+    try scanObject(bytes, depth: 1)
+    skipSpace(bytes)
+    if offset < bytes.count { throw .byte(offset, "more than one JSON object") }
+  }
+
+  /// Scans an object from its opening brace; only the members of the outermost one are kept.
+  mutating func scanObject(_ bytes: Span<UInt8>, depth: Int) throws(JSONError) {
+    let base = members.count
+    defer { if depth > 1 { members.removeSubrange(base...) } }
+    offset += 1
+    skipSpace(bytes)
+    if skip(UInt8(ascii: "}"), bytes) { return }
+    repeat {
+      skipSpace(bytes)
+      guard peek(bytes) == UInt8(ascii: "\"") else {
+        throw .byte(offset, "no key where one must be")
+      }
+      let key = try scanString(bytes)
+      try checkIsNew(key, among: base..., bytes)
+      skipSpace(bytes)
+      guard skip(UInt8(ascii: ":"), bytes) else { throw .byte(offset, "no colon after a key") }
+      skipSpace(bytes)
+      members.append(JSONMember(key: key, value: try scanValue(bytes, depth: depth + 1)))
+      skipSpace(bytes)
+    } while skip(UInt8(ascii: ","), bytes)
+    guard skip(UInt8(ascii: "}"), bytes) else { throw .byte(offset, "an object is not closed") }
+  }
+
+  /// Scans an array from its opening bracket and tells of each element.
+  mutating func scanArray(
+    _ bytes: Span<UInt8>, depth: Int, _ each: (JSONToken) -> Void = { _ in }
+  ) throws(JSONError) {
+    offset += 1
+    skipSpace(bytes)
+    if skip(UInt8(ascii: "]"), bytes) { return }
+    repeat {
+      skipSpace(bytes)
+      each(try scanValue(bytes, depth: depth + 1))
+      skipSpace(bytes)
+    } while skip(UInt8(ascii: ","), bytes)
+    guard skip(UInt8(ascii: "]"), bytes) else { throw .byte(offset, "an array is not closed") }
+  }
+
+  private mutating func scanValue(
+    _ bytes: Span<UInt8>, depth: Int
+  ) throws(JSONError) -> JSONToken {
+    let start = offset
+    let kind: JSONToken.Kind
+    switch peek(bytes) {
+    case UInt8(ascii: "\""): return try scanString(bytes)
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      guard depth <= Self.depth else {
+        throw .byte(start, "nesting deeper than \(Self.depth) levels")
+      }
+      if bytes[start] == UInt8(ascii: "{") {
+        try scanObject(bytes, depth: depth)
+        kind = .object
+      } else {
+        try scanArray(bytes, depth: depth)
+        kind = .array
+      }
+    case UInt8(ascii: "t"): kind = try scanLiteral("true", bytes, .bool(true))
+    case UInt8(ascii: "f"): kind = try scanLiteral("false", bytes, .bool(false))
+    case UInt8(ascii: "n"): kind = try scanLiteral("null", bytes, .null)
+    default:
+      try scanNumber(bytes)
+      kind = .number
+    }
+    return JSONToken(kind: kind, range: start..<offset)
+  }
+
+  private func checkIsNew(
+    _ key: JSONToken, among others: PartialRangeFrom<Int>, _ bytes: Span<UInt8>
+  ) throws(JSONError) {
+    guard members.count - others.lowerBound < Self.memberCount else {
+      throw .byte(key.range.lowerBound, "an object of more than \(Self.memberCount) members")
+    }
+    let name = bytes.extracting(key.content)
+    for other in members[others] where isSameText(bytes.extracting(other.key.content), name) {
+      throw .byte(key.range.lowerBound, "a duplicate key")
+    }
+  }
+}

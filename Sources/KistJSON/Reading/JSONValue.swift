@@ -1,0 +1,125 @@
+package import KistCore
+
+/// One value of an object, decoded when it is asked for what it should be.
+package struct JSONValue: Sendable {
+  private let text: Secret
+  private let token: JSONToken
+  private let name: String
+
+  init(_ text: Secret, _ token: JSONToken, name: String) {
+    self.text = text
+    self.token = token
+    self.name = name
+  }
+
+  /// Whether it is `null`.
+  package var isNull: Bool { if case .null = token.kind { true } else { false } }
+
+  /// Whether it is a string.
+  package var isString: Bool { if case .string = token.kind { true } else { false } }
+
+  /// An error that names this value's key.
+  package func error(_ problem: String) -> JSONError { .key(name, problem) }
+
+  /// `true` or `false`.
+  package func bool() throws(JSONError) -> Bool {
+    guard case .bool(let value) = token.kind else { throw error("must be true or false") }
+    return value
+  }
+
+  /// An integer within ±(2^53−1), which every JSON library can hold, without fraction or exponent.
+  package func integer() throws(JSONError) -> Int {
+    guard case .number = token.kind else { throw error("must be an integer") }
+    let value = text.withBytes { bytes -> Int? in
+      let digits = bytes.extracting(token.range)
+      let isNegative = digits[0] == UInt8(ascii: "-")
+      var value = 0
+      for position in (isNegative ? 1 : 0)..<digits.count {
+        let digit = digits[position] &- UInt8(ascii: "0")
+        guard digit < 10 else { return nil }
+        value = value * 10 + Int(digit)
+        guard value < 1 << 53 else { return nil }
+      }
+      return isNegative ? -value : value
+    }
+    guard let value else { throw error("must be an integer within ±(2^53−1)") }
+    return value
+  }
+
+  /// A string that is no secret.
+  package func string() throws(JSONError) -> String {
+    try withContent { (content) throws(JSONError) in
+      guard content.contains(UInt8(ascii: "\\")) else { return try validString(content) }
+      var decoded = WipedBytes(capacity: content.count)
+      try appendDecoded(content, to: &decoded)
+      return try decoded.withBytes(validString)
+    }
+  }
+
+  /// The UTF-8 of a string, in memory that is wiped.
+  package func secret() throws(JSONError) -> Secret {
+    try withContent { (content) throws(JSONError) in
+      var decoded = WipedBytes(capacity: content.count)
+      try appendDecoded(content, to: &decoded)
+      return Secret(decoded)
+    }
+  }
+
+  /// The bytes of a string in base64 (RFC 4648 §4, padded, canonical), in memory that is wiped.
+  package func base64() throws(JSONError) -> Secret {
+    var decoded = WipedBytes()
+    let isBase64 = try secret().withBytes { appendDecodedBase64($0, to: &decoded) }
+    guard isBase64 else { throw error("is not base64 (RFC 4648 §4, with padding)") }
+    return Secret(decoded)
+  }
+
+  /// An object.
+  package func object() throws(JSONError) -> JSONObject {
+    guard case .object = token.kind else { throw error("must be an object") }
+    var scanner = JSONScanner(at: token.range.lowerBound)
+    try text.withBytes { (bytes) throws(JSONError) in try scanner.scanObject(bytes, depth: 1) }
+    return JSONObject(text, scanner.members)
+  }
+
+  /// The names and values of an object of strings, whose names are not ours.
+  package func strings() throws(JSONError) -> [(name: String, value: String)] {
+    try object().strings(as: name)
+  }
+
+  /// The elements of an array.
+  package func elements() throws(JSONError) -> [JSONValue] {
+    guard case .array = token.kind else { throw error("must be an array") }
+    var scanner = JSONScanner(at: token.range.lowerBound)
+    var elements: [JSONValue] = []
+    try text.withBytes { (bytes) throws(JSONError) in
+      try scanner.scanArray(bytes, depth: 1) { elements.append(JSONValue(text, $0, name: name)) }
+    }
+    return elements
+  }
+
+  /// Lends the value as it is written.
+  package func withText<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+    text.withBytes { body($0.extracting(token.range)) }
+  }
+
+  private func validString(_ bytes: Span<UInt8>) throws(JSONError) -> String {
+    guard let utf8 = try? UTF8Span(validating: bytes) else { throw error("is not UTF-8") }
+    return String(copying: utf8)
+  }
+
+  private func withContent<Result>(
+    _ body: (Span<UInt8>) throws(JSONError) -> Result
+  ) throws(JSONError) -> Result {
+    guard isString else { throw error("must be a string") }
+    return try text.withBytes { (bytes) throws(JSONError) in
+      try body(bytes.extracting(token.content))
+    }
+  }
+}
+
+extension Span<UInt8> {
+  fileprivate func contains(_ byte: UInt8) -> Bool {
+    for offset in indices where self[offset] == byte { return true }
+    return false
+  }
+}

@@ -1,0 +1,148 @@
+package import KistCore
+
+/// Writes JSON into memory that is wiped; what is written is valid as long as the calls are nested.
+///
+/// Names are our own, in ASCII, and need no escapes. A member whose value is `nil` is left out.
+package struct JSONWriter: ~Copyable {
+  private var text: WipedBytes
+  private var isFirst = true
+
+  /// Writes one object and gives its text.
+  package static func object<Failure: Error>(
+    capacity: Int = 256, _ members: (inout JSONWriter) throws(Failure) -> Void
+  ) throws(Failure) -> Secret {
+    var writer = JSONWriter(text: WipedBytes(capacity: capacity))
+    try writer.braced(members)
+    return Secret(writer.text)
+  }
+
+  private init(text: consuming WipedBytes) { self.text = text }
+
+  package mutating func member(_ name: String, _ value: String?) {
+    guard let value else { return }
+    begin(name)
+    string(value.utf8.span)
+  }
+
+  /// A member whose name is not ours.
+  package mutating func member(escaping name: String, _ value: String) {
+    separate()
+    string(name.utf8.span)
+    text.append(UInt8(ascii: ":"))
+    string(value.utf8.span)
+  }
+
+  package mutating func member(_ name: String, _ value: Int?) {
+    guard let value else { return }
+    begin(name)
+    text.append(utf8: String(value))
+  }
+
+  package mutating func member(_ name: String, _ value: Bool) {
+    begin(name)
+    text.append(utf8: value ? "true" : "false")
+  }
+
+  package mutating func memberNull(_ name: String) {
+    begin(name)
+    text.append(utf8: "null")
+  }
+
+  /// A value that was read is written as it was.
+  package mutating func member(_ name: String, _ value: JSONValue?) {
+    guard let value else { return }
+    begin(name)
+    value.withText { text.append($0) }
+  }
+
+  /// The bytes must be UTF-8.
+  package mutating func member(_ name: String, text secret: Secret) {
+    begin(name)
+    text.reserve(secret.count + 64)
+    secret.withBytes { string($0) }
+  }
+
+  package mutating func member(_ name: String, base64 secret: Secret) {
+    begin(name)
+    text.append(UInt8(ascii: "\""))
+    secret.withBytes { appendBase64($0, to: &text) }
+    text.append(UInt8(ascii: "\""))
+  }
+
+  package mutating func member<Failure: Error>(
+    _ name: String, object members: (inout JSONWriter) throws(Failure) -> Void
+  ) throws(Failure) {
+    begin(name)
+    try braced(members)
+  }
+
+  package mutating func member<Element>(
+    _ name: String, arrayOf elements: [Element],
+    _ write: (Element, inout JSONWriter) -> Void
+  ) {
+    begin(name)
+    text.append(UInt8(ascii: "["))
+    isFirst = true
+    for element in elements {
+      separate()
+      write(element, &self)
+    }
+    text.append(UInt8(ascii: "]"))
+    isFirst = false
+  }
+
+  /// One element of an array.
+  package mutating func element(_ value: String) { string(value.utf8.span) }
+
+  /// One element of an array, an object.
+  package mutating func braced<Failure: Error>(
+    _ members: (inout JSONWriter) throws(Failure) -> Void
+  ) throws(Failure) {
+    text.append(UInt8(ascii: "{"))
+    isFirst = true
+    try members(&self)
+    text.append(UInt8(ascii: "}"))
+    isFirst = false
+  }
+
+  /// The members of an object that this type wrote.
+  package mutating func members(written object: Secret) {
+    guard object.count > 2 else { return }
+    separate()
+    object.withBytes { text.append($0.extracting(1..<$0.count - 1)) }
+  }
+
+  /// The members of an object that was read, as they were, besides those of these names.
+  package mutating func members(read object: JSONObject, besides names: [String]) {
+    object.forEachMember(besides: names) { member in
+      separate()
+      text.append(member)
+    }
+  }
+
+  private mutating func begin(_ name: String) {
+    separate()
+    text.append(UInt8(ascii: "\""))
+    text.append(utf8: name)
+    text.append(UInt8(ascii: "\""))
+    text.append(UInt8(ascii: ":"))
+  }
+
+  private mutating func separate() {
+    if !isFirst { text.append(UInt8(ascii: ",")) }
+    isFirst = false
+  }
+
+  private mutating func string(_ utf8: Span<UInt8>) {
+    text.append(UInt8(ascii: "\""))
+    var start = 0
+    for offset in utf8.indices {
+      guard let escape = escape(of: utf8[offset]) else { continue }
+      text.append(utf8.extracting(start..<offset))
+      text.append(utf8: escape)
+      start = offset + 1
+    }
+    text.append(utf8.extracting(start..<utf8.count))
+    text.append(UInt8(ascii: "\""))
+  }
+}
