@@ -1,0 +1,54 @@
+internal import KistCore
+internal import KistJSON
+
+/// One operation of the protocol, written once and used from both ends of the socket.
+struct Operation<Input, Output>: Sendable {
+  typealias Run = @Sendable (Input) async throws(StorageError) -> Output
+
+  let name: String
+  /// Whether it changes credentials, so that its errors say what became of the change.
+  var isChange = false
+  /// Every key that a request may have.
+  let keys: [String]
+  let request: Codec<Input>
+  let reply: Codec<Output>
+
+  /// The server's end: a function behind messages.
+  func served(by run: @escaping Run) -> Exchange {
+    isChange ? tellingOutcome(handler(run)) : handler(run)
+  }
+
+  /// The client's end: messages behind the function.
+  func called(over exchange: @escaping Exchange) -> Run {
+    let call = chain(encodeRequest, exchange, decodeReply)
+    return isChange ? tellingOutcome(call) : call
+  }
+
+  private func handler(_ run: @escaping Run) -> Exchange { chain(decodeRequest, run, encodeReply) }
+
+  private func encodeRequest(_ input: Input) throws(StorageError) -> Message {
+    try Message(operation: name) { (writer) throws(StorageError) in
+      try request.write(input, &writer)
+    }
+  }
+
+  @Sendable func decodeRequest(_ message: Message) throws(StorageError) -> Input {
+    do throws(JSONError) {
+      let object = try message.object()
+      try object.refuseKeys(besides: keys + ["op", "id"])
+      return try request.read(object)
+    } catch { throw .badRequest(error.description) }
+  }
+
+  @Sendable func encodeReply(_ output: Output) throws(StorageError) -> Message {
+    try Message(operation: name) { (writer) throws(StorageError) in
+      try reply.write(output, &writer)
+    }
+  }
+
+  private func decodeReply(_ message: Message) throws(StorageError) -> Output {
+    do throws(JSONError) { return try reply.read(message.object()) } catch {
+      throw .malformedReply(error)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+internal import KistCore
+internal import KistJSON
+
+extension Operation where Input == Void, Output == StorageStatus {
+  static var status: Self {
+    Operation(name: "status", keys: [], request: .nothing, reply: .status)
+  }
+
+  static var lock: Self { Operation(name: "lock", keys: [], request: .nothing, reply: .status) }
+}
+
+extension Operation where Input == Secret?, Output == StorageStatus {
+  static var unlock: Self {
+    Operation(name: "unlock", keys: ["passphrase"], request: .passphrase, reply: .status)
+  }
+}
+
+/// Refuses a passphrase that is too long before a storage spends time and memory on it.
+func limitingPassphrase(
+  _ unlock: @escaping @Sendable (Secret?) async throws(StorageError) -> StorageStatus
+) -> @Sendable (Secret?) async throws(StorageError) -> StorageStatus {
+  { passphrase throws(StorageError) in
+    if let size = passphrase?.count, size > Limits.passphrase {
+      throw .tooLarge("the passphrase", limit: Limits.passphrase, size: size)
+    }
+    return try await unlock(passphrase)
+  }
+}
+
+extension Codec<Secret?> {
+  fileprivate static var passphrase: Self {
+    Self(
+      read: { object throws(JSONError) in try object["passphrase"]?.secret() },
+      write: { passphrase, writer throws(StorageError) in
+        guard let passphrase else { return }
+        guard passphrase.withBytes(textCount(of:)) != nil else {
+          throw .badRequest("the passphrase is not text in UTF-8")
+        }
+        writer.member("passphrase", text: passphrase)
+      })
+  }
+}
+
+extension Codec<StorageStatus> {
+  fileprivate static var status: Self {
+    Self(
+      read: { object throws(JSONError) in
+        try StorageStatus(object.required("status").object())
+      },
+      write: { status, writer in writer.member("status") { $0.members(of: status) } })
+  }
+}

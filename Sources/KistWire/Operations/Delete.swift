@@ -1,0 +1,35 @@
+internal import KistCore
+internal import KistJSON
+
+extension Operation where Input == DeleteRequest, Output == Bool {
+  static var delete: Self {
+    Operation(
+      name: "delete", isChange: true, keys: ["service", "account", "ifRevision"],
+      request: .deleteRequest, reply: .deleted)
+  }
+}
+
+extension Codec<DeleteRequest> {
+  fileprivate static var deleteRequest: Self {
+    Self(
+      read: { object throws(JSONError) in
+        DeleteRequest(
+          key: try object.credentialKey(),
+          ifRevision: try object["ifRevision"].map { (value) throws(JSONError) in
+            Revision(rawValue: try value.string())
+          })
+      },
+      write: { request, writer in
+        writer.members(of: request.key)
+        writer.member("ifRevision", request.ifRevision?.rawValue)
+      })
+  }
+}
+
+extension Codec<Bool> {
+  fileprivate static var deleted: Self {
+    Self(
+      read: { object throws(JSONError) in try object.required("deleted").bool() },
+      write: { deleted, writer in writer.member("deleted", deleted) })
+  }
+}

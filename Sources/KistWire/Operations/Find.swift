@@ -1,0 +1,60 @@
+internal import KistCore
+internal import KistJSON
+
+extension Operation where Input == CredentialQuery, Output == CredentialPage {
+  static var find: Self {
+    Operation(
+      name: "find", keys: ["service", "account", "attributes", "limit", "after"],
+      request: .credentialQuery, reply: .credentialPage)
+  }
+
+  /// The server's end, which asks for half as many again until the page is within a line.
+  func servedWithinALine(by find: @escaping Run) -> Exchange {
+    { request throws(StorageError) in
+      var query = try decodeRequest(request)
+      while true {
+        let page = try await find(query)
+        let reply = try encodeReply(page)
+        if reply.count <= Limits.line - envelopeSize || page.credentials.count <= 1 { return reply }
+        query.limit = page.credentials.count / 2
+      }
+    }
+  }
+}
+
+/// What `ok` and an `id` of 128 escaped bytes take up at most.
+private let envelopeSize = 1024
+
+extension Codec<CredentialQuery> {
+  fileprivate static var credentialQuery: Self {
+    Self(
+      read: { object throws(JSONError) in
+        CredentialQuery(
+          service: try object["service"]?.string(), account: try object["account"]?.string(),
+          attributes: try object.attributes(),
+          limit: try object["limit"]?.integer() ?? Limits.page,
+          after: try object["after"]?.string())
+      },
+      write: { query, writer in
+        writer.member("service", query.service)
+        writer.member("account", query.account)
+        if !query.attributes.isEmpty { writer.members(of: query.attributes) }
+        if query.limit != Limits.page { writer.member("limit", query.limit) }
+        writer.member("after", query.after)
+      })
+  }
+}
+
+extension Codec<CredentialPage> {
+  fileprivate static var credentialPage: Self {
+    Self(
+      read: { object throws(JSONError) in
+        var page = CredentialPage(credentials: [], next: try object["next"]?.string())
+        for element in try object.required("credentials").elements() {
+          page.credentials.append(try CredentialSummary(element.object()))
+        }
+        return page
+      },
+      write: { page, writer in writer.members(of: page) })
+  }
+}

@@ -1,0 +1,58 @@
+package import KistCore
+internal import KistJSON
+
+/// What kistd says of itself.
+package struct Hello: Sendable, Equatable {
+  /// The version of the protocol; it changes only when a client would have to.
+  package var protocolVersion = 1
+  /// The version of kistd.
+  package var version: String
+  /// The operations that are served, sorted by name; `dispatch` fills them in.
+  package var operations: [String] = []
+  /// What was added to the protocol since 1.0: keys, values, operations.
+  package var features: [String] = []
+  /// What an answered change survives.
+  package var durability: StorageStatus.Durability
+
+  package init(version: String, durability: StorageStatus.Durability) {
+    self.version = version
+    self.durability = durability
+  }
+}
+
+extension Operation where Input == Void, Output == Hello {
+  static var hello: Self {
+    Operation(name: "hello", keys: [], request: .nothing, reply: .hello)
+  }
+}
+
+extension Codec<Hello> {
+  fileprivate static var hello: Self {
+    Self(
+      read: { object throws(JSONError) in
+        var hello = Hello(
+          version: try object.required("version").string(),
+          durability: try object.required("durability").durability())
+        hello.protocolVersion = try object.required("protocol").integer()
+        hello.operations = try object.required("operations").texts()
+        hello.features = try object.required("features").texts()
+        return hello
+      },
+      write: { hello, writer in
+        writer.member("protocol", hello.protocolVersion)
+        writer.member("version", hello.version)
+        writer.member("operations", arrayOf: hello.operations) { $1.element($0) }
+        writer.member("features", arrayOf: hello.features) { $1.element($0) }
+        writer.memberLimits()
+        writer.member("durability", hello.durability.rawValue)
+      })
+  }
+}
+
+extension JSONValue {
+  fileprivate func texts() throws(JSONError) -> [String] {
+    var texts: [String] = []
+    for element in try elements() { texts.append(try element.string()) }
+    return texts
+  }
+}

@@ -1,0 +1,61 @@
+internal import KistCore
+internal import KistJSON
+
+extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Credential> {
+  static var load: Self {
+    Operation(
+      name: "load", keys: ["service", "account", "encoding", "allowExpired"],
+      request: .loadRequest, reply: .loadedCredential)
+  }
+}
+
+/// A value and the form in which secrets are to stand in the reply to it, where the client cares.
+struct Encoded<Value: Sendable>: Sendable {
+  var value: Value
+  var encoding: SecretEncoding?
+
+  init(_ value: Value, as encoding: SecretEncoding? = nil) {
+    self.value = value
+    self.encoding = encoding
+  }
+
+  /// What a function gives for the value, in the same form.
+  func mapAsync<Other>(
+    _ transform: (Value) async throws(StorageError) -> Other
+  ) async throws(StorageError) -> Encoded<Other> {
+    Encoded<Other>(try await transform(value), as: encoding)
+  }
+}
+
+extension Codec<Encoded<LoadRequest>> {
+  fileprivate static var loadRequest: Self {
+    Self(
+      read: { object throws(JSONError) in
+        Encoded(
+          LoadRequest(
+            key: try object.credentialKey(),
+            allowExpired: try object["allowExpired"]?.bool() ?? false),
+          as: try object["encoding"]?.secretEncoding())
+      },
+      write: { request, writer in
+        writer.members(of: request.value.key)
+        writer.member("encoding", request.encoding?.rawValue)
+        if request.value.allowExpired { writer.member("allowExpired", true) }
+      })
+  }
+}
+
+extension Codec<Encoded<Credential>> {
+  fileprivate static var loadedCredential: Self {
+    Self(
+      read: { object throws(JSONError) in
+        Encoded(try Credential(object.required("credential").object()))
+      },
+      write: { reply, writer throws(StorageError) in
+        try writer.member("credential") { (writer) throws(StorageError) in
+          writer.members(of: reply.value.summary)
+          try writer.member(secret: reply.value.secret, as: reply.encoding)
+        }
+      })
+  }
+}

@@ -1,0 +1,58 @@
+internal import KistCore
+internal import KistJSON
+
+extension Operation where Input == SaveRequest, Output == CredentialSummary {
+  static var save: Self {
+    Operation(
+      name: "save", isChange: true,
+      keys: [
+        "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
+        "ifRevision",
+      ],
+      request: .saveRequest, reply: .savedCredential)
+  }
+}
+
+extension Codec<SaveRequest> {
+  fileprivate static var saveRequest: Self {
+    Self(
+      read: { object throws(JSONError) in
+        SaveRequest(
+          credential: NewCredential(
+            key: try object.credentialKey(), secret: try object.secret(),
+            label: try object["label"]?.string(), attributes: try object.attributes(),
+            expiresAt: try object["expiresAt"]?.timestamp()),
+          condition: try object.saveCondition())
+      },
+      write: { request, writer throws(StorageError) in
+        let credential = request.credential
+        writer.members(of: credential.key)
+        try writer.member(secret: credential.secret, as: nil)
+        writer.member("label", credential.label)
+        if !credential.attributes.isEmpty { writer.members(of: credential.attributes) }
+        writer.member("expiresAt", credential.expiresAt?.description)
+        switch request.condition {
+        case .always: break
+        case .ifAbsent: writer.memberNull("ifRevision")
+        case .ifRevision(let revision): writer.member("ifRevision", revision.rawValue)
+        }
+      })
+  }
+}
+
+extension Codec<CredentialSummary> {
+  fileprivate static var savedCredential: Self {
+    Self(
+      read: { object throws(JSONError) in
+        try CredentialSummary(object.required("credential").object())
+      },
+      write: { summary, writer in writer.member("credential") { $0.members(of: summary) } })
+  }
+}
+
+extension JSONObject {
+  fileprivate func saveCondition() throws(JSONError) -> Condition {
+    guard let value = self["ifRevision"] else { return .always }
+    return value.isNull ? .ifAbsent : .ifRevision(Revision(rawValue: try value.string()))
+  }
+}

@@ -1,0 +1,35 @@
+package import KistCore
+
+extension UserStorage {
+  /// The storage that is served at the other end of an exchange.
+  package static func remote(over exchange: @escaping Exchange) -> UserStorage {
+    let load = Operation.load.called(over: exchange)
+    return UserStorage(
+      save: Operation.save.called(over: exchange),
+      load: { request throws(StorageError) in try await load(Encoded(request)).value },
+      delete: Operation.delete.called(over: exchange),
+      find: Operation.find.called(over: exchange))
+  }
+}
+
+extension StorageAccess {
+  /// The way in to the storage that is served at the other end of an exchange.
+  package static func remote(over exchange: @escaping Exchange) -> StorageAccess {
+    let status = Operation.status.called(over: exchange)
+    let lock = Operation.lock.called(over: exchange)
+    return StorageAccess(
+      status: { () throws(StorageError) in try await status(()) },
+      lock: { () throws(StorageError) in try await lock(()) },
+      unlock: Operation.unlock.called(over: exchange))
+  }
+}
+
+extension Hello {
+  /// Asks what is at the other end of an exchange.
+  package static func remote(
+    over exchange: @escaping Exchange
+  ) -> @Sendable () async throws(StorageError) -> Hello {
+    let hello = Operation.hello.called(over: exchange)
+    return { () throws(StorageError) in try await hello(()) }
+  }
+}

@@ -1,0 +1,94 @@
+package import KistCore
+internal import KistJSON
+
+extension CredentialSummary {
+  /// The text of one JSON object: the protocol's `credential`, without a secret.
+  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
+
+  init(_ object: JSONObject) throws(JSONError) {
+    self.init(
+      key: try object.credentialKey(), label: try object["label"]?.string(),
+      attributes: try object.attributes(),
+      createdAt: try object.required("createdAt").timestamp(),
+      modifiedAt: try object.required("modifiedAt").timestamp(),
+      expiresAt: try object["expiresAt"]?.timestamp(),
+      revision: Revision(rawValue: try object.required("revision").string()))
+  }
+}
+
+extension Credential {
+  /// The text of one JSON object: the protocol's `credential`, with its secret.
+  package func json() -> Secret {
+    JSONWriter.object { writer in
+      writer.members(of: summary)
+      writer.member(secret: secret)
+    }
+  }
+
+  init(_ object: JSONObject) throws(JSONError) {
+    self.init(summary: try CredentialSummary(object), secret: try object.secret())
+  }
+}
+
+extension CredentialPage {
+  /// The text of one JSON object: `credentials`, and `next` where there is more.
+  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
+}
+
+extension JSONWriter {
+  mutating func members(of key: CredentialKey) {
+    member("service", key.service)
+    member("account", key.account)
+  }
+
+  mutating func members(of attributes: Attributes) {
+    member("attributes") { writer in
+      for (name, value) in attributes.sorted { writer.member(escaping: name, value) }
+    }
+  }
+
+  mutating func members(of summary: CredentialSummary) {
+    members(of: summary.key)
+    member("label", summary.label)
+    members(of: summary.attributes)
+    member("createdAt", summary.createdAt.description)
+    member("modifiedAt", summary.modifiedAt.description)
+    member("expiresAt", summary.expiresAt?.description)
+    member("revision", summary.revision.rawValue)
+  }
+
+  mutating func members(of page: CredentialPage) {
+    member("credentials", arrayOf: page.credentials) { summary, writer in
+      writer.braced { $0.members(of: summary) }
+    }
+    member("next", page.next)
+  }
+}
+
+extension JSONObject {
+  func credentialKey() throws(JSONError) -> CredentialKey {
+    CredentialKey(
+      service: try required("service").string(), account: try self["account"]?.string() ?? "")
+  }
+
+  func attributes() throws(JSONError) -> Attributes {
+    var attributes = Attributes()
+    guard let value = self["attributes"] else { return attributes }
+    for (name, text) in try value.strings() {
+      // Names are ASCII, which a storage sees to; until then two can differ in bytes and be equal
+      // to Swift, and one of the values would be lost.
+      guard attributes[name] == nil else { throw value.error("has two names that are alike") }
+      attributes[name] = text
+    }
+    return attributes
+  }
+}
+
+extension JSONValue {
+  func timestamp() throws(JSONError) -> Timestamp {
+    guard let moment = Timestamp(rfc3339: try string()) else {
+      throw error("is not a date and time (RFC 3339)")
+    }
+    return moment
+  }
+}

@@ -1,0 +1,34 @@
+package import KistCore
+internal import KistJSON
+
+extension StorageError {
+  /// The text of one JSON object: the protocol's `error`.
+  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
+
+  /// A code or an outcome that is not known comes from a newer kistd.
+  init(_ object: JSONObject) throws(JSONError) {
+    self.init(
+      Code(rawValue: try object.required("code").string()) ?? .internal,
+      try object.required("message").string(), hint: try object["hint"]?.string(),
+      outcome: try object["outcome"].map { (value) throws(JSONError) in
+        Outcome(rawValue: try value.string()) ?? .unknown
+      },
+      current: try object["current"].map { (value) throws(JSONError) in
+        value.isNull ? .absent : .revision(Revision(rawValue: try value.string()))
+      })
+  }
+}
+
+extension JSONWriter {
+  mutating func members(of error: StorageError) {
+    member("code", error.code.rawValue)
+    member("message", error.message)
+    member("hint", error.hint)
+    member("outcome", error.outcome?.rawValue)
+    switch error.current {
+    case nil: break
+    case .absent: memberNull("current")
+    case .revision(let revision): member("current", revision.rawValue)
+    }
+  }
+}

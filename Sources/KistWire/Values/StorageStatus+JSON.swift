@@ -1,0 +1,67 @@
+package import KistCore
+internal import KistJSON
+
+extension StorageStatus {
+  /// The text of one JSON object: the protocol's `status`.
+  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
+
+  init(_ object: JSONObject) throws(JSONError) {
+    self.init(
+      storage: try object.required("storage").string(), reason: try object["reason"]?.string(),
+      isLocked: try object.required("locked").bool(),
+      reopensAtRestart: try object.required("reopensAtRestart").bool(),
+      durability: try object.required("durability").durability(),
+      keyProtection: try object.required("keyProtection").string(),
+      integrity: try object["integrity"]?.integrity(), count: try object["count"]?.integer(),
+      uptime: try object["uptime"]?.integer())
+  }
+}
+
+extension JSONWriter {
+  mutating func members(of status: StorageStatus) {
+    member("storage", status.storage)
+    member("reason", status.reason)
+    member("locked", status.isLocked)
+    member("reopensAtRestart", status.reopensAtRestart)
+    member("durability", status.durability.rawValue)
+    member("keyProtection", status.keyProtection)
+    member("integrity", status.integrity?.rawValue)
+    member("count", status.count)
+    memberLimits()
+    member("uptime", status.uptime)
+  }
+
+  /// The limits, which version 1 of the protocol fixes: told to people and to other clients, and
+  /// read by none of ours.
+  mutating func memberLimits() {
+    member("limits") { writer in
+      writer.member("line", Limits.line)
+      writer.member("secret", Limits.secret)
+      writer.member("service", Limits.keyPart)
+      writer.member("account", Limits.keyPart)
+      writer.member("label", Limits.label)
+      writer.member("attributes", Limits.attributes)
+      writer.member("attributeName", Limits.attributeName)
+      writer.member("attributeValue", Limits.attributeValue)
+      writer.member("attributesTotal", Limits.attributesTotal)
+      writer.member("page", Limits.page)
+      writer.member("passphrase", Limits.passphrase)
+    }
+  }
+}
+
+extension JSONValue {
+  func durability() throws(JSONError) -> StorageStatus.Durability {
+    guard let durability = StorageStatus.Durability(rawValue: try string()) else {
+      throw error("is not known")
+    }
+    return durability
+  }
+
+  fileprivate func integrity() throws(JSONError) -> StorageStatus.Integrity {
+    guard let integrity = StorageStatus.Integrity(rawValue: try string()) else {
+      throw error("is not known")
+    }
+    return integrity
+  }
+}

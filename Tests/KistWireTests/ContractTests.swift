@@ -1,0 +1,27 @@
+import KistCore
+import KistTesting
+import Testing
+
+struct ContractTests {
+  @Test(arguments: UserStorageContract.all)
+  func `a storage behind messages keeps the contract`(
+    rule: UserStorageContract.Rule
+  ) async throws {
+    let clock = ManualClock()
+    try await rule.check(.init(storage: .inMemory(behind: 0, now: clock.now), clock: clock))
+  }
+
+  @Test(arguments: UserStorageContract.all)
+  func `a storage behind lines keeps the contract`(rule: UserStorageContract.Rule) async throws {
+    let clock = ManualClock()
+    try await rule.check(.init(storage: .inMemory(behind: 1, now: clock.now), clock: clock))
+  }
+
+  @Test(arguments: UserStorageContract.all)
+  func `a storage behind two servers in a row keeps the contract`(
+    rule: UserStorageContract.Rule
+  ) async throws {
+    let clock = ManualClock()
+    try await rule.check(.init(storage: .inMemory(behind: 2, now: clock.now), clock: clock))
+  }
+}

@@ -1,0 +1,41 @@
+import KistCore
+import KistTesting
+import KistWire
+
+/// A way in that answers as an open storage in memory would.
+extension StorageAccess {
+  static let stub = StorageAccess(
+    status: { () throws(StorageError) in .stub },
+    lock: { () throws(StorageError) in .stub },
+    unlock: { _ throws(StorageError) in .stub })
+}
+
+extension StorageStatus {
+  static let stub = StorageStatus(
+    storage: "memory", isLocked: false, reopensAtRestart: false, durability: .memory,
+    keyProtection: "there is no key", integrity: .ok, count: 2, uptime: 60)
+}
+
+extension Hello {
+  static let stub = Hello(version: "1.0.0", durability: .memory)
+}
+
+/// Everything that kistd serves, without a socket.
+func service(
+  _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub
+) -> Exchange {
+  dispatch(credentials, access, hello: .stub)
+}
+
+extension UserStorage {
+  /// A storage in memory behind a number of servers, the first of which passes lines on from the
+  /// second and so on; 0 is messages without lines.
+  static func inMemory(behind servers: Int, now: @escaping @Sendable () -> Timestamp) -> Self {
+    var exchange = service(.inMemory(now: now))
+    for _ in 0..<servers {
+      let answer = answer(with: exchange)
+      exchange = KistWire.exchange { line throws(StorageError) in await answer(line) }
+    }
+    return .remote(over: exchange)
+  }
+}
