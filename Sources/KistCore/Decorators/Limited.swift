@@ -74,10 +74,15 @@ private func check(_ attributes: Attributes) throws(StorageError) {
 
 private func checkText(_ text: String, _ what: String, limit: Int) throws(StorageError) {
   try checkSize(text.utf8.count, of: what, limit: limit)
-  // C0, DEL and C1: what a terminal would obey and what a C string would end at.
-  guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+  guard !text.unicodeScalars.contains(where: isControl) else {
     throw .badRequest("\(what) has a control character in it")
   }
+}
+
+/// C0, DEL and C1, all that Unicode will ever call controls: what a terminal would obey and what a
+/// C string would end at.
+private func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
 }
 
 private func checkSize(_ size: Int, of what: String, limit: Int) throws(StorageError) {

@@ -47,6 +47,17 @@ struct WipedBytesTests {
     #expect(try canary.occurrences() == 0)
   }
 
+  @Test func `truncate overwrites all but the first bytes`() throws {
+    let canary = Canary()
+    var bytes = WipedBytes()
+    canary.append(to: &bytes, times: 100)
+    bytes.truncate(to: 40 * Canary.count)
+    #expect(bytes.count == 40 * Canary.count)
+    #expect(try canary.occurrences() == 40)
+    bytes.truncate(to: bytes.count)
+    #expect(bytes.count == 40 * Canary.count)
+  }
+
   @Test func `what is appended in any way comes out in order`() {
     var bytes = WipedBytes(capacity: 0)
     bytes.append(0)
