@@ -85,7 +85,7 @@ let package = Package(
 
     .target(name: "KistTesting", dependencies: ["KistCore"]),
     .testTarget(name: "KistCoreTests", dependencies: ["KistCore", "KistTesting"]),
-    .testTarget(name: "KistJSONTests", dependencies: ["KistCore", "KistJSON"]),
+    .testTarget(name: "KistJSONTests", dependencies: ["KistCore", "KistJSON", "KistTesting"]),
     .testTarget(
       name: "KistWireTests", dependencies: ["KistCore", "KistJSON", "KistTesting", "KistWire"]),
     .testTarget(

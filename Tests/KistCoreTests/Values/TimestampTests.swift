@@ -1,4 +1,5 @@
 import KistCore
+import KistTesting
 import Testing
 
 struct TimestampTests {

@@ -1,10 +1,10 @@
 /// SplitMix64 (Steele, Lea, Flood 2014): the same numbers at every run, so that a failure repeats.
-struct Seeded: RandomNumberGenerator {
+package struct Seeded: RandomNumberGenerator {
   private var state: UInt64
 
-  init(_ seed: UInt64) { state = seed }
+  package init(_ seed: UInt64) { state = seed }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -13,7 +13,7 @@ struct Seeded: RandomNumberGenerator {
   }
 
   /// Text of up to so many scalars from the whole of Unicode, with many from ASCII.
-  mutating func text(upTo count: Int) -> String {
+  package mutating func text(upTo count: Int) -> String {
     var text = ""
     for _ in 0..<Int.random(in: 0...count, using: &self) {
       let bound: UInt32 = [0x7F, 0x7F, 0x7FF, 0xFFFF, 0x10FFFF].randomElement(using: &self)!
@@ -22,5 +22,12 @@ struct Seeded: RandomNumberGenerator {
       }
     }
     return text
+  }
+
+  /// Up to so many bytes, each value as likely as any other.
+  package mutating func bytes(upTo count: Int) -> [UInt8] {
+    (0..<Int.random(in: 0...count, using: &self)).map { _ in
+      UInt8.random(in: .min ... .max, using: &self)
+    }
   }
 }
