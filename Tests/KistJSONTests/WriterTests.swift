@@ -1,0 +1,66 @@
+import KistCore
+import KistJSON
+import Testing
+
+struct WriterTests {
+  @Test func `members of every type are written in order`() throws {
+    let written = JSONWriter.object { writer in
+      writer.member("text", "x")
+      writer.member("absent", nil as String?)
+      writer.member("number", -7)
+      writer.member("none", nil as Int?)
+      writer.member("yes", true)
+      writer.member("no", false)
+      writer.memberNull("null")
+      writer.member("empty") { _ in }
+      writer.member("inner") { $0.member("a", 1) }
+      writer.member("list", arrayOf: ["x", "y"]) { $1.element($0) }
+      writer.member("nothing", arrayOf: [] as [String]) { $1.element($0) }
+      writer.member("objects", arrayOf: [1, 2]) { number, writer in
+        writer.braced { $0.member("n", number) }
+      }
+      writer.member(escaping: "\"", "\\")
+    }
+    #expect(
+      written.text == #"{"text":"x","number":-7,"yes":true,"no":false,"null":null,"empty":{},"#
+        + #""inner":{"a":1},"list":["x","y"],"nothing":[],"objects":[{"n":1},{"n":2}],"\"":"\\"}"#)
+  }
+
+  @Test func `only what JSON does not let stand is escaped`() {
+    for byte in UInt8.min...0x7F {
+      let escaped = JSONWriter.object { $0.member("a", text: Secret(copying: [byte])) }.text
+      let isPlain = byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+      #expect((escaped.utf8.count == 9) == isPlain, "\(byte): \(escaped)")
+    }
+    let plain = "é\u{2028}😀\u{7F}/"
+    #expect(JSONWriter.object { $0.member("a", plain) }.text == "{\"a\":\"\(plain)\"}")
+  }
+
+  @Test func `members that were written or read are spliced in`() throws {
+    let written = JSONWriter.object { $0.member("b", 1) }
+    let read = try object(#" { "c" : "\u0041" , "id": 2, "d":[ 1, {} ] } "#)
+    let whole = JSONWriter.object { writer in
+      writer.member("a", 0)
+      writer.members(written: written)
+      writer.members(written: JSONWriter.object { _ in })
+      writer.members(read: read, besides: ["id", "op"])
+      writer.member("id", read["id"])
+      writer.member("op", read["op"])
+    }
+    #expect(whole.text == #"{"a":0,"b":1,"c" : "\u0041","d":[ 1, {} ],"id":2}"#)
+  }
+
+  @Test(
+    arguments: [
+      ([], 0), ([0x61], 1), ([0x22], 2), ([0x5C, 0x0A, 0x09], 6), ([0x01], 6), ([0x7F], 1),
+      ([0xC3, 0xA9], 2), ([0xF0, 0x9F, 0x98, 0x80, 0x1F], 10), ([0x61, 0x00], nil), ([0xFF], nil),
+      ([0xC3], nil), ([0xED, 0xA0, 0x80], nil),
+    ] as [([UInt8], Int?)])
+  func `the length of a text is known before it is written`(bytes: [UInt8], count: Int?) {
+    let secret = Secret(copying: bytes)
+    #expect(secret.withBytes(textCount(of:)) == count)
+    if let count {
+      #expect(JSONWriter.object { $0.member("", text: secret) }.count == count + 7)
+    }
+  }
+}
