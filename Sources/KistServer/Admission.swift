@@ -1,0 +1,100 @@
+internal import Glibc
+internal import KistCore
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// Decides who comes in, and knows who is in.
+final class Admission: Sendable {
+  private struct State {
+    var isStopping = false
+    var admitted: [ObjectIdentifier: any Channel] = [:]
+  }
+
+  private let maximumConnections: Int
+  private let admits: @Sendable (Peer) -> Bool
+  private let logger: Logger
+  private let strangers = LogGate()
+  private let crowd = LogGate()
+  private let state = Mutex(State())
+
+  init(maximumConnections: Int, admits: @escaping @Sendable (Peer) -> Bool, logger: Logger) {
+    self.maximumConnections = maximumConnections
+    self.admits = admits
+    self.logger = logger
+  }
+
+  /// The number of connections that are in.
+  var count: Int { state.withLock { $0.admitted.count } }
+
+  /// Admits an accepted channel, before anything is read from it, or refuses and closes it.
+  func admit(_ channel: any Channel) throws -> Connection {
+    do {
+      let peer = try channel.withDescriptor { descriptor in
+        // NIO accepts without SOCK_CLOEXEC, and no program that is started may have it.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        return try Peer(connectedTo: descriptor)
+      }
+      try check(peer)
+      try enter(channel)
+      return try Connection(wrapping: channel, peer: peer)
+    } catch {
+      if let refusal = error as? StorageError { try? channel.withDescriptor(refusal.send(to:)) }
+      channel.close(promise: nil)
+      throw error
+    }
+  }
+
+  /// Lets go of a connection whose last line was answered.
+  func leave(_ channel: any Channel) {
+    state.withLock { _ = $0.admitted.removeValue(forKey: ObjectIdentifier(channel)) }
+  }
+
+  /// Admits nobody from now on and ends the streams of those who are in.
+  ///
+  /// The kernel still hands over what it has received, and then the end: to a connection this is
+  /// a client that has said its last word, and its replies are finished the same way.
+  func stop() {
+    shutDown(SHUT_RD)
+    state.withLock { $0.isStopping = true }
+  }
+
+  /// Cuts the connections that are left.
+  func sever() { shutDown(SHUT_RDWR) }
+
+  private func shutDown(_ how: some BinaryInteger) {
+    for channel in state.withLock({ Array($0.admitted.values) }) {
+      try? channel.withDescriptor { _ = Glibc.shutdown($0, CInt(how)) }
+    }
+  }
+
+  private func check(_ peer: Peer) throws(StorageError) {
+    if admits(peer) { return }
+    if let heldBack = strangers.pass() {
+      logger.warning(
+        "refused a connection of another user",
+        metadata: ["pid": "\(peer.pid)", "uid": "\(peer.uid)", "unlogged": "\(heldBack)"])
+    }
+    throw StorageError(
+      .denied, "this daemon serves the user that runs it only", hint: "start a kistd of your own",
+      outcome: .unchanged)
+  }
+
+  private func enter(_ channel: any Channel) throws {
+    let hasRoom = try state.withLock { state in
+      if state.isStopping { throw ChannelError.ioOnClosedChannel }
+      guard state.admitted.count < maximumConnections else { return false }
+      state.admitted[ObjectIdentifier(channel)] = channel
+      return true
+    }
+    if hasRoom { return }
+    if let heldBack = crowd.pass() {
+      logger.warning(
+        "refused a connection: there are too many",
+        metadata: ["limit": "\(maximumConnections)", "unlogged": "\(heldBack)"])
+    }
+    throw StorageError(
+      .busy, "there are \(maximumConnections) connections already; the limit is as many",
+      hint: "close some, or give kistd a larger --max-connections", outcome: .unchanged)
+  }
+}

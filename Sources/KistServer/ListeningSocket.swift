@@ -1,0 +1,38 @@
+internal import Glibc
+package import KistCore
+internal import NIOCore
+
+/// Makes a listening Unix socket at a path where there is nothing, of mode 0600 whatever the umask.
+///
+/// The descriptor is closed when another program is started. The umask is one for the whole
+/// process: call this before there is a second thread that creates files.
+package func listen(at path: String) throws(StorageError) -> CInt {
+  do {
+    let address = try SocketAddress(unixDomainSocketPath: path)
+    let descriptor = socket(
+      AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
+    do {
+      try bind(descriptor, to: address)
+      guard Glibc.listen(descriptor, backlog) == 0 else {
+        throw IOError(errnoCode: errno, reason: "listen")
+      }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  } catch {
+    throw StorageError(.unavailable, "cannot listen at \(path): \(error)")
+  }
+}
+
+/// Connections that wait to be accepted; more make their clients wait.
+private let backlog: CInt = 128
+
+private func bind(_ descriptor: CInt, to address: SocketAddress) throws {
+  let previous = umask(0o177)
+  defer { umask(previous) }
+  let result = unsafe address.withSockAddr { unsafe Glibc.bind(descriptor, $0, socklen_t($1)) }
+  guard result == 0 else { throw IOError(errnoCode: errno, reason: "bind") }
+}

@@ -1,0 +1,40 @@
+internal import Glibc
+internal import NIOCore
+
+/// The process at the other end of a connection, as it was when it connected.
+package struct Peer: Sendable, Equatable {
+  package var pid: Int32
+  package var uid: UInt32
+  package var gid: UInt32
+
+  package init(pid: Int32, uid: UInt32, gid: UInt32) {
+    self.pid = pid
+    self.uid = uid
+    self.gid = gid
+  }
+
+  /// Whether it runs under this process's own uid: root is another one.
+  package static func isOwner(_ peer: Peer) -> Bool { peer.uid == geteuid() }
+
+  /// Asks the kernel who is connected (unix(7), SO_PEERCRED).
+  ///
+  /// The option does not fail on sockets of other families, so the family is checked first.
+  init(connectedTo descriptor: CInt) throws {
+    var family: CInt = 0
+    try unsafe read(&family, from: descriptor, option: SO_DOMAIN)
+    guard family == AF_UNIX else { throw IOError(errnoCode: EAFNOSUPPORT, reason: "SO_DOMAIN") }
+    // struct ucred, which Glibc shows to GNU programs only: pid, uid, gid, of 32 bits each.
+    var credentials: (UInt32, UInt32, UInt32) = (0, 0, 0)
+    try unsafe read(&credentials, from: descriptor, option: SO_PEERCRED)
+    self.init(pid: Int32(bitPattern: credentials.0), uid: credentials.1, gid: credentials.2)
+  }
+}
+
+private func read<Value: BitwiseCopyable>(
+  _ value: UnsafeMutablePointer<Value>, from descriptor: CInt, option: CInt
+) throws {
+  var size = socklen_t(MemoryLayout<Value>.size)
+  guard unsafe getsockopt(descriptor, SOL_SOCKET, option, value, &size) == 0 else {
+    throw IOError(errnoCode: errno, reason: "getsockopt")
+  }
+}

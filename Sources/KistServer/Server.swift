@@ -1,0 +1,95 @@
+package import KistWire
+package import Logging
+internal import NIOCore
+internal import NIOPosix
+
+/// Serves lines on a listening socket.
+package struct Server: Sendable {
+  /// The connections that are served at once; one more is answered `busy`.
+  package var maximumConnections: Int
+  /// How long replies in flight may take when the server is told to stop.
+  package var grace: Duration
+  /// Who is served.
+  package var admits: @Sendable (Peer) -> Bool
+  package var logger: Logger
+  /// What answers the lines of a connection, one after another; never cancelled.
+  package var serve: @Sendable (Peer) -> @Sendable (Line) async -> Line
+
+  package init(
+    maximumConnections: Int = 128, grace: Duration = .seconds(10),
+    admits: @escaping @Sendable (Peer) -> Bool = Peer.isOwner, logger: Logger,
+    serve: @escaping @Sendable (Peer) -> @Sendable (Line) async -> Line
+  ) {
+    self.maximumConnections = maximumConnections
+    self.grace = grace
+    self.admits = admits
+    self.logger = logger
+    self.serve = serve
+  }
+
+  /// Serves until the task is cancelled; then accepts no more, carries out what was received,
+  /// finishes the replies, and returns, all within `grace`.
+  ///
+  /// The socket is closed at the end. Throws when it cannot be listened on.
+  package func run(listeningOn descriptor: CInt) async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    do {
+      let isDone = try await run(listeningOn: descriptor, group.next())
+      // What was given up on still runs there, and ends with the process.
+      if isDone { try await group.shutdownGracefully() }
+    } catch {
+      try? await group.shutdownGracefully()
+      throw error
+    }
+  }
+
+  /// Tells whether every connection came to its end.
+  private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
+    let admission = Admission(
+      maximumConnections: maximumConnections, admits: admits, logger: logger)
+    // The bootstrap backs off for a second when the process is out of descriptors.
+    let listener = try await ServerBootstrap(group: loop).bind(descriptor) { channel in
+      channel.eventLoop.makeCompletedFuture { try admission.admit(channel) }
+    }
+    let isDone = loop.makePromise(of: Bool.self)
+    let executor = EventLoopExecutor(loop)
+    // A task of its own, so that cancelling the caller cancels no request.
+    Task(executorPreference: executor) {
+      do {
+        try await answerConnections(to: listener, admission, executor)
+        isDone.succeed(true)
+      } catch { isDone.fail(error) }
+    }
+    return try await withTaskCancellationHandler {
+      try await isDone.futureResult.get()
+    } onCancel: {
+      loop.execute {
+        admission.stop()
+        listener.channel.close(promise: nil)
+        loop.scheduleTask(in: TimeAmount(grace)) {
+          logger.warning(
+            "stopping without the last replies", metadata: ["connections": "\(admission.count)"])
+          admission.sever()
+          isDone.succeed(false)
+        }
+      }
+    }
+  }
+
+  private func answerConnections(
+    to listener: NIOAsyncChannel<Connection, Never>, _ admission: Admission,
+    _ executor: EventLoopExecutor
+  ) async throws {
+    // Discarding, since a group that keeps the results of its tasks grows with every connection.
+    try await withThrowingDiscardingTaskGroup { group in
+      try await listener.executeThenClose { connections in
+        for try await connection in connections {
+          group.addTask(executorPreference: executor) {
+            await connection.run(serve(connection.peer))
+            admission.leave(connection.channel.channel)
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import KistServer
+import Synchronization
+import Testing
+
+@Suite struct `Who is served` {
+  @Test func `the peer is the process that connected`() async throws {
+    let peers = Mutex<[Peer]>([])
+    let recording: Serve = { peer in
+      peers.withLock { $0.append(peer) }
+      return { $0 }
+    }
+    try await withServer(serve: recording) { server in
+      let client = try server.connect()
+      await client.send("a\n")
+      #expect(await client.line() == "a\n")
+    }
+    #expect(peers.withLock { $0 } == [Peer(pid: getpid(), uid: getuid(), gid: getgid())])
+  }
+
+  @Test func `another user is refused before a line is read, and logged by pid and uid`()
+    async throws
+  {
+    try await withServer(
+      serve: { _ in
+        Issue.record("a stranger was served")
+        return { $0 }
+      },
+      configured: { $0.admits = { _ in false } }
+    ) { server in
+      let client = try server.connect()
+      let refusal = await client.rest()
+      #expect(refusal.contains("\"denied\""))
+      let entry = try #require(server.logged.first)
+      #expect(entry["uid"] == "\(getuid())")
+      #expect(entry["pid"] == "\(getpid())")
+    }
+  }
+
+  @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+  func `a process of another uid is refused`() async throws {
+    try await withServer { server in
+      // Nobody must be able to come as far as the socket, so that the server has to decide.
+      let directory = URL(fileURLWithPath: server.path).deletingLastPathComponent().path
+      unsafe chmod(directory, 0o711)
+      unsafe chmod(server.path, 0o666)
+      let script = """
+        import socket, sys
+        s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+        try: s.sendall(b"secret line\\n")
+        except OSError: pass
+        out = b""
+        try:
+          while (part := s.recv(4096)): out += part
+        except OSError: pass
+        sys.stdout.buffer.write(out)
+        """
+      let output = try run(
+        "/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3",
+        "-c",
+        script, server.path)
+      #expect(output.contains("\"denied\""))
+      #expect(!output.contains("secret line"))
+      let entry = try #require(server.logged.first)
+      #expect(entry["uid"] == "65534")
+    }
+  }
+
+  @Test func `one connection too many is busy, and there is room again when one has ended`()
+    async throws
+  {
+    try await withServer(configured: { $0.maximumConnections = 1 }) { server in
+      let first = try server.connect()
+      await first.send("a\n")
+      #expect(await first.line() == "a\n")
+
+      for _ in 1...3 {
+        let second = try server.connect()
+        let refusal = await second.rest()
+        #expect(refusal.contains("\"busy\""))
+      }
+      #expect(server.logged.count == 1, "the log is not flooded")
+
+      first.endSending()
+      #expect(await first.rest() == "")
+      var answer: String
+      repeat {
+        let next = try server.connect()
+        await next.send("b\n")
+        answer = await next.line()
+      } while answer.contains("\"busy\"")
+      #expect(answer == "b\n")
+    }
+  }
+
+  #if os(Linux)
+    @Test func `running out of descriptors ends nothing`() async throws {
+      await #expect(processExitsWith: .success) {
+        try await withServer { server in
+          var limit = rlimit(rlim_cur: 32, rlim_max: 32)
+          _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+          // The descriptors of both ends are this process's own, so that soon nothing is left to
+          // accept with.
+          var clients: [RawClient] = []
+          while let client = try? server.connect() { clients.append(client) }
+          #expect(clients.count > 5)
+          clients.removeAll()
+          let client = try server.connect()
+          await client.send("a\n")
+          let answer = await client.line()
+          guard answer == "a\n" else { exit(3) }
+        }
+      }
+    }
+  #endif
+}
+
+private func run(_ arguments: String...) throws -> String {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: arguments[0])
+  process.arguments = Array(arguments.dropFirst())
+  let output = Pipe()
+  process.standardOutput = output
+  try process.run()
+  let data = try output.fileHandleForReading.readToEnd() ?? Data()
+  process.waitUntilExit()
+  return String(decoding: data, as: UTF8.self)
+}

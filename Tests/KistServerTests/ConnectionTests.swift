@@ -1,0 +1,96 @@
+import KistServer
+import KistWire
+import Synchronization
+import Testing
+
+@Suite struct `The life of a connection` {
+  @Test func `requests of one connection run one after another`() async throws {
+    let running = Atomic(0)
+    let most = Atomic(0)
+    let counting: Serve = { _ in
+      { line in
+        most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+        for _ in 0..<10 { await Task.yield() }
+        running.subtract(1, ordering: .relaxed)
+        return line
+      }
+    }
+    try await withServer(serve: counting) { server in
+      let client = try server.connect()
+      await client.send(String(repeating: "x\n", count: 100))
+      client.endSending()
+      #expect(await client.rest().count == 200)
+    }
+    let together = most.load(ordering: .relaxed)
+    #expect(together == 1)
+  }
+
+  @Test func `a request that waits holds up no other connection`() async throws {
+    let gate = Gate()
+    let waiting: Serve = { _ in
+      { line in
+        if line.text == "wait" { await gate.pass() }
+        return line
+      }
+    }
+    try await withServer(serve: waiting) { server in
+      let slow = try server.connect()
+      await slow.send("wait\n")
+      await gate.arrived(1)
+      let quick = try server.connect()
+      await quick.send("go\n")
+      #expect(await quick.line() == "go\n")
+      gate.open()
+      #expect(await slow.line() == "wait\n")
+    }
+  }
+
+  @Test(arguments: [3, 200, 20_000])
+  func `what a client sent before it went is carried out`(_ count: Int) async throws {
+    let (served, serve) = AsyncStream.makeStream(of: Bool.self)
+    let counting: Serve = { _ in
+      { line in
+        await Task.yield()
+        serve.yield(Task.isCancelled)
+        return line
+      }
+    }
+    try await withServer(serve: counting) { server in
+      var client: RawClient? = try server.connect()
+      await client?.send((1...count).map { "save \($0)\n" }.joined())
+      client = nil
+      var iterator = served.makeAsyncIterator()
+      for _ in 1...count { #expect(await iterator.next() == false) }
+    }
+  }
+
+  @Test func `a client that goes in mid-reply harms nobody else`() async throws {
+    let gate = Gate()
+    let large: Serve = { _ in
+      { line in
+        await gate.pass()
+        return Line(String(repeating: "x", count: 1_000_000))
+      }
+    }
+    try await withServer(serve: large) { server in
+      gate.open()
+      var client: RawClient? = try server.connect()
+      await client?.send("a\nb\nc\n")
+      await gate.arrived(1)
+      client = nil
+      let other = try server.connect()
+      await other.send("a\n")
+      #expect(await other.line().count == 1_000_001)
+    }
+  }
+
+  @Test func `large replies reach a client that has ended its stream`() async throws {
+    let large: Serve = { _ in { _ in Line(String(repeating: "x", count: 1_000_000)) } }
+    try await withServer(serve: large) { server in
+      let client = try server.connect()
+      await client.send("a\nb\nc\n")
+      client.endSending()
+      #expect(await client.rest().count == 3_000_003)
+    }
+  }
+}
