@@ -52,17 +52,4 @@ package final class GuardedKey: Sendable {
     }
     return try region.withBytes(body)
   }
-
-  /// Whether two keys are the same, in a time that does not depend on where they differ.
-  package func isSame(as other: GuardedKey) -> Bool {
-    withBytes { mine in
-      other.withBytes { theirs in
-        unsafe mine.withUnsafeBytes { mine in
-          unsafe theirs.withUnsafeBytes { theirs in
-            unsafe sodium_memcmp(mine.baseAddress!, theirs.baseAddress!, Self.size) == 0
-          }
-        }
-      }
-    }
-  }
 }

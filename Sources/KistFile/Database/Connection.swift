@@ -15,7 +15,7 @@ final class Connection: Sendable {
     self.path = path
     var configuration = Configuration()
     configuration.readonly = readonly
-    configuration.busyMode = .timeout(5)
+    configuration.busyMode = .timeout(1)
     configuration.prepareDatabase { database in
       unsafe kist_sqlite_harden(database.sqliteConnection)
       for pragma in [

@@ -46,7 +46,7 @@ private func makeDirectory(_ path: String) throws(StorageError) {
   if unsafe mkdir(path, 0o700) == 0 {
     // The umask may have taken rights away.
     guard unsafe chmod(path, 0o700) == 0 else { throw .system("setting the mode of", path: path) }
-    return
+    return try flushDirectory(of: path)
   }
   switch errno {
   case EEXIST: return

@@ -1,17 +1,18 @@
 internal import Glibc
 internal import KistCore
+private import Synchronization
 
 /// The right to open a store, which one process has at a time: a lock on a file beside it.
 ///
 /// The file is never removed, because who opens it while it is being removed would lock a file that
 /// nobody else can see. It says who holds the lock: the pid and the id of the system's boot.
 final class OwnerLock: Sendable {
-  private let descriptor: Descriptor
+  private let descriptor: Mutex<Descriptor?>
 
   /// Takes the lock, or is `unavailable`, naming who has it.
   init(beside path: String) throws(StorageError) {
     let path = path + ".lock"
-    descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
+    let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
     guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
       throw errno == EWOULDBLOCK
         ? try Self.refusal(from: descriptor, path: path) : .system("locking", path: path)
@@ -19,10 +20,19 @@ final class OwnerLock: Sendable {
     try descriptor.setMode(0o600, path: path)
     guard ftruncate(descriptor.number, 0) == 0 else { throw .system("writing", path: path) }
     try descriptor.write(Array("\(getpid()) \(Self.bootID())\n".utf8).span, path: path)
+    self.descriptor = Mutex(descriptor)
   }
 
+  deinit { release() }
+
   /// Gives the lock up.
-  func release() { flock(descriptor.number, LOCK_UN) }
+  func release() {
+    descriptor.withLock { descriptor in
+      // Closing alone would leave it with a child that is between its `fork` and its `exec`.
+      if let descriptor { flock(descriptor.number, LOCK_UN) }
+      descriptor = nil
+    }
+  }
 
   private static func refusal(from descriptor: borrowing Descriptor, path: String)
     throws(StorageError) -> StorageError

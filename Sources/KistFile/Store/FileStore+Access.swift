@@ -13,7 +13,7 @@ extension FileStore {
     }
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
-      reopensAtRestart: keyFilePath != nil && session != nil, durability: .disk,
+      reopensAtRestart: keyFilePath.map { (try? exists($0)) == true } ?? false, durability: .disk,
       keyProtection: keyProtection, integrity: session?.check.integrity)
     if let session {
       status.count = try connections.loads.use { database throws(StorageError) in

@@ -2,8 +2,9 @@ internal import KistCore
 internal import KistSodium
 
 /// An unlocked store: its keys, which go with it, and what is known of its integrity.
+///
+/// The master key is needed for opening only, and is not kept.
 final class Session: Sendable {
-  let master: GuardedKey
   let keys: StoreKeys
   let check: IntegrityCheck
   private let epoch: UInt64
@@ -19,7 +20,6 @@ final class Session: Sendable {
       else { throw .corrupt("the store's key slots were changed") }
       return header.epoch
     }
-    self.master = master
     self.keys = keys
     check = IntegrityCheck(of: path, keys: keys)
   }

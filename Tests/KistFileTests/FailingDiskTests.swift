@@ -1,0 +1,75 @@
+import Foundation
+import KistCore
+import KistFile
+import KistTesting
+import Subprocess
+import Testing
+
+/// File systems that truly fail; to mount them takes root.
+@Suite(.enabled(if: geteuid() == 0, "only root can mount a file system"))
+struct `A disk that fails` {
+  let store = try! TestStore()
+
+  @Test func `that is read-only is a clear error, and what is there stays`() async throws {
+    try await store.fill([.sample()])
+    let before = try store.bytes()
+    let directory = store.directory("data")
+    try await mount("--bind", "-o", "ro", directory, directory)
+    let error = await expect(.unavailable) { try await store.open() }
+    #expect(error?.message.contains("Read-only") == true)
+    #expect(error?.hint != nil)
+    #expect(try store.bytes() == before)
+    try await unmount(directory)
+    await (try store.open()).close()
+  }
+
+  @Test func `that is full answers full, keeps what is there, and goes on when there is room`()
+    async throws
+  {
+    let directory = store.directory("data")
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    try await mount("-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", directory)
+    let opened = try await store.open()
+    var saved: [CredentialKey: CredentialSummary] = [:]
+    var failure: StorageError?
+    let secret = Secret(copying: [UInt8](repeating: 7, count: 20_000))
+    for number in 0..<100 where failure == nil {
+      let key = CredentialKey(service: "service", account: String(number))
+      do throws(StorageError) {
+        saved[key] = try await opened.credentials.save(NewCredential(key: key, secret: secret))
+      } catch {
+        failure = error
+      }
+    }
+    #expect(failure?.code == .full)
+    #expect(failure?.outcome == .unchanged)
+    for (key, summary) in saved {
+      #expect(
+        try await opened.credentials.load(key) == Credential(summary: summary, secret: secret))
+    }
+    #expect(try await opened.access.status().count == saved.count)
+
+    try await mount("-o", "remount,size=4m", directory)
+    let key = CredentialKey(service: "room again")
+    let revision = try await opened.credentials.save(NewCredential(key: key, secret: secret))
+      .revision
+    #expect(!saved.values.map(\.revision).contains(revision))
+    await opened.close()
+    let reopened = try await store.open()
+    #expect(try await reopened.credentials.findAll().count == saved.count + 1)
+    await reopened.close()
+    try await unmount(directory)
+  }
+
+  private func mount(_ arguments: String...) async throws {
+    try await run("mount", arguments)
+  }
+
+  private func unmount(_ path: String) async throws { try await run("umount", [path]) }
+
+  private func run(_ command: String, _ arguments: [String]) async throws {
+    let result = try await Subprocess.run(
+      .name(command), arguments: Arguments(arguments), output: .discarded)
+    #expect(result.terminationStatus.isSuccess, "\(command) \(arguments)")
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@Suite struct `A key file` {
+  let store = try! TestStore()
+
+  @Test func `is made with the store: 32 bytes that are never the same`() async throws {
+    try await store.fill([])
+    let other = try TestStore()
+    try await other.fill([])
+    let keys = try [store, other].map { try Data(contentsOf: URL(filePath: $0.keyPath)) }
+    #expect(keys.map(\.count) == [32, 32])
+    #expect(keys[0] != keys[1])
+  }
+
+  @Test func `that is there without a store, after a crash, is used for the new one`() async throws
+  {
+    try await store.fill([])
+    let key = try Data(contentsOf: URL(filePath: store.keyPath))
+    try FileManager.default.removeItem(atPath: store.path)
+    try await store.fill([.sample()])
+    #expect(try Data(contentsOf: URL(filePath: store.keyPath)) == key)
+  }
+
+  @Test func `that is missing leaves the store locked, names the path, and is not made anew`()
+    async throws
+  {
+    try await store.fill([.sample()])
+    let key = try Data(contentsOf: URL(filePath: store.keyPath))
+    try FileManager.default.removeItem(atPath: store.keyPath)
+    let opened = try await store.open()
+    #expect(try await opened.access.status().isLocked)
+    #expect(try await opened.access.status().reopensAtRestart == false)
+    let error = await expect(.locked) { try await opened.credentials.load(.sample) }
+    #expect(error?.message.contains(store.keyPath) == true)
+    await expect(.locked) { try await opened.access.unlock(nil) }
+    #expect(!FileManager.default.fileExists(atPath: store.keyPath))
+
+    try key.write(to: URL(filePath: store.keyPath))
+    await expect(.denied) { try await opened.access.unlock(nil) }
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: store.keyPath)
+    #expect(try await opened.access.unlock(nil).isLocked == false)
+    #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await opened.close()
+  }
+
+  @Test func `of another store leaves the store locked`() async throws {
+    try await store.fill([.sample()])
+    let other = try TestStore()
+    try await other.fill([])
+    let opened = try await store.open(.keyFile(path: other.keyPath))
+    let error = await expect(.locked) { try await opened.credentials.load(.sample) }
+    #expect(error?.message.contains("does not open") == true)
+    await opened.close()
+  }
+
+  @Test(arguments: [0o644, 0o660, 0o400, 0o700, 0o000])
+  func `of another mode than 0600 is refused`(mode: Int) async throws {
+    try await store.fill([.sample()])
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: store.keyPath)
+    // As root: whom a mode does not stop.
+    guard geteuid() == 0 || mode & 0o400 != 0 else { return }
+    let error = await expect(.denied) { try await store.open() }
+    #expect(error?.hint?.contains("chmod 600") == true)
+  }
+
+  @Test(arguments: [0, 31, 33, 64])
+  func `of another length than 32 bytes is refused`(length: Int) async throws {
+    try await store.fill([.sample()])
+    try FileHandle(forWritingTo: URL(filePath: store.keyPath)).truncate(atOffset: UInt64(length))
+    let error = await expect(.denied) { try await store.open() }
+    #expect(error?.message.contains("\(length) bytes") == true)
+  }
+
+  @Test func `that is a symbolic link is refused`() async throws {
+    try await store.fill([.sample()])
+    try FileManager.default.moveItem(atPath: store.keyPath, toPath: store.directory("elsewhere"))
+    try FileManager.default.createSymbolicLink(
+      atPath: store.keyPath, withDestinationPath: store.directory("elsewhere"))
+    await expect(.denied) { try await store.open() }
+  }
+
+  @Test func `that is a directory is refused`() async throws {
+    try await store.fill([.sample()])
+    try FileManager.default.removeItem(atPath: store.keyPath)
+    try FileManager.default.createDirectory(
+      atPath: store.keyPath, withIntermediateDirectories: false)
+    await expect(.denied) { try await store.open() }
+  }
+
+  @Test func `that is refused keeps a new store from being made`() async throws {
+    try FileManager.default.createDirectory(
+      atPath: store.directory("state"), withIntermediateDirectories: false)
+    try Data(repeating: 1, count: 31).write(to: URL(filePath: store.keyPath))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: store.keyPath)
+    await expect(.denied) { try await store.open() }
+    #expect(try store.names() == ["credentials.db.lock"])
+  }
+}

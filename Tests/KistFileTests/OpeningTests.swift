@@ -1,0 +1,141 @@
+import Foundation
+import GRDB
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@Suite struct `Opening a store` {
+  let store = try! TestStore()
+
+  @Test func `makes everything for its owner alone, whatever the umask`() async throws {
+    // In a process of its own, because all threads share the umask.
+    await #expect(processExitsWith: .success) {
+      for mask: mode_t in [0, 0o777] {
+        let store = try TestStore()
+        umask(mask)
+        let opened = try await store.open()
+        try await opened.credentials.save(.sample())
+        for name in try store.names() {
+          #expect(try mode(of: store.directory("data/" + name)) == 0o600)
+        }
+        #expect(try mode(of: store.directory("data")) == 0o700)
+        #expect(try mode(of: store.keyPath) == 0o600)
+        await opened.close()
+      }
+    }
+  }
+
+  @Test func `a closed store leaves no log behind, and opens again as it was`() async throws {
+    try await store.fill(threeCredentials)
+    #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
+    let opened = try await store.open()
+    #expect(try await opened.credentials.findAll().count == 3)
+    #expect(try await opened.access.status().count == 3)
+    await opened.close()
+  }
+
+  @Test func `a closed store answers unavailable, and closes twice`() async throws {
+    let opened = try await store.open()
+    await opened.close()
+    await opened.close()
+    await expect(.unavailable) { try await opened.credentials.load(.sample) }
+    let error = await expect(.unavailable) { try await opened.credentials.save(.sample()) }
+    #expect(error?.outcome == .unchanged)
+    await expect(.unavailable) { try await opened.access.status() }
+    await expect(.unavailable) { try await opened.access.unlock(nil) }
+  }
+
+  @Test func `a second opening is refused with the pid of the first`() async throws {
+    let opened = try await store.open()
+    let error = await expect(.unavailable) { try await store.open() }
+    #expect(error?.message.contains("pid \(getpid())") == true)
+    try await opened.credentials.save(.sample())
+    await opened.close()
+    await (try store.open()).close()
+  }
+
+  @Test(arguments: [0, 1, 50, 100, 4096, 5000])
+  func `a file that is cut short is corrupt`(size: Int) async throws {
+    try await store.fill(threeCredentials)
+    try store.bytes().prefix(size).write(to: URL(filePath: store.path))
+    try await expectRefusedUntouched(.corrupt)
+  }
+
+  @Test func `a file that is not SQLite is corrupt`() async throws {
+    try await store.fill([])
+    try Data(repeating: 0x41, count: 8192).write(to: URL(filePath: store.path))
+    try await expectRefusedUntouched(.corrupt)
+  }
+
+  @Test func `another program's database is corrupt`() async throws {
+    try await store.fill([])
+    try store.meddle { try $0.execute(sql: "PRAGMA application_id = 7") }
+    try await expectRefusedUntouched(.corrupt)
+  }
+
+  @Test func `a store of a newer version is refused and not touched`() async throws {
+    try await store.fill(threeCredentials)
+    try store.meddle { try $0.execute(sql: "PRAGMA user_version = 2") }
+    let error = try await expectRefusedUntouched(.unavailable)
+    #expect(error?.message.contains("format 2") == true)
+  }
+
+  @Test(arguments: [
+    "CREATE TRIGGER t AFTER DELETE ON credential BEGIN DELETE FROM slot; END",
+    "CREATE VIEW v AS SELECT * FROM credential",
+    "CREATE INDEX i ON credential (sequence)",
+    "CREATE TABLE more (x)",
+    "ALTER TABLE slot ADD COLUMN x BLOB",
+    "ALTER TABLE slot RENAME TO slots",
+    "DROP TABLE slot",
+  ])
+  func `a planted or a missing part of the schema is corrupt`(sql: String) async throws {
+    try await store.fill(threeCredentials)
+    try store.meddle { try $0.execute(sql: sql) }
+    try await expectRefusedUntouched(.corrupt)
+  }
+
+  @Test func `a log without its store is corrupt, and no new store is made`() async throws {
+    try await store.fill([])
+    try FileManager.default.moveItem(atPath: store.path, toPath: store.path + "-wal")
+    await expect(.corrupt) { try await store.open() }
+    #expect(try store.names() == ["credentials.db-wal", "credentials.db.lock"])
+  }
+
+  @Test func `what a crash left of a store being made is replaced`() async throws {
+    try await store.fill([])
+    for suffix in ["", "-wal", "-journal"] {
+      try Data("half".utf8).write(to: URL(filePath: store.path + ".new" + suffix))
+    }
+    try FileManager.default.removeItem(atPath: store.path)
+    try await store.fill([.sample()])
+    #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
+  }
+
+  @Test func `a directory that others may write is refused`() async throws {
+    try await store.fill([])
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o777], ofItemAtPath: store.directory("data"))
+    let error = await expect(.denied) { try await store.open() }
+    #expect(error?.hint?.contains("chmod 700") == true)
+  }
+
+  @Test func `a store with too many rights gets the right ones`() async throws {
+    try await store.fill([])
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: store.path)
+    await (try store.open()).close()
+    #expect(try mode(of: store.path) == 0o600)
+  }
+
+  @discardableResult
+  private func expectRefusedUntouched(
+    _ code: StorageError.Code, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> StorageError? {
+    let before = try store.bytes()
+    let error = await expect(code, from: { try await store.open() }, sourceLocation: sourceLocation)
+    #expect(error?.hint != nil, sourceLocation: sourceLocation)
+    #expect(try store.bytes() == before, sourceLocation: sourceLocation)
+    return error
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import GRDB
+import KistCore
+import KistFile
+import KistSodium
+import KistTesting
+import Testing
+
+@Suite struct `A passphrase` {
+  let store = try! TestStore()
+  let passphrase = Secret(utf8: "correct horse battery staple")
+
+  @Test func `opens the store that was made with it`() async throws {
+    try await store.fill(threeCredentials, .passphrase(passphrase))
+    #expect(!FileManager.default.fileExists(atPath: store.keyPath))
+    let opened = try await store.open(.passphrase(passphrase))
+    #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    #expect(try await opened.access.status().reopensAtRestart == false)
+    await opened.close()
+  }
+
+  @Test func `that is wrong is wrongPassphrase, and the store can be tried again`() async throws {
+    try await store.fill([.sample()], .passphrase(passphrase))
+    await expect(.wrongPassphrase) { try await store.open(.passphrase(Secret(utf8: "wrong"))) }
+    let opened = try await store.open(EncryptedFile.KeySource.none)
+    await expect(.wrongPassphrase) { try await opened.access.unlock(Secret(utf8: "wrong")) }
+    #expect(try await opened.access.unlock(passphrase).isLocked == false)
+    await opened.close()
+  }
+
+  @Test func `that is empty or too long is refused`() async throws {
+    await expect(.badRequest) { try await store.open(.passphrase(Secret(utf8: ""))) }
+    let long = Secret(copying: [UInt8](repeating: 0x61, count: Limits.passphrase + 1))
+    await expect(.tooLarge) { try await store.open(.passphrase(long)) }
+  }
+
+  @Test func `does not open a store that has none`() async throws {
+    try await store.fill([.sample()])
+    await expect(.wrongPassphrase) { try await store.open(.passphrase(passphrase)) }
+  }
+
+  @Test func `is needed where there is no other key`() async throws {
+    let error = await expect(.unavailable) { try await store.open(EncryptedFile.KeySource.none) }
+    #expect(error?.message.contains("no key to make one") == true)
+    try await store.fill([.sample()], .passphrase(passphrase))
+    let opened = try await store.open(EncryptedFile.KeySource.none)
+    let status = try await opened.access.status()
+    #expect(status.isLocked && status.count == nil && status.integrity == nil)
+    await expect(.locked) { try await opened.access.unlock(nil) }
+    await opened.close()
+  }
+
+  @Test(arguments: [
+    KDFCost(passes: 3, kibibytes: 1 << 30), KDFCost(passes: 3, kibibytes: (1 << 20) + 1),
+    KDFCost(passes: 17, kibibytes: 8), KDFCost(passes: .max, kibibytes: .max),
+    KDFCost(passes: 0, kibibytes: 8), KDFCost(passes: 1, kibibytes: 7),
+  ])
+  func `whose slot asks for too much, such as 1 TiB, is corrupt before it is tried`(
+    cost: KDFCost
+  ) async throws {
+    try await store.fill([.sample()], .passphrase(passphrase))
+    // Forged with a checksum that is right, as docs/file-format.md says how.
+    try store.meddle { database in
+      let id = try #require(try Data.fetchOne(database, sql: "SELECT id FROM store"))
+      var body = [UInt8](try #require(try Data.fetchOne(database, sql: "SELECT body FROM slot")))
+      body.replaceSubrange(4..<8, with: littleEndian(cost.passes))
+      body.replaceSubrange(8..<12, with: littleEndian(cost.kibibytes))
+      let checked = [UInt8](id) + littleEndian(1) + body[..<100]
+      body.replaceSubrange(100..., with: blake2b(checked.span, count: 16))
+      try database.execute(sql: "UPDATE slot SET body = ?", arguments: [Data(body)])
+    }
+    await expect(.corrupt) { try await store.open(.passphrase(passphrase)) }
+  }
+
+  private func littleEndian(_ value: UInt32) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+  }
+}
