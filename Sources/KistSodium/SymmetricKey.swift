@@ -26,6 +26,8 @@ package final class SymmetricKey: Sendable {
                 buffer.baseAddress!, buffer.count, id, context, key.baseAddress!)
             }
             precondition(status == 0, "a subkey has 32 bytes")
+            // BLAKE2b leaves its state, and the key in it, on the stack.
+            sodium_stackzero(4096)
             filled = buffer.count
           }
         }

@@ -55,7 +55,8 @@ final class Connection: Sendable {
     try queue.withLock { queue throws(StorageError) in
       guard let queue else {
         throw StorageError(
-          .unavailable, "the store's files cannot be opened", hint: "look at what kistd logged")
+          .unavailable, "the store's files could not be opened again after an error",
+          hint: "see that the disk is well; the next save opens them again")
       }
       return try queue.inDatabase { database in
         Swift.Result { () throws(StorageError) in try body(database) }

@@ -100,7 +100,8 @@ final class IntegrityCheck: Sendable {
       if let verdict { return continuation.resume(returning: verdict) }
       let (seconds, attoseconds) = deadline.components
       let limit = DispatchTime.now() + Double(seconds) + Double(attoseconds) * 1e-18
-      DispatchQueue.global().asyncAfter(deadline: limit) { self.giveUp(ticket) }
+      // Not held until then: the keys must go when the store is locked.
+      DispatchQueue.global().asyncAfter(deadline: limit) { [weak self] in self?.giveUp(ticket) }
     }
   }
 

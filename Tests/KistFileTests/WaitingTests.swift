@@ -1,0 +1,58 @@
+import KistCore
+import KistSodium
+import KistTesting
+import Testing
+
+@testable import KistFile
+
+/// A check is begun, ended and awaited at will here, which no face of the store allows.
+@Suite struct `Waiting for the check` {
+  let store = try! TestStore()
+
+  @Test func `ends at the deadline with a timeout`() async throws {
+    let check = try await makeCheck()
+    await expect(.timeout) { try await check.settle(within: .milliseconds(1)) }
+    #expect(check.integrity == .checking)
+  }
+
+  @Test func `ends when the check does, for all who wait`() async throws {
+    let check = try await makeCheck()
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<10 { group.addTask { try await check.settle(within: .seconds(60)) } }
+      check.start()
+      try await group.waitForAll()
+    }
+    #expect(check.integrity == .ok)
+  }
+
+  @Test func `ends with the reason for which the check is cancelled`() async throws {
+    let check = try await makeCheck()
+    async let waiting = expect(.locked) { try await check.settle(within: .seconds(60)) }
+    check.cancel(.locked("the storage is locked"))
+    _ = await waiting
+    await expect(.locked) { try await check.settle(within: .seconds(60)) }
+  }
+
+  @Test func `goes on through a pause of the check`() async throws {
+    let check = try await makeCheck()
+    check.start()
+    check.pause()
+    check.start()
+    try await check.settle(within: .seconds(60))
+  }
+
+  /// A check of a store that has not begun.
+  private func makeCheck() async throws -> IntegrityCheck {
+    try await store.fill(threeCredentials)
+    let connection = Connection(path: store.path, readonly: false, cacheKibibytes: 64)
+    try connection.open()
+    let keys = try connection.use { database throws(StorageError) in
+      let id = try database.storeRow().id
+      let slots = try database.slots(storeID: id)
+      let master = try masterKey(from: .keyFile(path: store.keyPath), slots, storeID: id)
+      return try StoreKeys(master: master, storeID: id)
+    }
+    connection.close()
+    return IntegrityCheck(of: store.path, keys: keys)
+  }
+}

@@ -1,0 +1,50 @@
+import KistCore
+import KistSodium
+import Testing
+
+/// The expected values come from Python's hashlib and from PyNaCl.
+@Suite struct `Hashing and deriving` {
+  @Test func `BLAKE2b gives the value of RFC 7693, appendix A`() {
+    let hash = blake2b(Array("abc".utf8).span, count: 64)
+    #expect(
+      hexadecimal(hash)
+        == "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1"
+        + "7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923")
+  }
+
+  @Test func `a derived key is BLAKE2b with the id as salt and the context as personalisation`()
+    throws
+  {
+    let key = try SymmetricKey(
+      derivedFrom: GuardedKey(copying: [UInt8](0..<32).span), id: 7,
+      context: KeyContext("kistTEST"))
+    #expect(seen(key) == "1db592f26e5b374c746fd55f03f51677b329455143d77e9dcf4b7c16de949d62")
+  }
+
+  @Test func `a stretched passphrase is Argon2id of one lane`() throws {
+    let key = try SymmetricKey(
+      stretching: Secret(utf8: "password"), salt: [UInt8](0..<16).span,
+      cost: KDFCost(passes: 2, kibibytes: 1024))
+    #expect(seen(key) == "b2011f6ef7a034dcc8573f387bb6ef743d14fa790cb3eac7b32278358ea7d230")
+  }
+
+  @Test(arguments: [
+    (KDFCost.standard, true), (.least, true), (KDFCost(passes: 16, kibibytes: 1 << 20), true),
+    (KDFCost(passes: 17, kibibytes: 8), false), (KDFCost(passes: 0, kibibytes: 8), false),
+    (KDFCost(passes: 1, kibibytes: 7), false),
+    (KDFCost(passes: 1, kibibytes: (1 << 20) + 1), false),
+    (KDFCost(passes: 3, kibibytes: 1 << 30), false),
+  ])
+  func `a cost is accepted within its bounds`(cost: KDFCost, isAccepted: Bool) {
+    #expect(cost.isAcceptable == isAccepted)
+  }
+
+  /// A key shows itself only in what it makes: its hash of nothing.
+  private func seen(_ key: SymmetricKey) -> String {
+    hexadecimal(key.hash([UInt8]().span, count: 32))
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,60 @@
+import KistCore
+import KistSodium
+import Testing
+
+@Suite struct `Sealing` {
+  let key = try! SymmetricKey(
+    derivedFrom: GuardedKey(copying: [UInt8](0..<32).span), id: 1, context: KeyContext("kistTEST"))
+  let nonce = [UInt8](repeating: 9, count: SymmetricKey.nonceSize)
+  let place = Array("place".utf8)
+
+  @Test(arguments: [0, 1, 15, 16, 17, 63, 64, 65, 1000, 100_000])
+  func `what was sealed opens again`(size: Int) {
+    let message = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
+    let sealed = key.seal(message.span, for: place.span, nonce: nonce)
+    #expect(sealed.count == size + 40)
+    #expect(Array(sealed.prefix(24)) == nonce)
+    #expect(opened(sealed, for: place) == message)
+    #expect(isAuthentic(sealed, for: place))
+  }
+
+  @Test func `what was changed anywhere does not open`() {
+    let sealed = key.seal(Array("message".utf8).span, for: place.span, nonce: nonce)
+    for offset in sealed.indices {
+      for bit in 0..<8 {
+        var changed = sealed
+        changed[offset] ^= 1 << bit
+        #expect(opened(changed, for: place) == nil)
+        #expect(!isAuthentic(changed, for: place))
+      }
+    }
+  }
+
+  @Test func `what was cut does not open`() {
+    let sealed = key.seal(Array("message".utf8).span, for: place.span, nonce: nonce)
+    for size in sealed.indices {
+      #expect(opened(Array(sealed.prefix(size)), for: place) == nil)
+      #expect(!isAuthentic(Array(sealed.prefix(size)), for: place))
+    }
+  }
+
+  @Test func `what was sealed for another place or under another key does not open`() throws {
+    let sealed = key.seal(Array("message".utf8).span, for: place.span, nonce: nonce)
+    #expect(opened(sealed, for: Array("Place".utf8)) == nil)
+    #expect(opened(sealed, for: []) == nil)
+    let other = try SymmetricKey(
+      derivedFrom: GuardedKey.random(), id: 1, context: KeyContext("kistTEST"))
+    #expect(opened(sealed, for: place, with: other) == nil)
+  }
+
+  private func opened(
+    _ sealed: [UInt8], for place: [UInt8], with key: SymmetricKey? = nil
+  ) -> [UInt8]? {
+    guard let bytes = (key ?? self.key).open(sealed.span, for: place.span) else { return nil }
+    return bytes.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+  }
+
+  private func isAuthentic(_ sealed: [UInt8], for place: [UInt8]) -> Bool {
+    key.isAuthentic(sealed.span, for: place.span)
+  }
+}
