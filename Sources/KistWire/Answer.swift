@@ -17,7 +17,9 @@ package func answer(with handle: @escaping Exchange) -> @Sendable (Line) async -
 
 extension Line {
   /// The reply to what is not even a line: too long, cut off, or not to be served at all.
-  package static func refusal(_ error: StorageError) -> Line { failureLine(error, id: nil) }
+  package static func refusal(_ error: StorageError) -> Line {
+    failureLine(error.withOutcome(.unchanged), id: nil)
+  }
 }
 
 /// Until the operation is known, a request is nothing but refused: whatever it was, it changed

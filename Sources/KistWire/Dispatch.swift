@@ -21,7 +21,9 @@ package func dispatch(
   handlers["hello"] = Operation.hello.served { greeting }
   let table = handlers
   return { request throws(StorageError) in
-    guard let handle = table[request.operation] else { throw .unknownOperation }
+    guard let handle = table[request.operation] else {
+      throw .unknownOperation.withOutcome(.unchanged)
+    }
     return try await handle(request)
   }
 }

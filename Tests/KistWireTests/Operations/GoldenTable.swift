@@ -1,0 +1,130 @@
+import KistCore
+import KistTesting
+import KistWire
+import Testing
+
+private let limits =
+  #""limits":{"line":1048576,"secret":524288,"service":1024,"account":1024,"label":1024,"#
+  + #""attributes":64,"attributeName":64,"attributeValue":1024,"attributesTotal":16384,"#
+  + #""page":1000,"passphrase":1024}"#
+
+private let times = #""createdAt":"2026-11-20T10:00:00Z","modifiedAt":"2026-11-20T10:00:00Z""#
+
+private let summary =
+  #"{"service":"example.org","account":"alice","attributes":{},\#(times),"revision":"sample.1"}"#
+
+private let whole = NewCredential.sample(
+  secret: "a\"b\\c\nd", label: "Alice’s “key”",
+  attributes: ["url": "https://example.org/", "b": ""],
+  expiresAt: Timestamp(rfc3339: "2027-01-01T00:00:00Z"))
+
+private let wholeMembers =
+  #""label":"Alice’s “key”","attributes":{"b":"","url":"https://example.org/"}"#
+
+extension Golden {
+  static let table = changes + loads + finds + accesses
+
+  private static let changes: [Golden] = [
+    .save(
+      "save the least",
+      #"{"op":"save","service":"example.org","account":"alice","secret":"correct horse"}"#,
+      #"{"ok":true,"credential":\#(summary)}"#, SaveRequest(credential: .sample()), .sample()),
+    .save(
+      "save everything",
+      #"{"op":"save","service":"example.org","account":"alice","secret":"a\"b\\c\nd","#
+        + #"\#(wholeMembers),"expiresAt":"2027-01-01T00:00:00Z","ifRevision":"sample.7"}"#,
+      #"{"ok":true,"credential":{"service":"example.org","account":"alice",\#(wholeMembers),"#
+        + #"\#(times),"expiresAt":"2027-01-01T00:00:00Z","revision":"sample.8"}}"#,
+      SaveRequest(credential: whole, condition: .ifRevision(Revision(rawValue: "sample.7"))),
+      .sample(of: whole, revision: "sample.8")),
+    .save(
+      "save only if absent",
+      #"{"op":"save","service":"example.org","account":"","secret":"","ifRevision":null}"#,
+      #"{"ok":true,"credential":{"service":"example.org","account":"","attributes":{},\#(times),"#
+        + #""revision":"sample.1"}}"#,
+      SaveRequest(
+        credential: .sample(CredentialKey(service: "example.org"), secret: ""), condition: .ifAbsent
+      ), .sample(of: .sample(CredentialKey(service: "example.org")))),
+    .save(
+      "save bytes",
+      #"{"op":"save","service":"example.org","account":"alice","secretBase64":"AP/+"}"#,
+      #"{"ok":true,"credential":\#(summary)}"#,
+      SaveRequest(
+        credential: NewCredential(key: .sample, secret: Secret(copying: [0x00, 0xFF, 0xFE]))),
+      .sample()),
+    .delete(
+      "delete", #"{"op":"delete","service":"example.org","account":"alice"}"#,
+      #"{"ok":true,"deleted":true}"#, DeleteRequest(key: .sample), true),
+    .delete(
+      "delete at a revision",
+      #"{"op":"delete","service":"example.org","account":"alice","ifRevision":"sample.1"}"#,
+      #"{"ok":true,"deleted":false}"#,
+      DeleteRequest(key: .sample, ifRevision: Revision(rawValue: "sample.1")), false),
+  ]
+
+  private static let loads: [Golden] = [
+    .load(
+      "load text", #"{"op":"load","service":"example.org","account":"alice"}"#,
+      #"{"ok":true,"credential":{\#(summary.dropFirst().dropLast()),"secret":"correct horse"}}"#,
+      LoadRequest(key: .sample),
+      Credential(summary: .sample(), secret: Secret(utf8: "correct horse"))),
+    .load(
+      "load bytes, even if expired",
+      #"{"op":"load","service":"example.org","account":"alice","allowExpired":true}"#,
+      #"{"ok":true,"credential":{\#(summary.dropFirst().dropLast()),"secretBase64":"gA=="}}"#,
+      LoadRequest(key: .sample, allowExpired: true),
+      Credential(summary: .sample(), secret: Secret(copying: [0x80]))),
+  ]
+
+  private static let finds: [Golden] = [
+    .find(
+      "find everything", #"{"op":"find"}"#, #"{"ok":true,"credentials":[]}"#, CredentialQuery(),
+      CredentialPage(credentials: [])),
+    .find(
+      "find a page",
+      #"{"op":"find","service":"example.org","account":"","attributes":{"b":"","url":"x"},"#
+        + #""limit":2,"after":"cursor"}"#,
+      #"{"ok":true,"credentials":[\#(summary),\#(summary)],"next":"another"}"#,
+      CredentialQuery(
+        service: "example.org", account: "", attributes: ["url": "x", "b": ""], limit: 2,
+        after: "cursor"),
+      CredentialPage(credentials: [.sample(), .sample()], next: "another")),
+  ]
+
+  private static let locked = StorageStatus(
+    storage: "encrypted-file", reason: "it was asked for", isLocked: true, reopensAtRestart: false,
+    durability: .disk, keyProtection: "a passphrase (Argon2id)")
+
+  private static let lockedMembers =
+    #"{"ok":true,"status":{"storage":"encrypted-file","reason":"it was asked for","locked":true,"#
+    + #""reopensAtRestart":false,"durability":"disk","keyProtection":"a passphrase (Argon2id)","#
+    + #"\#(limits)}}"#
+
+  private static let openMembers =
+    #"{"ok":true,"status":{"storage":"memory","locked":false,"reopensAtRestart":false,"#
+    + #""durability":"memory","keyProtection":"there is no key","integrity":"ok","count":2,"#
+    + #"\#(limits),"uptime":60}}"#
+
+  private static let greeting: Hello = {
+    var hello = Hello.stub
+    hello.operations = ["delete", "find", "hello", "load", "lock", "save", "status", "unlock"]
+    return hello
+  }()
+
+  private static let accesses: [Golden] = [
+    Golden(
+      name: "hello", request: #"{"op":"hello"}"#,
+      reply: #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["delete","find","hello","#
+        + #""load","lock","save","status","unlock"],"features":[],\#(limits),"#
+        + #""durability":"memory"}"#,
+      expecting: greeting
+    ) { exchange in try await Hello.remote(over: exchange)() },
+    .status("status of what is open", openMembers, .stub),
+    .status("status of what is locked", lockedMembers, locked),
+    .lock("lock", lockedMembers, locked),
+    .unlock("unlock", #"{"op":"unlock"}"#, openMembers, nil, .stub),
+    .unlock(
+      "unlock with a passphrase", #"{"op":"unlock","passphrase":"correct \"horse\""}"#,
+      openMembers, Secret(utf8: "correct \"horse\""), .stub),
+  ]
+}
