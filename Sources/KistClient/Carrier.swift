@@ -1,0 +1,55 @@
+internal import KistCore
+internal import KistWire
+
+/// Carries one request after another over a socket, and makes the socket anew where it must.
+final class Carrier {
+  private let socketPath: String
+  private let patience: Duration
+  private var socket: Socket?
+
+  init(socketPath: String, patience: Duration) {
+    self.socketPath = socketPath
+    self.patience = patience
+  }
+
+  func carry(_ line: Line, by deadline: ContinuousClock.Instant) -> Result<Line, StorageError> {
+    do throws(SocketError) {
+      return .success(try reply(to: line, by: deadline))
+    } catch {
+      let wasSent = (socket?.bytesSent ?? 0) > 0
+      // After a timeout too: the late reply would be taken for the next request's.
+      socket = nil
+      let failure = storageError(for: error, at: socketPath, patience: patience)
+      return .failure(failure.withOutcome(wasSent ? .unknown : .unchanged))
+    }
+  }
+
+  private func reply(to line: Line, by deadline: ContinuousClock.Instant, mayRemake: Bool = true)
+    throws(SocketError) -> Line
+  {
+    let socket = try liveSocket(by: deadline)
+    do {
+      try socket.send(line, by: deadline)
+      let reply = try socket.receive(by: deadline)
+      if reply.isLast { self.socket = nil }
+      return reply.line
+    } catch {
+      // Whoever refuses a connection says so before it reads anything, and closes.
+      if let refusal = socket.unsolicitedLine() {
+        self.socket = nil
+        return refusal
+      }
+      guard case .ended = error, socket.bytesSent == 0, mayRemake else { throw error }
+      self.socket = nil
+      return try reply(to: line, by: deadline, mayRemake: false)
+    }
+  }
+
+  private func liveSocket(by deadline: ContinuousClock.Instant) throws(SocketError) -> Socket {
+    if let socket, socket.isQuiet { return socket }
+    socket = nil
+    let made = try Socket(connectingTo: socketPath, by: deadline)
+    socket = made
+    return made
+  }
+}

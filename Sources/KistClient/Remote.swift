@@ -1,0 +1,29 @@
+public import KistCore
+internal import KistWire
+
+extension UserStorage {
+  /// The credentials of the kistd that listens at a socket, over a connection of its own that is
+  /// made when it is first needed.
+  public static func remote(socketPath: String) -> UserStorage {
+    .remote(over: exchange(over: connect(to: socketPath))).repeatingReads()
+  }
+
+  /// The credentials of this user's kistd.
+  ///
+  /// Throws when there is no place where its socket could be.
+  public static func remote() throws(StorageError) -> UserStorage {
+    .remote(socketPath: try SocketLocation.current().path)
+  }
+}
+
+extension StorageAccess {
+  /// The way in to the storage of the kistd that listens at a socket.
+  public static func remote(socketPath: String) -> StorageAccess {
+    .remote(over: exchange(over: connect(to: socketPath))).repeatingReads()
+  }
+
+  /// The way in to the storage of this user's kistd.
+  public static func remote() throws(StorageError) -> StorageAccess {
+    .remote(socketPath: try SocketLocation.current().path)
+  }
+}

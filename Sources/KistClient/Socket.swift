@@ -1,0 +1,122 @@
+internal import Glibc
+internal import KistCore
+internal import KistWire
+
+/// A connected Unix socket that blocks, within deadlines; closed when it is released: unix(7).
+final class Socket {
+  private let descriptor: CInt
+  private var received = WipedBytes(capacity: chunk)
+
+  /// Bytes of the latest line to send that the system took; with none, nobody saw any of it.
+  private(set) var bytesSent = 0
+
+  init(connectingTo path: String, by deadline: ContinuousClock.Instant) throws(SocketError) {
+    descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw .notConnected(errno) }
+    // Where the backlog is full, connect(2) waits for as long as a send may.
+    try setTimeout(SO_SNDTIMEO, until: deadline)
+    let status = try unsafe withAddress(of: path) { address, size in
+      repeat {
+        if unsafe connect(descriptor, address, size) == 0 { return 0 }
+      } while errno == EINTR
+      return errno
+    }
+    switch status {
+    case 0: return
+    case EAGAIN: throw .timedOut
+    default: throw .notConnected(status)
+    }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// Whether the peer is there, and has said nothing since its last reply.
+  var isQuiet: Bool {
+    var byte: UInt8 = 0
+    let flags = CInt(MSG_PEEK | MSG_DONTWAIT)
+    return unsafe recv(descriptor, &byte, 1, flags) < 0 && errno == EAGAIN
+  }
+
+  func send(_ line: Line, by deadline: ContinuousClock.Instant) throws(SocketError) {
+    bytesSent = 0
+    var bytes = WipedBytes(capacity: line.content.count + 1)
+    line.content.withBytes { bytes.append($0) }
+    bytes.append(UInt8(ascii: "\n"))
+    while bytesSent < bytes.count {
+      try setTimeout(SO_SNDTIMEO, until: deadline)
+      let count = bytes.withBytes { bytes in
+        unsafe bytes.extracting(bytesSent...).withUnsafeBufferPointer { rest in
+          unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, CInt(MSG_NOSIGNAL))
+        }
+      }
+      bytesSent += try transferred(count)
+    }
+  }
+
+  /// Waits for one line; it is the last one when something follows it that nobody asked for.
+  func receive(by deadline: ContinuousClock.Instant) throws(SocketError)
+    -> (line: Line, isLast: Bool)
+  {
+    try receive { () throws(SocketError) in try setTimeout(SO_RCVTIMEO, until: deadline) }
+  }
+
+  /// The line that the peer said of its own accord, if there is one.
+  func unsolicitedLine() -> Line? {
+    try? receive(flags: CInt(MSG_DONTWAIT)) { () throws(SocketError) in }.line
+  }
+
+  private func receive(
+    flags: CInt = 0, beforeEachWait prepare: () throws(SocketError) -> Void
+  ) throws(SocketError) -> (line: Line, isLast: Bool) {
+    var splitter = LineSplitter()
+    var first: LineSplitter.Event?
+    var isLast = false
+    while first == nil {
+      try prepare()
+      received.removeAll()
+      let count = received.append(upTo: chunk) { free in
+        unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
+          let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
+          initializedCount = max(count, 0)
+          return count
+        }
+      }
+      if count == 0 { throw .ended }
+      _ = try transferred(count)
+      received.withBytes { bytes in
+        splitter.append(bytes) { event in
+          isLast = first != nil
+          first = first ?? event
+        }
+        if let byte = bytes.indices.last, bytes[byte] != UInt8(ascii: "\n") { isLast = true }
+      }
+    }
+    guard case .line(let line) = first else { throw .tooLong }
+    return (line, isLast)
+  }
+
+  /// Bytes that a call sent or received; none when a signal interrupted it.
+  private func transferred(_ count: Int) throws(SocketError) -> Int {
+    if count >= 0 { return count }
+    switch errno {
+    case EINTR: return 0
+    case EAGAIN: throw .timedOut
+    default: throw .ended
+    }
+  }
+
+  private func setTimeout(_ option: CInt, until deadline: ContinuousClock.Instant)
+    throws(SocketError)
+  {
+    let rest = (deadline - .now).components
+    guard rest.seconds >= 0, rest.attoseconds > 0 || rest.seconds > 0 else { throw .timedOut }
+    // Rounded up, since nothing at all would mean for ever.
+    var time = timeval(
+      tv_sec: Int(rest.seconds), tv_usec: Int(rest.attoseconds / 1_000_000_000_000) + 1)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    unsafe setsockopt(descriptor, SOL_SOCKET, option, &time, size)
+  }
+}
+
+/// Bytes that are received in one go.
+private let chunk = 16 << 10

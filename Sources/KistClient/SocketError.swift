@@ -1,0 +1,13 @@
+/// What went wrong with a socket.
+enum SocketError: Error {
+  /// The path does not fit into an address.
+  case badPath
+  /// No connection was made, for this `errno`.
+  case notConnected(CInt)
+  /// The peer is gone.
+  case ended
+  /// The deadline passed.
+  case timedOut
+  /// The peer's line is over the limit.
+  case tooLong
+}

@@ -1,0 +1,41 @@
+internal import Glibc
+internal import KistCore
+internal import KistWire
+
+/// What a failure of the socket at a path means to whoever asked.
+func storageError(for error: SocketError, at path: String, patience: Duration) -> StorageError {
+  switch error {
+  case .badPath: badPath(path)
+  case .notConnected(ENOENT), .notConnected(ENOTDIR), .notConnected(ECONNREFUSED):
+    StorageError(
+      .unavailable, "no kistd is listening at \(path)",
+      hint: "start one with `\(startCommand(for: path))`")
+  case .notConnected(EACCES), .notConnected(EPERM):
+    StorageError(
+      .denied, "the socket \(path) may not be used",
+      hint: "kistd serves only the user that it runs as")
+  case .notConnected(let code):
+    StorageError(.unavailable, "no connection could be made to \(path): \(describe(code))")
+  case .ended:
+    StorageError(
+      .unavailable, "the connection to kistd ended before its reply",
+      hint: "see whether it still runs with `kist status`")
+  case .timedOut: .timeout(after: patience)
+  case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
+  }
+}
+
+private func badPath(_ path: String) -> StorageError {
+  do throws(StorageError) {
+    _ = try SocketLocation(path: path)
+    return .badRequest("the socket path is empty or has a NUL in it")
+  } catch { return error }
+}
+
+/// The system's text for an error number.
+package func describe(_ code: CInt) -> String {
+  unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+    unsafe strerror_r(code, text.baseAddress!, text.count)
+    return unsafe String(cString: text.baseAddress!)
+  }
+}

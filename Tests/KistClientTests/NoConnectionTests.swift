@@ -1,0 +1,86 @@
+import Glibc
+import KistClient
+import KistWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `Where no connection can be made` {
+  @Test func `because there is no daemon, the error names the command that starts one`()
+    async throws
+  {
+    try await withFolder { folder in
+      let stale = folder + "/s"
+      close(try listen(at: stale))
+      for path in [stale, folder + "/none", stale + "/below"] {
+        let error = await failure { () throws(StorageError) in
+          try await connect(to: path)(Line("change"))
+        }
+        #expect(error?.code == .unavailable)
+        #expect(error?.outcome == .unchanged)
+        #expect(error?.hint == "start one with `kistd --socket \(path) &`")
+      }
+    }
+  }
+
+  @Test func `because the socket belongs to somebody else, the error is denied`() async throws {
+    // In a process of its own, which root can make somebody else's.
+    await #expect(processExitsWith: .success) {
+      try await withFolder { folder in
+        let listener = try listen(at: folder + "/s")
+        unsafe chmod(folder, 0)
+        if geteuid() == 0 { seteuid(65534) }
+        let error = await failure { () throws(StorageError) in
+          try await connect(to: folder + "/s")(Line("change"))
+        }
+        seteuid(getuid())
+        unsafe chmod(folder, 0o700)
+        close(listener)
+        #expect(error?.code == .denied)
+        #expect(error?.outcome == .unchanged)
+      }
+    }
+  }
+
+  @Test func `because its path has 200 bytes, the error names the path`() async {
+    let path = "/" + String(repeating: "x", count: 199)
+    let error = await failure { () throws(StorageError) in
+      try await connect(to: path)(Line("change"))
+    }
+    #expect(error?.code == .tooLarge)
+    #expect(error?.message.contains(path) == true)
+  }
+
+  @Test(arguments: ["", "/tmp/s\0/t"])
+  func `because its path is none, the error is badRequest`(path: String) async {
+    let error = await failure { () throws(StorageError) in
+      try await connect(to: path)(Line("change"))
+    }
+    #expect(error?.code == .badRequest)
+  }
+
+  @Test(arguments: [
+    ("/run/user/1/kist/kist.sock", ["/run/systemd/system"], "kistd &"),
+    ("/run/user/1/kist/kist.sock", ["/usr/lib/systemd/user/kistd.socket"], "kistd &"),
+    (
+      "/run/user/1/kist/kist.sock",
+      ["/run/systemd/system", "/usr/lib/systemd/user/kistd.socket"],
+      "systemctl --user start kistd.socket"
+    ),
+    (
+      "/run/user/1/kist/kist.sock",
+      ["/run/systemd/system", "/home/a/.config/systemd/user/kistd.socket"],
+      "systemctl --user start kistd.socket"
+    ),
+    (
+      "/tmp/it's here", ["/run/systemd/system", "/usr/lib/systemd/user/kistd.socket"],
+      #"kistd --socket '/tmp/it'\''s here' &"#
+    ),
+  ])
+  func `the command that starts a daemon fits the machine`(
+    path: String, files: [String], command: String
+  ) {
+    let environment = ["XDG_RUNTIME_DIR": "/run/user/1", "HOME": "/home/a"]
+    let found = startCommand(
+      for: path, environment: { environment[$0] }, exists: { files.contains($0) })
+    #expect(found == command)
+  }
+}

@@ -1,0 +1,69 @@
+import KistClient
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A remote storage` {
+  private static let found = #"{"ok":true,"credentials":[]}"#
+
+  @Test func `asks once more for what a connection was lost under`() async throws {
+    try await withFolder { folder in
+      let log = Log()
+      let peer = try Peer(at: folder + "/s") { connection in
+        log.append(connection.readLine())
+        if connection.number > 0 { connection.write(Self.found + "\n") }
+      }
+      let storage = UserStorage.remote(socketPath: folder + "/s")
+      #expect(try await storage.find(CredentialQuery()).credentials.isEmpty)
+      #expect(log.lines.count == 2)
+      withExtendedLifetime(peer) {}
+    }
+  }
+
+  @Test func `asks twice at most, and speaks of no outcome`() async throws {
+    try await withFolder { folder in
+      let log = Log()
+      let peer = try Peer(at: folder + "/s") { log.append($0.readLine()) }
+      let storage = UserStorage.remote(socketPath: folder + "/s")
+      let error = await #expect(throws: StorageError.self) {
+        try await storage.load(CredentialKey(service: "s"))
+      }
+      #expect(error?.code == .unavailable)
+      #expect(error?.outcome == nil)
+      let access = StorageAccess.remote(socketPath: folder + "/s")
+      await #expect(throws: StorageError.self) { try await access.status() }
+      #expect(log.lines.count == 4)
+      withExtendedLifetime(peer) {}
+    }
+  }
+
+  @Test(arguments: Change.allCases)
+  func `never repeats a change`(change: Change) async throws {
+    try await withFolder { folder in
+      let log = Log()
+      let peer = try Peer(at: folder + "/s") { log.append($0.readLine()) }
+      var closed = peer.closed.makeAsyncIterator()
+      let error = await #expect(throws: StorageError.self) {
+        try await change.make(folder + "/s")
+      }
+      #expect(error?.code == .unavailable)
+      #expect(error?.outcome == .unknown)
+      #expect(await closed.next() == 0)
+      #expect(log.lines.count == 1)
+    }
+  }
+
+  enum Change: CaseIterable {
+    case save, delete, lock, unlock
+
+    func make(_ path: String) async throws {
+      switch self {
+      case .save:
+        let credential = NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "x"))
+        try await UserStorage.remote(socketPath: path).save(credential)
+      case .delete:
+        try await UserStorage.remote(socketPath: path).delete(CredentialKey(service: "s"))
+      case .lock: _ = try await StorageAccess.remote(socketPath: path).lock()
+      case .unlock: _ = try await StorageAccess.remote(socketPath: path).unlock(nil)
+      }
+    }
+  }
+}
