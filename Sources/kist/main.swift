@@ -1,1 +1,3 @@
-print("kist")
+import KistCommands
+
+Kist.start()

@@ -1,0 +1,31 @@
+internal import ArgumentParser
+internal import KistClient
+
+struct Delete: RequiresUserStorage {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Delete a credential.",
+    discussion: """
+      Deleting what is not there is no error.
+
+        kist delete github.com alice
+      """)
+
+  @OptionGroup var target: KeyArguments
+
+  @Option(help: ArgumentHelp("Delete it only if it is at this revision.", valueName: "revision"))
+  var ifRevision: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    let request = DeleteRequest(
+      key: try target.key(), ifRevision: ifRevision.map(Revision.init(rawValue:)))
+    let wasThere = try await storage.delete(request)
+    if common.json {
+      try terminal.write("{\"deleted\":\(wasThere)}\n")
+    } else {
+      try terminal.tell(wasThere ? "deleted" : "there was no such credential")
+    }
+  }
+}

@@ -1,0 +1,57 @@
+internal import ArgumentParser
+internal import KistClient
+internal import KistWire
+
+struct List: RequiresUserStorage {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List credentials, without their secrets.",
+    discussion: """
+      A table on a terminal; elsewhere lines of service, account, label, modified, expires and \
+      revision, with a tab between them, in no particular order.
+
+        kist list --service github.com --attribute kind=token
+      """)
+
+  @Option(help: ArgumentHelp("Only credentials of this service.", valueName: "service"))
+  var service: String?
+
+  @Option(help: ArgumentHelp("Only credentials of this account.", valueName: "account"))
+  var account: String?
+
+  @Option(
+    name: .customLong("attribute"),
+    help: ArgumentHelp("Only credentials that have it; may be repeated.", valueName: "name=value"))
+  var attributes: [String] = []
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    let query = CredentialQuery(
+      service: service, account: account, attributes: try Attributes(options: attributes))
+    if terminal.outputIsTerminal && !common.json {
+      let found = try await storage.findAll(query).sorted { $0.key < $1.key }
+      try terminal.write(table(of: found, now: terminal.now()))
+    } else {
+      try await writePages(of: query, storage, terminal)
+    }
+  }
+
+  /// Writes each page as it comes, so that a long list takes no memory.
+  private func writePages(of query: CredentialQuery, _ storage: UserStorage, _ terminal: Terminal)
+    async throws(StorageError)
+  {
+    var query = query
+    repeat {
+      let page = try await storage.find(query)
+      for credential in page.credentials {
+        if common.json {
+          try terminal.writeLine(credential.json())
+        } else {
+          try terminal.write(columns(of: credential).joined(separator: "\t") + "\n")
+        }
+      }
+      query.after = page.next
+    } while query.after != nil
+  }
+}

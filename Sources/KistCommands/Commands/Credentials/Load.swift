@@ -1,0 +1,33 @@
+internal import ArgumentParser
+internal import KistClient
+internal import KistWire
+
+struct Load: RequiresUserStorage {
+  static let configuration = CommandConfiguration(
+    commandName: "load",
+    abstract: "Print the secret of a credential, byte for byte.",
+    discussion: """
+      Only on a terminal a newline follows it.
+
+        curl -H "Authorization: Bearer $(kist load github.com alice)" https://api.github.com/user
+      """)
+
+  @OptionGroup var target: KeyArguments
+
+  @Flag(help: "Load it even if it has expired.")
+  var allowExpired = false
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    let request = LoadRequest(key: try target.key(), allowExpired: allowExpired)
+    let credential = try await storage.load(request)
+    if common.json {
+      try terminal.writeLine(credential.json())
+    } else if terminal.outputIsTerminal {
+      try terminal.writeLine(credential.secret)
+    } else {
+      try terminal.writeBytes(credential.secret)
+    }
+  }
+}

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import KistClient
+internal import KistWire
+
+struct Save: RequiresUserStorage {
+  static let configuration = CommandConfiguration(
+    commandName: "save",
+    abstract: "Save a credential, replacing the one that is there.",
+    discussion: """
+      The secret is standard input, or typed at a prompt. One newline at its end is dropped.
+
+        printf %s "$TOKEN" | kist save github.com alice --expires-in 90d
+      """)
+
+  @OptionGroup var target: KeyArguments
+
+  @Option(help: ArgumentHelp("A name for people.", valueName: "text"))
+  var label: String?
+
+  @Option(
+    name: .customLong("attribute"),
+    help: ArgumentHelp("What else to find it by; may be repeated.", valueName: "name=value"))
+  var attributes: [String] = []
+
+  @OptionGroup var expiry: ExpiryOptions
+  @OptionGroup var requirement: ConditionOptions
+  @OptionGroup var source: SecretOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    // Everything else is read first, so that nobody types a secret for a command that fails.
+    let key = try target.key()
+    let condition = try requirement.condition()
+    let attributes = try Attributes(options: attributes)
+    let expiresAt = try expiry.moment(from: terminal.now())
+    let credential = NewCredential(
+      key: key, secret: try source.secret(of: key, from: terminal), label: label,
+      attributes: attributes, expiresAt: expiresAt)
+    let saved = try await storage.save(credential, if: condition)
+    if common.json {
+      try terminal.writeLine(saved.json())
+    } else {
+      try terminal.tell("saved at revision \(saved.revision.rawValue)")
+    }
+  }
+}

@@ -1,0 +1,20 @@
+internal import ArgumentParser
+internal import KistClient
+
+struct Lock: RequiresStorageAccess {
+  static let configuration = CommandConfiguration(
+    commandName: "lock",
+    abstract: "Lock the storage: kistd forgets its keys.",
+    discussion: """
+      Nothing is loaded or saved until `kist unlock`.
+
+        kist lock
+      """)
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
+    let status = try await access.lock()
+    if common.json { try terminal.show(status, asJSON: true) } else { try terminal.tell("locked") }
+  }
+}

@@ -1,0 +1,29 @@
+internal import ArgumentParser
+internal import KistClient
+
+struct Unlock: RequiresStorageAccess {
+  static let configuration = CommandConfiguration(
+    commandName: "unlock",
+    abstract: "Unlock the storage with its passphrase, or with the key that kistd has.",
+    discussion: """
+      The passphrase is standard input, or typed at a prompt; with --key there is none.
+
+        kist unlock
+        kist unlock --key
+      """)
+
+  @Flag(help: "Use the key file that kistd was started with, and no passphrase.")
+  var key = false
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
+    let passphrase = key ? nil : try terminal.passphrase()
+    let status = try await access.unlock(passphrase)
+    if common.json {
+      try terminal.show(status, asJSON: true)
+    } else {
+      try terminal.tell("unlocked")
+    }
+  }
+}

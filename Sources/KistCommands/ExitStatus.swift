@@ -1,0 +1,23 @@
+package import KistCore
+
+extension StorageError.Code {
+  /// The exit status of `kist` for an error; never renumbered.
+  package var exitStatus: Int32 {
+    switch self {
+    case .internal: 1
+    case .notFound: 2
+    case .conflict: 3
+    case .expired: 4
+    case .locked: 5
+    case .denied: 6
+    case .unavailable: 7
+    case .timeout: 8
+    case .tooLarge: 9
+    case .corrupt: 10
+    case .wrongPassphrase: 11
+    case .busy: 12
+    case .full: 13
+    case .badRequest, .unknownOperation: 64
+    }
+  }
+}

@@ -1,0 +1,67 @@
+package import ArgumentParser
+internal import Glibc
+internal import KistCore
+
+extension Kist {
+  /// Carries out the command line of this process, and ends it.
+  package static func start() -> Never {
+    let terminal = Terminal.live
+    guard let arguments = validArguments() else {
+      let error = StorageError.badRequest("an argument is not UTF-8")
+      terminal.report(error, asJSON: false)
+      Glibc.exit(error.code.exitStatus)
+    }
+    CallingThread.run { Glibc.exit(await status(of: arguments, on: terminal)) }
+  }
+
+  /// Carries out a command line and gives its exit status; what goes wrong is reported.
+  ///
+  /// - Parameters:
+  ///   - arguments: the words after the program's name.
+  ///   - terminal: where help and errors go.
+  ///   - run: carries out the command that was parsed; the command's own `run` unless a test
+  ///     gives it other dependencies.
+  package static func status(
+    of arguments: [String], on terminal: Terminal,
+    run: (sending any ParsableCommand) async throws -> Void = runItself
+  ) async -> CInt {
+    do {
+      do {
+        try await run(try parseAsRoot(arguments))
+      } catch let error as StorageError {
+        throw error
+      } catch  where exitCode(for: error).isSuccess {
+        try terminal.write(message(for: error) + "\n")
+      } catch {
+        throw usageError(message(for: error), of: arguments)
+      }
+      return 0
+    } catch {
+      let error = error as? StorageError ?? .internal("something went wrong that has no name")
+      terminal.report(error, asJSON: arguments.contains("--json"))
+      return error.code.exitStatus
+    }
+  }
+
+  package static func runItself(_ command: sending any ParsableCommand) async throws {
+    if var command = command as? any AsyncParsableCommand {
+      try await command.run()
+    } else {
+      var command = command
+      try command.run()
+    }
+  }
+
+  /// The words after the program's name; `nil` when one is not UTF-8, which `CommandLine.arguments`
+  /// would have repaired to another word without saying so.
+  private static func validArguments() -> [String]? {
+    var arguments: [String] = []
+    for index in stride(from: 1, to: Int(CommandLine.argc), by: 1) {
+      guard let word = unsafe CommandLine.unsafeArgv[index],
+        let text = unsafe String(validatingCString: word)
+      else { return nil }
+      arguments.append(text)
+    }
+    return arguments
+  }
+}

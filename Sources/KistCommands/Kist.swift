@@ -1,0 +1,19 @@
+package import ArgumentParser
+
+/// The root of the command line.
+package struct Kist: AsyncParsableCommand {
+  package static let configuration = CommandConfiguration(
+    commandName: "kist",
+    abstract: "Save, load and delete credentials that kistd keeps.",
+    discussion: """
+      A secret comes from standard input or from a hidden prompt, never from the command line:
+        printf %s "$TOKEN" | kist save github.com alice
+        kist load github.com alice
+      """,
+    version: "0.1.0",
+    subcommands: [
+      Save.self, Load.self, Delete.self, List.self, Status.self, Lock.self, Unlock.self,
+    ])
+
+  package init() {}
+}

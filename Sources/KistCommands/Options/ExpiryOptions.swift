@@ -1,0 +1,34 @@
+internal import ArgumentParser
+internal import KistCore
+
+/// When a credential ceases to be handed out.
+struct ExpiryOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Expire after so long: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))
+  var expiresIn: String?
+
+  @Option(help: ArgumentHelp("Expire at a moment (RFC 3339).", valueName: "moment"))
+  var expiresAt: String?
+
+  func moment(from now: Timestamp) throws(StorageError) -> Timestamp? {
+    switch (expiresIn, expiresAt) {
+    case (nil, nil): return nil
+    case (let time?, nil):
+      guard
+        let lifetime = Lifetime(time), let moment = now.advanced(bySeconds: lifetime.seconds)
+      else {
+        throw StorageError(
+          .badRequest, "--expires-in is not a time from 1s to 36500d",
+          hint: "write a whole number and a unit: s, m, h, d or w")
+      }
+      return moment
+    case (nil, let text?):
+      guard let moment = Timestamp(rfc3339: text) else {
+        throw StorageError(
+          .badRequest, "--expires-at is not a moment", hint: "write it as 2027-01-31T12:00:00Z")
+      }
+      return moment
+    case (_?, _?):
+      throw .badRequest("--expires-in and --expires-at exclude each other")
+    }
+  }
+}

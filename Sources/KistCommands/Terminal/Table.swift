@@ -1,0 +1,35 @@
+internal import KistCore
+
+/// What a list tells of a credential; no column has a tab or a newline in it, since keys and
+/// labels have no control characters.
+func columns(of credential: CredentialSummary) -> [String] {
+  [
+    credential.key.service, credential.key.account, credential.label ?? "",
+    credential.modifiedAt.description, credential.expiresAt?.description ?? "",
+    credential.revision.rawValue,
+  ]
+}
+
+/// A table with a heading, its columns aligned.
+func table(of credentials: [CredentialSummary], now: Timestamp) -> String {
+  guard !credentials.isEmpty else { return "there is no such credential\n" }
+  let heading = ["SERVICE", "ACCOUNT", "LABEL", "MODIFIED", "EXPIRES", "REVISION"]
+  let rows =
+    [heading]
+    + credentials.map { credential in
+      var row = columns(of: credential)
+      if credential.isExpired(at: now) { row[4] += " (expired)" }
+      return row
+    }
+  let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+  return rows.map { row in line(of: row, widths: widths) }.joined()
+}
+
+private func line(of row: [String], widths: [Int]) -> String {
+  let cells = zip(row, widths).map { cell, width in
+    cell + String(repeating: " ", count: width - cell.count)
+  }
+  var line = cells.joined(separator: "  ")
+  while line.last == " " { line.removeLast() }
+  return line + "\n"
+}

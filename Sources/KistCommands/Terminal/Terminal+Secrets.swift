@@ -1,0 +1,64 @@
+internal import KistCore
+
+extension Terminal {
+  /// A secret to save: typed twice, or piped in, where one newline at its end is dropped unless it
+  /// is wanted exactly.
+  func newSecret(exact: Bool) throws(StorageError) -> Secret {
+    guard inputIsTerminal else {
+      let limit = Limits.secret + (exact ? 0 : newline.count)
+      let input = try input(upTo: limit, "the secret", limit: Limits.secret)
+      return exact ? input : input.withoutNewline
+    }
+    let secret = try askHidden("Secret: ")
+    guard try askHidden("Once more: ") == secret else {
+      throw StorageError(
+        .badRequest, "the two secrets differ", hint: "nothing was saved; try again",
+        outcome: .unchanged)
+    }
+    return secret
+  }
+
+  /// The passphrase of the storage: typed, or piped in without its newline.
+  func passphrase() throws(StorageError) -> Secret {
+    let passphrase =
+      inputIsTerminal
+      ? try askHidden("Passphrase: ")
+      : try input(
+        upTo: Limits.passphrase + newline.count, "the passphrase", limit: Limits.passphrase
+      ).withoutNewline
+    guard !passphrase.isEmpty else {
+      throw StorageError(
+        .badRequest, "the passphrase is empty",
+        hint: "pipe it in or type it, or use the key that kistd has: `kist unlock --key`")
+    }
+    return passphrase
+  }
+
+  private func input(upTo size: Int, _ what: String, limit: Int) throws(StorageError) -> Secret {
+    let input = try readInput(size)
+    guard input.count <= size else {
+      throw StorageError(
+        .tooLarge, "\(what) is longer than \(limit) bytes", outcome: .unchanged)
+    }
+    return input
+  }
+}
+
+/// The longer of the two newlines that may end what is piped in: a file from Windows has it.
+private let newline: [UInt8] = Array("\r\n".utf8)
+
+extension Secret {
+  /// The bytes before one LF, or CR and LF, at the end.
+  fileprivate var withoutNewline: Secret {
+    withBytes { bytes in
+      var end = bytes.count
+      if end > 0, bytes[end - 1] == newline[1] {
+        end -= 1
+        if end > 0, bytes[end - 1] == newline[0] { end -= 1 }
+      }
+      var rest = WipedBytes(capacity: end)
+      rest.append(bytes.extracting(..<end))
+      return Secret(rest)
+    }
+  }
+}

@@ -1,0 +1,23 @@
+internal import KistCore
+internal import KistWire
+
+extension Terminal {
+  /// Shows how a storage stands, under the names that it has on the wire.
+  func show(_ status: StorageStatus, asJSON: Bool) throws(StorageError) {
+    if asJSON { return try writeLine(status.json()) }
+    let lines: [(name: String, value: String?)] = [
+      ("storage", status.storage),
+      ("reason", status.reason),
+      ("locked", "\(status.isLocked)"),
+      ("reopensAtRestart", "\(status.reopensAtRestart)"),
+      ("durability", status.durability.rawValue),
+      ("keyProtection", status.keyProtection),
+      ("integrity", status.integrity?.rawValue),
+      ("count", status.count.map { "\($0)" }),
+      ("uptime", status.uptime.map { "\($0)s" }),
+    ]
+    for line in lines {
+      if let value = line.value { try write("\(line.name): \(value)\n") }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+package import KistCore
+
+/// What a command has of the world beside its storage: input, output, a person and the time.
+package struct Terminal: Sendable {
+  /// Whether standard input is a terminal, so that a person can be asked.
+  package var inputIsTerminal: Bool
+  /// Whether standard output is a terminal, so that a person reads it.
+  package var outputIsTerminal: Bool
+  /// Reads standard input to its end, or to one byte more than a limit.
+  package var readInput: @Sendable (Int) throws(StorageError) -> Secret
+  /// Asks a person for a line that is not shown; the newline is not part of it.
+  package var askHidden: @Sendable (String) throws(StorageError) -> Secret
+  /// Writes bytes to standard output.
+  package var writeBytes: @Sendable (Secret) throws(StorageError) -> Void
+  /// Writes text to standard error.
+  package var writeError: @Sendable (Secret) -> Void
+  /// The present.
+  package var now: @Sendable () -> Timestamp
+
+  package init(
+    inputIsTerminal: Bool, outputIsTerminal: Bool,
+    readInput: @escaping @Sendable (Int) throws(StorageError) -> Secret,
+    askHidden: @escaping @Sendable (String) throws(StorageError) -> Secret,
+    writeBytes: @escaping @Sendable (Secret) throws(StorageError) -> Void,
+    writeError: @escaping @Sendable (Secret) -> Void,
+    now: @escaping @Sendable () -> Timestamp
+  ) {
+    self.inputIsTerminal = inputIsTerminal
+    self.outputIsTerminal = outputIsTerminal
+    self.readInput = readInput
+    self.askHidden = askHidden
+    self.writeBytes = writeBytes
+    self.writeError = writeError
+    self.now = now
+  }
+}

@@ -1,0 +1,29 @@
+import KistCommands
+import KistCore
+import KistTesting
+import Testing
+
+@Suite struct `The command line` {
+  @Test(arguments: Case.all)
+  func `does what the cases say`(_ example: Case) async {
+    let storage = UserStorage.inMemory(now: { .sample }).withKnownRevisions()
+    let access = StorageAccess.inMemory()
+    for step in example.steps {
+      let recorder = Recorder()
+      let terminal = recorder.terminal(
+        input: Secret(utf8: step.input), typed: step.typed, isTerminal: step.isTerminal)
+      let status = await Kist.status(of: step.arguments, on: terminal) { command in
+        switch command {
+        case _ where step.isDaemonless: try await Kist.runItself(command)
+        case let command as any RequiresUserStorage: try await command.perform(storage, terminal)
+        case let command as any RequiresStorageAccess: try await command.perform(access, terminal)
+        default: try await Kist.runItself(command)
+        }
+      }
+      let comment = Comment(rawValue: step.arguments.joined(separator: " "))
+      #expect(recorder.output == step.output, comment)
+      #expect(recorder.error == step.error, comment)
+      #expect(status == step.status, comment)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+import KistCommands
+import KistCore
+import Testing
+
+@Suite struct `The page about the command line` {
+  private let page: String
+
+  init() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    page = try String(contentsOf: root.appending(path: "docs/cli.md"), encoding: .utf8)
+  }
+
+  @Test func `has every command with every option`() throws {
+    let commands = Kist.configuration.subcommands
+    try #require(commands.count == 7)
+    for command in commands {
+      let name = command._commandName
+      let section = try #require(
+        page.split(separator: "\n## ").first { $0.hasPrefix("`kist \(name)") })
+      let help = Kist.helpMessage(for: command, columns: 200)
+      let options = Set(help.matches(of: /--[a-z-]+/).map { String($0.output) })
+        .subtracting(["--json", "--socket", "--version", "--help"])
+      for option in options { #expect(section.contains("`\(option)"), "\(name) \(option)") }
+    }
+    for option in ["--json", "--socket", "--version", "--help"] {
+      #expect(page.contains("`\(option)"), "\(option)")
+    }
+  }
+
+  @Test(arguments: StorageError.Code.allCases)
+  func `has every exit status with its code`(code: StorageError.Code) {
+    let row = page.split(separator: "\n").first { $0.hasPrefix("| \(code.exitStatus) |") }
+    #expect(row?.contains("`\(code.rawValue)`") == true)
+  }
+}

@@ -1,0 +1,51 @@
+import KistCommands
+import KistCore
+import KistTesting
+import Synchronization
+
+/// What a command wrote.
+final class Recorder: Sendable {
+  private let written = Mutex((output: "", error: ""))
+
+  var output: String { written.withLock(\.output) }
+  var error: String { written.withLock(\.error) }
+
+  /// A terminal that is not there: reads what a test gives it and records what is written.
+  func terminal(
+    input: Secret = Secret(utf8: ""), typed: [String] = [], isTerminal: Bool = false
+  ) -> Terminal {
+    let answers = Answers(typed)
+    return Terminal(
+      inputIsTerminal: isTerminal, outputIsTerminal: isTerminal,
+      readInput: { limit throws(StorageError) in
+        input.withBytes { bytes in
+          Secret(copying: bytes.indices.prefix(limit + 1).map { bytes[$0] })
+        }
+      },
+      askHidden: { _ throws(StorageError) in try answers.next() },
+      writeBytes: { bytes throws(StorageError) in
+        self.written.withLock { $0.output += bytes.text }
+      },
+      writeError: { bytes in self.written.withLock { $0.error += bytes.text } },
+      now: { .sample })
+  }
+}
+
+private final class Answers: Sendable {
+  private let rest: Mutex<[String]>
+  init(_ answers: [String]) { rest = Mutex(answers) }
+
+  func next() throws(StorageError) -> Secret {
+    guard let answer = rest.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
+      throw .badRequest("nothing was typed")
+    }
+    return Secret(utf8: answer)
+  }
+}
+
+extension Secret {
+  /// The bytes as text, each that is not UTF-8 replaced.
+  var text: String {
+    withBytes { bytes in String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,94 @@
+import KistCore
+import KistTesting
+import Synchronization
+
+extension UserStorage {
+  /// The same storage with revisions `r.1`, `r.2` …, whose epoch is otherwise random.
+  func withKnownRevisions() -> UserStorage {
+    var storage = self
+    storage.save = { [self] request throws(StorageError) in
+      var request = request
+      if case .ifRevision(let revision) = request.condition {
+        request.condition = .ifRevision(try await original(of: revision))
+      }
+      do throws(StorageError) { return try await save(request).known } catch { throw error.known }
+    }
+    storage.load = { [self] request throws(StorageError) in
+      var credential = try await load(request)
+      credential.summary = credential.summary.known
+      return credential
+    }
+    storage.delete = { [self] request throws(StorageError) in
+      var request = request
+      if let revision = request.ifRevision {
+        request.ifRevision = try await original(of: revision)
+      }
+      do throws(StorageError) { return try await delete(request) } catch { throw error.known }
+    }
+    storage.find = { [self] query throws(StorageError) in
+      var page = try await find(query)
+      page.credentials = page.credentials.map(\.known)
+      return page
+    }
+    return storage
+  }
+
+  private func original(of revision: Revision) async throws(StorageError) -> Revision {
+    try await findAll().map(\.revision).first { $0.known == revision } ?? revision
+  }
+}
+
+extension Revision {
+  fileprivate var known: Revision {
+    Revision(rawValue: "r" + rawValue.drop { $0 != "." })
+  }
+}
+
+extension CredentialSummary {
+  fileprivate var known: CredentialSummary {
+    var summary = self
+    summary.revision = revision.known
+    return summary
+  }
+}
+
+extension StorageError {
+  fileprivate var known: StorageError {
+    var error = self
+    if case .revision(let revision) = current { error.current = .revision(revision.known) }
+    return error
+  }
+}
+
+extension StorageAccess {
+  /// A storage in memory that opens with `correct horse`, or without a passphrase.
+  static func inMemory() -> StorageAccess {
+    let lock = Lock()
+    return StorageAccess(
+      status: { () throws(StorageError) in lock.status },
+      lock: { () throws(StorageError) in lock.set(true) },
+      unlock: { passphrase throws(StorageError) in
+        guard passphrase == nil || passphrase == Secret(utf8: "correct horse") else {
+          throw .wrongPassphrase
+        }
+        return lock.set(false)
+      })
+  }
+}
+
+private final class Lock: Sendable {
+  private let isLocked = Mutex(false)
+
+  var status: StorageStatus {
+    let isLocked = isLocked.withLock { $0 }
+    return StorageStatus(
+      storage: "memory", reason: "a test asked for it", isLocked: isLocked, reopensAtRestart: true,
+      durability: .memory, keyProtection: "nothing", integrity: isLocked ? nil : .ok,
+      count: isLocked ? nil : 3, uptime: 42)
+  }
+
+  func set(_ value: Bool) -> StorageStatus {
+    isLocked.withLock { $0 = value }
+    return status
+  }
+}
