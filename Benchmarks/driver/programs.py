@@ -25,7 +25,7 @@ def build_yardsticks(folder):
     """Compiles the C programs into a folder.
 
     With the C compiler and not by a Swift package: that links the Swift libraries to every program,
-    which makes an empty one start three times as slowly and so would flatter kist.
+    which makes an empty one start four times as slowly and so would flatter kist.
     """
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("clang")
     if not compiler:
