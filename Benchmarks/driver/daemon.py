@@ -42,7 +42,7 @@ class Daemon:
         }
         self.command = [
             str(program), "--socket", str(self.socket), "--storage", "encrypted-file",
-            "--data", str(self.folder / "credentials.db"), "--key-file", str(self.folder / "key"),
+            "--data", str(self.folder / "data"), "--key-file", str(self.folder / "key"),
             "--log-level", "warning",
         ]
         self.process = None
