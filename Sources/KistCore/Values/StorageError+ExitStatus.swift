@@ -1,7 +1,5 @@
-package import KistCore
-
 extension StorageError.Code {
-  /// The exit status of `kist` for an error; never renumbered.
+  /// The exit status of `kist` and `kistd` for an error; never renumbered.
   package var exitStatus: Int32 {
     switch self {
     case .internal: 1
