@@ -68,6 +68,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),
     .target(
       name: "KistCommands",
@@ -120,6 +121,7 @@ let package = Package(
     .testTarget(
       name: "KistDaemonTests",
       dependencies: [
+        "CLinux",
         "KistCore",
         "KistDaemon",
         "KistFile",

@@ -4,8 +4,7 @@ internal import NIOCore
 
 /// Makes a listening Unix socket at a path where there is nothing, of mode 0600 whatever the umask.
 ///
-/// The descriptor is closed when another program is started. The umask is one for the whole
-/// process: call this before there is a second thread that creates files.
+/// The descriptor is closed when another program is started.
 package func listen(at path: String) throws(StorageError) -> CInt {
   do {
     let address = try SocketAddress(unixDomainSocketPath: path)
@@ -14,6 +13,8 @@ package func listen(at path: String) throws(StorageError) -> CInt {
     guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
     do {
       try bind(descriptor, to: address)
+      // The umask may have taken rights away.
+      guard unsafe chmod(path, 0o600) == 0 else { throw IOError(errnoCode: errno, reason: "chmod") }
       guard Glibc.listen(descriptor, backlog) == 0 else {
         throw IOError(errnoCode: errno, reason: "listen")
       }
@@ -31,8 +32,8 @@ package func listen(at path: String) throws(StorageError) -> CInt {
 private let backlog: CInt = 128
 
 private func bind(_ descriptor: CInt, to address: SocketAddress) throws {
-  let previous = umask(0o177)
-  defer { umask(previous) }
+  // Linux makes the file with the mode of the socket, less the umask, so that it is never wider.
+  guard fchmod(descriptor, 0o600) == 0 else { throw IOError(errnoCode: errno, reason: "fchmod") }
   let result = unsafe address.withSockAddr { unsafe Glibc.bind(descriptor, $0, socklen_t($1)) }
   guard result == 0 else { throw IOError(errnoCode: errno, reason: "bind") }
 }

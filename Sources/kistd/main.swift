@@ -1,1 +1,3 @@
-print("kistd")
+import KistDaemon
+
+await runKistd(Array(CommandLine.arguments.dropFirst()))

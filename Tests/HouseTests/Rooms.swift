@@ -9,7 +9,7 @@ let rooms: [String: Set<String>] = [
   "KistFile": ["CSQLite", "Dispatch", "GRDB", "GRDBSQLite", "Glibc", "KistCore", "KistSodium"],
   "KistDaemon": [
     "ArgumentParser", "CLinux", "Glibc", "KistCore", "KistFile", "KistServer", "KistWire",
-    "Logging", "ServiceLifecycle",
+    "Logging", "ServiceLifecycle", "UnixSignals",
   ],
   "KistCommands": ["ArgumentParser", "Glibc", "KistClient", "KistCore", "KistJSON", "KistWire"],
   "KistTesting": ["KistCore", "Testing"],

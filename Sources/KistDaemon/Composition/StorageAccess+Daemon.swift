@@ -1,0 +1,17 @@
+internal import KistCore
+
+extension StorageAccess {
+  /// Adds to each status what only the daemon knows: why this storage, and for how long.
+  func reporting(reason: String, since start: ContinuousClock.Instant) -> StorageAccess {
+    @Sendable func complete(_ status: StorageStatus) -> StorageStatus {
+      var status = status
+      status.reason = reason
+      status.uptime = Int((ContinuousClock.now - start).components.seconds)
+      return status
+    }
+    return StorageAccess(
+      status: { () throws(StorageError) in complete(try await status()) },
+      lock: { () throws(StorageError) in complete(try await lock()) },
+      unlock: { passphrase throws(StorageError) in complete(try await unlock(passphrase)) })
+  }
+}

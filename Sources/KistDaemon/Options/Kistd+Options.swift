@@ -1,0 +1,48 @@
+internal import ArgumentParser
+internal import Logging
+
+extension Kistd {
+  /// Reads the options; a flag wins over its variable, and a variable that is empty is not set.
+  ///
+  /// Throws `ValidationError`, naming the flag or the variable that is wrong.
+  func options(environment: (String) -> String?) throws -> Options {
+    func variable(_ name: String) -> String? {
+      environment(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+    func setting(_ flag: String, _ value: String?) -> Setting? {
+      if let value { return Setting(name: "--" + flag, text: value) }
+      let name = "KISTD_" + flag.uppercased().replacing("-", with: "_")
+      return variable(name).map { Setting(name: name, text: $0) }
+    }
+    /// A directory of the XDG Base Directory Specification, where relative paths do not count.
+    func home(_ name: String, _ standard: String) -> String? {
+      if let path = variable(name), path.hasPrefix("/") { return path + "/kist" }
+      return variable("HOME").map { $0 + standard + "/kist" }
+    }
+
+    guard let data = try setting("data", data)?.path() ?? home("XDG_DATA_HOME", "/.local/share")
+    else { throw ValidationError("There is no HOME: say with --data where the store is.") }
+
+    let keySource: Options.KeySource
+    if let descriptor = setting("passphrase-fd", passphraseFd) {
+      keySource = .passphrase(descriptor: CInt(try descriptor.integer(in: 0...Int(CInt.max))))
+    } else if let path = try setting("key-file", keyFile)?.path()
+      ?? home("XDG_STATE_HOME", "/.local/state").map({ $0 + "/key" })
+    {
+      keySource = .file(path: path)
+    } else {
+      throw ValidationError("There is no HOME: say with --key-file where the key is.")
+    }
+
+    return Options(
+      socket: try setting("socket", socket)?.path(),
+      storage: try setting("storage", storage)?.choice() ?? .auto,
+      dataDirectory: data,
+      keySource: keySource,
+      maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
+        ?? 128,
+      deadline: try setting("deadline", deadline)?.duration() ?? .seconds(30),
+      logLevel: try setting("log-level", logLevel)?.logLevel() ?? .info,
+      command: command)
+  }
+}

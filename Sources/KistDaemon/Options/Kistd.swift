@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import KistWire
+
+/// The flags of kistd as they are typed; `options(environment:)` gives them their meaning.
+struct Kistd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kistd",
+    abstract: "Keep credentials and serve them on a Unix socket.",
+    usage: """
+      kistd [OPTIONS]
+      kistd [OPTIONS] -- COMMAND [ARGUMENT ...]
+      """,
+    discussion: """
+      With a COMMAND, kistd serves for as long as it runs, tells it the socket in KIST_SOCKET, and \
+      ends with its status.
+
+      Each option has an environment variable: --max-connections is KISTD_MAX_CONNECTIONS. The \
+      option wins.
+      """,
+    version: Hello.softwareVersion)
+
+  @Option(
+    help: ArgumentHelp(
+      "The socket, in a directory of mode 0700; by default where kist looks for it.",
+      valueName: "path"))
+  var socket: String?
+
+  @Option(help: ArgumentHelp("auto or encrypted-file.", valueName: "kind"))
+  var storage: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The directory of the store; by default $XDG_DATA_HOME/kist.", valueName: "directory"))
+  var data: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The file of the store's key; by default $XDG_STATE_HOME/kist/key.", valueName: "path"))
+  var keyFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A descriptor to read the store's passphrase from, in place of a key file.",
+      valueName: "number"))
+  var passphraseFd: String?
+
+  @Option(help: ArgumentHelp("The clients that are served at once; 128.", valueName: "number"))
+  var maxConnections: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long a request may take: 30s, 500ms, 2m; 30s.", valueName: "duration"))
+  var deadline: String?
+
+  @Option(
+    help: ArgumentHelp("trace, debug, info, notice, warning or error; info.", valueName: "level"))
+  var logLevel: String?
+
+  @Argument(parsing: .postTerminator, help: "The command to serve for.")
+  var command: [String] = []
+}

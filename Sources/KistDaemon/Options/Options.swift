@@ -1,0 +1,30 @@
+package import Logging
+
+/// What kistd was asked to do: a value, read from flags and the environment.
+package struct Options: Sendable, Equatable {
+  /// Which storage to open.
+  package enum StorageChoice: String, Sendable, CaseIterable {
+    /// The best there is: in this build, the encrypted file.
+    case auto
+    case encryptedFile = "encrypted-file"
+  }
+
+  /// Where the store's key comes from.
+  package enum KeySource: Sendable, Equatable {
+    case file(path: String)
+    /// A descriptor to read a passphrase from.
+    case passphrase(descriptor: CInt)
+  }
+
+  /// The path of the socket, where one was given.
+  package var socket: String?
+  package var storage: StorageChoice
+  /// The directory of the store.
+  package var dataDirectory: String
+  package var keySource: KeySource
+  package var maximumConnections: Int
+  package var deadline: Duration
+  package var logLevel: Logger.Level
+  /// The command to serve for; empty to serve until told to stop.
+  package var command: [String]
+}

@@ -1,0 +1,36 @@
+internal import Glibc
+internal import KistCore
+
+/// Reads a passphrase from a descriptor to its end, less one trailing newline, and closes it.
+func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
+  defer { close(descriptor) }
+  var bytes = WipedBytes(capacity: Limits.passphrase + 2)
+  var failure: CInt = 0
+  // Room for the newline and for one byte more than is allowed.
+  bytes.append(upTo: Limits.passphrase + 2) { output in
+    while !output.isFull, failure == 0 {
+      let count = unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
+        let count = unsafe read(descriptor, buffer.baseAddress! + filled, buffer.count - filled)
+        filled += max(count, 0)
+        return count
+      }
+      if count == 0 { return }
+      if count < 0, errno != EINTR { failure = errno }
+    }
+  }
+  guard failure == 0 else {
+    throw StorageError(
+      .badRequest, "cannot read the passphrase from descriptor \(descriptor): \(text(of: failure))",
+      hint: "open it for reading when kistd is started: `kistd --passphrase-fd 3 3<FILE`")
+  }
+  let endsWithNewline = bytes.withBytes { $0.last == UInt8(ascii: "\n") }
+  if endsWithNewline { bytes.truncate(to: bytes.count - 1) }
+  guard bytes.count <= Limits.passphrase else {
+    throw StorageError(.tooLarge, "the passphrase is longer than \(Limits.passphrase) bytes")
+  }
+  return Secret(bytes)
+}
+
+extension Span<UInt8> {
+  fileprivate var last: UInt8? { isEmpty ? nil : self[count - 1] }
+}

@@ -1,0 +1,64 @@
+internal import Glibc
+internal import KistCore
+
+/// Makes the directory of a socket with mode 0700, or checks that it is ours alone.
+func prepareSocketDirectory(_ directory: String) throws(StorageError) {
+  try makeDirectory(directory)
+  var status = stat()
+  guard unsafe lstat(directory, &status) == 0 else { throw .failed("look at", directory) }
+  guard status.st_mode & S_IFMT == S_IFDIR else {
+    throw StorageError(
+      .denied, "the socket's directory \(directory) is not a directory",
+      hint: "name a real one, not a link, with --socket")
+  }
+  guard status.st_uid == geteuid() else {
+    throw StorageError(
+      .denied, "the socket's directory \(directory) belongs to another user",
+      hint: "name one of your own with --socket")
+  }
+  guard status.st_mode & 0o077 == 0 else {
+    throw StorageError(
+      .denied,
+      "others may enter the socket's directory \(directory): its mode is "
+        + String(status.st_mode & 0o7777, radix: 8),
+      hint:
+        "name a socket in a directory of mode 700 with --socket, or take the rights of others away")
+  }
+}
+
+/// Whether there is a real directory of this user.
+func isOurDirectory(_ path: String) -> Bool {
+  var status = stat()
+  return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    && status.st_uid == geteuid()
+}
+
+/// The directory that a path lies in.
+func directory(of path: String) -> String {
+  guard let slash = path.lastIndex(of: "/") else { return "." }
+  return slash == path.startIndex ? "/" : String(path[..<slash])
+}
+
+private func makeDirectory(_ path: String) throws(StorageError) {
+  if unsafe mkdir(path, 0o700) == 0 {
+    // The umask may have taken rights away.
+    guard unsafe chmod(path, 0o700) == 0 else { throw .failed("set the mode of", path) }
+    return
+  }
+  switch errno {
+  case EEXIST: return
+  case ENOENT where path.contains("/"):
+    try makeDirectory(directory(of: path))
+    try makeDirectory(path)
+  default: throw .failed("make the directory", path)
+  }
+}
+
+extension StorageError {
+  /// What the system refused to do, read from `errno`.
+  static func failed(_ action: String, _ path: String) -> StorageError {
+    StorageError(
+      errno == EACCES || errno == EPERM || errno == EROFS ? .denied : .unavailable,
+      "cannot \(action) \(path): \(text(of: errno))", hint: "name another path with --socket")
+  }
+}
