@@ -72,6 +72,29 @@ import Testing
     await opened.close()
   }
 
+  @Test func `saves while the store is being closed are carried out or refused, never lost`()
+    async throws
+  {
+    let opened = try await store.open()
+    let saved = await withTaskGroup(of: CredentialKey?.self) { group -> [CredentialKey] in
+      for number in 0..<100 {
+        group.addTask {
+          let key = CredentialKey(service: "service", account: String(number))
+          return (try? await opened.credentials.save(.sample(key))) == nil ? nil : key
+        }
+      }
+      group.addTask {
+        await opened.close()
+        return nil
+      }
+      return await group.reduce(into: []) { if let key = $1 { $0.append(key) } }
+    }
+    #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
+    let reopened = try await store.open()
+    #expect(try await reopened.credentials.findAll().map(\.key).sorted() == saved.sorted())
+    await reopened.close()
+  }
+
   @Test func `the log is written over and over while the store serves`() async throws {
     let opened = try await store.open()
     let secret = Secret(copying: [UInt8](repeating: 7, count: 100_000))

@@ -5,6 +5,36 @@ import KistTesting
 import Subprocess
 import Testing
 
+@Suite struct `A file that may not grow` {
+  @Test func `fails a save, which changes nothing, and the next one succeeds when it may again`()
+    async
+  {
+    // In a process of its own, because the limit is the whole process's.
+    await #expect(processExitsWith: .success) {
+      signal(SIGXFSZ, SIG_IGN)
+      let store = try TestStore()
+      let opened = try await store.open()
+      let saved = try await opened.credentials.save(.sample())
+      limitFileSize(to: 100_000)
+      let large = Secret(copying: [UInt8](repeating: 7, count: 200_000))
+      let error = await expect(.unavailable) {
+        try await opened.credentials.save(NewCredential(key: .sample, secret: large))
+      }
+      #expect(error?.outcome == .unchanged)
+      #expect(try await opened.credentials.load(.sample).summary == saved)
+      limitFileSize(to: rlim_t.max)
+      try await opened.credentials.save(NewCredential(key: .sample, secret: large))
+      #expect(try await opened.credentials.load(.sample).secret == large)
+      await opened.close()
+    }
+  }
+}
+
+private func limitFileSize(to size: rlim_t) {
+  var limit = rlimit(rlim_cur: size, rlim_max: rlim_t.max)
+  unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+}
+
 /// File systems that truly fail; to mount them takes root.
 @Suite(.enabled(if: geteuid() == 0, "only root can mount a file system"))
 struct `A disk that fails` {

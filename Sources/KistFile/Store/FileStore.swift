@@ -80,7 +80,7 @@ final class FileStore: Sendable {
       return nil
     }
     await quiesce(session, because: .closed)
-    connections.close()
+    connections.shut()
     owner.release()
   }
 
