@@ -1,0 +1,51 @@
+import Foundation
+import KistCore
+import KistTesting
+import KistWire
+import Testing
+
+struct DocumentTests {
+  @Test func `the examples of the document are what is answered`() async throws {
+    let clock = ManualClock()
+    let storage = LockableStorage(now: clock.now)
+    let answer = answer(
+      with: dispatch(
+        storage.credentials, storage.access, hello: Hello(version: "1.0.0", durability: .disk)))
+    var epoch = "k3f9."
+    let examples = try documentedExchanges()
+    #expect(examples.count > 20)
+    for example in examples {
+      let request = example.request.replacing("k3f9.", with: epoch)
+      let reply = await answer(Line(request)).text
+      if let found = reply.firstMatch(of: /"revision":"([^.]+\.)/) { epoch = String(found.1) }
+      #expect(reply.replacing(epoch, with: "k3f9.") == example.reply)
+      clock.advance(bySeconds: 60)
+    }
+  }
+
+  @Test func `the document names every operation and every code`() async throws {
+    let document = try document()
+    for operation in try await Hello.remote(over: service())().operations {
+      #expect(document.contains("### \(operation)") || document.contains(", \(operation)\n"))
+    }
+    for code in StorageError.Code.allCases { #expect(document.contains("| `\(code.rawValue)`")) }
+  }
+}
+
+private func document() throws -> String {
+  let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+  return try String(contentsOf: root.appending(path: "docs/protocol.md"), encoding: .utf8)
+}
+
+/// The lines of the code blocks that are marked `session`, in pairs.
+private func documentedExchanges() throws -> [(request: String, reply: String)] {
+  var lines: [Substring] = []
+  for block in try document().components(separatedBy: "```session\n").dropFirst() {
+    lines += block.components(separatedBy: "```")[0].split(separator: "\n")
+  }
+  return try stride(from: 0, to: lines.count, by: 2).map { index in
+    try #require(lines[index].hasPrefix("> ") && lines[index + 1].hasPrefix("< "))
+    return (String(lines[index].dropFirst(2)), String(lines[index + 1].dropFirst(2)))
+  }
+}
