@@ -1,0 +1,346 @@
+#!/usr/bin/python3
+"""Reads kist's encrypted credential store, version 1, as docs/file-format.md specifies it."""
+
+import argparse
+import base64
+import io
+import json
+import os
+import sqlite3
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import NoReturn
+
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt as aead_decrypt
+from nacl.exceptions import CryptoError
+from nacl.pwhash import argon2id
+
+APPLICATION_ID, VERSION = 0x6B697374, 1
+SCHEMA = {
+    "credential": "CREATE TABLE credential (service_tag BLOB NOT NULL, key_tag BLOB NOT NULL, "
+    "sequence INTEGER NOT NULL, metadata BLOB NOT NULL, secret BLOB NOT NULL, "
+    "PRIMARY KEY (service_tag, key_tag)) STRICT, WITHOUT ROWID",
+    "slot": "CREATE TABLE slot (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT",
+    "store": "CREATE TABLE store (id BLOB NOT NULL, header BLOB NOT NULL) STRICT",
+}
+SLOT, HEADER, METADATA, SECRET = 1, 2, 3, 4
+KEY_FILE, PASSPHRASE = 1, 2
+TIMES = range(-62167219200, 253402300799 + 1)
+
+
+def require(right: bool, otherwise: str) -> None:
+    """Refuses what is not right; the message is what the user sees."""
+    if not right:
+        raise ValueError(otherwise)
+
+
+@contextmanager
+def within(place: str) -> Iterator[None]:
+    """Puts the place before the message of what is refused."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+
+
+def u32(n: int) -> bytes:
+    """The number in 4 bytes."""
+    return n.to_bytes(4, "little")
+
+
+def u64(n: int) -> bytes:
+    """The number in 8 bytes."""
+    return n.to_bytes(8, "little")
+
+
+def number(value: bytes) -> int:
+    """The unsigned number that the bytes are."""
+    return int.from_bytes(value, "little")
+
+
+def text(s: str) -> bytes:
+    """The string in UTF-8, after its size."""
+    return u32(len(s.encode())) + s.encode()
+
+
+def subkey(identifier: int, context: bytes, key: bytes) -> bytes:
+    """What crypto_kdf_derive_from_key gives."""
+    salt, person = u64(identifier) + bytes(8), context + bytes(8)
+    return blake2b(b"", digest_size=32, key=key, salt=salt, person=person).digest()
+
+
+def subkeys(master: bytes) -> list[bytes]:
+    """The tagKey, metadataKey, secretKey, headerKey and sumKey."""
+    return [subkey(identifier, b"kiststor", master) for identifier in range(1, 6)]
+
+
+def prefix(part: int, store_id: bytes) -> bytes:
+    """The beginning of the associated data."""
+    return b"kist" + u32(VERSION) + u32(part) + store_id
+
+
+def unseal(key: bytes, ad: bytes, sealed: bytes) -> bytes:
+    """The message of `seal(key, ad, message)`."""
+    require(len(sealed) >= 40, "it is too short")
+    try:
+        return aead_decrypt(sealed[24:], ad, sealed[:24], key)
+    except CryptoError:
+        raise ValueError("it does not open") from None
+
+
+def padded_size(n: int) -> int:
+    """The size to which n bytes, the size field included, are padded."""
+    if n <= 1024:
+        return max(64, -(-n // 64) * 64)
+    e = n.bit_length() - 1
+    m = (1 << (e - e.bit_length())) - 1
+    return n + m & ~m
+
+
+def unpadded(padded: bytes) -> bytes:
+    """The message of `padded(message)`."""
+    size = number(padded[-4:])
+    require(padded_size(size + 4) == len(padded), "the padding has a wrong size")
+    require(not any(padded[size:-4]), "the padding is not of zeros")
+    return padded[:size]
+
+
+def parse_metadata(message: bytes) -> dict:
+    """The fields of the metadata."""
+    rest = io.BytesIO(message)
+
+    def field(size: int) -> bytes:
+        value = rest.read(size)
+        require(len(value) == size, "it ends too early")
+        return value
+
+    def string() -> str:
+        return field(number(field(4))).decode()
+
+    flags, created, modified, expires = struct.unpack("<Iqqq", field(28))
+    service, account, label = string(), string(), string()
+    attributes = [(string(), string()) for _ in range(number(field(4)))]
+    require(not rest.read(), "something follows its end")
+    require(flags < 4, "a flag is unknown")
+    require(flags & 1 or not label, "there is a label without its flag")
+    require(flags & 2 or not expires, "there is an expiry without its flag")
+    require(all(time in TIMES for time in (created, modified, expires)), "a time is out of range")
+    require(all(a.encode() < b.encode() for (a, _), (b, _) in pairwise(attributes)),
+            "the attributes are not sorted, or one occurs twice")
+    return {
+        "service": service, "account": account, "label": label if flags & 1 else None,
+        "attributes": dict(attributes), "createdAt": created, "modifiedAt": modified,
+        "expiresAt": expires if flags & 2 else None,
+    }
+
+
+def check_slot(store_id: bytes, slot: int, body: bytes) -> None:
+    """Refuses a slot whose size, checksum, kind or limits are wrong."""
+    require(slot in range(1 << 32), "its number is out of range")
+    require(isinstance(body, bytes) and len(body) == 116, "it has not 116 bytes")
+    checksum = blake2b(store_id + u32(slot) + body[:100], digest_size=16).digest()
+    require(body[100:] == checksum, "its checksum is wrong")
+    kind, passes, memory = struct.unpack("<III", body[:12])
+    require(kind in (KEY_FILE, PASSPHRASE), "its kind is unknown")
+    if kind == KEY_FILE:
+        require(not any(body[4:28]), "it is for a key file, and has passes, memory or a salt")
+    else:
+        require(1 <= passes <= 16 and 8 <= memory <= 1 << 20, "its passes or memory are refused")
+
+
+def wrapping_key(body: bytes, credential: bytes) -> bytes:
+    """The key that seals the master key, out of the bytes of the key file or passphrase."""
+    kind, passes, memory, salt = struct.unpack("<III16s", body[:28])
+    if kind == KEY_FILE:
+        return subkey(1, b"kistslot", credential)
+    return argon2id.kdf(32, credential, salt, opslimit=passes, memlimit=1024 * memory)
+
+
+def open_slot(store_id: bytes, slot: int, body: bytes, credential: bytes) -> bytes:
+    """The master key."""
+    ad = prefix(SLOT, store_id) + u32(slot) + body[:28]
+    return unseal(wrapping_key(body, credential), ad, body[28:100])
+
+
+def open_slots(store_id: bytes, slots: list[tuple], kind: int, credential: bytes) -> bytes:
+    """The master key, from the first slot of the kind that opens; all slots are checked before."""
+    require(len(slots) <= 64, "damaged slots: there are more than 64")
+    for slot, body in slots:
+        with within(f"damaged slot {slot}"):
+            check_slot(store_id, slot, body)
+    for slot, body in slots:
+        if body[:4] == u32(kind):
+            with suppress(ValueError):
+                return open_slot(store_id, slot, body, credential)
+    raise ValueError("wrong key: it opens no slot, and the slots are intact")
+
+
+def slots_hash(slots: list[tuple]) -> bytes:
+    """The hash of the slots, which come in the order of their numbers."""
+    return blake2b(b"".join(u32(slot) + body for slot, body in slots), digest_size=32).digest()
+
+
+def open_header(header_key: bytes, store_id: bytes, header: bytes) -> tuple:
+    """The sequence, count, epoch, sum and hash of the slots."""
+    message = unseal(header_key, prefix(HEADER, store_id), header)
+    require(len(message) == 88, "its message has not 88 bytes")
+    return struct.unpack("<QQQ32s32s", message)
+
+
+def tags(tag_key: bytes, service: str, account: str) -> tuple[bytes, bytes]:
+    """The service_tag and the key_tag."""
+    messages = text(service), text(service) + text(account)
+    return tuple(blake2b(each, digest_size=16, key=tag_key).digest() for each in messages)
+
+
+def row_hash(sum_key: bytes, row: tuple) -> bytes:
+    """The hash of a row."""
+    service_tag, key_tag, sequence, metadata, secret = row
+    message = service_tag + key_tag + u64(sequence) + metadata[-16:] + secret[-16:]
+    return blake2b(message, digest_size=32, key=sum_key).digest()
+
+
+def rows_sum(sum_key: bytes, rows: list[tuple]) -> bytes:
+    """The sum of the hashes of the rows."""
+    total = sum(number(row_hash(sum_key, row)) for row in rows)
+    return (total % (1 << 256)).to_bytes(32, "little")
+
+
+def open_row(keys: list[bytes], store_id: bytes, row: tuple) -> dict:
+    """The metadata of a row, and its secret."""
+    require([type(column) for column in row] == [bytes, bytes, int, bytes, bytes], "wrong types")
+    service_tag, key_tag, sequence, metadata, secret = row
+    require(sequence >= 1, "its sequence is less than 1")
+    place = service_tag + key_tag + u64(sequence)
+    with within("metadata"):
+        message = unpadded(unseal(keys[1], prefix(METADATA, store_id) + place, metadata))
+        opened = parse_metadata(message)
+    with within("secret"):
+        opened["secret"] = unpadded(unseal(keys[2], prefix(SECRET, store_id) + place, secret))
+    right_tags = tags(keys[0], opened["service"], opened["account"])
+    require((service_tag, key_tag) == right_tags, "it has not the tags of its service and account")
+    return opened
+
+
+def revision(epoch: int, sequence: int) -> str:
+    """The revision as the protocol shows it."""
+    digits = ""
+    while epoch or not digits:
+        epoch, digit = divmod(epoch, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return f"{digits}.{sequence}"
+
+
+def timestamp(seconds: int) -> str:
+    """The time as YYYY-MM-DDTHH:MM:SSZ, in the year 0000 too, which datetime does not know."""
+    shift = 400 if seconds < 0 else 0
+    time = datetime(1970 + shift, 1, 1) + timedelta(seconds=seconds)
+    return f"{time.year - shift:04}-{time:%m-%dT%H:%M:%SZ}"
+
+
+def json_line(credential: dict) -> str:
+    """The credential as it is printed."""
+    shown = {name: value for name, value in credential.items() if value is not None}
+    for name in {"createdAt", "modifiedAt", "expiresAt"} & shown.keys():
+        shown[name] = timestamp(shown[name])
+    shown["secretBase64"] = base64.b64encode(shown.pop("secret")).decode()
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def check_database(database: sqlite3.Connection) -> None:
+    """Refuses another application_id, version or schema."""
+    application_id, = database.execute("PRAGMA application_id").fetchone()
+    require(application_id == APPLICATION_ID, "not a store of kist: wrong application_id")
+    version, = database.execute("PRAGMA user_version").fetchone()
+    require(version == VERSION, f"wrong version: the store has {version}, this reads {VERSION}")
+    try:
+        schema = set(database.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+    except (sqlite3.Error, UnicodeDecodeError):
+        raise ValueError("schema: it is damaged and cannot be read") from None
+    right = {("table", name, name, sql) for name, sql in SCHEMA.items()}
+    require(schema == right, f"schema: it is not that of version {VERSION}")
+
+
+def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tuple[bytes, list]:
+    """The master key and the credentials, read in one transaction, when every check passes."""
+    database.execute("BEGIN")
+    check_database(database)
+    stores = database.execute("SELECT id, header FROM store").fetchall()
+    require(len(stores) == 1, "header: there is not one row in store")
+    (store_id, header), = stores
+    require(isinstance(store_id, bytes) and len(store_id) == 16 and isinstance(header, bytes),
+            "header: the store id has not 16 bytes, or a type is wrong")
+    slots = database.execute("SELECT number, body FROM slot ORDER BY number").fetchall()
+    master = open_slots(store_id, slots, kind, credential)
+    keys = subkeys(master)
+    with within("header"):
+        last, count, epoch, total, slots_then = open_header(keys[3], store_id, header)
+        require(slots_then == slots_hash(slots), "it has not the hash of the slots")
+    rows = database.execute("SELECT * FROM credential").fetchall()
+    credentials = []
+    for index, row in enumerate(rows):
+        with within(f"row {index}"):
+            opened = open_row(keys, store_id, row)
+            require(row[2] <= last, "its sequence is greater than the header's")
+        credentials.append(opened | {"revision": revision(epoch, row[2])})
+    require(len(rows) == count, f"sum: there are {len(rows)} rows, and should be {count}")
+    require(rows_sum(keys[4], rows) == total, "sum: the rows are not those that were written")
+    return master, sorted(credentials, key=lambda each: (each["service"], each["account"]))
+
+
+def read_credential(arguments: argparse.Namespace) -> tuple[int, bytes]:
+    """The kind of slot that is to be opened, and the bytes that open it."""
+    if arguments.key_file is None:
+        with os.fdopen(arguments.passphrase_fd, "rb") as file:
+            return PASSPHRASE, file.read()
+    with open(arguments.key_file, "rb") as file:
+        key = file.read(33)
+    require(len(key) == 32, "wrong key: the key file has not exactly 32 bytes")
+    return KEY_FILE, key
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store", metavar="STORE", help="the database: credentials.db, or a copy")
+    way = parser.add_mutually_exclusive_group(required=True)
+    way.add_argument("--key-file", metavar="FILE", help="open the store with this key file")
+    way.add_argument("--passphrase-fd", metavar="FD", type=int, help="open the store with the"
+                     " passphrase on this file descriptor: all bytes to its end, newlines too")
+    parser.add_argument("--master-key", action="store_true", help="print only the master key, in"
+                        " hexadecimal, for a test that looks for it in the memory of a process")
+    return parser.parse_args()
+
+
+def refuse(message: str) -> NoReturn:
+    """Says on stderr, in one line, why there is no output."""
+    sys.exit("kist_reader: " + "".join(c if c.isprintable() else "?" for c in message))
+
+
+def main() -> None:
+    """Prints the credentials or the master key, or says on stderr why not."""
+    arguments = parse_arguments()
+    try:
+        kind, credential = read_credential(arguments)
+        uri = Path(arguments.store).absolute().as_uri() + "?mode=ro"
+        database = sqlite3.connect(uri, uri=True, isolation_level=None)
+        master, credentials = read_store(database, kind, credential)
+    except sqlite3.Error as error:
+        refuse(f"the database cannot be read: {error}")
+    except (CryptoError, MemoryError):
+        refuse("there is not enough memory")
+    except (ValueError, OSError) as error:
+        refuse(str(error))
+    sys.stdout.reconfigure(encoding="utf-8")
+    for line in [master.hex()] if arguments.master_key else map(json_line, credentials):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

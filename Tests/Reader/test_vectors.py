@@ -1,0 +1,353 @@
+#!/usr/bin/python3
+"""Checks kist_reader against the vectors of docs/file-format.md: python3 -m unittest test_vectors.
+
+The vectors are those of the golden stores, or the file that KIST_VECTORS names.
+"""
+
+import base64
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+from contextlib import closing
+from hashlib import blake2b
+from pathlib import Path
+
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt as aead_encrypt
+
+sys.path.insert(0, str(Path(__file__).parent))
+import kist_reader as reader  # noqa: E402
+
+DEFAULT = Path(__file__).parent.parent / "KistFileTests" / "Golden" / "vectors.json"
+VECTORS = json.loads(Path(os.environ.get("KIST_VECTORS", DEFAULT)).read_text("utf-8"))
+KINDS = {"emptyHeader", "header", "master", "paddedSizes", "revision", "rows", "slots", "storeID",
+         "subkeys", "sum", "tags"}
+MASTER, STORE_ID = bytes.fromhex(VECTORS["master"]), bytes.fromhex(VECTORS["storeID"])
+KEYS = reader.subkeys(MASTER)
+ROW_FIELDS = ("service", "account", "label", "attributes", "createdAt", "modifiedAt", "expiresAt")
+
+
+def stored_row(vector: dict) -> tuple:
+    """The row as it stands in the table `credential`."""
+    sealed = bytes.fromhex(vector["metadata"]), bytes.fromhex(vector["secret"])
+    return *reader.tags(KEYS[0], vector["service"], vector["account"]), vector["sequence"], *sealed
+
+
+def stored_slots() -> list[tuple]:
+    """The table `slot`."""
+    return [(slot["number"], bytes.fromhex(slot["body"])) for slot in VECTORS["slots"]]
+
+
+def slot_credential(slot: dict) -> bytes:
+    """The bytes that open the slot."""
+    return bytes.fromhex(slot["keyFile"]) if "keyFile" in slot else slot["passphrase"].encode()
+
+
+def sealed_header(message: bytes) -> bytes:
+    """The message sealed as a header."""
+    nonce = bytes(24)
+    return nonce + aead_encrypt(message, reader.prefix(reader.HEADER, STORE_ID), nonce, KEYS[3])
+
+
+class Functions(unittest.TestCase):
+    """What each function gives for the vectors of its kind."""
+
+    def test_every_kind_of_vector_is_known(self) -> None:
+        self.assertEqual(set(VECTORS), KINDS)
+
+    def test_subkeys(self) -> None:
+        expected = {str(i): key.hex() for i, key in enumerate(KEYS, 1)}
+        self.assertEqual(VECTORS["subkeys"], expected)
+
+    def test_tags(self) -> None:
+        for tag in VECTORS["tags"]:
+            with self.subTest(tag):
+                found = reader.tags(KEYS[0], tag["service"], tag["account"])
+                self.assertEqual([t.hex() for t in found], [tag["serviceTag"], tag["keyTag"]])
+
+    def test_padded_sizes(self) -> None:
+        for size, padded in VECTORS["paddedSizes"]:
+            with self.subTest(size):
+                self.assertEqual(reader.padded_size(size), padded)
+
+    def test_slots_open_with_their_wrapping_keys(self) -> None:
+        for slot in VECTORS["slots"]:
+            with self.subTest(slot["number"]):
+                number, body, credential = (
+                    slot["number"], bytes.fromhex(slot["body"]), slot_credential(slot))
+                reader.check_slot(STORE_ID, number, body)
+                self.assertEqual(body[:4], reader.u32(slot["kind"]))
+                self.assertEqual(body[4:8], reader.u32(slot.get("passes", 0)))
+                self.assertEqual(body[8:12], reader.u32(slot.get("kibibytes", 0)))
+                self.assertEqual(body[12:28].hex(), slot.get("salt", bytes(16).hex()))
+                self.assertEqual(body[28:52].hex(), slot["nonce"])
+                self.assertEqual(reader.wrapping_key(body, credential).hex(), slot["wrappingKey"])
+                self.assertEqual(reader.open_slot(STORE_ID, number, body, credential), MASTER)
+
+    def test_header(self) -> None:
+        vector = VECTORS["header"]
+        sealed, slots = bytes.fromhex(vector["sealed"]), bytes.fromhex(vector["slotsHash"])
+        self.assertEqual(sealed[:24].hex(), vector["nonce"])
+        ad = reader.prefix(reader.HEADER, STORE_ID)
+        self.assertEqual(reader.unseal(KEYS[3], ad, sealed).hex(), vector["message"])
+        total, epoch = bytes.fromhex(VECTORS["sum"]), int(vector["epoch"], 16)
+        self.assertEqual(reader.open_header(KEYS[3], STORE_ID, sealed),
+                         (vector["sequence"], vector["count"], epoch, total, slots))
+        self.assertEqual(reader.slots_hash(stored_slots()), slots)
+
+    def test_empty_header(self) -> None:
+        sealed = bytes.fromhex(VECTORS["emptyHeader"])
+        epoch, slots = int(VECTORS["header"]["epoch"], 16), reader.slots_hash(stored_slots())
+        self.assertEqual(reader.open_header(KEYS[3], STORE_ID, sealed),
+                         (0, 0, epoch, bytes(32), slots))
+
+    def test_rows(self) -> None:
+        for vector in VECTORS["rows"]:
+            with self.subTest(vector["service"]):
+                row = stored_row(vector)
+                self.assertEqual(row[3][:24].hex(), vector["metadataNonce"])
+                self.assertEqual(row[4][:24].hex(), vector["secretNonce"])
+                place = row[0] + row[1] + reader.u64(row[2])
+                ad = reader.prefix(reader.METADATA, STORE_ID) + place
+                metadata = reader.unpadded(reader.unseal(KEYS[1], ad, row[3]))
+                self.assertEqual(metadata.hex(), vector["metadataMessage"])
+                expected = {name: vector[name] for name in ROW_FIELDS}
+                self.assertEqual(reader.parse_metadata(metadata), expected)
+                expected["secret"] = bytes.fromhex(vector["secretHex"])
+                self.assertEqual(reader.open_row(KEYS, STORE_ID, row), expected)
+                self.assertEqual(reader.row_hash(KEYS[4], row).hex(), vector["hash"])
+
+    def test_sum(self) -> None:
+        rows = [stored_row(vector) for vector in VECTORS["rows"]]
+        self.assertEqual(reader.rows_sum(KEYS[4], rows).hex(), VECTORS["sum"])
+
+    def test_revision(self) -> None:
+        epoch, sequence = int(VECTORS["header"]["epoch"], 16), VECTORS["rows"][1]["sequence"]
+        self.assertEqual(reader.revision(epoch, sequence), VECTORS["revision"])
+
+    def test_times_at_both_ends_of_their_range(self) -> None:
+        self.assertEqual(reader.timestamp(-62167219200), "0000-01-01T00:00:00Z")
+        self.assertEqual(reader.timestamp(-1), "1969-12-31T23:59:59Z")
+        self.assertEqual(reader.timestamp(253402300799), "9999-12-31T23:59:59Z")
+
+
+class Program(unittest.TestCase):
+    """What the program says of the store that the vectors make, whole and with one thing wrong."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.store = Path(directory.name) / "credentials.db"
+        self.key_file = Path(directory.name) / "key"
+        self.key_file.write_bytes(slot_credential(VECTORS["slots"][0]))
+        with closing(sqlite3.connect(self.store)) as database, database:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute(f"PRAGMA application_id = {reader.APPLICATION_ID}")
+            database.execute(f"PRAGMA user_version = {reader.VERSION}")
+            for sql in reader.SCHEMA.values():
+                database.execute(sql)
+            header = bytes.fromhex(VECTORS["header"]["sealed"])
+            database.execute("INSERT INTO store VALUES (?, ?)", (STORE_ID, header))
+            database.executemany("INSERT INTO slot VALUES (?, ?)", stored_slots())
+            database.executemany("INSERT INTO credential VALUES (?, ?, ?, ?, ?)",
+                                 map(stored_row, VECTORS["rows"]))
+
+    def run_reader(self, *options: str, **keywords) -> subprocess.CompletedProcess:
+        """The program's result for the store."""
+        command = [sys.executable, reader.__file__, str(self.store), *options]
+        return subprocess.run(command, capture_output=True, encoding="utf-8", **keywords)
+
+    def assert_refused(self, *words: str, **keywords) -> None:
+        """The program says one line with the words, and fails."""
+        result = self.run_reader("--key-file", str(self.key_file), **keywords)
+        self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def change(self, sql: str, *parameters: bytes) -> None:
+        """Changes the store behind the back of kist."""
+        with closing(sqlite3.connect(self.store)) as database, database:
+            database.execute(sql, parameters)
+
+    def assert_printed(self, result: subprocess.CompletedProcess) -> None:
+        """The program printed the rows of the vectors, sorted."""
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        printed = [json.loads(line) for line in result.stdout.splitlines()]
+        rows = sorted(VECTORS["rows"], key=lambda row: (row["service"], row["account"]))
+        self.assertEqual(len(printed), len(rows))
+        for credential, row in zip(printed, rows):
+            for name in ROW_FIELDS:
+                expected = row[name]
+                if name.endswith("At") and expected is not None:
+                    expected = reader.timestamp(expected)
+                self.assertEqual(credential.pop(name, None), expected)
+            secret = base64.b64decode(credential.pop("secretBase64"))
+            self.assertEqual(secret.hex(), row["secretHex"])
+            epoch = VECTORS["revision"].partition(".")[0]
+            self.assertEqual(credential, {"revision": f"{epoch}.{row['sequence']}"})
+
+    def test_prints_the_credentials_with_the_key_file(self) -> None:
+        self.assert_printed(self.run_reader("--key-file", str(self.key_file)))
+
+    def test_prints_the_credentials_with_the_passphrase(self) -> None:
+        passphrase = VECTORS["slots"][1]["passphrase"]
+        self.assert_printed(self.run_reader("--passphrase-fd", "0", input=passphrase))
+
+    def test_prints_the_master_key(self) -> None:
+        result = self.run_reader("--key-file", str(self.key_file), "--master-key")
+        self.assertEqual(result.stdout, VECTORS["master"] + "\n")
+
+    def test_reads_a_copy_with_changes_that_are_only_in_the_log(self) -> None:
+        with closing(sqlite3.connect(self.store)) as database:
+            database.execute("PRAGMA wal_autocheckpoint = 0")
+            database.execute("DELETE FROM credential")
+            database.execute("UPDATE store SET header = ?",
+                             (bytes.fromhex(VECTORS["emptyHeader"]),))
+            database.commit()
+            self.store = self.store.with_name("copy.db")
+            for end in ("", "-wal"):
+                shutil.copy(self.key_file.with_name("credentials.db" + end), f"{self.store}{end}")
+        result = self.run_reader("--key-file", str(self.key_file))
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+    def test_refuses_what_is_not_a_database(self) -> None:
+        self.store.write_bytes(b"something else" * 100)
+        self.assert_refused("not a database")
+        self.store.write_bytes(b"")
+        self.assert_refused("not a store of kist")
+        self.store.unlink()
+        self.assert_refused("unable to open")
+
+    def test_refuses_another_version(self) -> None:
+        self.change("PRAGMA user_version = 2")
+        self.assert_refused("wrong version")
+
+    def test_refuses_another_schema(self) -> None:
+        self.change("CREATE INDEX sequence ON credential (sequence)")
+        self.assert_refused("schema")
+
+    def test_refuses_a_broken_schema(self) -> None:
+        self.change("PRAGMA journal_mode = DELETE")
+        whole = self.store.read_bytes()
+        for damage in (b"CREATE TABLX slot", b"CREATE TABLE sl\xff\n"):
+            self.store.write_bytes(whole.replace(b"CREATE TABLE slot", damage))
+            self.assert_refused("schema")
+
+    def test_refuses_a_damaged_slot_even_if_another_opens(self) -> None:
+        for sql in ("x'00'", "zeroblob(116)", "substr(body, 1, 115) || x'00'"):
+            with self.subTest(sql):
+                self.setUp()
+                self.change(f"UPDATE slot SET body = CAST({sql} AS BLOB) WHERE number = 2")
+                self.assert_refused("damaged slot 2")
+
+    def test_refuses_the_wrong_key(self) -> None:
+        self.key_file.write_bytes(bytes(32))
+        self.assert_refused("wrong key", "intact")
+        self.key_file.write_bytes(bytes(33))
+        self.assert_refused("wrong key", "32 bytes")
+        self.key_file.unlink()
+        self.assert_refused("No such file")
+
+    def test_refuses_a_damaged_header(self) -> None:
+        self.change("UPDATE store SET header = zeroblob(128)")
+        self.assert_refused("header", "does not open")
+
+    def test_refuses_the_header_of_other_slots(self) -> None:
+        self.change("DELETE FROM slot WHERE number = 2")
+        self.assert_refused("header", "slots")
+
+    def test_refuses_a_damaged_row(self) -> None:
+        for column in ("metadata", "secret"):
+            with self.subTest(column):
+                self.setUp()
+                self.change(f"UPDATE credential SET {column} = zeroblob(length({column}))")
+                self.assert_refused("row", column, "does not open")
+
+    def test_refuses_a_row_in_another_place(self) -> None:
+        self.change("UPDATE credential SET sequence = 2 WHERE sequence = 1")
+        self.assert_refused("row", "does not open")
+
+    def test_refuses_a_removed_row(self) -> None:
+        self.change("DELETE FROM credential WHERE sequence = 1")
+        self.assert_refused("sum", "1 rows")
+
+    def test_refuses_rows_of_another_sum(self) -> None:
+        message = bytearray.fromhex(VECTORS["header"]["message"])
+        message[24] ^= 1
+        self.change("UPDATE store SET header = ?", sealed_header(bytes(message)))
+        self.assert_refused("sum", "not those")
+
+    def test_refuses_a_header_of_another_size(self) -> None:
+        message = bytes.fromhex(VECTORS["header"]["message"])
+        self.change("UPDATE store SET header = ?", sealed_header(message + b"\0"))
+        self.assert_refused("header", "88 bytes")
+
+    def test_refuses_the_rows_of_another_state(self) -> None:
+        self.change("UPDATE store SET header = ?", bytes.fromhex(VECTORS["emptyHeader"]))
+        self.change("DELETE FROM credential WHERE sequence = 3")
+        self.assert_refused("row", "sequence")
+
+
+class Damage(unittest.TestCase):
+    """What is refused inside messages, where only whoever has the key could put it."""
+
+    def assert_refused(self, message: bytes) -> None:
+        with self.assertRaises(ValueError):
+            reader.parse_metadata(message)
+
+    def test_metadata_cut_short_or_followed_by_something(self) -> None:
+        for vector in VECTORS["rows"]:
+            message = bytes.fromhex(vector["metadataMessage"])
+            for size in range(len(message)):
+                with self.subTest(size):
+                    self.assert_refused(message[:size])
+            self.assert_refused(message + b"\0")
+
+    def test_metadata_with_wrong_flags(self) -> None:
+        plain, full = (bytes.fromhex(row["metadataMessage"]) for row in VECTORS["rows"])
+        self.assert_refused(reader.u32(4) + plain[4:])
+        for flags in (0, 1, 2):
+            self.assert_refused(reader.u32(flags) + full[4:])
+
+    def test_metadata_with_unsorted_attributes(self) -> None:
+        full = bytes.fromhex(VECTORS["rows"][1]["metadataMessage"])
+        self.assert_refused(full.replace(b"host", b"post"))
+        self.assert_refused(full.replace(b"host", b"port"))
+
+    def test_wrong_padding(self) -> None:
+        right = b"secret" + bytes(54) + reader.u32(6)
+        self.assertEqual(reader.unpadded(right), b"secret")
+        for wrong in (b"secret" + bytes(118) + reader.u32(6), right[:-4] + reader.u32(61),
+                      right[:-4] + reader.u32(5), right[:-4] + b"\xff" * 4):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                reader.unpadded(wrong)
+
+    def test_slot_out_of_limits(self) -> None:
+        for kind, passes, memory, right in (
+            (1, 0, 0, True), (1, 1, 0, False), (1, 0, 8, False), (3, 1, 8, False),
+            (2, 1, 8, True), (2, 16, 1 << 20, True), (2, 0, 8, False), (2, 17, 8, False),
+            (2, 1, 7, False), (2, 1, (1 << 20) + 1, False),
+        ):
+            body = b"".join(map(reader.u32, (kind, passes, memory))) + bytes(88)
+            checksum = blake2b(STORE_ID + reader.u32(7) + body, digest_size=16).digest()
+            with self.subTest(kind=kind, passes=passes, memory=memory):
+                if right:
+                    reader.check_slot(STORE_ID, 7, body + checksum)
+                else:
+                    with self.assertRaisesRegex(ValueError, "kind|passes"):
+                        reader.check_slot(STORE_ID, 7, body + checksum)
+
+    def test_sequence_that_is_not_from_a_change(self) -> None:
+        row = stored_row(VECTORS["rows"][0])
+        for sequence in (0, -1):
+            with self.subTest(sequence), self.assertRaises(ValueError):
+                reader.open_row(KEYS, STORE_ID, (*row[:2], sequence, *row[3:]))
+
+
+if __name__ == "__main__":
+    unittest.main()
