@@ -7,7 +7,7 @@ package func dispatch(
   var handlers: [String: Exchange] = [
     "save": Operation.save.served(by: credentials.save),
     "load": Operation.load.served { request throws(StorageError) in
-      try await request.mapAsync(credentials.load)
+      try await request.map(credentials.load)
     },
     "delete": Operation.delete.served(by: credentials.delete),
     "find": Operation.find.servedWithinALine(by: credentials.find),

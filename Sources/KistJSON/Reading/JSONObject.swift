@@ -26,9 +26,8 @@ package struct JSONObject: Sendable {
 
   /// The value of a key; `name` is one that we know, in ASCII.
   package subscript(name: String) -> JSONValue? {
-    text.withBytes { bytes in
-      members.first { isSameText(bytes.extracting($0.key.content), name.utf8.span) }
-    }.map { JSONValue(text, $0.value, name: name) }
+    text.withBytes { bytes in members.first { $0.isNamed(name, bytes) } }
+      .map { JSONValue(text, $0.value, name: name) }
   }
 
   /// The value of a key that must be there.
@@ -40,7 +39,7 @@ package struct JSONObject: Sendable {
   /// Refuses every key that is not among these.
   package func refuseKeys(besides names: [String]) throws(JSONError) {
     let unknown = text.withBytes { bytes in
-      members.first { !$0.isNamed(oneOf: names, bytes) }
+      members.first { member in !names.contains { member.isNamed($0, bytes) } }
     }
     if let unknown { throw .byte(unknown.key.range.lowerBound, "an unknown key") }
   }
@@ -48,7 +47,7 @@ package struct JSONObject: Sendable {
   /// Lends each member, key and value, as it is written, besides those of these names.
   func forEachMember(besides names: [String], _ body: (Span<UInt8>) -> Void) {
     text.withBytes { bytes in
-      for member in members where !member.isNamed(oneOf: names, bytes) {
+      for member in members where !names.contains(where: { member.isNamed($0, bytes) }) {
         body(bytes.extracting(member.key.range.lowerBound..<member.value.range.upperBound))
       }
     }
@@ -72,12 +71,5 @@ package struct JSONObject: Sendable {
       do throws(JSONError) { try scanner.scanDocument(bytes) } catch { fault = error }
     }
     return (scanner.members, fault)
-  }
-}
-
-extension JSONMember {
-  fileprivate func isNamed(oneOf names: [String], _ bytes: Span<UInt8>) -> Bool {
-    let key = bytes.extracting(key.content)
-    return names.contains { isSameText(key, $0.utf8.span) }
   }
 }

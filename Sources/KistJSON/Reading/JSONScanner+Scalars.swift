@@ -3,12 +3,15 @@ extension JSONScanner {
   mutating func scanString(_ bytes: Span<UInt8>) throws(JSONError) -> JSONToken {
     let start = offset
     var position = start + 1
+    var hasEscapes = false
     while position < bytes.count {
       switch bytes[position] {
       case UInt8(ascii: "\""):
         offset = position + 1
-        return JSONToken(kind: .string, range: start..<offset)
-      case UInt8(ascii: "\\"): _ = try escapedScalar(bytes, at: &position)
+        return JSONToken(kind: .string(hasEscapes: hasEscapes), range: start..<offset)
+      case UInt8(ascii: "\\"):
+        hasEscapes = true
+        _ = try escapedScalar(bytes, at: &position)
       case 0x80...: _ = try utf8Scalar(bytes, at: &position)
       case ..<0x20: throw .byte(position, "an unescaped control character")
       default: position += 1

@@ -1,6 +1,6 @@
 /// One value where it stands in a text that was found to be valid.
 struct JSONToken: Sendable {
-  enum Kind: Sendable { case string, number, bool(Bool), null, object, array }
+  enum Kind: Sendable { case string(hasEscapes: Bool), number, bool(Bool), null, object, array }
 
   let kind: Kind
   /// All of it: a string's quotes and an object's braces included.
@@ -14,4 +14,15 @@ struct JSONToken: Sendable {
 struct JSONMember: Sendable {
   let key: JSONToken
   let value: JSONToken
+}
+
+extension JSONMember {
+  /// Whether the key is this name, which is one that we know, in ASCII.
+  func isNamed(_ name: String, _ bytes: Span<UInt8>) -> Bool {
+    // Nearly every key is told from a name by its length, at a fraction of the cost.
+    if case .string(hasEscapes: false) = key.kind, key.content.count != name.utf8.count {
+      return false
+    }
+    return isSameText(bytes.extracting(key.content), name.utf8.span)
+  }
 }

@@ -49,7 +49,7 @@ package struct JSONValue: Sendable {
   /// A string that is no secret.
   package func string() throws(JSONError) -> String {
     try withContent { (content) throws(JSONError) in
-      guard content.contains(UInt8(ascii: "\\")) else { return try validString(content) }
+      if case .string(hasEscapes: false) = token.kind { return try validString(content) }
       var decoded = WipedBytes(capacity: content.count)
       try appendDecoded(content, to: &decoded)
       return try decoded.withBytes(validString)
@@ -114,12 +114,5 @@ package struct JSONValue: Sendable {
     return try text.withBytes { (bytes) throws(JSONError) in
       try body(bytes.extracting(token.content))
     }
-  }
-}
-
-extension Span<UInt8> {
-  fileprivate func contains(_ byte: UInt8) -> Bool {
-    for offset in indices where self[offset] == byte { return true }
-    return false
   }
 }

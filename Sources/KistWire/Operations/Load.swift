@@ -20,7 +20,7 @@ struct Encoded<Value: Sendable>: Sendable {
   }
 
   /// What a function gives for the value, in the same form.
-  func mapAsync<Other>(
+  func map<Other>(
     _ transform: (Value) async throws(StorageError) -> Other
   ) async throws(StorageError) -> Encoded<Other> {
     Encoded<Other>(try await transform(value), as: encoding)
