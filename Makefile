@@ -27,6 +27,7 @@ release: deps-build ## Build kistd and kist for use
 
 test: deps ## Install what the tests need and run them all
 	$(SWIFT) test $(CHECKED)
+	/usr/bin/python3 Tests/Reader/test_vectors.py
 
 demo: release ## Save, load, list and delete on a fresh store, and show it
 	@BIN=$$($(SWIFT) build $(RELEASE) --show-bin-path) scripts/demo

@@ -313,8 +313,9 @@ def parse_arguments() -> argparse.Namespace:
     way.add_argument("--key-file", metavar="FILE", help="open the store with this key file")
     way.add_argument("--passphrase-fd", metavar="FD", type=int, help="open the store with the"
                      " passphrase on this file descriptor: all bytes to its end, newlines too")
-    parser.add_argument("--master-key", action="store_true", help="print only the master key, in"
-                        " hexadecimal, for a test that looks for it in the memory of a process")
+    parser.add_argument("--keys", action="store_true", help="print only the master key and its"
+                        " subkeys, in hexadecimal, for a test that looks for them in the memory of"
+                        " a process")
     return parser.parse_args()
 
 
@@ -324,7 +325,7 @@ def refuse(message: str) -> NoReturn:
 
 
 def main() -> None:
-    """Prints the credentials or the master key, or says on stderr why not."""
+    """Prints the credentials or the keys, or says on stderr why not."""
     arguments = parse_arguments()
     try:
         kind, credential = read_credential(arguments)
@@ -338,7 +339,8 @@ def main() -> None:
     except (ValueError, OSError) as error:
         refuse(str(error))
     sys.stdout.reconfigure(encoding="utf-8")
-    for line in [master.hex()] if arguments.master_key else map(json_line, credentials):
+    keys = (key.hex() for key in [master, *subkeys(master)])
+    for line in keys if arguments.keys else map(json_line, credentials):
         print(line)
 
 

@@ -198,9 +198,9 @@ class Program(unittest.TestCase):
         passphrase = VECTORS["slots"][1]["passphrase"]
         self.assert_printed(self.run_reader("--passphrase-fd", "0", input=passphrase))
 
-    def test_prints_the_master_key(self) -> None:
-        result = self.run_reader("--key-file", str(self.key_file), "--master-key")
-        self.assertEqual(result.stdout, VECTORS["master"] + "\n")
+    def test_prints_the_keys(self) -> None:
+        result = self.run_reader("--key-file", str(self.key_file), "--keys")
+        self.assertEqual(result.stdout.split(), [key.hex() for key in [MASTER, *KEYS]])
 
     def test_reads_a_copy_with_changes_that_are_only_in_the_log(self) -> None:
         with closing(sqlite3.connect(self.store)) as database:

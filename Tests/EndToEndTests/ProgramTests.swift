@@ -1,0 +1,119 @@
+import Foundation
+import KistClient
+import Subprocess
+import Testing
+
+@Suite struct `The programs together` {
+  private let saveLine = #"{"op":"save","service":"s","account":"a","secret":"hunter2"}"#
+  private let loadLine = #"{"op":"load","service":"s","account":"a"}"#
+
+  @Test func `what kist saves, kist loads, also after a restart`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        let saved = try await command("kist", ["save", "s", "a"], in: home, input: "hunter2\n")
+        #expect(saved.status == .exited(0), "\(saved.error)")
+      }
+      try await withDaemon(in: home) { _ in
+        let loaded = try await command("kist", ["load", "s", "a"], in: home)
+        #expect(loaded.status == .exited(0), "\(loaded.error)")
+        #expect(loaded.output == "hunter2")
+      }
+    }
+  }
+
+  @Test func `socat and kist see the same credentials`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        let reply = try await command(
+          "socat", ["-", "UNIX:\(home.socket)"], in: home, input: saveLine + "\n" + loadLine + "\n")
+        let lines = reply.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.hasPrefix(#"{"ok":true"#) })
+        #expect(lines.last?.contains(#""secret":"hunter2""#) == true)
+        let listed = try await command("kist", ["list"], in: home)
+        #expect(listed.output.contains("s"))
+        #expect(!listed.output.contains("hunter2"))
+      }
+    }
+  }
+
+  @Test func `SIGTERM finishes the replies in flight and exits 0`() async throws {
+    try await withHome { home in
+      let end = try await withDaemon(in: home) { daemon in
+        let storage = daemon.connect()
+        await withTaskGroup { group in
+          for number in 0..<50 {
+            group.addTask {
+              let credential = NewCredential(
+                key: CredentialKey(service: "busy", account: "\(number)"), secret: Secret(utf8: "x")
+              )
+              do throws(StorageError) { try await storage.save(credential) } catch {
+                #expect(error.code == .unavailable)
+              }
+            }
+          }
+          daemon.send(.terminate)
+        }
+      }
+      #expect(end.status == .exited(0), "\(end.log)")
+      let left = try FileManager.default.contentsOfDirectory(
+        atPath: (home.store as NSString).deletingLastPathComponent)
+      #expect(!left.contains("credentials.db-wal"), "a clean close leaves no write-ahead log")
+    }
+  }
+
+  @Test func `a second daemon on the same socket says which one is running`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        let second = try await command("kistd", in: home)
+        #expect(second.status != .exited(0))
+        #expect(second.error.contains("\(daemon.processIdentifier)"), "\(second.error)")
+        #expect(try await command("kist", ["status"], in: home).status == .exited(0))
+      }
+    }
+  }
+
+  @Test func `a second daemon on the same store says which one is running`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        let second = try await command(
+          "kistd", ["--socket", home.path + "/other/s.sock"], in: home)
+        #expect(second.status != .exited(0))
+        #expect(second.error.contains("\(daemon.processIdentifier)"), "\(second.error)")
+      }
+    }
+  }
+
+  @Test func `kistd serves for the lifetime of a command and exits with its status`() async throws {
+    try await withHome { home in
+      let script = "printf pw | kist save s && kist load s && exit 42"
+      let end = try await command("kistd", ["--", "sh", "-c", script], in: home)
+      #expect(end.status == .exited(42), "\(end.error)")
+      #expect(end.output.hasSuffix("pw"))
+    }
+  }
+
+  @Test func `without a daemon kist says so, with the command that starts one`() async throws {
+    try await withHome { home in
+      let end = try await command("kist", ["load", "s"], in: home)
+      #expect(end.status == .exited(7))
+      #expect(end.output.isEmpty)
+      #expect(end.error.contains("kistd"))
+    }
+  }
+
+  @Test func `what was sent stands in no log line, at the most talkative level`() async throws {
+    try await withHome { home in
+      let end = try await withDaemon(in: home, ["--log-level", "trace"]) { _ in
+        let bad = #"{"op":"save","service":"canary-s","secret":"canary-p","nonsense":"canary-n"}"#
+        let lines = [
+          saveLine.replacingOccurrences(of: "hunter2", with: "canary-w"), bad, "canary-x",
+        ]
+        _ = try await command(
+          "socat", ["-", "UNIX:\(home.socket)"], in: home, input: lines.joined(separator: "\n"))
+      }
+      #expect(!end.log.isEmpty)
+      #expect(!end.log.contains("canary"), "\(end.log)")
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Subprocess
+import Testing
+
+/// What a command printed and how it ended.
+struct CommandResult {
+  let status: TerminationStatus
+  let output: String
+  let error: String
+}
+
+/// Runs a command in a home, with this on its standard input.
+func command(
+  _ name: String, _ arguments: [String] = [], in home: Home, input: String = ""
+) async throws -> CommandResult {
+  let end = try await run(
+    .name(name), arguments: .init(arguments), environment: home.environment,
+    input: .string(input), output: .string(limit: 4 << 20), error: .string(limit: 1 << 20))
+  return CommandResult(
+    status: end.terminationStatus, output: end.standardOutput, error: end.standardError)
+}
+
+/// Whether this run must not skip anything.
+let isContinuousIntegration = ProcessInfo.processInfo.environment["CI"] != nil
+
+/// Runs the reader of Tests/Reader on the store of a home, with Debian's Python and PyNaCl.
+func readStore(_ home: Home, _ options: [String] = []) async throws -> String {
+  let reader = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Reader/kist_reader.py").path
+  let end = try await command(
+    "python3", [reader, home.store, "--key-file", home.keyFile] + options, in: home)
+  try #require(end.status == .exited(0), "\(end.error)")
+  return end.output
+}

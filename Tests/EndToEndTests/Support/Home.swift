@@ -1,0 +1,35 @@
+import Foundation
+import Subprocess
+
+/// A home directory of a test's own, with nothing in it, removed when the test ends.
+struct Home: Sendable {
+  let path: String
+
+  var runtime: String { path + "/run" }
+  var socket: String { runtime + "/kist/kist.sock" }
+  var store: String { path + "/.local/share/kist/credentials.db" }
+  var keyFile: String { path + "/.local/state/kist/key" }
+
+  /// What the programs see of the world: nothing of the person's who runs the tests.
+  var environment: Environment {
+    .custom([
+      "HOME": path, "XDG_RUNTIME_DIR": runtime, "LANG": "C.UTF-8",
+      "PATH": programs + ":/usr/bin:/bin",
+    ])
+  }
+}
+
+/// The directory of the programs under test: the one this test bundle was built into.
+let programs = Bundle.main.bundleURL.path
+
+/// Runs a test in a home of its own.
+@discardableResult
+func withHome<Result>(_ body: (Home) async throws -> Result) async throws -> Result {
+  let home = Home(path: "/tmp/kist-\(UUID().uuidString.prefix(8))")
+  let manager = FileManager.default
+  try manager.createDirectory(
+    atPath: home.runtime, withIntermediateDirectories: true,
+    attributes: [.posixPermissions: 0o700])
+  defer { try? manager.removeItem(atPath: home.path) }
+  return try await body(home)
+}

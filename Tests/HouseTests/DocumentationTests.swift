@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+@Suite struct `The documentation` {
+  @Test func `every relative link leads to a file`() throws {
+    for page in try pages() {
+      let folder = page.deletingLastPathComponent()
+      let text = try String(contentsOf: page, encoding: .utf8)
+      for match in text.matches(of: /\]\(([^)#:\s]+)(?:#[^)]*)?\)/) {
+        let target = folder.appending(path: String(match.1)).standardizedFileURL.path
+        #expect(
+          FileManager.default.fileExists(atPath: target), "\(page.lastPathComponent): \(match.1)")
+      }
+    }
+  }
+
+  @Test func `every source file and test target that is named exists`() throws {
+    let everything = try FileManager.default.subpathsOfDirectory(atPath: packageRoot.path)
+      .filter { !$0.hasPrefix(".") }
+    let names = Set(everything.map { ($0 as NSString).lastPathComponent })
+    for page in try pages() {
+      let text = try String(contentsOf: page, encoding: .utf8)
+      for match in text.matches(
+        of: /`([\w+]+\.(?:swift|py)|Kist\w+Tests|EndToEndTests|HouseTests)`/)
+      {
+        #expect(names.contains(String(match.1)), "\(page.lastPathComponent): \(match.1)")
+      }
+    }
+  }
+
+  @Test func `the pictures are what their script draws`() throws {
+    let draw = Process()
+    draw.executableURL = URL(filePath: "/usr/bin/env")
+    draw.arguments = [
+      "python3", packageRoot.appending(path: "docs/pictures/draw.py").path, "--check",
+    ]
+    try draw.run()
+    draw.waitUntilExit()
+    #expect(draw.terminationStatus == 0)
+  }
+
+  /// README.md and its siblings, and everything under docs/.
+  private func pages() throws -> [URL] {
+    let manager = FileManager.default
+    let docs = packageRoot.appending(path: "docs")
+    let folders = [packageRoot, docs]
+    let pages = try folders.flatMap {
+      try manager.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+    }.filter { $0.pathExtension == "md" }
+    try #require(pages.count > 5)
+    return pages
+  }
+}
