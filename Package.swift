@@ -125,9 +125,10 @@ let package = Package(
         "KistCore",
         "KistDaemon",
         "KistFile",
+        "KistServer",
         "KistTesting",
         "KistWire",
-        .product(name: "InMemoryLogging", package: "swift-log"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(

@@ -14,6 +14,6 @@ func isListenedOn(_ path: String) -> Bool {
       unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
     }
   }
-  // A full backlog is a sign of life, too: EAGAIN.
-  return result == 0 || errno != ECONNREFUSED
+  // Any other failure, such as a full backlog, is no proof that nobody listens.
+  return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
 }

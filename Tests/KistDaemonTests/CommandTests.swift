@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `kistd with a command` {
+  /// Arguments for a store in a directory, up to the command.
+  private func arguments(_ directory: String, _ script: String) -> [String] {
+    ["--data", directory + "/data", "--key-file", directory + "/key", "--log-level", "trace"]
+      + ["--", "sh", "-c", script]
+  }
+
+  @Test(arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 128 + 15)])
+  func `it ends with the command's status`(script: String, status: Int) async throws {
+    try await withDirectory { directory in
+      let arguments = arguments(directory, script)
+      await #expect(processExitsWith: .exitCode(CInt(status))) {
+        [arguments = arguments as [String]] in
+        await runKistd(arguments)
+      }
+    }
+  }
+
+  @Test func `a command that is not there is status 127`() async throws {
+    try await withDirectory { directory in
+      let arguments = Array(arguments(directory, "").dropLast(3)) + ["/no/such/command"]
+      await #expect(processExitsWith: .exitCode(127)) { [arguments = arguments as [String]] in
+        await runKistd(arguments)
+      }
+    }
+  }
+
+  @Test func `the command has a socket of its own, which is gone afterwards`() async throws {
+    try await withDirectory { directory in
+      let script = """
+        printf %s "$KIST_SOCKET" >\(directory)/path
+        stat -c %a "$KIST_SOCKET" "$(dirname "$KIST_SOCKET")" >\(directory)/modes
+        """
+      let arguments = arguments(directory, script)
+      await #expect(processExitsWith: .exitCode(0)) { [arguments = arguments as [String]] in
+        await runKistd(arguments)
+      }
+      #expect(try text(of: directory + "/modes") == "600\n700\n")
+      let path = try text(of: directory + "/path")
+      #expect(mode(of: URL(fileURLWithPath: path).deletingLastPathComponent().path) == nil)
+    }
+  }
+
+  @Test func `no log line holds what was sent`() async throws {
+    try await withDirectory { directory in
+      let script = """
+        printf '%s\\n' '{"op":"save","service":"hunter-service","secret":"hunter2"}' \
+          '{"op":"load","service":"hunter-service"}' '{"op":"hunter-op"}' 'hunter, no JSON' \
+          '{"op":"load","service":"hunter-missing"}' '{"op":"save","hunter-key":1}' >\(directory)/in
+        printf 'hunter-unfinished' >>\(directory)/in
+        socat -t 10 - UNIX:"$KIST_SOCKET" <\(directory)/in >\(directory)/out
+        """
+      let arguments = arguments(directory, script)
+      let result = await #expect(
+        processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+      ) { [arguments = arguments as [String]] in await runKistd(arguments) }
+      let replies = try text(of: directory + "/out")
+      #expect(replies.split(separator: "\n").count == 7)
+      #expect(replies.contains("hunter2"))
+      let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      #expect(log.contains("serving"))
+      #expect(log.contains("encrypted file"))
+      #expect(!log.contains("hunter"))
+    }
+  }
+
+  @Test func `the command inherits no descriptor and gets its umask back`() async throws {
+    try await withDirectory { directory in
+      let script = "ls /proc/self/fd >\(directory)/fds; umask >\(directory)/umask"
+      let arguments = arguments(directory, script)
+      await #expect(processExitsWith: .exitCode(0)) { [arguments = arguments as [String]] in
+        umask(0o027)
+        // What the test runner left open is not what this is about.
+        for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        await runKistd(arguments)
+      }
+      // The fourth is the directory that `ls` reads.
+      let descriptors = try text(of: directory + "/fds")
+      #expect(descriptors == "0\n1\n2\n3\n")
+      let mask = try text(of: directory + "/umask")
+      #expect(mask == "0027\n")
+    }
+  }
+
+  @Test func `a signal to kistd is for the command`() async throws {
+    try await withDirectory { directory in
+      let script = """
+        trap 'echo heard >\(directory)/heard; exit 9' TERM
+        kill -TERM $PPID
+        while :; do sleep 0.1; done
+        """
+      let arguments = arguments(directory, script)
+      await #expect(processExitsWith: .exitCode(9)) { [arguments = arguments as [String]] in
+        await runKistd(arguments)
+      }
+      let heard = try text(of: directory + "/heard")
+      #expect(heard == "heard\n")
+    }
+  }
+
+  @Test func `a passphrase from a descriptor opens the store again, and another one does not`()
+    async throws
+  {
+    try await withDirectory { directory in
+      try Data("open sesame\n".utf8).write(to: URL(fileURLWithPath: directory + "/right"))
+      try Data("open barley\n".utf8).write(to: URL(fileURLWithPath: directory + "/wrong"))
+      for (file, status) in [("right", 0), ("right", 0), ("wrong", 11)] {
+        await #expect(processExitsWith: .exitCode(CInt(status))) {
+          [directory = directory as String, file = file as String] in
+          let descriptor = unsafe open(directory + "/" + file, O_RDONLY)
+          await runKistd(
+            ["--data", directory + "/data", "--passphrase-fd", "\(descriptor)", "--", "true"])
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import Logging
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `The options of kistd` {
+  struct Case: Sendable, CustomTestStringConvertible {
+    var arguments: [String] = []
+    var environment: [String: String] = [:]
+    var change: @Sendable (inout Options) -> Void = { _ in }
+    var testDescription: String { "\(arguments) \(environment)" }
+  }
+
+  private static let home = ["HOME": "/home/u"]
+  private static let standard = Options(
+    socket: nil, storage: .auto, dataDirectory: "/home/u/.local/share/kist",
+    keySource: .file(path: "/home/u/.local/state/kist/key"), maximumConnections: 128,
+    deadline: .seconds(30), logLevel: .info, command: [])
+
+  private static func options(
+    _ arguments: [String], _ environment: [String: String]
+  ) throws -> Options {
+    try Kistd.parse(arguments).options { environment[$0] }
+  }
+
+  @Test(arguments: [
+    Case(),
+    Case(arguments: ["--socket", "/s"]) { $0.socket = "/s" },
+    Case(environment: ["KISTD_SOCKET": "/s"]) { $0.socket = "/s" },
+    Case(arguments: ["--socket", "/a"], environment: ["KISTD_SOCKET": "/b"]) { $0.socket = "/a" },
+    Case(arguments: ["--storage", "auto"]),
+    Case(environment: ["KISTD_STORAGE": "encrypted-file"]) { $0.storage = .encryptedFile },
+    Case(arguments: ["--data", "/d"]) { $0.dataDirectory = "/d" },
+    Case(environment: ["KISTD_DATA": "/d"]) { $0.dataDirectory = "/d" },
+    Case(environment: ["KISTD_DATA": ""]),
+    Case(environment: ["XDG_DATA_HOME": "/x"]) { $0.dataDirectory = "/x/kist" },
+    Case(environment: ["XDG_DATA_HOME": "relative"]),
+    Case(arguments: ["--key-file", "/k"]) { $0.keySource = .file(path: "/k") },
+    Case(environment: ["KISTD_KEY_FILE": "/k"]) { $0.keySource = .file(path: "/k") },
+    Case(environment: ["XDG_STATE_HOME": "/x"]) { $0.keySource = .file(path: "/x/kist/key") },
+    Case(arguments: ["--passphrase-fd", "3"], environment: ["KISTD_KEY_FILE": "/k"]) {
+      $0.keySource = .passphrase(descriptor: 3)
+    },
+    Case(environment: ["KISTD_PASSPHRASE_FD": "0"]) { $0.keySource = .passphrase(descriptor: 0) },
+    Case(arguments: ["--max-connections", "1"]) { $0.maximumConnections = 1 },
+    Case(environment: ["KISTD_MAX_CONNECTIONS": "9"]) { $0.maximumConnections = 9 },
+    Case(arguments: ["--deadline", "5"]) { $0.deadline = .seconds(5) },
+    Case(arguments: ["--deadline", "500ms"]) { $0.deadline = .milliseconds(500) },
+    Case(arguments: ["--deadline", "90s"]) { $0.deadline = .seconds(90) },
+    Case(environment: ["KISTD_DEADLINE": "2m"]) { $0.deadline = .seconds(120) },
+    Case(arguments: ["--log-level", "error"]) { $0.logLevel = .error },
+    Case(environment: ["KISTD_LOG_LEVEL": "trace"]) { $0.logLevel = .trace },
+    Case(arguments: ["--", "sh", "-c", "--socket"]) { $0.command = ["sh", "-c", "--socket"] },
+  ])
+  func `a flag or its variable sets one thing`(_ example: Case) throws {
+    var expected = Self.standard
+    example.change(&expected)
+    let environment = Self.home.merging(example.environment) { $1 }
+    #expect(try Self.options(example.arguments, environment) == expected)
+  }
+
+  @Test(arguments: [
+    Case(arguments: ["--socket", ""]),
+    Case(arguments: ["--storage", "libsecret"]), Case(environment: ["KISTD_STORAGE": "keychain"]),
+    Case(arguments: ["--passphrase-fd", "three"]),
+    Case(arguments: ["--passphrase-fd", "2147483648"]),
+    Case(environment: ["KISTD_PASSPHRASE_FD": "3.5"]),
+    Case(arguments: ["--max-connections", "0"]),
+    Case(environment: ["KISTD_MAX_CONNECTIONS": "many"]),
+    Case(arguments: ["--deadline", "0"]), Case(arguments: ["--deadline", "1h"]),
+    Case(arguments: ["--deadline", "86401"]), Case(environment: ["KISTD_DEADLINE": "s"]),
+    Case(arguments: ["--log-level", "loud"]), Case(environment: ["HOME": ""]),
+    Case(arguments: ["--nonsense"]), Case(arguments: ["sh"]),
+  ])
+  func `a bad value is an error of status 64 that names where it came from`(
+    _ example: Case
+  ) throws {
+    let environment = Self.home.merging(example.environment) { $1 }
+    let error = try #require(throws: (any Error).self) {
+      try Self.options(example.arguments, environment)
+    }
+    #expect(Kistd.exitCode(for: error).rawValue == 64)
+    let source = example.arguments.first ?? example.environment.keys.first ?? ""
+    #expect(Kistd.message(for: error).contains(source))
+  }
+
+  @Test func `asking for libsecret says that it is not in this build`() throws {
+    let error = try #require(throws: (any Error).self) {
+      try Self.options(["--storage", "libsecret"], Self.home)
+    }
+    #expect(Kistd.message(for: error).contains("not in this build"))
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import KistCore
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `A passphrase from a descriptor` {
+  private func pipe(holding text: String) throws -> CInt {
+    let pipe = Pipe()
+    try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+    try pipe.fileHandleForWriting.close()
+    return dup(pipe.fileHandleForReading.fileDescriptor)
+  }
+
+  @Test(arguments: [
+    ("open sesame\n", "open sesame"), ("open sesame", "open sesame"), ("two\n\n", "two\n"),
+    ("", ""), ("\r\n", "\r"),
+  ])
+  func `it is read to the end, less one trailing newline`(text: String, passphrase: String) throws {
+    #expect(try readPassphrase(from: pipe(holding: text)) == Secret(utf8: passphrase))
+  }
+
+  @Test func `1,024 bytes are read, and one more is too large`() throws {
+    let longest = String(repeating: "x", count: Limits.passphrase)
+    #expect(try readPassphrase(from: pipe(holding: longest + "\n")).count == Limits.passphrase)
+    for text in [longest + "x", longest + "x\n", longest + longest] {
+      let error = try #require(throws: StorageError.self) {
+        try readPassphrase(from: pipe(holding: text))
+      }
+      #expect(error.code == .tooLarge)
+    }
+  }
+
+  @Test func `the descriptor is closed`() async throws {
+    // Nothing else may take the number meanwhile, so the process is one of its own.
+    await #expect(processExitsWith: .success) {
+      let pipe = Pipe()
+      try pipe.fileHandleForWriting.close()
+      let descriptor = dup(pipe.fileHandleForReading.fileDescriptor)
+      _ = try readPassphrase(from: descriptor)
+      if fcntl(descriptor, F_GETFD) != -1 { exit(1) }
+    }
+  }
+
+  @Test func `a descriptor that is not open is an error that names it`() throws {
+    let error = try #require(throws: StorageError.self) { try readPassphrase(from: 9_999) }
+    #expect(error.code == .badRequest)
+    #expect(error.message.contains("9999"))
+  }
+}

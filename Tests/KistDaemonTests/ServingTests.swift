@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `kistd` {
+  @Test func `a bad option is status 64`() async {
+    await #expect(processExitsWith: .exitCode(64)) { await runKistd(["--deadline", "never"]) }
+  }
+
+  @Test func `a second daemon is status 7 and names the first`() async throws {
+    try await withDirectory { directory in
+      let lock = try SocketLock(beside: directory + "/s")
+      let result = await #expect(
+        processExitsWith: .exitCode(7), observing: [\.standardErrorContent]
+      ) { [directory = directory as String] in
+        await runKistd(["--socket", directory + "/s", "--data", directory, "--key-file", directory])
+      }
+      let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      #expect(message.contains("already running, pid \(getpid())"))
+      withExtendedLifetime(lock) {}
+    }
+  }
+
+  @Test func `a socket path of 200 bytes is refused, naming it`() async throws {
+    let path = "/tmp/" + String(repeating: "x", count: 195)
+    let result = await #expect(
+      processExitsWith: .exitCode(9), observing: [\.standardErrorContent]
+    ) { [path = path as String] in await runKistd(["--socket", path]) }
+    let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(message.contains(path))
+    #expect(message.contains("107"))
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `a signal is answered with a clean end and status 0`(_ signal: CInt) async throws {
+    try await withDirectory { directory in
+      let result = await #expect(
+        processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+      ) { [directory = directory as String, signal = signal as CInt] in
+        let path = directory + "/s"
+        Thread.detachNewThread {
+          // The socket is there only after the signals are asked for.
+          while !isListenedOn(path) { sched_yield() }
+          kill(getpid(), signal)
+        }
+        unsafe setenv("HOME", directory, 1)
+        await runKistd(["--socket", path])
+      }
+      let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      #expect(log.contains("stopped"))
+      #expect(mode(of: directory + "/s") == nil)
+      // Closed cleanly: no write-ahead log is left.
+      #expect(mode(of: directory + "/.local/share/kist/credentials.db") == 0o600)
+      #expect(mode(of: directory + "/.local/share/kist/credentials.db-wal") == nil)
+    }
+  }
+
+  @Test func `without XDG_RUNTIME_DIR the socket is in the next place`() async throws {
+    try await withDirectory { directory in
+      await #expect(processExitsWith: .exitCode(0)) { [directory = directory as String] in
+        unsafe unsetenv("XDG_RUNTIME_DIR")
+        unsafe unsetenv("KIST_SOCKET")
+        unsafe setenv("HOME", directory, 1)
+        let runtime = "/run/user/\(getuid())"
+        let path =
+          (isOurDirectory(runtime) ? runtime : directory + "/.local/state")
+          + "/kist/kist.sock"
+        Thread.detachNewThread {
+          while !isListenedOn(path) { sched_yield() }
+          kill(getpid(), SIGTERM)
+        }
+        await runKistd([])
+      }
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import KistCore
+import KistServer
+import KistWire
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `The socket of kistd` {
+  private func claim(_ path: String) throws(StorageError) -> DaemonSocket {
+    try DaemonSocket(claiming: SocketLocation(path: path))
+  }
+
+  @Test(arguments: [0o000, 0o022, 0o777])
+  func `it is 0600 in a directory of 0700 whatever the umask`(_ mask: Int) async throws {
+    try await withDirectory { directory in
+      await #expect(processExitsWith: .success) {
+        [directory = directory as String, mask = mask as Int] in
+        umask(mode_t(mask))
+        let socket = try DaemonSocket(
+          claiming: SocketLocation(path: directory + "/a/b/kist.sock"))
+        for (name, expected) in [("/a", 0o700), ("/a/b", 0o700), ("/a/b/kist.sock", 0o600)] {
+          if mode(of: directory + name) != mode_t(expected) { exit(1) }
+        }
+        if fcntl(socket.descriptor, F_GETFD) != FD_CLOEXEC { exit(2) }
+      }
+    }
+  }
+
+  @Test func `a stale socket is replaced`() async throws {
+    try await withDirectory { directory in
+      let path = directory + "/kist.sock"
+      close(try listen(at: path))
+      #expect(!isListenedOn(path))
+      let socket = try claim(path)
+      #expect(isListenedOn(path))
+      socket.remove()
+      #expect(mode(of: path) == nil)
+    }
+  }
+
+  @Test func `a live daemon's socket is not, and the error names its pid`() async throws {
+    try await withDirectory { directory in
+      let path = directory + "/kist.sock"
+      let socket = try claim(path)
+      let error = try #require(throws: StorageError.self) { try claim(path) }
+      #expect(error.code == .unavailable)
+      #expect(error.code.exitStatus == 7)
+      #expect(error.message == "kistd is already running, pid \(getpid())")
+      #expect(isListenedOn(path))
+      socket.remove()
+    }
+  }
+
+  @Test func `a socket that another program listens on is left alone`() async throws {
+    try await withDirectory { directory in
+      let path = directory + "/kist.sock"
+      let other = try listen(at: path)
+      let error = try #require(throws: StorageError.self) { try claim(path) }
+      #expect(error.code == .unavailable)
+      #expect(isListenedOn(path))
+      close(other)
+    }
+  }
+
+  @Test func `what is not a socket is left alone`() async throws {
+    try await withDirectory { directory in
+      let path = directory + "/kist.sock"
+      try Data("precious".utf8).write(to: URL(fileURLWithPath: path))
+      let error = try #require(throws: StorageError.self) { try claim(path) }
+      #expect(error.code == .denied)
+      #expect(try text(of: path) == "precious")
+    }
+  }
+
+  @Test func `a link in the place of the socket is left alone`() async throws {
+    try await withDirectory { directory in
+      let path = directory + "/kist.sock"
+      try Data("precious".utf8).write(to: URL(fileURLWithPath: directory + "/target"))
+      unsafe symlink("target", path)
+      #expect(throws: StorageError.self) { try claim(path) }
+      #expect(try text(of: path) == "precious")
+    }
+  }
+
+  @Test func `a directory that is a link is refused`() async throws {
+    try await withDirectory { directory in
+      unsafe mkdir(directory + "/real", 0o700)
+      unsafe symlink("real", directory + "/link")
+      let error = try #require(throws: StorageError.self) { try claim(directory + "/link/s") }
+      #expect(error.code == .denied)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory + "/real").isEmpty)
+    }
+  }
+
+  @Test(arguments: [0o755, 0o710, 0o701, 0o777])
+  func `a directory that others may enter is refused`(_ mode: Int) async throws {
+    try await withDirectory { directory in
+      unsafe chmod(directory, mode_t(mode))
+      let error = try #require(throws: StorageError.self) { try claim(directory + "/s") }
+      #expect(error.code == .denied)
+      #expect(error.message.contains(directory))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+    }
+  }
+
+  @Test(.enabled(if: getuid() == 0, "only root can give a directory away"))
+  func `a directory of another user is refused`() async throws {
+    try await withDirectory { directory in
+      unsafe chown(directory, 65534, 65534)
+      #expect(throws: StorageError.self) { try claim(directory + "/s") }
+    }
+  }
+
+  @Test func `a file in the place of the directory is refused`() async throws {
+    try await withDirectory { directory in
+      try Data("precious".utf8).write(to: URL(fileURLWithPath: directory + "/file"))
+      #expect(throws: StorageError.self) { try claim(directory + "/file/s") }
+      #expect(throws: StorageError.self) { try claim(directory + "/file/below/s") }
+      #expect(try text(of: directory + "/file") == "precious")
+    }
+  }
+
+  @Test func `only its own socket is removed at the end`() async throws {
+    try await withDirectory { directory in
+      let path = directory + "/kist.sock"
+      let socket = try claim(path)
+      unsafe unlink(path)
+      try Data("of another".utf8).write(to: URL(fileURLWithPath: path))
+      socket.remove()
+      #expect(try text(of: path) == "of another")
+    }
+  }
+}
