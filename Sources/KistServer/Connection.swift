@@ -4,8 +4,9 @@ internal import NIOCore
 
 /// One client's connection.
 struct Connection: Sendable {
-  let channel: NIOAsyncChannel<LineSplitter.Event, Line>
+  let channel: any Channel
   let peer: Peer
+  private let conversation = Conversation()
 
   /// Wraps a channel that is not active yet, so that nothing has been read from it.
   init(wrapping channel: any Channel, peer: Peer) throws {
@@ -13,32 +14,26 @@ struct Connection: Sendable {
     try channel.syncOptions?.setOption(
       .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: LineHandler.readSize))
     try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-    try channel.pipeline.syncOperations.addHandler(LineHandler())
-    self.channel = try NIOAsyncChannel(
-      wrappingChannelSynchronously: channel,
-      // LineHandler holds reading back: it counts lines until they are answered, not until they
-      // are taken.
-      configuration: .init(backPressureStrategy: .init(lowWatermark: .max, highWatermark: .max)))
+    try channel.pipeline.syncOperations.addHandlers(LineHandler(), conversation)
+    self.channel = channel
     self.peer = peer
   }
 
   /// Answers each line, one after another, until there are no more; closes the connection.
   ///
-  /// An error of the connection is only ever that the client has gone. It gets no reply then, and
-  /// what it had sent is carried out all the same.
+  /// A client that has gone gets no reply, and what it had sent is carried out all the same. On the
+  /// channel's event loop only.
   func run(_ answer: @Sendable (Line) async -> Line) async {
-    try? await channel.executeThenClose { inbound, outbound in
-      for try await event in inbound {
-        switch event {
-        case .line(let line):
-          try? await outbound.write(await answer(line))
-        case .unfinished:
-          try? await outbound.write(.refusal(.unfinished))
-        case .tooLong:
-          return try await outbound.write(.refusal(.lineTooLong))
-        }
+    loop: while let event = await conversation.next() {
+      switch event {
+      case .line(let line): await conversation.reply(answer(line))
+      case .unfinished: await conversation.reply(.refusal(.unfinished))
+      case .tooLong:
+        await conversation.reply(.refusal(.lineTooLong))
+        break loop
       }
     }
+    try? await channel.close()
   }
 }
 

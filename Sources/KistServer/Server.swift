@@ -86,7 +86,7 @@ package struct Server: Sendable {
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
             await connection.run(serve(connection.peer))
-            admission.leave(connection.channel.channel)
+            admission.leave(connection.channel)
           }
         }
       }
