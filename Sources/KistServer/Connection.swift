@@ -6,7 +6,7 @@ internal import NIOCore
 struct Connection: Sendable {
   let channel: any Channel
   let peer: Peer
-  private let conversation = Conversation()
+  private let lines = LineHandler()
 
   /// Wraps a channel that is not active yet, so that nothing has been read from it.
   init(wrapping channel: any Channel, peer: Peer) throws {
@@ -14,7 +14,7 @@ struct Connection: Sendable {
     try channel.syncOptions?.setOption(
       .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: LineHandler.readSize))
     try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-    try channel.pipeline.syncOperations.addHandlers(LineHandler(), conversation)
+    try channel.pipeline.syncOperations.addHandler(lines)
     self.channel = channel
     self.peer = peer
   }
@@ -24,16 +24,16 @@ struct Connection: Sendable {
   /// A client that has gone gets no reply, and what it had sent is carried out all the same. On the
   /// channel's event loop only.
   func run(_ answer: @Sendable (Line) async -> Line) async {
-    loop: while let event = await conversation.next() {
+    loop: while let event = await lines.next() {
       switch event {
-      case .line(let line): await conversation.reply(answer(line))
-      case .unfinished: await conversation.reply(.refusal(.unfinished))
+      case .line(let line): await lines.reply(answer(line))
+      case .unfinished: await lines.reply(.refusal(.unfinished))
       case .tooLong:
-        await conversation.reply(.refusal(.lineTooLong))
+        await lines.reply(.refusal(.lineTooLong))
         break loop
       }
     }
-    try? await channel.close()
+    await lines.close()
   }
 }
 

@@ -2,16 +2,20 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// Turns bytes into lines and replies into bytes, and wipes the bytes behind it.
+/// Turns the bytes of a channel into lines for the task that answers them, and replies into bytes;
+/// wipes the bytes behind it.
 ///
-/// Every event that it hands on is answered with one line, in order. So it knows how many are
-/// unanswered, and reads no more while there are `readAhead` of them. What one connection holds is
-/// bounded by that many lines of 1 MiB, one unfinished line in a buffer of at most 2 MiB, one read
-/// of `readSize`, and one reply: about 8 MiB for a client that does its worst.
-final class LineHandler: ChannelDuplexHandler {
+/// `NIOAsyncChannel` would do the handing over for any types between any threads. Its locks and
+/// generic queues cost more than the rest of a load; none is needed here, because everything happens
+/// on the channel's event loop, the steps of the task included. That is also what makes it `Sendable`.
+///
+/// Every event is answered with one line, in order. So the handler knows how many are unanswered,
+/// and reads no more while there are `readAhead` of them. What one connection holds is bounded by
+/// that many lines of 1 MiB, one unfinished line in a buffer of at most 2 MiB, one read of
+/// `readSize`, and one reply: about 8 MiB for a client that does its worst.
+final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
-  typealias InboundOut = LineSplitter.Event
-  typealias OutboundIn = Line
+  typealias OutboundIn = Never
   typealias OutboundOut = ByteBuffer
 
   /// Bytes of one read.
@@ -19,31 +23,76 @@ final class LineHandler: ChannelDuplexHandler {
   private static let readAhead = 4
 
   private var splitter = LineSplitter()
+  private var events = CircularBuffer<LineSplitter.Event>()
   private var unanswered = 0
+  private var isOver = false
   private var isReadHeldBack = false
   private var isFlushing = false
   private var lastReply: EventLoopFuture<Void>?
+  private var reader: CheckedContinuation<LineSplitter.Event?, Never>?
+  private var writer: CheckedContinuation<Void, Never>?
+  private var context: ChannelHandlerContext?
 
-  // MARK: - Lines in
+  // MARK: - What the task calls
+
+  /// The next event; `nil` when there will be none.
+  ///
+  /// What was received before the client went is handed out first.
+  func next() async -> LineSplitter.Event? {
+    if let event = events.popFirst() { return event }
+    if isOver { return nil }
+    return await withCheckedContinuation { reader = $0 }
+  }
+
+  /// Sends the reply to the oldest unanswered event, and waits until the client has room for more.
+  ///
+  /// Without a client it does nothing.
+  func reply(_ line: Line) async {
+    guard let context else { return }
+    send(line, context)
+    if !context.channel.isWritable, !isOver { await withCheckedContinuation { writer = $0 } }
+  }
+
+  /// Closes the channel once the last reply is written: it drops its pending writes when it closes.
+  func close() async {
+    try? await lastReply?.get()
+    try? await context?.channel.close()
+  }
+
+  private func send(_ line: Line, _ context: ChannelHandlerContext) {
+    var buffer = context.channel.allocator.buffer(capacity: line.content.count + 1)
+    line.content.withBytes { _ = unsafe buffer.writeBytes($0.bytes) }
+    buffer.writeInteger(UInt8(ascii: "\n"))
+
+    let written = context.eventLoop.makePromise(of: Void.self)
+    lastReply = written.futureResult
+    written.futureResult.assumeIsolated().whenComplete { [buffer] _ in
+      buffer.wipe()
+      self.unanswered -= 1
+      if self.isReadHeldBack, self.unanswered < Self.readAhead {
+        self.isReadHeldBack = false
+        context.read()
+      }
+    }
+    isFlushing = true
+    context.writeAndFlush(wrapOutboundOut(buffer), promise: written)
+    isFlushing = false
+  }
+
+  // MARK: - What the channel calls
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    splitter = LineSplitter()
+    end()
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let buffer = unwrapInboundIn(data)
-    splitter.append(buffer.readableBytesUInt8Span) { handOn($0, context) }
+    splitter.append(buffer.readableBytesUInt8Span, handOn)
     buffer.wipe()
-  }
-
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case .inputClosed? = event as? ChannelEvent, let rest = splitter.finish() {
-      handOn(rest, context)
-    }
-    context.fireUserInboundEventTriggered(event)
-  }
-
-  func handlerRemoved(context: ChannelHandlerContext) { splitter = LineSplitter() }
-
-  private func handOn(_ event: LineSplitter.Event, _ context: ChannelHandlerContext) {
-    unanswered += 1
-    context.fireChannelRead(wrapInboundOut(event))
   }
 
   // A read during a flush is the channel's last one: a write found the client gone, and complete
@@ -56,36 +105,37 @@ final class LineHandler: ChannelDuplexHandler {
     }
   }
 
-  // MARK: - Replies out
-
-  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    let line = unwrapOutboundIn(data)
-    var buffer = context.channel.allocator.buffer(capacity: line.content.count + 1)
-    line.content.withBytes { _ = unsafe buffer.writeBytes($0.bytes) }
-    buffer.writeInteger(UInt8(ascii: "\n"))
-
-    let written = promise ?? context.eventLoop.makePromise()
-    lastReply = written.futureResult
-    written.futureResult.assumeIsolated().whenComplete { [buffer] _ in
-      buffer.wipe()
-      self.unanswered -= 1
-      if self.isReadHeldBack, self.unanswered < Self.readAhead {
-        self.isReadHeldBack = false
-        context.read()
-      }
-    }
-    context.write(wrapOutboundOut(buffer), promise: written)
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    guard case .inputClosed? = event as? ChannelEvent else { return }
+    if let rest = splitter.finish() { handOn(rest) }
+    end()
   }
 
-  func flush(context: ChannelHandlerContext) {
-    isFlushing = true
-    defer { isFlushing = false }
-    context.flush()
+  func channelInactive(context: ChannelHandlerContext) { end() }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable { resumeWriter() }
   }
 
-  // A channel drops its pending writes when it is closed, and the last reply may be among them.
-  func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-    guard let lastReply else { return context.close(mode: mode, promise: promise) }
-    lastReply.assumeIsolated().whenComplete { _ in context.close(mode: mode, promise: promise) }
+  // An error of a connection is only ever that the client has gone; NIO closes the channel.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+
+  private func handOn(_ event: LineSplitter.Event) {
+    unanswered += 1
+    guard let reader else { return events.append(event) }
+    self.reader = nil
+    reader.resume(returning: event)
+  }
+
+  private func end() {
+    isOver = true
+    reader?.resume(returning: nil)
+    reader = nil
+    resumeWriter()
+  }
+
+  private func resumeWriter() {
+    writer?.resume()
+    writer = nil
   }
 }

@@ -7,29 +7,32 @@ import Testing
 @testable import KistServer
 
 @Suite struct `The buffers of a connection` {
-  @Test func `what was read is overwritten, for all who share the buffer`() throws {
-    let channel = EmbeddedChannel(handler: LineHandler())
+  private let handler = LineHandler()
+
+  @Test func `what was read is overwritten, for all who share the buffer`() async throws {
+    let channel = EmbeddedChannel(handler: handler)
     let buffer = ByteBuffer(string: "hunter2\nhun")
     try channel.writeInbound(buffer)
-    #expect(try channel.readInbound(as: LineSplitter.Event.self) == .line(Line("hunter2")))
+    #expect(await handler.next() == .line(Line("hunter2")))
     #expect(buffer.readableBytesView.allSatisfy { $0 == 0 })
     #expect(buffer.readableBytes == 11)
   }
 
   @Test(arguments: [true, false])
-  func `a reply is overwritten once it is written, or cannot be`(_ isWritten: Bool) throws {
+  func `a reply is overwritten once it is written, or cannot be`(_ isWritten: Bool) async throws {
     let sink = Sink(succeeds: isWritten)
-    let channel = EmbeddedChannel(handlers: [sink, LineHandler()])
-    _ = channel.writeAndFlush(Line("hunter2"))
+    let channel = EmbeddedChannel(handlers: [sink, handler])
+    defer { extendLifetime(channel) }
+    await handler.reply(Line("hunter2"))
     let buffer = try #require(sink.buffer)
     #expect(sink.seen == "hunter2\n")
     #expect(buffer.readableBytesView.allSatisfy { $0 == 0 })
     #expect(buffer.readableBytes == 8)
   }
 
-  @Test func `nothing more is read while four lines are unanswered`() throws {
+  @Test func `nothing more is read while four lines are unanswered`() async throws {
     let sink = Sink(succeeds: true)
-    let channel = EmbeddedChannel(handlers: [sink, LineHandler()])
+    let channel = EmbeddedChannel(handlers: [sink, handler])
     try channel.writeInbound(ByteBuffer(string: "a\nb\nc\n"))
     channel.read()
     #expect(sink.reads == 1)
@@ -37,7 +40,7 @@ import Testing
     channel.read()
     channel.read()
     #expect(sink.reads == 1)
-    _ = channel.writeAndFlush(Line("reply"))
+    await handler.reply(Line("reply"))
     #expect(sink.reads == 2)
   }
 }
