@@ -1,4 +1,5 @@
 package import ArgumentParser
+internal import KistCore
 
 /// The root of the command line.
 package struct Kist: AsyncParsableCommand {
@@ -10,7 +11,7 @@ package struct Kist: AsyncParsableCommand {
         printf %s "$TOKEN" | kist save github.com alice
         kist load github.com alice
       """,
-    version: "0.1.0",
+    version: KistVersion.current,
     subcommands: [
       Save.self, Load.self, Delete.self, List.self, Status.self, Lock.self, Unlock.self,
     ])

@@ -9,7 +9,7 @@ extension OpenStorage {
   ) async throws(StorageError) -> @Sendable (Line) async -> Line {
     let access = access.reporting(reason: options.reason, since: start)
     let hello = Hello(
-      version: Hello.softwareVersion, durability: try await access.status().durability)
+      version: KistVersion.current, durability: try await access.status().durability)
     return answer(with: dispatch(credentials.withDeadline(options.deadline), access, hello: hello))
   }
 }

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import KistWire
+internal import KistCore
 
 /// The flags of kistd as they are typed; `options(environment:)` gives them their meaning.
 struct Kistd: ParsableCommand {
@@ -17,7 +17,7 @@ struct Kistd: ParsableCommand {
       Each option has an environment variable: --max-connections is KISTD_MAX_CONNECTIONS. The \
       option wins.
       """,
-    version: Hello.softwareVersion)
+    version: KistVersion.current)
 
   @Option(
     help: ArgumentHelp(
