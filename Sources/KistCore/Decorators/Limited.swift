@@ -69,7 +69,7 @@ private func check(_ attributes: Attributes) throws(StorageError) {
     try checkSize(value.utf8.count, of: "an attribute's value", limit: Limits.attributeValue)
     total += name.utf8.count + value.utf8.count
   }
-  try checkSize(total, of: "all attributes together", limit: Limits.attributesTotal)
+  try checkSize(total, of: "the text of the attributes", limit: Limits.attributesTotal)
 }
 
 private func checkText(_ text: String, _ what: String, limit: Int) throws(StorageError) {

@@ -28,6 +28,6 @@ extension Condition {
     case .ifAbsent: if current == nil { return }
     case .ifRevision(let expected): if current == expected { return }
     }
-    throw .conflict(current: current)
+    throw .conflict(self, current: current)
   }
 }

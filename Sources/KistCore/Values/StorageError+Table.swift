@@ -7,12 +7,17 @@ extension StorageError {
   }
 
   /// The condition of a change did not hold.
-  public static func conflict(current: Revision?) -> StorageError {
-    StorageError(
-      .conflict,
-      current == nil
-        ? "the credential is not there" : "the credential is not at the revision that was expected",
-      hint: "load it again and decide anew", outcome: .unchanged,
+  public static func conflict(_ condition: Condition, current: Revision?) -> StorageError {
+    let message =
+      if current == nil {
+        "the credential is not there"
+      } else if condition == .ifAbsent {
+        "the credential is there already"
+      } else {
+        "the credential is not at the revision that was expected"
+      }
+    return StorageError(
+      .conflict, message, hint: "load it and decide anew", outcome: .unchanged,
       current: current.map(Current.revision) ?? .absent)
   }
 
@@ -57,7 +62,8 @@ extension StorageError {
   /// The passphrase opens no slot.
   public static var wrongPassphrase: StorageError {
     StorageError(
-      .wrongPassphrase, "the passphrase is wrong", hint: "nothing was changed; try again")
+      .wrongPassphrase, "the passphrase is wrong",
+      hint: "try again with the passphrase of this storage; nothing was changed")
   }
 
   /// A fault in kist itself.

@@ -2,17 +2,14 @@ import KistCore
 import Testing
 
 struct ConditionTests {
-  private static let one = Revision(epoch: "k3f9", sequence: 1)
-  private static let two = Revision(epoch: "k3f9", sequence: 2)
-
   @Test func `a revision is an epoch, a full stop and a sequence`() {
-    #expect(Self.one.rawValue == "k3f9.1")
+    #expect(Revision.one.rawValue == "k3f9.1")
     #expect(Revision(epoch: "e", sequence: .max).rawValue == "e.18446744073709551615")
   }
 
   @Test(
     arguments: [
-      (.always, nil), (.always, one), (.ifAbsent, nil), (.ifRevision(one), one),
+      (.always, nil), (.always, .one), (.ifAbsent, nil), (.ifRevision(.one), .one),
     ] as [(Condition, Revision?)])
   func `a condition that holds lets the change pass`(condition: Condition, current: Revision?) {
     #expect(throws: Never.self) { try condition.check(against: current) }
@@ -20,7 +17,7 @@ struct ConditionTests {
 
   @Test(
     arguments: [
-      (.ifAbsent, one), (.ifRevision(one), nil), (.ifRevision(one), two),
+      (.ifAbsent, .one), (.ifRevision(.one), nil), (.ifRevision(.one), .two),
     ] as [(Condition, Revision?)])
   func `a condition that does not hold is a conflict that tells where the key stands`(
     condition: Condition, current: Revision?
@@ -30,4 +27,21 @@ struct ConditionTests {
     #expect(error?.outcome == .unchanged)
     #expect(error?.current == current.map { .revision($0) } ?? .absent)
   }
+
+  @Test(
+    arguments: [
+      (.ifAbsent, .one, "the credential is there already"),
+      (.ifRevision(.one), nil, "the credential is not there"),
+      (.ifRevision(.one), .two, "the credential is not at the revision that was expected"),
+    ] as [(Condition, Revision?, String)])
+  func `a conflict says what was found instead`(
+    condition: Condition, current: Revision?, message: String
+  ) {
+    #expect(StorageError.conflict(condition, current: current).message == message)
+  }
+}
+
+extension Revision {
+  static let one = Revision(epoch: "k3f9", sequence: 1)
+  static let two = Revision(epoch: "k3f9", sequence: 2)
 }

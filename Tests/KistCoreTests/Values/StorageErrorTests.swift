@@ -4,7 +4,8 @@ import Testing
 
 struct StorageErrorTests {
   private static let table: [StorageError] = [
-    .notFound, .conflict(current: nil), .conflict(current: Revision(rawValue: "1")),
+    .notFound, .conflict(.ifRevision(.one), current: nil),
+    .conflict(.ifRevision(.one), current: .two), .conflict(.ifAbsent, current: .one),
     .expired(at: .sample), .locked("the keyring is locked"),
     .tooLarge("the secret", limit: 1, size: 2), .badRequest("no object"), .unknownOperation,
     .timeout(after: .seconds(30)), .wrongPassphrase, .internal("a fault"),

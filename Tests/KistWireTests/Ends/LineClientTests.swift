@@ -35,17 +35,25 @@ struct LineClientTests {
     #"{"ok":false,"error":{"message":"canary"}}"#, #"{"ok":true}"#,
     #"{"ok":true,"deleted":"canary"}"#,
     #"{"ok":true,"deleted":true,"deleted":true}"#, #"{"ok":true,"deleted":true"#,
+    #"{"ok":true,"credential":{"service":"canary","attributes":{}}}"#,
   ])
   func `a reply that cannot be read is internal, and the fate of a change not known`(
     reply: String
   ) async throws {
     let storage = UserStorage.remote(over: replying(reply))
-    let error = try #require(
-      await error { () throws(StorageError) in try await storage.delete(.sample) })
-    #expect(error.code == .internal)
-    #expect(error.outcome == .unknown)
-    #expect(error.hint != nil)
-    #expect(!error.message.contains("canary"))
+    let errors = [
+      await error { () throws(StorageError) in try await storage.delete(.sample) },
+      await error { () throws(StorageError) in
+        try await storage.save(NewCredential(key: .sample, secret: Secret(utf8: "s")))
+      },
+    ]
+    for error in errors {
+      let error = try #require(error)
+      #expect(error.code == .internal)
+      #expect(error.outcome == .unknown)
+      #expect(error.hint != nil)
+      #expect(!error.message.contains("canary"))
+    }
   }
 
   @Test func `what would not fit in a line is refused before it is sent`() async throws {

@@ -56,7 +56,7 @@ extension BadRequest {
       "an attribute's value is 1025 bytes long; the limit is 1024", .tooLarge),
     BadRequest(
       #"{"op":"save","service":"s","secret":"x","attributes":\#(object(of: 17, valuesOf: 957))}"#,
-      "all attributes together is 16395 bytes long; the limit is 16384", .tooLarge),
+      "the text of the attributes is 16395 bytes long; the limit is 16384", .tooLarge),
     BadRequest(
       #"{"op":"find","service":"canary","limit":0}"#, "the limit of a page is from 1 to 1000",
       isUnchanged: false),
