@@ -3,10 +3,10 @@
 /// Copies share one buffer, which is overwritten when the last of them goes. `Secret` is
 /// deliberately not `Codable`; the wire and the storages encode it by hand.
 public struct Secret: Sendable {
-  private let storage: Storage
+  @usableFromInline let storage: Storage
 
-  private final class Storage: Sendable {
-    let bytes: WipedBytes
+  @usableFromInline final class Storage: Sendable {
+    @usableFromInline let bytes: WipedBytes
     init(_ bytes: consuming WipedBytes) { self.bytes = bytes }
   }
 
@@ -34,7 +34,7 @@ public struct Secret: Sendable {
   package init(_ bytes: consuming WipedBytes) { storage = Storage(bytes) }
 
   /// Lends the bytes for the length of a call.
-  public func withBytes<Result, Failure: Error>(
+  @inlinable public func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     // The span points into the buffer without keeping it: the last copy of the secret may be gone,

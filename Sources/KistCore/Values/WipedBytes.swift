@@ -1,40 +1,37 @@
 internal import Glibc
 
 /// A growable buffer with one owner, whose memory is overwritten before it is given back.
-@safe
+///
+/// What is called for every piece of a text is inlined into other modules: the pieces are a few
+/// bytes long, and the calls would cost more than the copies.
+@safe @usableFromInline
 package struct WipedBytes: ~Copyable, @unchecked Sendable {
-  private var memory: UnsafeMutableBufferPointer<UInt8>
-  package private(set) var count = 0
+  @usableFromInline var memory: UnsafeMutableBufferPointer<UInt8>
+  @usableFromInline package internal(set) var count = 0
 
   package init(capacity: Int = 64) { unsafe memory = .allocate(capacity: max(capacity, 1)) }
 
   deinit { unsafe Self.release(memory) }
 
-  package var capacity: Int { unsafe memory.count }
+  @inlinable package var capacity: Int { unsafe memory.count }
 
-  package mutating func append(_ byte: UInt8) {
+  @inlinable package mutating func append(_ byte: UInt8) {
     reserve(1)
     unsafe memory[count] = byte
     count += 1
   }
 
-  package mutating func append(_ bytes: Span<UInt8>) {
+  @inlinable package mutating func append(_ bytes: Span<UInt8>) {
     reserve(bytes.count)
     let free = unsafe UnsafeMutableBufferPointer(rebasing: memory[count...])
     unsafe bytes.withUnsafeBufferPointer { _ = unsafe free.initialize(fromContentsOf: $0) }
     count += bytes.count
   }
 
-  package mutating func append(utf8 string: String) {
-    var string = string
-    string.withUTF8 { utf8 in
-      let bytes = unsafe Span(_unsafeElements: utf8)
-      append(bytes)
-    }
-  }
+  @inlinable package mutating func append(utf8 string: String) { append(string.utf8.span) }
 
   /// Appends what the body puts out, at most `capacity` bytes.
-  package mutating func append<Result, Failure: Error>(
+  @inlinable package mutating func append<Result, Failure: Error>(
     upTo capacity: Int, _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     reserve(capacity)
@@ -46,7 +43,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
   }
 
   /// Makes room for so many more bytes.
-  package mutating func reserve(_ additional: Int) {
+  @inlinable package mutating func reserve(_ additional: Int) {
     if count + additional > capacity { grow(by: additional) }
   }
 
@@ -64,7 +61,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
   }
 
   /// Lends the bytes for the length of a call.
-  package borrowing func withBytes<Result, Failure: Error>(
+  @inlinable package borrowing func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let filled = unsafe UnsafeBufferPointer(rebasing: memory[..<count])
@@ -73,7 +70,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
   }
 
   // Not `realloc`, which may leave the old bytes behind, unwiped.
-  private mutating func grow(by additional: Int) {
+  @usableFromInline mutating func grow(by additional: Int) {
     let larger = UnsafeMutableBufferPointer<UInt8>.allocate(
       capacity: max(capacity * 2, count + additional))
     let filled = unsafe UnsafeMutableBufferPointer(rebasing: memory[..<count])
