@@ -20,28 +20,36 @@ extension Timestamp: CustomStringConvertible {
 
   /// The moment as `YYYY-MM-DDTHH:MM:SSZ`.
   public var description: String {
+    let text = rfc3339
+    return String(decoding: text.indices.map { text[$0] }, as: UTF8.self)
+  }
+
+  /// The moment as `YYYY-MM-DDTHH:MM:SSZ`, in ASCII.
+  ///
+  /// Written digit by digit: interpolation takes several times as long, and every reply has two.
+  package var rfc3339: InlineArray<20, UInt8> {
     let days = secondsSinceEpoch.floorDivided(by: 86_400)
     let time = secondsSinceEpoch - days * 86_400
     let (year, month, day) = civilDate(daysSinceEpoch: days)
-    // Written digit by digit: interpolation takes several times as long, and every reply has two.
-    var text: [UInt8] = []
-    text.reserveCapacity(20)
-    text.append(twoDigits: year / 100)
-    text.append(twoDigits: year % 100, then: "-")
-    text.append(twoDigits: month, then: "-")
-    text.append(twoDigits: day, then: "T")
-    text.append(twoDigits: time / 3600, then: ":")
-    text.append(twoDigits: time / 60 % 60, then: ":")
-    text.append(twoDigits: time % 60, then: "Z")
-    return String(decoding: text, as: UTF8.self)
+    var text = InlineArray<20, UInt8>(repeating: UInt8(ascii: "Z"))
+    text.put(twoDigits: year / 100, at: 0)
+    text.put(twoDigits: year % 100, then: "-", at: 2)
+    text.put(twoDigits: month, then: "-", at: 5)
+    text.put(twoDigits: day, then: "T", at: 8)
+    text.put(twoDigits: time / 3600, then: ":", at: 11)
+    text.put(twoDigits: time / 60 % 60, then: ":", at: 14)
+    text.put(twoDigits: time % 60, then: "Z", at: 17)
+    return text
   }
 }
 
-extension [UInt8] {
-  fileprivate mutating func append(twoDigits number: Int64, then mark: Unicode.Scalar? = nil) {
-    append(UInt8(ascii: "0") + UInt8(number / 10))
-    append(UInt8(ascii: "0") + UInt8(number % 10))
-    if let mark { append(UInt8(ascii: mark)) }
+extension InlineArray where Element == UInt8 {
+  fileprivate mutating func put(
+    twoDigits number: Int64, then mark: Unicode.Scalar? = nil, at offset: Int
+  ) {
+    self[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
+    self[offset + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
+    if let mark { self[offset + 2] = UInt8(ascii: mark) }
   }
 }
 

@@ -1,3 +1,8 @@
+/// Whether a byte is ASCII that stands in a string as it is, as nearly every byte does.
+@inline(__always) func isPlain(_ byte: UInt8) -> Bool {
+  byte >= 0x20 && byte < 0x80 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+}
+
 /// How a byte is escaped in a string; `nil` for the bytes that JSON lets stand as they are.
 func escape(of byte: UInt8) -> String? {
   switch byte {
@@ -20,6 +25,9 @@ package func textCount(of bytes: Span<UInt8>) -> Int? {
   var offset = 0
   while offset < bytes.count {
     switch bytes[offset] {
+    case let byte where isPlain(byte):
+      count += 1
+      offset += 1
     case 0: return nil
     case 0x80...:
       let start = offset

@@ -24,6 +24,15 @@ package struct JSONWriter: ~Copyable {
     string(value.utf8.span)
   }
 
+  package mutating func member(_ name: String, _ moment: Timestamp?) {
+    guard let moment else { return }
+    begin(name)
+    let digits = moment.rfc3339
+    text.append(UInt8(ascii: "\""))
+    text.append(digits.span)
+    text.append(UInt8(ascii: "\""))
+  }
+
   /// A member whose name is not ours.
   package mutating func member(escaping name: String, _ value: String) {
     separate()
@@ -136,7 +145,7 @@ package struct JSONWriter: ~Copyable {
   private mutating func string(_ utf8: Span<UInt8>) {
     text.append(UInt8(ascii: "\""))
     var start = 0
-    for offset in utf8.indices {
+    for offset in 0..<utf8.count where !isPlain(utf8[offset]) {
       guard let escape = escape(of: utf8[offset]) else { continue }
       text.append(utf8.extracting(start..<offset))
       text.append(utf8: escape)

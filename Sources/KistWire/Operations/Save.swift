@@ -30,7 +30,7 @@ extension Codec<SaveRequest> {
         try writer.member(secret: credential.secret, as: nil)
         writer.member("label", credential.label)
         if !credential.attributes.isEmpty { writer.members(of: credential.attributes) }
-        writer.member("expiresAt", credential.expiresAt?.description)
+        writer.member("expiresAt", credential.expiresAt)
         switch request.condition {
         case .always: break
         case .ifAbsent: writer.memberNull("ifRevision")

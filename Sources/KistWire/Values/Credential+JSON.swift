@@ -51,9 +51,9 @@ extension JSONWriter {
     members(of: summary.key)
     member("label", summary.label)
     members(of: summary.attributes)
-    member("createdAt", summary.createdAt.description)
-    member("modifiedAt", summary.modifiedAt.description)
-    member("expiresAt", summary.expiresAt?.description)
+    member("createdAt", summary.createdAt)
+    member("modifiedAt", summary.modifiedAt)
+    member("expiresAt", summary.expiresAt)
     member("revision", summary.revision.rawValue)
   }
 
