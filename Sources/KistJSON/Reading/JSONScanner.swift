@@ -97,8 +97,8 @@ struct JSONScanner {
     guard members.count - others.lowerBound < Self.memberCount else {
       throw .byte(key.range.lowerBound, "an object of more than \(Self.memberCount) members")
     }
-    let name = bytes.extracting(key.content)
-    for other in members[others] where isSameText(bytes.extracting(other.key.content), name) {
+    for other in others.lowerBound..<members.count
+    where members[other].key.isSameText(as: key, bytes) {
       throw .byte(key.range.lowerBound, "a duplicate key")
     }
   }

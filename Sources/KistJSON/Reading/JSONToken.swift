@@ -10,6 +10,17 @@ struct JSONToken: Sendable {
   var content: Range<Int> { range.lowerBound + 1..<range.upperBound - 1 }
 }
 
+extension JSONToken {
+  /// Whether two strings are the same text once their escapes are decoded.
+  func isSameText(as other: JSONToken, _ bytes: Span<UInt8>) -> Bool {
+    let (text, otherText) = (bytes.extracting(content), bytes.extracting(other.content))
+    guard case (.string(false), .string(false)) = (kind, other.kind) else {
+      return KistJSON.isSameText(text, otherText)
+    }
+    return hasSameBytes(text, otherText)
+  }
+}
+
 /// A key of an object and its value.
 struct JSONMember: Sendable {
   let key: JSONToken
@@ -19,10 +30,9 @@ struct JSONMember: Sendable {
 extension JSONMember {
   /// Whether the key is this name, which is one that we know, in ASCII.
   func isNamed(_ name: String, _ bytes: Span<UInt8>) -> Bool {
-    // Nearly every key is told from a name by its length, at a fraction of the cost.
-    if case .string(hasEscapes: false) = key.kind, key.content.count != name.utf8.count {
-      return false
+    guard case .string(hasEscapes: false) = key.kind else {
+      return isSameText(bytes.extracting(key.content), name.utf8.span)
     }
-    return isSameText(bytes.extracting(key.content), name.utf8.span)
+    return hasSameBytes(bytes.extracting(key.content), name.utf8.span)
   }
 }
