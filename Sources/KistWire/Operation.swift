@@ -7,11 +7,22 @@ struct Operation<Input, Output>: Sendable {
 
   let name: String
   /// Whether it changes credentials, so that its errors say what became of the change.
-  var isChange = false
-  /// Every key that a request may have.
+  let isChange: Bool
+  /// Every key that a request may have, with those that make it a line.
   let keys: [String]
   let request: Codec<Input>
   let reply: Codec<Output>
+
+  init(
+    name: String, isChange: Bool = false, keys: [String], request: Codec<Input>,
+    reply: Codec<Output>
+  ) {
+    self.name = name
+    self.isChange = isChange
+    self.keys = keys + ["op", "id"]
+    self.request = request
+    self.reply = reply
+  }
 
   /// The server's end: a function behind messages.
   func served(by run: @escaping Run) -> Exchange {
@@ -35,7 +46,7 @@ struct Operation<Input, Output>: Sendable {
   @Sendable func decodeRequest(_ message: Message) throws(StorageError) -> Input {
     do throws(JSONError) {
       let object = try message.object()
-      try object.refuseKeys(besides: keys + ["op", "id"])
+      try object.refuseKeys(besides: keys)
       return try request.read(object)
     } catch { throw .badRequest(error.description) }
   }
