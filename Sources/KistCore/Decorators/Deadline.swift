@@ -51,13 +51,15 @@ private final class DeadlineWatch: Sendable {
     _ body: @escaping @Sendable () async throws(StorageError) -> Output
   ) async throws(StorageError) -> Output {
     let deadline = deadline
+    // It begins at once and goes on where the caller runs, so that only the storage changes threads.
+    let executor = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor?.asTaskExecutor() }
     let result: Result<Output, StorageError> = await withCheckedContinuation { continuation in
       let number = add {
         var error = StorageError.timeout(after: deadline)
         error.outcome = outcome
         continuation.resume(returning: .failure(error))
       }
-      Task {
+      Task.immediate(executorPreference: executor) {
         let result: Result<Output, StorageError>
         do throws(StorageError) { result = .success(try await body()) } catch {
           result = .failure(error)
