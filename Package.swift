@@ -43,16 +43,10 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .target(name: "KistSodium", dependencies: ["CSodium", "KistCore"]),
-    .target(name: "CSQLite"),
+    .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
       name: "KistFile",
-      dependencies: [
-        "CSQLite",
-        "KistCore",
-        "KistSodium",
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
-      ]),
+      dependencies: ["CSQLite", "KistCore", "KistSodium"]),
 
     // MARK: - Programs
 

@@ -24,13 +24,20 @@ package func blake2b(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
 
 /// BLAKE2b with a key, or without one where the key is empty.
 func hash(_ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, count: Int) -> [UInt8] {
+  unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+    unsafe hash(bytes, key: key, into: UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
+    filled = count
+  }
+}
+
+/// The same, as many bytes as the output has.
+func hash(
+  _ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<UInt8>
+) {
   unsafe bytes.withUnsafeBufferPointer { bytes in
-    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      let status = unsafe crypto_generichash(
-        buffer.baseAddress!, count, bytes.baseAddress, UInt64(bytes.count), key.baseAddress,
-        key.count)
-      precondition(status == 0, "BLAKE2b hashes have 16 to 64 bytes")
-      filled = count
-    }
+    let status = unsafe crypto_generichash(
+      output.baseAddress!, output.count, bytes.baseAddress, UInt64(bytes.count), key.baseAddress,
+      key.count)
+    precondition(status == 0, "BLAKE2b hashes have 16 to 64 bytes")
   }
 }

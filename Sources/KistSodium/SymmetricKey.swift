@@ -73,6 +73,18 @@ package final class SymmetricKey: Sendable {
     }
   }
 
+  /// The same, as many bytes as the output has room for.
+  package func hash(_ bytes: Span<UInt8>, into output: inout OutputSpan<UInt8>) {
+    withBytes { key in
+      unsafe key.withUnsafeBytes { key in
+        unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
+          unsafe KistSodium.hash(bytes, key: key, into: buffer)
+          filled = buffer.count
+        }
+      }
+    }
+  }
+
   func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -6,7 +6,7 @@ let rooms: [String: Set<String>] = [
   "KistClient": ["Glibc", "KistCore", "KistWire"],
   "KistServer": ["Glibc", "KistCore", "KistWire", "Logging", "NIOCore", "NIOPosix"],
   "KistSodium": ["CSodium", "KistCore"],
-  "KistFile": ["CSQLite", "Dispatch", "GRDB", "GRDBSQLite", "Glibc", "KistCore", "KistSodium"],
+  "KistFile": ["CSQLite", "Dispatch", "Glibc", "KistCore", "KistSodium"],
   "KistDaemon": [
     "ArgumentParser", "CLinux", "Glibc", "KistCore", "KistFile", "KistServer", "KistWire",
     "Logging", "ServiceLifecycle", "UnixSignals",

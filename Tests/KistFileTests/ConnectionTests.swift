@@ -1,4 +1,5 @@
 import GRDB
+import KistCore
 import Testing
 
 @testable import KistFile
@@ -11,10 +12,18 @@ import Testing
     try await store.fill([])
     let connection = Connection(path: store.path, readonly: readonly, cacheKibibytes: 64)
     try connection.open()
-    let settings = try connection.use { database in
-      ["journal_mode", "synchronous", "trusted_schema", "cell_size_check", "mmap_size"].map {
-        try? String.fetchOne(database, sql: "PRAGMA \($0)")
+    let settings = try connection.use { database throws(StorageError) in
+      var settings: [String] = []
+      for pragma: StaticString in [
+        "PRAGMA journal_mode", "PRAGMA synchronous", "PRAGMA trusted_schema",
+        "PRAGMA cell_size_check", "PRAGMA mmap_size",
+      ] {
+        try database.run(pragma) { columns in
+          settings.append(columns.text(0))
+          return .more
+        }
       }
+      return settings
     }
     connection.close()
     #expect(settings == ["wal", "2", "0", "1", "0"])
@@ -26,10 +35,21 @@ import Testing
     try connection.open()
     let isRefused = try connection.use { database in
       // DEFENSIVE makes it a setting without effect.
-      try? database.execute(sql: "PRAGMA writable_schema = ON")
-      return (try? database.execute(sql: "DELETE FROM sqlite_schema")) == nil
+      try? database.execute("PRAGMA writable_schema = ON")
+      return (try? database.execute("DELETE FROM sqlite_schema")) == nil
     }
     connection.close()
     #expect(isRefused)
+  }
+
+  @Test func `keeps other processes out of the file`() async throws {
+    let opened = try await store.open()
+    await #expect(processExitsWith: .success) { [path = store.path as String] in
+      let error = #expect(throws: DatabaseError.self) {
+        try DatabaseQueue(path: path).read { try $0.tableExists("store") }
+      }
+      #expect(error?.resultCode == .SQLITE_BUSY)
+    }
+    await opened.close()
   }
 }

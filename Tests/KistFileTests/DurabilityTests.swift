@@ -95,6 +95,26 @@ import Testing
     await reopened.close()
   }
 
+  @Test func `each load sees the save before it, and the log stays small between them`()
+    async throws
+  {
+    let opened = try await store.open()
+    var largest = 0
+    for number in 0..<10_000 {
+      let secret = Secret(utf8: "secret \(number)")
+      let summary = try await opened.credentials.save(NewCredential(key: .sample, secret: secret))
+      let loaded = try await opened.credentials.load(.sample)
+      guard loaded == Credential(summary: summary, secret: secret) else {
+        Issue.record("load \(number) did not see the save before it")
+        break
+      }
+      if number % 100 == 0 { largest = max(largest, try logSize()) }
+    }
+    // SQLite begins it anew after 1,000 pages; 20,000 were written.
+    #expect(largest < 8 << 20)
+    await opened.close()
+  }
+
   @Test func `the log is written over and over while the store serves`() async throws {
     let opened = try await store.open()
     let secret = Secret(copying: [UInt8](repeating: 7, count: 100_000))
@@ -102,8 +122,12 @@ import Testing
       try await opened.credentials.save(NewCredential(key: .sample, secret: secret))
     }
     // 20 MB were saved; SQLite begins anew after 1,000 pages.
-    let log = try FileManager.default.attributesOfItem(atPath: store.path + "-wal")
-    #expect(try #require(log[.size] as? Int) < 8 << 20)
+    #expect(try logSize() < 8 << 20)
     await opened.close()
+  }
+
+  private func logSize() throws -> Int {
+    let log = try FileManager.default.attributesOfItem(atPath: store.path + "-wal")
+    return try #require(log[.size] as? Int)
   }
 }

@@ -58,7 +58,7 @@ def rooms() -> str:
     p.box(470, 104, 150, 56, "KistDaemon", ["options, composition"], "program")
     p.box(40, 206, 150, 56, "KistClient", ["POSIX sockets"], "io")
     p.box(330, 206, 150, 56, "KistServer", ["SwiftNIO"], "io")
-    p.box(610, 206, 150, 56, "KistFile", ["SQLite through GRDB"], "io")
+    p.box(610, 206, 150, 56, "KistFile", ["SQLite"], "io")
     p.box(185, 308, 150, 56, "KistWire", ["operations, lines"], "wire")
     p.box(610, 308, 150, 56, "KistSodium", ["libsodium"], "io")
     p.box(185, 404, 150, 46, "KistJSON", kind="wire")

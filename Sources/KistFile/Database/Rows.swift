@@ -1,4 +1,3 @@
-internal import GRDB
 internal import KistCore
 
 /// What the store asks of its database.
@@ -45,34 +44,53 @@ extension Database {
 
   /// The row of a credential, or `nil` when there is none.
   func row(at tag: RowTag) throws(StorageError) -> SealedRow? {
-    var row: SealedRow?
+    try withRow(at: tag) { sequence, metadata, secret in
+      SealedRow(
+        tag: tag, sequence: sequence, metadata: Array(copying: metadata),
+        secret: Array(copying: secret))
+    }
+  }
+
+  /// Lends the sequence, the sealed metadata and the sealed secret of a credential; `nil` when there
+  /// is none.
+  func withRow<Result>(
+    at tag: RowTag,
+    _ body: (UInt64, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result? {
+    var result: Result?
     try run(
       "SELECT sequence, metadata, secret FROM credential WHERE service_tag = ? AND key_tag = ?",
-      [.blob(tag.service), .blob(tag.key)]
-    ) { columns in
-      row = SealedRow(
-        tag: tag, sequence: UInt64(bitPattern: columns.integer(0)), metadata: columns.blob(1),
-        secret: columns.blob(2))
+      [.tag(tag.service), .tag(tag.key)]
+    ) { columns throws(StorageError) in
+      result = try columns.withBlob(1) { metadata throws(StorageError) in
+        try columns.withBlob(2) { secret throws(StorageError) in
+          try body(UInt64(bitPattern: columns.integer(0)), metadata, secret)
+        }
+      }
       return .enough
     }
-    return row
+    return result
   }
 
   /// Lends the sealed metadata of all rows after a cursor, in the order of their tags.
   func eachMetadata(
-    after start: Cursor, _ body: (RowTag, UInt64, [UInt8]) throws(StorageError) -> Next
+    after start: Cursor, _ body: (RowTag, UInt64, Span<UInt8>) throws(StorageError) -> Next
   ) throws(StorageError) {
     try run(
-      """
-      SELECT service_tag, key_tag, sequence, metadata FROM credential WHERE \
-      \(start.isOfOneService
-        ? "service_tag = ? AND key_tag > ?" : "(service_tag, key_tag) > (?, ?)") \
-      ORDER BY service_tag, key_tag
-      """, [.blob(start.tag.service), .blob(start.tag.key)]
+      start.isOfOneService
+        ? """
+        SELECT service_tag, key_tag, sequence, metadata FROM credential \
+        WHERE service_tag = ? AND key_tag > ? ORDER BY key_tag
+        """
+        : """
+        SELECT service_tag, key_tag, sequence, metadata FROM credential \
+        WHERE (service_tag, key_tag) > (?, ?) ORDER BY service_tag, key_tag
+        """, [.tag(start.tag.service), .tag(start.tag.key)]
     ) { columns throws(StorageError) in
-      try body(
-        RowTag(service: columns.blob(0), key: columns.blob(1)),
-        UInt64(bitPattern: columns.integer(2)), columns.blob(3))
+      let tag = RowTag(service: try columns.tag(0), key: try columns.tag(1))
+      return try columns.withBlob(3) { metadata throws(StorageError) in
+        try body(tag, UInt64(bitPattern: columns.integer(2)), metadata)
+      }
     }
   }
 
@@ -83,9 +101,9 @@ extension Database {
       SELECT service_tag, key_tag, sequence, substr(metadata, -16), substr(secret, -16)
       FROM credential
       """
-    ) { columns in
+    ) { columns throws(StorageError) in
       body(
-        RowTag(service: columns.blob(0), key: columns.blob(1)),
+        RowTag(service: try columns.tag(0), key: try columns.tag(1)),
         UInt64(bitPattern: columns.integer(2)), columns.blob(3), columns.blob(4))
     }
   }
@@ -109,19 +127,21 @@ extension Database {
 
   func put(_ row: SealedRow) throws(StorageError) {
     try run(
-      "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?)", .blob(row.tag.service),
-      .blob(row.tag.key), .integer(Int64(bitPattern: row.sequence)), .blob(row.metadata),
+      "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?)", .tag(row.tag.service),
+      .tag(row.tag.key), .integer(Int64(bitPattern: row.sequence)), .blob(row.metadata),
       .blob(row.secret))
   }
 
   func delete(_ tag: RowTag) throws(StorageError) {
     try run(
-      "DELETE FROM credential WHERE service_tag = ? AND key_tag = ?", .blob(tag.service),
-      .blob(tag.key))
+      "DELETE FROM credential WHERE service_tag = ? AND key_tag = ?", .tag(tag.service),
+      .tag(tag.key))
   }
 
   /// Does something in a transaction, which is kept if the body answers `true`.
-  func transaction(_ begin: String, _ body: () throws(StorageError) -> Bool) throws(StorageError) {
+  func transaction(_ begin: StaticString, _ body: () throws(StorageError) -> Bool)
+    throws(StorageError)
+  {
     try run(begin)
     var isKept = false
     // A transaction that failed has often ended by itself.

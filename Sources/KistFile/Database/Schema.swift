@@ -1,4 +1,3 @@
-internal import GRDB
 internal import KistCore
 
 /// The tables of a store.
@@ -21,9 +20,9 @@ enum Schema {
 
   /// Makes the tables in an empty database.
   static func create(in database: Database) throws(StorageError) {
-    for (_, sql) in tables { try database.run(sql) }
-    try database.run("PRAGMA application_id = \(StoreFormat.applicationID)")
-    try database.run("PRAGMA user_version = \(StoreFormat.version)")
+    for (_, sql) in tables { try database.execute(sql) }
+    try database.execute("PRAGMA application_id = \(StoreFormat.applicationID)")
+    try database.execute("PRAGMA user_version = \(StoreFormat.version)")
   }
 
   /// Throws `corrupt` unless the database has exactly these tables, byte for byte.

@@ -4,6 +4,15 @@ internal import KistCore
 // in bytes as 32 bits.
 
 extension [UInt8] {
+  init(copying bytes: Span<UInt8>) {
+    self = []
+    append(bytes)
+  }
+
+  mutating func append(_ bytes: Span<UInt8>) {
+    unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+  }
+
   mutating func append(littleEndian value: some FixedWidthInteger) {
     for shift in stride(from: 0, to: value.bitWidth, by: 8) {
       append(UInt8(truncatingIfNeeded: value >> shift))

@@ -1,26 +1,60 @@
 internal import KistCore
-private import KistSodium
+internal import KistSodium
 
-/// Where a credential stands in the store: a keyed hash of its service, and one of its whole key.
-struct RowTag: Hashable, Sendable {
-  /// Bytes of each of the two.
+/// A keyed hash of 16 bytes that something is found by.
+struct Tag: Sendable {
+  /// Bytes of a tag.
   static let size = 16
 
-  let service: [UInt8]
-  let key: [UInt8]
+  let bytes: InlineArray<16, UInt8>
+
+  /// The keyed hash of some bytes.
+  init(of bytes: Span<UInt8>, under key: SymmetricKey) {
+    self.bytes = InlineArray { output in key.hash(bytes, into: &output) }
+  }
+
+  /// Copies 16 bytes; `nil` when there are more or fewer.
+  init?(_ bytes: Span<UInt8>) {
+    guard bytes.count == Self.size else { return nil }
+    self.bytes = InlineArray { bytes[$0] }
+  }
+
+  private init(repeating byte: UInt8) { bytes = InlineArray(repeating: byte) }
+
+  /// Before all others.
+  static let zero = Tag(repeating: 0)
+}
+
+extension Tag: Equatable {
+  static func == (left: Tag, right: Tag) -> Bool {
+    left.bytes.indices.allSatisfy { left.bytes[$0] == right.bytes[$0] }
+  }
+}
+
+/// Where a credential stands in the store: a tag of its service, and one of its whole key.
+struct RowTag: Equatable, Sendable {
+  let service: Tag
+  let key: Tag
 }
 
 extension StoreKeys {
   func tag(of key: CredentialKey) -> RowTag {
-    RowTag(service: tag(of: [key.service]), key: tag(of: [key.service, key.account]))
+    // Each part is hashed with its length, so that no two different keys are hashed as the same
+    // bytes.
+    var bytes = WipedBytes(capacity: 128)
+    bytes.append(text: key.service)
+    let service = tag(of: bytes)
+    bytes.append(text: key.account)
+    return RowTag(service: service, key: tag(of: bytes))
   }
 
-  func serviceTag(of service: String) -> [UInt8] { tag(of: [service]) }
-
-  // Each part is hashed with its length, so that no two different keys are hashed as the same bytes.
-  private func tag(of parts: [String]) -> [UInt8] {
+  func serviceTag(of service: String) -> Tag {
     var bytes = WipedBytes(capacity: 128)
-    for part in parts { bytes.append(text: part) }
-    return bytes.withBytes { tags.hash($0, count: RowTag.size) }
+    bytes.append(text: service)
+    return tag(of: bytes)
+  }
+
+  private func tag(of bytes: borrowing WipedBytes) -> Tag {
+    bytes.withBytes { Tag(of: $0, under: tags) }
   }
 }

@@ -6,8 +6,8 @@ struct StoreKeys: Sendable {
   /// What tells this store from every other: 16 random bytes, not secret.
   let storeID: [UInt8]
   let tags: SymmetricKey
-  let metadata: SymmetricKey
-  let secrets: SymmetricKey
+  let metadata: RowSeal
+  let secrets: RowSeal
   let header: SymmetricKey
   let sum: SymmetricKey
 
@@ -19,8 +19,8 @@ struct StoreKeys: Sendable {
     }
     self.storeID = storeID
     tags = try derive(1)
-    metadata = try derive(2)
-    secrets = try derive(3)
+    metadata = RowSeal(.metadata, key: try derive(2), storeID: storeID)
+    secrets = RowSeal(.secret, key: try derive(3), storeID: storeID)
     header = try derive(4)
     sum = try derive(5)
   }

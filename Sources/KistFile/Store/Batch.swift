@@ -1,4 +1,3 @@
-internal import GRDB
 internal import KistCore
 
 /// Some changes that are written in one transaction.

@@ -12,8 +12,7 @@ struct Cursor: Sendable {
     let service = query.service.map(keys.serviceTag)
     isOfOneService = service != nil
     guard let text = query.after else {
-      let zeros = [UInt8](repeating: 0, count: RowTag.size)
-      tag = RowTag(service: service ?? zeros, key: zeros)
+      tag = RowTag(service: service ?? .zero, key: .zero)
       return
     }
     guard let tag = Self.tag(of: text), service == nil || service == tag.service else {
@@ -24,18 +23,24 @@ struct Cursor: Sendable {
 
   /// The cursor of what comes after a row: its tag in hexadecimal.
   static func text(of tag: RowTag) -> String {
-    (tag.service + tag.key).reduce(into: "") { text, byte in
-      text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    [tag.service, tag.key].reduce(into: "") { text, tag in
+      for index in tag.bytes.indices {
+        let byte = tag.bytes[index]
+        text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+      }
     }
   }
 
   private static func tag(of text: String) -> RowTag? {
     let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard digits.count == text.utf8.count, digits.count == 4 * RowTag.size else { return nil }
+    guard digits.count == text.utf8.count, digits.count == 4 * Tag.size else { return nil }
     let bytes = stride(from: 0, to: digits.count, by: 2).map {
       UInt8(digits[$0] * 16 + digits[$0 + 1])
     }
-    return RowTag(
-      service: Array(bytes.prefix(RowTag.size)), key: Array(bytes.suffix(RowTag.size)))
+    guard
+      let service = Tag(bytes.span.extracting(..<Tag.size)),
+      let key = Tag(bytes.span.extracting(Tag.size...))
+    else { return nil }
+    return RowTag(service: service, key: key)
   }
 }

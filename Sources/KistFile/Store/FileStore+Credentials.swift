@@ -29,14 +29,14 @@ extension FileStore {
     -> Credential?
   {
     let tag = session.keys.tag(of: key)
-    let found = try connections.loads.use { database throws(StorageError) in
-      try database.row(at: tag)
+    return try connections.loads.use { database throws(StorageError) in
+      try database.withRow(at: tag) { sequence, metadata, secret throws(StorageError) in
+        let metadata = try session.keys.openMetadata(metadata, at: tag, sequence: sequence)
+        return Credential(
+          summary: metadata.summary(at: session.revision(of: sequence)),
+          secret: try session.keys.openSecret(secret, at: tag, sequence: sequence))
+      }
     }
-    guard let row = found else { return nil }
-    let metadata = try session.keys.openMetadata(row.metadata, at: tag, sequence: row.sequence)
-    return Credential(
-      summary: metadata.summary(at: session.revision(of: row.sequence)),
-      secret: try session.keys.openSecret(of: row))
   }
 
   /// Carries out a change on the writer's queue.

@@ -1,4 +1,3 @@
-internal import GRDB
 internal import KistCore
 
 extension FileStore {

@@ -7,25 +7,26 @@ internal import KistSodium
 final class Session: Sendable {
   let keys: StoreKeys
   let check: IntegrityCheck
-  private let epoch: UInt64
+  private let epoch: String
 
   /// Takes the master key and proves with it that the header and the slots are authentic.
   init(master: GuardedKey, storeID: [UInt8], path: String, reading connection: Connection)
     throws(StorageError)
   {
     let keys = try StoreKeys(master: master, storeID: storeID)
-    epoch = try connection.use { database throws(StorageError) in
+    let epoch = try connection.use { database throws(StorageError) in
       let header = try database.header(keys)
       guard header.slots == KeySlot.hash(of: try database.slots(storeID: storeID), storeID: storeID)
       else { throw .corrupt("the store's key slots were changed") }
       return header.epoch
     }
+    self.epoch = String(epoch, radix: 36)
     self.keys = keys
     check = IntegrityCheck(of: path, keys: keys)
   }
 
   /// The mark of a change of this store.
   func revision(of sequence: UInt64) -> Revision {
-    Revision(epoch: String(epoch, radix: 36), sequence: sequence)
+    Revision(epoch: epoch, sequence: sequence)
   }
 }

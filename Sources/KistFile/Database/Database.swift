@@ -1,0 +1,69 @@
+internal import CSQLite
+internal import KistCore
+
+/// A connection to an SQLite database, for one thread at a time.
+///
+/// It is opened with SQLite's `unix-excl` (https://sqlite.org/vfs.html): the first connection that
+/// may write keeps every other process out, and what the connections of this process tell each other
+/// lies in its memory instead of in locks on a file, so that a read makes no system call.
+@safe
+final class Database {
+  private let connection: OpaquePointer
+  // A handful: to look one up by the address of its text costs less than to hash the text.
+  private var statements: [Statement] = []
+
+  /// Opens a file that is there, to read it or also to write it, and keeps so many KiB of its pages.
+  init(path: String, readonly: Bool, cacheKibibytes: Int) throws(StorageError) {
+    var connection: OpaquePointer?
+    let status = unsafe sqlite3_open_v2(
+      path, &connection,
+      (readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
+        | SQLITE_OPEN_EXRESCODE, "unix-excl")
+    guard status == SQLITE_OK, let connection = unsafe connection else {
+      unsafe sqlite3_close_v2(connection)
+      throw StorageError(database: status)
+    }
+    unsafe self.connection = connection
+    unsafe sqlite3_busy_timeout(connection, 1000)
+    unsafe kist_sqlite_harden(connection)
+    for pragma in [
+      "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "temp_store = MEMORY",
+      "cache_size = -\(cacheKibibytes)",
+    ] + (readonly ? [] : Self.pragmasForWriting) {
+      try execute("PRAGMA \(pragma)")
+    }
+  }
+
+  private static let pragmasForWriting = [
+    "journal_mode = WAL", "synchronous = FULL",
+    // What the log keeps of a large save when it is begun anew.
+    "journal_size_limit = 8388608",
+  ]
+
+  deinit {
+    for statement in statements { statement.release() }
+    unsafe sqlite3_close_v2(connection)
+  }
+
+  /// Whether a transaction is open.
+  var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
+
+  /// Runs a statement that is needed once and has no parameters; its rows are of no interest.
+  func execute(_ sql: String) throws(StorageError) {
+    try check(unsafe sqlite3_exec(connection, sql, nil, nil, nil))
+  }
+
+  /// The statement of a text, compiled when it is first asked for and kept.
+  func statement(_ sql: StaticString) throws(StorageError) -> Statement {
+    for statement in statements where unsafe statement.sql.utf8Start == sql.utf8Start {
+      return statement
+    }
+    let statement = try unsafe Statement(sql, of: connection)
+    statements.append(statement)
+    return statement
+  }
+
+  private func check(_ status: CInt) throws(StorageError) {
+    if status != SQLITE_OK { throw StorageError(database: status) }
+  }
+}

@@ -1,0 +1,105 @@
+private import CSQLite
+internal import KistCore
+
+/// A compiled statement, of one connection.
+@safe
+struct Statement {
+  let sql: StaticString
+  private let handle: OpaquePointer
+
+  init(_ sql: StaticString, of connection: OpaquePointer) throws(StorageError) {
+    var handle: OpaquePointer?
+    let text = unsafe UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
+    let status = unsafe sqlite3_prepare_v3(
+      connection, text, CInt(sql.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &handle,
+      nil)
+    guard status == SQLITE_OK, let handle = unsafe handle else {
+      throw StorageError(database: status)
+    }
+    self.sql = sql
+    unsafe self.handle = handle
+  }
+
+  /// Ends the statement; it must not be used again.
+  func release() { unsafe sqlite3_finalize(handle) }
+
+  /// Gives a parameter its value; the first is 1.
+  func bind(_ value: SQLValue, at index: CInt) {
+    let status =
+      switch value {
+      case .integer(let integer): unsafe sqlite3_bind_int64(handle, index, integer)
+      case .blob(let bytes): bind(bytes.span, at: index)
+      case .tag(let tag): bind(tag.bytes.span, at: index)
+      }
+    precondition(status == SQLITE_OK, "a statement was given a value that it has no place for")
+  }
+
+  private func bind(_ bytes: Span<UInt8>, at index: CInt) -> CInt {
+    unsafe bytes.withUnsafeBytes { bytes in
+      unsafe sqlite3_bind_blob(
+        handle, index, bytes.baseAddress, CInt(bytes.count), copyingDestructor)
+    }
+  }
+
+  /// Goes on to the next row; `nil` when there is none.
+  func next() throws(StorageError) -> SQLColumns? {
+    switch unsafe sqlite3_step(handle) {
+    case SQLITE_ROW: return unsafe SQLColumns(handle)
+    case SQLITE_DONE: return nil
+    case let status: throw StorageError(database: status)
+    }
+  }
+
+  /// Ends a run, and forgets the values of the parameters.
+  func reset() {
+    // It answers what the last step did.
+    unsafe sqlite3_reset(handle)
+    unsafe sqlite3_clear_bindings(handle)
+  }
+}
+
+/// A value for a parameter of a statement.
+enum SQLValue {
+  case blob([UInt8])
+  case tag(Tag)
+  case integer(Int64)
+}
+
+// SQLITE_TRANSIENT, a cast that Swift does not import.
+private let copyingDestructor = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+/// The columns of one row, valid until the next.
+@safe
+struct SQLColumns {
+  private let statement: OpaquePointer
+
+  fileprivate init(_ statement: OpaquePointer) { unsafe self.statement = statement }
+
+  func integer(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
+
+  func blob(_ column: CInt) -> [UInt8] { unsafe [UInt8](bytes(column)) }
+
+  func text(_ column: CInt) -> String { String(decoding: blob(column), as: UTF8.self) }
+
+  func tag(_ column: CInt) throws(StorageError) -> Tag {
+    try withBlob(column) { bytes throws(StorageError) in
+      guard let tag = Tag(bytes) else { throw .corrupt("a stored credential has no place") }
+      return tag
+    }
+  }
+
+  /// Lends the bytes of a blob where SQLite keeps them.
+  func withBlob<Result>(
+    _ column: CInt, _ body: (Span<UInt8>) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    let bytes = unsafe Span<UInt8>(_unsafeBytes: bytes(column))
+    return try body(bytes)
+  }
+
+  private func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
+    // The pointer must be asked for before the size, which it may change.
+    let start = unsafe sqlite3_column_blob(statement, column)
+    let count = Int(unsafe sqlite3_column_bytes(statement, column))
+    return unsafe UnsafeRawBufferPointer(start: start, count: count)
+  }
+}
