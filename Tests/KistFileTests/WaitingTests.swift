@@ -1,3 +1,4 @@
+import Foundation
 import KistCore
 import KistSodium
 import KistTesting
@@ -39,6 +40,21 @@ import Testing
     check.pause()
     check.start()
     try await check.settle(within: .seconds(60))
+  }
+
+  @Test func `that ended with an error of the disk begins again when it is asked for`()
+    async throws
+  {
+    let check = try await makeCheck()
+    let elsewhere = store.path + ".elsewhere"
+    try FileManager.default.moveItem(atPath: store.path, toPath: elsewhere)
+    check.start()
+    await expect(.unavailable) { try await check.settle(within: .seconds(60)) }
+    #expect(check.integrity == .checking)
+    try check.refuseIfFailed()
+    try FileManager.default.moveItem(atPath: elsewhere, toPath: store.path)
+    try await check.settle(within: .seconds(60))
+    #expect(check.integrity == .ok)
   }
 
   /// A check of a store that has not begun.

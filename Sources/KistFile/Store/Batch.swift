@@ -43,11 +43,10 @@ struct Batch {
   /// Whether that which SQLite had written counts, when a flush failed, is decided when the log is
   /// read again; so all connections are closed first, because only then it is.
   private func fate(of before: Header?, _ after: Header?) -> Fate {
-    let mustCheckAgain = session.check.integrity == .checking
     session.check.pause()
     connections.close()
     do throws(StorageError) {
-      defer { if mustCheckAgain { session.check.start() } }
+      defer { session.check.start() }
       try connections.open()
       guard let after else { return .unchanged }
       return try connections.changes.use { database throws(StorageError) in

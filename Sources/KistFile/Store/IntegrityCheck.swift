@@ -8,16 +8,14 @@ private import Synchronization
 /// meanwhile needs no account: it brings the sum up to date from what it replaces, so a store that
 /// was whole at the snapshot is whole after it, and one that was not never becomes so.
 final class IntegrityCheck: Sendable {
-  private enum Progress {
-    case running([Int: CheckedContinuation<Verdict, Never>])
-    case done(Verdict)
-  }
-
   private enum Verdict { case whole, failed(StorageError), late }
 
   private struct State {
-    var progress = Progress.running([:])
+    /// What is known for good; an error of the disk tells nothing of the store.
+    var verdict: Verdict?
     var isPaused = true
+    var isReading = false
+    var waiting: [Int: CheckedContinuation<Verdict, Never>] = [:]
     var tickets = 0
   }
 
@@ -31,17 +29,31 @@ final class IntegrityCheck: Sendable {
     connection = Connection(path: path, readonly: true, cacheKibibytes: 256)
   }
 
-  /// Begins to read, or begins again after a pause.
+  /// Begins to read, or begins again after a pause, unless all is known.
   func start() {
-    state.withLock { $0.isPaused = false }
+    state.withLock { state in
+      state.isPaused = false
+      read(&state)
+    }
+  }
+
+  /// Reads on the queue, unless that is under way already or there is nothing to find out.
+  private func read(_ state: inout State) {
+    guard state.verdict == nil, !state.isPaused, !state.isReading else { return }
+    state.isReading = true
     queue.async { [self] in
-      do throws(StorageError) {
+      let outcome = Result { () throws(StorageError) in
         try connection.open()
-        if try sumIsRight() { finish(.whole) }
-      } catch {
-        finish(.failed(error))
+        return try sumIsRight()
       }
       connection.close()
+      self.state.withLock { $0.isReading = false }
+      switch outcome {
+      case .success(true): finish(.whole, isFinal: true)
+      // It may have gone on meanwhile.
+      case .success(false): self.state.withLock { read(&$0) }
+      case .failure(let error): finish(.failed(error), isFinal: error.code == .corrupt)
+      }
     }
   }
 
@@ -54,7 +66,7 @@ final class IntegrityCheck: Sendable {
   /// Ends the check for good, for a reason that is told to who waits.
   func cancel(_ reason: StorageError) {
     pause()
-    finish(.failed(reason))
+    finish(.failed(reason), isFinal: true)
   }
 
   /// What is known so far.
@@ -72,6 +84,8 @@ final class IntegrityCheck: Sendable {
   }
 
   /// Waits until the store is known to be whole; throws when it is not, or not within the deadline.
+  ///
+  /// If the last reading was ended by an error of the disk, this begins another.
   func settle(within deadline: Duration) async throws(StorageError) {
     switch await verdict(within: deadline) {
     case .whole: return
@@ -80,22 +94,17 @@ final class IntegrityCheck: Sendable {
     }
   }
 
-  private var verdict: Verdict? {
-    state.withLock { if case .done(let verdict) = $0.progress { verdict } else { nil } }
-  }
+  private var verdict: Verdict? { state.withLock(\.verdict) }
 
   private func verdict(within deadline: Duration) async -> Verdict {
     if let verdict { return verdict }
     return await withCheckedContinuation { continuation in
       let (ticket, verdict) = state.withLock { state -> (Int, Verdict?) in
-        switch state.progress {
-        case .done(let verdict): return (0, verdict)
-        case .running(var waiting):
-          state.tickets += 1
-          waiting[state.tickets] = continuation
-          state.progress = .running(waiting)
-          return (state.tickets, nil)
-        }
+        if let verdict = state.verdict { return (0, verdict) }
+        state.tickets += 1
+        state.waiting[state.tickets] = continuation
+        read(&state)
+        return (state.tickets, nil)
       }
       if let verdict { return continuation.resume(returning: verdict) }
       let (seconds, attoseconds) = deadline.components
@@ -106,19 +115,15 @@ final class IntegrityCheck: Sendable {
   }
 
   private func giveUp(_ ticket: Int) {
-    let continuation = state.withLock { state -> CheckedContinuation<Verdict, Never>? in
-      guard case .running(var waiting) = state.progress else { return nil }
-      defer { state.progress = .running(waiting) }
-      return waiting.removeValue(forKey: ticket)
-    }
+    let continuation = state.withLock { $0.waiting.removeValue(forKey: ticket) }
     continuation?.resume(returning: .late)
   }
 
-  private func finish(_ verdict: Verdict) {
-    let waiting = state.withLock { state -> [Int: CheckedContinuation<Verdict, Never>] in
-      guard case .running(let waiting) = state.progress else { return [:] }
-      state.progress = .done(verdict)
-      return waiting
+  private func finish(_ verdict: Verdict, isFinal: Bool) {
+    let waiting = state.withLock { state in
+      if isFinal, state.verdict == nil { state.verdict = verdict }
+      defer { state.waiting = [:] }
+      return state.waiting
     }
     for continuation in waiting.values { continuation.resume(returning: verdict) }
   }
