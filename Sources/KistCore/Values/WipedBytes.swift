@@ -28,7 +28,15 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
     count += bytes.count
   }
 
-  @inlinable package mutating func append(utf8 string: String) { append(string.utf8.span) }
+  // Not `string.utf8.span`: of a string of up to 15 bytes, it points into a copy on the stack, whose
+  // place Swift 6.3 gives to something else, in release builds, before the bytes are read.
+  @inlinable package mutating func append(utf8 string: String) {
+    var string = string
+    string.withUTF8 { utf8 in
+      let bytes = unsafe Span(_unsafeElements: utf8)
+      append(bytes)
+    }
+  }
 
   /// Appends what the body puts out, at most `capacity` bytes.
   @inlinable package mutating func append<Result, Failure: Error>(
