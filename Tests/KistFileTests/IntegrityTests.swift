@@ -112,6 +112,44 @@ struct FlippedBit: Sendable, CustomTestStringConvertible {
     try await expectDamage(readable: 1)
   }
 
+  @Test func `a tag whose last byte was moved into the next is corrupt, not absent`() async throws {
+    try await store.fill(threeCredentials)
+    try store.meddle {
+      try $0.execute(
+        sql: """
+          UPDATE credential SET service_tag = substr(service_tag, 1, 15), \
+          key_tag = CAST(substr(service_tag, 16) || key_tag AS BLOB) WHERE sequence = 3
+          """)
+    }
+    try await expectDamage(readable: 2)
+  }
+
+  @Test(arguments: [0, 1])
+  func `two rows that are out of order in their page are corrupt, not absent`(first: Int)
+    async throws
+  {
+    try await store.fill(threeCredentials)
+    try meddleWithPage { page in
+      let pointer = 8 + 2 * first
+      page.swapAt(pointer, pointer + 2)
+      page.swapAt(pointer + 1, pointer + 3)
+    }
+    try await expectDamage(readable: nil)
+  }
+
+  @Test func `a tag that became text, which sorts before all blobs, is corrupt, not absent`()
+    async throws
+  {
+    try await store.fill(threeCredentials)
+    try meddleWithPage { page in
+      let cell = Int(page[8]) << 8 + Int(page[9])
+      // After the sizes of the payload (two bytes) and of the record's header: a blob of 16 bytes.
+      #expect(page[cell + 3] == 44)
+      page[cell + 3] = 45
+    }
+    try await expectDamage(readable: 2)
+  }
+
   @Test func `a removed row is corrupt, not absent`() async throws {
     try await store.fill(threeCredentials)
     try store.meddle { try $0.execute(sql: "DELETE FROM credential WHERE sequence = 1") }
@@ -208,6 +246,22 @@ struct FlippedBit: Sendable, CustomTestStringConvertible {
     if let readable { #expect(loaded == readable, sourceLocation: sourceLocation) }
     await opened.close()
     #expect(try store.bytes() == before, sourceLocation: sourceLocation)
+  }
+
+  /// Changes the page in which all rows lie (https://sqlite.org/fileformat2.html#b_tree_pages).
+  private func meddleWithPage(_ body: (inout [UInt8]) -> Void) throws {
+    var number = 0
+    try store.meddle { database in
+      let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'credential'"
+      number = try #require(try Int.fetchOne(database, sql: sql))
+    }
+    var bytes = try store.bytes()
+    let range = (number - 1) * 4096..<number * 4096
+    var page = [UInt8](bytes[range])
+    #expect(page[0] == 0x0A && page[4] == 3)
+    body(&page)
+    bytes.replaceSubrange(range, with: page)
+    try bytes.write(to: URL(filePath: store.path))
   }
 
   private func insert(_ row: Row, in database: Database) throws {

@@ -216,6 +216,7 @@ def open_row(keys: list[bytes], store_id: bytes, row: tuple) -> dict:
     """The metadata of a row, and its secret."""
     require([type(column) for column in row] == [bytes, bytes, int, bytes, bytes], "wrong types")
     service_tag, key_tag, sequence, metadata, secret = row
+    require(len(service_tag) == len(key_tag) == 16, "a tag has not 16 bytes")
     require(sequence >= 1, "its sequence is less than 1")
     place = service_tag + key_tag + u64(sequence)
     with within("metadata"):
@@ -282,6 +283,7 @@ def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tu
     with within("header"):
         last, count, epoch, total, slots_then = open_header(keys[3], store_id, header)
         require(slots_then == slots_hash(slots), "it has not the hash of the slots")
+    # Not sorted: the order in the table is what a lookup relies on.
     rows = database.execute("SELECT * FROM credential").fetchall()
     credentials = []
     for index, row in enumerate(rows):
@@ -289,6 +291,8 @@ def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tu
             opened = open_row(keys, store_id, row)
             require(row[2] <= last, "its sequence is greater than the header's")
         credentials.append(opened | {"revision": revision(epoch, row[2])})
+    require(all(row[:2] < after[:2] for row, after in pairwise(rows)),
+            "order: the rows are not in the order of their tags, or two have the same")
     require(len(rows) == count, f"sum: there are {len(rows)} rows, and should be {count}")
     require(rows_sum(keys[4], rows) == total, "sum: the rows are not those that were written")
     return master, sorted(credentials, key=lambda each: (each["service"], each["account"]))

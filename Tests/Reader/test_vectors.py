@@ -276,6 +276,22 @@ class Program(unittest.TestCase):
         self.change("DELETE FROM credential WHERE sequence = 1")
         self.assert_refused("sum", "1 rows")
 
+    def test_refuses_a_tag_of_another_size(self) -> None:
+        self.change("UPDATE credential SET service_tag = substr(service_tag, 1, 15), key_tag = "
+                    "CAST(substr(service_tag, 16) || key_tag AS BLOB) WHERE sequence = 3")
+        self.assert_refused("row", "16 bytes")
+
+    def test_refuses_rows_out_of_order(self) -> None:
+        self.change("PRAGMA journal_mode = DELETE")
+        with closing(sqlite3.connect(self.store)) as database:
+            sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'credential'"
+            (page,), = database.execute(sql)
+        store = bytearray(self.store.read_bytes())
+        pointers = (page - 1) * 4096 + 8
+        store[pointers:pointers + 4] = store[pointers + 2:pointers + 4] + store[pointers:pointers + 2]
+        self.store.write_bytes(store)
+        self.assert_refused("order")
+
     def test_refuses_rows_of_another_sum(self) -> None:
         message = bytearray.fromhex(VECTORS["header"]["message"])
         message[24] ^= 1

@@ -94,15 +94,18 @@ extension Database {
     }
   }
 
-  /// Lends, of all rows, what their hashes are made of.
-  func eachRowMark(_ body: (RowTag, UInt64, [UInt8], [UInt8]) -> Next) throws(StorageError) {
+  /// Lends, of all rows, what their hashes are made of, in the order in which the rows lie in the
+  /// table: sorted, they would not show whether a lookup finds them.
+  func eachRowMark(
+    _ body: (RowTag, UInt64, [UInt8], [UInt8]) throws(StorageError) -> Next
+  ) throws(StorageError) {
     try run(
       """
       SELECT service_tag, key_tag, sequence, substr(metadata, -16), substr(secret, -16)
       FROM credential
       """
     ) { columns throws(StorageError) in
-      body(
+      try body(
         RowTag(service: try columns.tag(0), key: try columns.tag(1)),
         UInt64(bitPattern: columns.integer(2)), columns.blob(3), columns.blob(4))
     }

@@ -81,9 +81,13 @@ struct SQLColumns {
 
   func text(_ column: CInt) -> String { String(decoding: blob(column), as: UTF8.self) }
 
+  /// A tag; `corrupt` when it is anything but a blob of its size, because a lookup would pass it by.
   func tag(_ column: CInt) throws(StorageError) -> Tag {
-    try withBlob(column) { bytes throws(StorageError) in
-      guard let tag = Tag(bytes) else { throw .corrupt("a stored credential has no place") }
+    let isBlob = unsafe sqlite3_column_type(statement, column) == SQLITE_BLOB
+    return try withBlob(column) { bytes throws(StorageError) in
+      guard isBlob, let tag = Tag(bytes) else {
+        throw .corrupt("a stored credential has no place")
+      }
       return tag
     }
   }

@@ -2,7 +2,8 @@ internal import Dispatch
 internal import KistCore
 private import Synchronization
 
-/// Reads all rows once, beside the service, and compares their sum with the one in the header.
+/// Reads all rows once, beside the service: they must stand where lookups find them, and their sum
+/// must be the one in the header.
 ///
 /// It reads a snapshot, in which header and rows are of the same change. A change that is made
 /// meanwhile needs no account: it brings the sum up to date from what it replaces, so a store that
@@ -136,7 +137,11 @@ final class IntegrityCheck: Sendable {
         let header = try database.header(keys)
         var sum = RowSum.zero
         var count: UInt64 = 0
-        try database.eachRowMark { tag, sequence, metadataTag, secretTag in
+        var last: RowTag?
+        try database.eachRowMark { tag, sequence, metadataTag, secretTag throws(StorageError) in
+          // The sum is the same in every order, but a lookup misses what is out of order.
+          if let last, tag <= last { throw .corrupt("credentials in the store are out of order") }
+          last = tag
           sum += keys.hash(
             tag: tag, sequence: sequence, metadataTag: metadataTag, secretTag: secretTag)
           count += 1
