@@ -25,6 +25,27 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: store.keyPath)) == key)
   }
 
+  @Test func `that several new stores make at once opens each of them ever after`() async throws {
+    for _ in 0..<10 {
+      let stores = try (0..<4).map { _ in try TestStore() }
+      let keyPath = stores[0].keyPath
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for store in stores {
+          group.addTask { try await store.fill([.sample()], .keyFile(path: keyPath)) }
+        }
+        try await group.waitForAll()
+      }
+      for store in stores {
+        let opened = try await store.open(.keyFile(path: keyPath))
+        #expect(try await opened.access.status().isLocked == false)
+        await opened.close()
+      }
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: stores[0].directory("state"))
+      #expect(names == ["key"])
+    }
+  }
+
   @Test func `that is missing leaves the store locked, names the path, and is not made anew`()
     async throws
   {

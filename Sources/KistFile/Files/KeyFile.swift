@@ -37,17 +37,27 @@ enum KeyFile {
   }
 
   /// Makes a random key and a file with it, which is whole and on disk when this returns.
+  ///
+  /// A file that another process has made meanwhile is never replaced, because a store may need it:
+  /// then its key is the one that is returned.
   static func create(_ path: String) throws(StorageError) -> GuardedKey {
     try prepareDirectory(of: path)
     let key = try GuardedKey.random()
-    let unfinished = path + ".new"
-    unsafe unlink(unfinished)
+    let unfinished = "\(path).new-\(UInt64.random(in: .min ... .max))"
     let descriptor = try Descriptor.open(unfinished, O_WRONLY | O_CREAT | O_EXCL)
+    defer { unsafe unlink(unfinished) }
     try descriptor.setMode(0o600, path: unfinished)
     try key.withBytes { key throws(StorageError) in try descriptor.write(key, path: unfinished) }
     try descriptor.flush(path: unfinished)
-    try rename(unfinished, to: path)
-    return key
+    // Unlike `rename`, `link` fails when the name is taken.
+    let isOurs = unsafe link(unfinished, path) == 0
+    guard isOurs || errno == EEXIST else { throw .system("making", path: path) }
+    try flushDirectory(of: path)
+    if isOurs { return key }
+    guard let existing = try read(path) else {
+      throw refusal(path, "was removed while it was read", hint: "try again")
+    }
+    return existing
   }
 
   private static func refusal(_ path: String, _ what: String, hint: String) -> StorageError {
