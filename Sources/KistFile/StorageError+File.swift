@@ -11,6 +11,10 @@ extension StorageError {
         "nothing was overwritten; restore the store from a backup, or move it away to begin anew")
   }
 
+  static var wrongRows: StorageError {
+    .corrupt("credentials in the store were removed, put back or changed")
+  }
+
   static var unauthenticRow: StorageError { .corrupt("a stored credential fails authentication") }
 
   /// What is authentic and still cannot be read.

@@ -171,6 +171,38 @@ struct FlippedBit: Sendable, CustomTestStringConvertible {
     try await expectDamage(readable: nil)
   }
 
+  @Test func `an old header put back is corrupt, also for changes before the check ends`()
+    async throws
+  {
+    try await store.fill([])
+    var header: Data?
+    try store.meddle { header = try Data.fetchOne($0, sql: "SELECT header FROM store") }
+    let opened = try await store.open()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<500 {
+        let credential = NewCredential.sample(.init(service: "service \(number)"))
+        group.addTask { _ = try await opened.credentials.save(credential) }
+      }
+      try await group.waitForAll()
+    }
+    await opened.close()
+    try store.meddle {
+      try $0.execute(sql: "UPDATE store SET header = ?", arguments: [header])
+    }
+    let key = CredentialKey(service: "service 0")
+    for _ in 0..<10 {
+      for change in [
+        { try await $0.delete(key) as Any }, { try await $0.save(.sample(key)) as Any },
+      ]
+        as [(UserStorage) async throws -> Any]
+      {
+        let opened = try await store.open()
+        await expect(.corrupt) { try await change(opened.credentials) }
+        await opened.close()
+      }
+    }
+  }
+
   @Test func `a row of another store is corrupt`() async throws {
     try await store.fill(threeCredentials)
     let other = try TestStore()

@@ -70,6 +70,8 @@ struct Batch {
     let oldMetadata: Metadata?
     do throws(StorageError) {
       try change.condition.check(against: old.map { session.revision(of: $0.sequence) })
+      // The header is then an older one, and authentic still.
+      if old != nil, header.count == 0 { throw .wrongRows }
       // Nothing is overwritten that is not authentic.
       oldMetadata = if let old { try session.keys.authenticate(old) } else { nil }
     } catch {

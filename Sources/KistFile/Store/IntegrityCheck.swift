@@ -149,7 +149,7 @@ final class IntegrityCheck: Sendable {
           return isComplete ? .more : .enough
         }
         guard !isComplete || (sum == header.sum && count == header.count) else {
-          throw .corrupt("credentials in the store were removed, put back or changed")
+          throw .wrongRows
         }
         return false
       }
