@@ -121,6 +121,49 @@ import Testing
     #expect(error?.hint?.contains("chmod 700") == true)
   }
 
+  @Test func `a directory of another user is refused`() async throws {
+    var path = "/usr/credentials.db"
+    if geteuid() == 0 {
+      try await store.fill([])
+      try FileManager.default.setAttributes(
+        [.ownerAccountID: 1], ofItemAtPath: store.directory("data"))
+      path = store.path
+    }
+    let options = EncryptedFile.Options(path: path, keySource: .keyFile(path: store.keyPath))
+    let error = await expect(.denied) { try await EncryptedFile.open(options) }
+    #expect(error?.hint?.contains("chown") == true)
+  }
+
+  @Test(arguments: ["/proc/absent/data/credentials.db", "/proc/absent/credentials.db", nil])
+  func `a directory that cannot be made is an error, not an endless attempt`(path: String?)
+    async throws
+  {
+    try FileManager.default.createSymbolicLink(
+      atPath: store.directory("dangling"), withDestinationPath: store.directory("absent/absent"))
+    let options = EncryptedFile.Options(
+      path: path ?? store.directory("dangling/data/credentials.db"),
+      keySource: .keyFile(path: store.keyPath))
+    let error = await expect(.unavailable) { try await EncryptedFile.open(options) }
+    #expect(error?.message.contains("making the directory") == true)
+  }
+
+  @Test(arguments: ["file:store?mode=memory", "file:store", ":memory:"])
+  func `a path that SQLite would take for something else is a path`(path: String) async throws {
+    // In a process of its own, because all threads share the working directory.
+    await #expect(processExitsWith: .success) { [path] in
+      let store = try TestStore()
+      #expect(FileManager.default.changeCurrentDirectoryPath(store.directory.path))
+      let options = EncryptedFile.Options(path: path, keySource: .keyFile(path: store.keyPath))
+      for _ in 0..<2 {
+        let opened = try await EncryptedFile.open(options)
+        try await opened.credentials.save(.sample())
+        await opened.close()
+      }
+      let names = try FileManager.default.contentsOfDirectory(atPath: store.directory.path)
+      #expect(Set(names) == [path, path + ".lock", "state"])
+    }
+  }
+
   @Test func `a store with too many rights gets the right ones`() async throws {
     try await store.fill([])
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: store.path)

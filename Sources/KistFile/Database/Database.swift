@@ -15,6 +15,8 @@ final class Database {
   /// Opens a file that is there, to read it or also to write it, and keeps so many KiB of its pages.
   init(path: String, readonly: Bool, cacheKibibytes: Int) throws(StorageError) {
     var connection: OpaquePointer?
+    // SQLite may take what begins with `file:` for a URI, and `:memory:` for no file.
+    let path = path.hasPrefix("/") ? path : "./" + path
     let status = unsafe sqlite3_open_v2(
       path, &connection,
       (readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX

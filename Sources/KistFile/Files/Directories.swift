@@ -2,13 +2,18 @@ internal import Glibc
 internal import KistCore
 
 /// Makes the directory of a file, and those above it, for this user alone; refuses one that others
-/// may write, because they could replace what is in it.
+/// own or may write, because they could replace what is in it.
 func prepareDirectory(of path: String) throws(StorageError) {
   let directory = directory(of: path)
   try makeDirectory(directory)
   var status = stat()
   guard unsafe stat(directory, &status) == 0 else {
     throw .system("looking at", path: directory)
+  }
+  guard status.st_uid == geteuid() else {
+    throw StorageError(
+      .denied, "the directory \(directory) belongs to another user",
+      hint: "`chown` it to the user of kistd, or use another one")
   }
   guard status.st_mode & 0o022 == 0 else {
     throw StorageError(
@@ -43,16 +48,17 @@ private func directory(of path: String) -> String {
 }
 
 private func makeDirectory(_ path: String) throws(StorageError) {
-  if unsafe mkdir(path, 0o700) == 0 {
+  var isMade = unsafe mkdir(path, 0o700) == 0
+  if !isMade, errno == ENOENT {
+    try makeDirectory(directory(of: path))
+    // Once: below a dangling link, or in /proc, it fails although there is what it is made in.
+    isMade = unsafe mkdir(path, 0o700) == 0
+  }
+  if isMade {
     // The umask may have taken rights away.
     guard unsafe chmod(path, 0o700) == 0 else { throw .system("setting the mode of", path: path) }
-    return try flushDirectory(of: path)
-  }
-  switch errno {
-  case EEXIST: return
-  case ENOENT:
-    try makeDirectory(directory(of: path))
-    try makeDirectory(path)
-  default: throw .system("making the directory", path: path)
+    try flushDirectory(of: path)
+  } else if errno != EEXIST {
+    throw .system("making the directory", path: path)
   }
 }
