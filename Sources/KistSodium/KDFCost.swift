@@ -20,10 +20,16 @@ package struct KDFCost: Sendable, Equatable {
   /// The least that libsodium does; for tests.
   package static let least = KDFCost(passes: 1, kibibytes: 8)
 
+  /// The most that is paid.
+  package static let greatest = KDFCost(passes: 16, kibibytes: 1 << 20)
+
+  /// KiB that are gone over in all, which is what takes the time.
+  package var work: UInt64 { UInt64(passes) * UInt64(kibibytes) }
+
   /// Whether a stored cost may be paid: at most 1 GiB and 16 passes, so that a forged slot cannot
   /// take the machine's memory or time.
   package var isAcceptable: Bool {
-    (Self.least.passes...16).contains(passes)
-      && (Self.least.kibibytes...1 << 20).contains(kibibytes)
+    (Self.least.passes...Self.greatest.passes).contains(passes)
+      && (Self.least.kibibytes...Self.greatest.kibibytes).contains(kibibytes)
   }
 }

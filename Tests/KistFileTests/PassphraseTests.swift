@@ -59,17 +59,48 @@ import Testing
     cost: KDFCost
   ) async throws {
     try await store.fill([.sample()], .passphrase(passphrase))
-    // Forged with a checksum that is right, as docs/file-format.md says how.
+    try forgeSlots([cost])
+    await expect(.corrupt) { try await store.open(.passphrase(passphrase)) }
+  }
+
+  @Test(arguments: [
+    [KDFCost](repeating: .least, count: 9),
+    [KDFCost](repeating: KDFCost(passes: 9, kibibytes: 1 << 20), count: 2),
+  ])
+  func `whose slots ask for too much together is corrupt before it is tried`(costs: [KDFCost])
+    async throws
+  {
+    try await store.fill([.sample()], .passphrase(passphrase))
+    try forgeSlots(costs)
+    await expect(.corrupt) { try await store.open(.passphrase(Secret(utf8: "wrong"))) }
+    await expect(.corrupt) { try await store.open(EncryptedFile.KeySource.none) }
+  }
+
+  @Test func `is tried in as many as 8 slots`() async throws {
+    try await store.fill([.sample()], .passphrase(passphrase))
+    try forgeSlots([KDFCost](repeating: .least, count: 8))
+    await expect(.wrongPassphrase) {
+      try await store.open(.passphrase(Secret(utf8: "wrong")))
+    }
+  }
+
+  /// Puts slots in the place of the store's own whose checksums are right, as docs/file-format.md
+  /// says how.
+  private func forgeSlots(_ costs: [KDFCost]) throws {
     try store.meddle { database in
       let id = try #require(try Data.fetchOne(database, sql: "SELECT id FROM store"))
       var body = [UInt8](try #require(try Data.fetchOne(database, sql: "SELECT body FROM slot")))
-      body.replaceSubrange(4..<8, with: littleEndian(cost.passes))
-      body.replaceSubrange(8..<12, with: littleEndian(cost.kibibytes))
-      let checked = [UInt8](id) + littleEndian(1) + body[..<100]
-      body.replaceSubrange(100..., with: blake2b(checked.span, count: 16))
-      try database.execute(sql: "UPDATE slot SET body = ?", arguments: [Data(body)])
+      try database.execute(sql: "DELETE FROM slot")
+      for (index, cost) in costs.enumerated() {
+        let number = UInt32(index + 1)
+        body.replaceSubrange(4..<8, with: littleEndian(cost.passes))
+        body.replaceSubrange(8..<12, with: littleEndian(cost.kibibytes))
+        let checked = [UInt8](id) + littleEndian(number) + body[..<100]
+        body.replaceSubrange(100..., with: blake2b(checked.span, count: 16))
+        try database.execute(
+          sql: "INSERT INTO slot VALUES (?, ?)", arguments: [number, Data(body)])
+      }
     }
-    await expect(.corrupt) { try await store.open(.passphrase(passphrase)) }
   }
 
   private func littleEndian(_ value: UInt32) -> [UInt8] {

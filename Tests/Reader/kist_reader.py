@@ -154,6 +154,14 @@ def check_slot(store_id: bytes, slot: int, body: bytes) -> None:
         require(1 <= passes <= 16 and 8 <= memory <= 1 << 20, "its passes or memory are refused")
 
 
+def check_total_cost(slots: list[tuple]) -> None:
+    """Refuses checked slots that cost too much together, if each is tried."""
+    costs = [passes * memory for kind, passes, memory in
+             (struct.unpack("<III", body[:12]) for _, body in slots) if kind == PASSPHRASE]
+    require(len(costs) <= 8 and sum(costs) <= 16 << 20,
+            "damaged slots: those of passphrases are too many, or cost too much together")
+
+
 def wrapping_key(body: bytes, credential: bytes) -> bytes:
     """The key that seals the master key, out of the bytes of the key file or passphrase."""
     kind, passes, memory, salt = struct.unpack("<III16s", body[:28])
@@ -174,6 +182,7 @@ def open_slots(store_id: bytes, slots: list[tuple], kind: int, credential: bytes
     for slot, body in slots:
         with within(f"damaged slot {slot}"):
             check_slot(store_id, slot, body)
+    check_total_cost(slots)
     for slot, body in slots:
         if body[:4] == u32(kind):
             with suppress(ValueError):

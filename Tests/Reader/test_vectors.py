@@ -358,6 +358,19 @@ class Damage(unittest.TestCase):
                     with self.assertRaisesRegex(ValueError, "kind|passes"):
                         reader.check_slot(STORE_ID, 7, body + checksum)
 
+    def test_slots_that_cost_too_much_together(self) -> None:
+        for count, passes, memory, right in (
+            (8, 1, 8, True), (9, 1, 8, False), (1, 16, 1 << 20, True), (2, 8, 1 << 20, True),
+            (2, 9, 1 << 20, False),
+        ):
+            slots = [(0, b"".join(map(reader.u32, (2, passes, memory))) + bytes(104))] * count
+            with self.subTest(count=count, passes=passes, memory=memory):
+                if right:
+                    reader.check_total_cost(slots)
+                else:
+                    with self.assertRaisesRegex(ValueError, "together"):
+                        reader.check_total_cost(slots)
+
     def test_sequence_that_is_not_from_a_change(self) -> None:
         row = stored_row(VECTORS["rows"][0])
         for sequence in (0, -1):

@@ -39,6 +39,7 @@ extension Database {
       }
       slots.append(try KeySlot(decoding: row.body, number: number, storeID: storeID))
     }
+    try KeySlot.checkTotalCost(of: slots)
     return slots
   }
 

@@ -75,6 +75,18 @@ extension KeySlot {
     }
   }
 
+  /// Throws `corrupt` when to try one passphrase in all slots would cost more than in the dearest
+  /// one that is allowed, or there are more than 8 for passphrases: anyone can forge a slot, and it
+  /// is known for forged only after another has opened.
+  static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
+    let work = slots.compactMap { slot in
+      if case .passphrase(let cost, _) = slot.kind { cost.work } else { nil }
+    }
+    guard work.count <= 8, work.reduce(0, +) <= KDFCost.greatest.work else {
+      throw .corrupt("the key slots together ask for more time than any that kist writes")
+    }
+  }
+
   /// The hash of all slots that the header keeps.
   static func hash(of slots: [KeySlot], storeID: [UInt8]) -> [UInt8] {
     let bytes = slots.sorted { $0.number < $1.number }.reduce(into: [UInt8]()) { bytes, slot in
