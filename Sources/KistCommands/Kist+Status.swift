@@ -5,6 +5,7 @@ internal import KistCore
 extension Kist {
   /// Carries out the command line of this process, and ends it.
   package static func start() -> Never {
+    reserveStandardDescriptors()
     let terminal = Terminal.live
     guard let arguments = validArguments() else {
       let error = StorageError.badRequest("an argument is not UTF-8")
@@ -31,6 +32,10 @@ extension Kist {
       } catch let error as StorageError {
         throw error
       } catch  where exitCode(for: error).isSuccess {
+        // The parser finds the `h` of `-h` in a mistyped option as well.
+        guard arguments.contains(where: wordsThatExplain.contains) else {
+          throw StorageError.badRequest("an option is not known")
+        }
         try terminal.write(message(for: error) + "\n")
       } catch {
         throw usageError(message(for: error), of: arguments)
@@ -40,6 +45,18 @@ extension Kist {
       let error = error as? StorageError ?? .internal("something went wrong that has no name")
       terminal.report(error, asJSON: arguments.contains("--json"))
       return error.code.exitStatus
+    }
+  }
+
+  private static let wordsThatExplain: Set<String> = [
+    "-h", "--help", "help", "--version", "--generate-completion-script",
+  ]
+
+  /// Takes the descriptors of standard input, output and error, where they are closed, for what can
+  /// be neither read nor written: the socket would take their place, and get what they should.
+  private static func reserveStandardDescriptors() {
+    for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
+      _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
     }
   }
 

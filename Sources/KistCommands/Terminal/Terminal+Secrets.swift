@@ -2,8 +2,20 @@ internal import KistCore
 
 extension Terminal {
   /// A secret to save: typed twice, or piped in, where one newline at its end is dropped unless it
-  /// is wanted exactly.
+  /// is wanted exactly. An empty one is most often a variable that is not set, and would replace
+  /// what is there; so it must be wanted exactly, too.
   func newSecret(exact: Bool) throws(StorageError) -> Secret {
+    let secret = try anySecret(exact: exact)
+    guard exact || !secret.isEmpty else {
+      throw StorageError(
+        .badRequest, "the secret is empty",
+        hint: "nothing was saved; an empty secret is saved with `--exact` only",
+        outcome: .unchanged)
+    }
+    return secret
+  }
+
+  private func anySecret(exact: Bool) throws(StorageError) -> Secret {
     guard inputIsTerminal else {
       let limit = Limits.secret + (exact ? 0 : newline.count)
       let input = try input(upTo: limit, "the secret", limit: Limits.secret)

@@ -25,7 +25,9 @@ extension FileStore {
 
   /// Forgets the keys once what was begun is finished.
   func lock() async throws(StorageError) -> StorageStatus {
-    let reason = StorageError.locked("the storage is locked")
+    let reason = StorageError.locked(
+      "the storage is locked",
+      hint: "unlock it with `kist unlock\(keyFilePath == nil ? "" : " --key")`")
     let session = try state.withLock { state throws(StorageError) -> Session? in
       switch state {
       case .closed: throw .closed
@@ -75,7 +77,7 @@ extension FileStore {
   }
 
   private var keyFilePath: String? {
-    if case .keyFile(let path) = options.keySource { path } else { nil }
+    if hasKeyFileSlot, case .keyFile(let path) = options.keySource { path } else { nil }
   }
 
   private var keyProtection: String {

@@ -18,6 +18,8 @@ final class FileStore: Sendable {
   let state: Mutex<State>
   /// Whether a key is being derived; one at a time is, because it takes memory and a processor.
   let isDeriving = Mutex(false)
+  /// Whether a key file opens the store; otherwise a passphrase does.
+  let hasKeyFileSlot: Bool
   private let owner: OwnerLock
 
   /// Takes the store for this process, makes it where there is none, and unlocks it if it can.
@@ -29,12 +31,14 @@ final class FileStore: Sendable {
     let connections = Connections(path: options.path)
     do throws(StorageError) {
       try connections.open()
-      let storeID = try connections.loads.use { database throws(StorageError) in
+      let (storeID, slots) = try connections.loads.use { database throws(StorageError) in
         try Schema.check(database)
-        return try database.storeRow().id
+        let storeID = try database.storeRow().id
+        return (storeID, try database.slots(storeID: storeID))
       }
-      state = Mutex(try Self.initialState(options, storeID, connections))
+      state = Mutex(try Self.initialState(options, storeID, slots, connections))
       self.storeID = storeID
+      hasKeyFileSlot = slots.contains { $0.kind == .keyFile }
     } catch {
       connections.close()
       throw error
@@ -46,11 +50,9 @@ final class FileStore: Sendable {
   }
 
   private static func initialState(
-    _ options: EncryptedFile.Options, _ storeID: [UInt8], _ connections: Connections
+    _ options: EncryptedFile.Options, _ storeID: [UInt8], _ slots: [KeySlot],
+    _ connections: Connections
   ) throws(StorageError) -> State {
-    let slots = try connections.loads.use { database throws(StorageError) in
-      try database.slots(storeID: storeID)
-    }
     do throws(StorageError) {
       let master = try masterKey(from: options.keySource, slots, storeID: storeID)
       return .unlocked(

@@ -9,9 +9,12 @@ func masterKey(
   case .none:
     throw .locked("the store needs its passphrase")
   case .keyFile(let path):
+    guard slots.contains(where: { $0.kind == .keyFile }) else {
+      throw .locked("the store needs its passphrase")
+    }
     guard let key = try KeyFile.read(path) else {
       throw .locked(
-        "the store's key file \(path) is missing", hint: "put it back, then `kist unlock`")
+        "the store's key file \(path) is missing", hint: "put it back, then `kist unlock --key`")
     }
     let wrapping = try wrappingKey(from: key)
     for slot in slots where slot.kind == .keyFile {
@@ -19,13 +22,18 @@ func masterKey(
     }
     throw .locked(
       "the key file \(path) does not open this store",
-      hint: "put the store's own key file there, or unlock it with its passphrase")
+      hint: "put the store's own key file there, then `kist unlock --key`")
   case .passphrase(let passphrase):
     try checkPassphrase(passphrase)
     for slot in slots {
       guard case .passphrase(let cost, let salt) = slot.kind else { continue }
       let wrapping = try SymmetricKey(stretching: passphrase, salt: salt.span, cost: cost)
       if let master = try slot.unwrap(with: wrapping, storeID: storeID) { return master }
+    }
+    guard slots.contains(where: { $0.kind != .keyFile }) else {
+      throw StorageError(
+        .wrongPassphrase, "the store has no passphrase",
+        hint: "it opens with its key file: `kist unlock --key`")
     }
     throw .wrongPassphrase
   }
