@@ -36,8 +36,3 @@ extension CredentialKey: Hashable, Comparable {
       : left.service.utf8.lexicographicallyPrecedes(right.service.utf8)
   }
 }
-
-extension String {
-  /// Whether two strings are the same sequence of bytes in UTF-8.
-  package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-}

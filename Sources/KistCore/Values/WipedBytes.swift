@@ -28,14 +28,8 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
     count += bytes.count
   }
 
-  // Not `string.utf8.span`: of a string of up to 15 bytes, it points into a copy on the stack, whose
-  // place Swift 6.3 gives to something else, in release builds, before the bytes are read.
   @inlinable package mutating func append(utf8 string: String) {
-    var string = string
-    string.withUTF8 { utf8 in
-      let bytes = unsafe Span(_unsafeElements: utf8)
-      append(bytes)
-    }
+    string.withBytes { append($0) }
   }
 
   /// Appends what the body puts out, at most `capacity` bytes.

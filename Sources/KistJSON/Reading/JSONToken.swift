@@ -1,3 +1,5 @@
+internal import KistCore
+
 /// One value where it stands in a text that was found to be valid.
 struct JSONToken: Sendable {
   enum Kind: Sendable { case string(hasEscapes: Bool), number, bool(Bool), null, object, array }
@@ -30,9 +32,10 @@ struct JSONMember: Sendable {
 extension JSONMember {
   /// Whether the key is this name, which is one that we know, in ASCII.
   func isNamed(_ name: String, _ bytes: Span<UInt8>) -> Bool {
-    guard case .string(hasEscapes: false) = key.kind else {
-      return isSameText(bytes.extracting(key.content), name.utf8.span)
+    let text = bytes.extracting(key.content)
+    return name.withBytes { name in
+      guard case .string(hasEscapes: false) = key.kind else { return isSameText(text, name) }
+      return hasSameBytes(text, name)
     }
-    return hasSameBytes(bytes.extracting(key.content), name.utf8.span)
   }
 }

@@ -21,7 +21,7 @@ package struct JSONWriter: ~Copyable {
   package mutating func member(_ name: String, _ value: String?) {
     guard let value else { return }
     begin(name)
-    string(value.utf8.span)
+    value.withBytes { string($0) }
   }
 
   package mutating func member(_ name: String, _ moment: Timestamp?) {
@@ -36,9 +36,9 @@ package struct JSONWriter: ~Copyable {
   /// A member whose name is not ours.
   package mutating func member(escaping name: String, _ value: String) {
     separate()
-    string(name.utf8.span)
+    name.withBytes { string($0) }
     text.append(UInt8(ascii: ":"))
-    string(value.utf8.span)
+    value.withBytes { string($0) }
   }
 
   package mutating func member(_ name: String, _ value: Int?) {
@@ -101,7 +101,7 @@ package struct JSONWriter: ~Copyable {
   }
 
   /// One element of an array.
-  package mutating func element(_ value: String) { string(value.utf8.span) }
+  package mutating func element(_ value: String) { value.withBytes { string($0) } }
 
   /// One element of an array, an object.
   package mutating func braced<Failure: Error>(

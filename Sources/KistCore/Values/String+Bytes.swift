@@ -1,0 +1,16 @@
+extension String {
+  /// Whether two strings are the same sequence of bytes in UTF-8.
+  package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
+  /// Lends the UTF-8 for the length of a call.
+  ///
+  /// Not as `utf8.span`: of a string of up to 15 bytes that points into a copy on the stack, whose
+  /// place Swift 6.3 gives to something else, in release builds, before the bytes are read.
+  @inlinable package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+    var copy = self
+    return copy.withUTF8 { utf8 in
+      let bytes = unsafe Span(_unsafeElements: utf8)
+      return body(bytes)
+    }
+  }
+}
