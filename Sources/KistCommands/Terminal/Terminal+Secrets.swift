@@ -1,8 +1,9 @@
 internal import KistCore
 
 extension Terminal {
-  /// A secret to save: typed twice, or piped in, where one newline at its end is dropped unless it
-  /// is wanted exactly. An empty one is most often a variable that is not set, and would replace
+  /// A secret to save: typed twice, or piped in.
+  ///
+  /// One newline at the end of what is piped in is dropped, unless it is wanted exactly. An empty one is most often a variable that is not set, and would replace
   /// what is there; so it must be wanted exactly, too.
   func newSecret(exact: Bool) throws(StorageError) -> Secret {
     let secret = try anySecret(exact: exact)
