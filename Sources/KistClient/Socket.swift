@@ -22,10 +22,22 @@ final class Socket {
       return errno
     }
     switch status {
-    case 0: return
+    case 0: try checkListener()
     case EAGAIN: throw .timedOut
     default: throw .notConnected(status)
     }
+  }
+
+  /// Asks the kernel whose process listens (unix(7), SO_PEERCRED): in a directory that others can
+  /// write, it may be anybody's, and would be told the secret.
+  private func checkListener() throws(SocketError) {
+    // struct ucred, which Glibc shows to GNU programs only: pid, uid, gid, of 32 bits each.
+    var credentials: (pid: UInt32, uid: UInt32, gid: UInt32) = (0, 0, 0)
+    var size = socklen_t(MemoryLayout.size(ofValue: credentials))
+    guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else {
+      throw .notConnected(errno)
+    }
+    guard credentials.uid == geteuid() else { throw .notOurs }
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }

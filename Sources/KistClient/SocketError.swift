@@ -4,6 +4,8 @@ enum SocketError: Error {
   case badPath
   /// No connection was made, for this `errno`.
   case notConnected(CInt)
+  /// Another user's process listens there.
+  case notOurs
   /// The peer is gone.
   case ended
   /// The deadline passed.

@@ -14,6 +14,10 @@ func storageError(for error: SocketError, at path: String, patience: Duration) -
     StorageError(
       .denied, "the socket \(path) may not be used",
       hint: "kistd serves only the user that it runs as")
+  case .notOurs:
+    StorageError(
+      .denied, "another user's process listens at \(path)",
+      hint: "nothing was sent to it; use a socket in a directory that only you can write")
   case .notConnected(let code):
     StorageError(.unavailable, "no connection could be made to \(path): \(describe(code))")
   case .ended:
