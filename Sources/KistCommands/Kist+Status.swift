@@ -24,11 +24,11 @@ extension Kist {
   ///     gives it other dependencies.
   package static func status(
     of arguments: [String], on terminal: Terminal,
-    run: (sending any ParsableCommand) async throws -> Void = runItself
+    run: (sending any AsyncParsableCommand) async throws -> Void = runItself
   ) async -> CInt {
     do {
       do {
-        try await run(try parseAsRoot(arguments))
+        try await run(try command(of: arguments))
       } catch let error as StorageError {
         throw error
       } catch  where exitCode(for: error).isSuccess {
@@ -60,13 +60,18 @@ extension Kist {
     }
   }
 
-  package static func runItself(_ command: sending any ParsableCommand) async throws {
-    if var command = command as? any AsyncParsableCommand {
-      try await command.run()
-    } else {
-      var command = command
-      try command.run()
-    }
+  /// The command that is asked for; what `kist help` has to say is thrown.
+  private static func command(of arguments: [String]) throws -> sending any AsyncParsableCommand {
+    if let load = Load.plainLine(arguments) { return load }
+    var command = try parseAsRoot(arguments)
+    if let command = command as? any AsyncParsableCommand { return command }
+    try command.run()
+    return Kist()
+  }
+
+  package static func runItself(_ command: sending any AsyncParsableCommand) async throws {
+    var command = command
+    try await command.run()
   }
 
   /// The words after the program's name; `nil` when one is not UTF-8, which `CommandLine.arguments`
