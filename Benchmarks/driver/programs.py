@@ -7,18 +7,12 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "Benchmarks" / "Sources"
-SCRATCH = ROOT / ".build-release"
 
 
 def build_kist():
     """Builds kistd and kist as they are released, and gives the folder that they are in."""
-    release = ["swift", "build", "-c", "release", "--static-swift-stdlib",
-               "--scratch-path", str(SCRATCH)]
-    for product in ("kistd", "kist"):
-        subprocess.run([*release, "--product", product], cwd=ROOT, check=True)
-    path = subprocess.run([*release, "--show-bin-path"], cwd=ROOT, check=True,
-                          capture_output=True, text=True).stdout
-    return pathlib.Path(path.strip())
+    subprocess.run(["make", "release"], cwd=ROOT, check=True)
+    return ROOT / ".build-release" / "bin"
 
 
 def build_yardsticks(folder):
