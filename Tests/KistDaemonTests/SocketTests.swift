@@ -121,6 +121,16 @@ import Testing
     }
   }
 
+  @Test(arguments: ["/link/s", "/link/below/s", "/link/below/further/s"])
+  func `a directory behind a link to nowhere is refused`(_ path: String) async throws {
+    try await withDirectory { directory in
+      unsafe symlink("nowhere", directory + "/link")
+      #expect(throws: StorageError.self) { try claim(directory + path) }
+      let left = try FileManager.default.contentsOfDirectory(atPath: directory)
+      #expect(left == ["link"])
+    }
+  }
+
   @Test func `only its own socket is removed at the end`() async throws {
     try await withDirectory { directory in
       let path = directory + "/kist.sock"

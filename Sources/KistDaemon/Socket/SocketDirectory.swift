@@ -40,18 +40,18 @@ func directory(of path: String) -> String {
 }
 
 private func makeDirectory(_ path: String) throws(StorageError) {
-  if unsafe mkdir(path, 0o700) == 0 {
-    // The umask may have taken rights away.
-    guard unsafe chmod(path, 0o700) == 0 else { throw .failed("set the mode of", path) }
-    return
-  }
-  switch errno {
-  case EEXIST: return
-  case ENOENT where path.contains("/"):
-    try makeDirectory(directory(of: path))
-    try makeDirectory(path)
-  default: throw .failed("make the directory", path)
-  }
+  if isMade(path) { return }
+  guard errno == ENOENT, path.contains("/") else { throw .failed("make the directory", path) }
+  try makeDirectory(directory(of: path))
+  // Once: behind a link to nowhere there is no parent, however often it is made.
+  guard isMade(path) else { throw .failed("make the directory", path) }
+}
+
+/// Whether there is something at a path, made with mode 0700 if there was not; `errno` says why not.
+private func isMade(_ path: String) -> Bool {
+  guard unsafe mkdir(path, 0o700) == 0 else { return errno == EEXIST }
+  // The umask may have taken rights away.
+  return unsafe chmod(path, 0o700) == 0
 }
 
 extension StorageError {
