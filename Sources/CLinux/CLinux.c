@@ -8,6 +8,17 @@
 static volatile sig_atomic_t receiver;
 static volatile sig_atomic_t waiting;
 
+void kist_default_crash_signals(void) {
+  static const int signals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT};
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    struct sigaction action;
+    // What is ignored stays so: a shell starts its jobs in the background without SIGQUIT.
+    if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
+      signal(signals[i], SIG_DFL);
+    }
+  }
+}
+
 static void forward(int number, siginfo_t *information, void *context) {
   (void)context;
   // What a terminal sends, it sends to all that run in it.

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import KistCore
+internal import KistFile
 internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -19,9 +20,11 @@ private func status(of arguments: [String]) async -> CInt {
       unsafe getenv(name).map { unsafe String(cString: $0) }
     }
     let options = try parse(arguments, environment: environment)
+    // Before the descriptors of signals, event loops, lock and socket are there.
+    let keySource = try EncryptedFile.KeySource(options.keySource)
     let daemon = Daemon(
-      options: options, environment: environment, logger: .kistd(level: options.logLevel),
-      previous: previous)
+      options: options, keySource: keySource, environment: environment,
+      logger: .kistd(level: options.logLevel), previous: previous)
     return try await untilToldToStop(daemon)
   } catch let error as StorageError {
     report(error.message, hint: error.hint)
@@ -70,5 +73,6 @@ private struct DaemonService: Service {
 }
 
 private func report(_ message: String, hint: String?) {
-  writeToStandardError("kistd: \(message)\n" + (hint.map { "hint: \($0)\n" } ?? ""))
+  writeToStandardError(
+    "kistd: \(onOneLine(message))\n" + (hint.map { "hint: \(onOneLine($0))\n" } ?? ""))
 }

@@ -76,7 +76,7 @@ import Testing
       await #expect(processExitsWith: .exitCode(0)) { [arguments = arguments as [String]] in
         umask(0o027)
         // What the test runner left open is not what this is about.
-        for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        for descriptor in 3..<CInt(65_536) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         await runKistd(arguments)
       }
       // The fourth is the directory that `ls` reads.

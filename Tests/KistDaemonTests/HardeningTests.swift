@@ -15,6 +15,47 @@ import Testing
     }
   }
 
+  @Test(arguments: [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT])
+  func `a crash prints neither registers nor memory`(_ number: CInt) async throws {
+    let result = await #expect(
+      processExitsWith: .signal(number), observing: [\.standardErrorContent]
+    ) { [number = number as CInt] in
+      // Like the handler of Swift's runtime, which is not there in every process.
+      signal(number) { _ in unsafe write(STDERR_FILENO, "registers", 9) }
+      _ = try Hardening.apply()
+      raiseUnblocked(number)
+    }
+    let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(!log.contains("registers"), "\(log)")
+  }
+
+  @Test func `a signal that is ignored stays ignored`() async {
+    await #expect(processExitsWith: .success) {
+      signal(SIGQUIT, SIG_IGN)
+      _ = try Hardening.apply()
+      raiseUnblocked(SIGQUIT)
+    }
+  }
+
+  @Test func `closed standard descriptors are taken, but not for a command`() async {
+    await #expect(processExitsWith: .success) {
+      for descriptor in CInt(0)...2 { close(descriptor) }
+      _ = try Hardening.apply()
+      for descriptor in CInt(0)...2 where fcntl(descriptor, F_GETFD) != FD_CLOEXEC { exit(1) }
+      let next = unsafe open("/dev/null", O_RDONLY)
+      if next <= 2 { exit(2) }
+    }
+  }
+
+  @Test(arguments: [
+    ("/a b/ü", "/a b/ü"), ("/a\nkistd: info: forged", "/a\\u{a}kistd: info: forged"),
+    ("\r\n\t\u{1B}[2J\u{7F}\u{85}", "\\u{d}\\u{a}\\u{9}\\u{1b}[2J\\u{7f}\\u{85}"),
+    ("\u{2028}\u{202E}", "\\u{2028}\\u{202e}"),
+  ])
+  func `a value in the log makes no line of its own`(text: String, line: String) {
+    #expect(onOneLine(text) == line)
+  }
+
   @Test func `writing to a client that has gone is an error and not the end`() async {
     await #expect(processExitsWith: .success) {
       _ = try Hardening.apply()
@@ -49,4 +90,12 @@ import Testing
       if umask(0) != 0o077 { exit(2) }
     }
   }
+}
+
+/// Sends this thread a signal that the tasks' threads would keep pending.
+private func raiseUnblocked(_ number: CInt) {
+  var none = sigset_t()
+  unsafe sigemptyset(&none)
+  unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
+  raise(number)
 }

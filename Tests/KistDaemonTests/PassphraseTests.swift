@@ -42,6 +42,48 @@ import Testing
     }
   }
 
+  @Test(arguments: [0, 1, 2])
+  func `a standard descriptor stays taken`(_ descriptor: Int) async {
+    await #expect(processExitsWith: .success) { [descriptor = descriptor as Int] in
+      let pipe = Pipe()
+      try pipe.fileHandleForWriting.close()
+      dup2(pipe.fileHandleForReading.fileDescriptor, CInt(descriptor))
+      _ = try readPassphrase(from: CInt(descriptor))
+      var null = stat()
+      var status = stat()
+      unsafe stat("/dev/null", &null)
+      if unsafe fstat(CInt(descriptor), &status) != 0 || status.st_rdev != null.st_rdev { exit(1) }
+    }
+  }
+
+  @Test func `a descriptor of the process's own is refused and left open`() throws {
+    let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    let error = try #require(throws: StorageError.self) { try readPassphrase(from: descriptor) }
+    #expect(error.code == .badRequest)
+    #expect(error.message.contains("\(descriptor)"))
+    #expect(close(descriptor) == 0)
+  }
+
+  @Test(arguments: 0..<24)
+  func `a number that kistd was not given is status 64, and nothing is made`(
+    _ number: Int
+  ) async throws {
+    try await withDirectory { directory in
+      await #expect(processExitsWith: .exitCode(64)) {
+        [directory = directory as String, number = number as Int] in
+        // What the test runner opened is not what this is about: the number is closed, and whatever
+        // kistd opens for itself may take it.
+        close(CInt(number))
+        await runKistd([
+          "--socket", directory + "/run/s", "--data", directory + "/data", "--passphrase-fd",
+          "\(number)",
+        ])
+      }
+      let made = try FileManager.default.contentsOfDirectory(atPath: directory)
+      #expect(made.isEmpty)
+    }
+  }
+
   @Test func `a descriptor that is not open is an error that names it`() throws {
     let error = try #require(throws: StorageError.self) { try readPassphrase(from: 9_999) }
     #expect(error.code == .badRequest)

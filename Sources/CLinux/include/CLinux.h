@@ -10,6 +10,10 @@ static inline int kist_set_dumpable(int dumpable) {
   return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0);
 }
 
+/// Takes the handlers off the signals of a crash, such as the one of Swift's runtime that prints
+/// registers and the memory behind them.
+void kist_default_crash_signals(void);
+
 /// Hands the signals that would end this process on to another one: in C, because Swift may not run
 /// in a signal handler. Until that process is named, the last signal waits for it.
 void kist_forward_signals(void);

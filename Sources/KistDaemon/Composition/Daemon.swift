@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+package import KistFile
 internal import KistServer
 internal import KistWire
 package import Logging
@@ -7,15 +8,18 @@ package import Logging
 /// What kistd does, once it knows what was asked of it.
 package struct Daemon: Sendable {
   package var options: Options
+  package var keySource: EncryptedFile.KeySource
   package var environment: @Sendable (String) -> String?
   package var logger: Logger
   package var previous: Hardening.Previous
 
   package init(
-    options: Options, environment: @escaping @Sendable (String) -> String?, logger: Logger,
+    options: Options, keySource: EncryptedFile.KeySource,
+    environment: @escaping @Sendable (String) -> String?, logger: Logger,
     previous: Hardening.Previous
   ) {
     self.options = options
+    self.keySource = keySource
     self.environment = environment
     self.logger = logger
     self.previous = previous
@@ -47,7 +51,7 @@ package struct Daemon: Sendable {
   ) async throws -> CInt {
     let socket = try DaemonSocket(claiming: location)
     defer { socket.remove() }
-    let storage = try await OpenStorage.open(options)
+    let storage = try await OpenStorage.open(options, keySource: keySource)
     let result: Result<CInt, any Error>
     do {
       let answer = try await storage.answering(options)

@@ -1,19 +1,25 @@
 package import KistCore
-internal import KistFile
+package import KistFile
 
 extension OpenStorage {
   /// Opens the storage that was asked for.
-  package static func open(_ options: Options) async throws(StorageError) -> OpenStorage {
-    let keySource: EncryptedFile.KeySource
-    switch options.keySource {
-    case .file(let path): keySource = .keyFile(path: path)
-    case .passphrase(let descriptor):
-      keySource = .passphrase(try readPassphrase(from: descriptor))
-    }
-    return try await EncryptedFile.open(
+  package static func open(
+    _ options: Options, keySource: EncryptedFile.KeySource
+  ) async throws(StorageError) -> OpenStorage {
+    try await EncryptedFile.open(
       EncryptedFile.Options(
         path: options.dataDirectory + "/credentials.db", keySource: keySource,
         deadline: options.deadline))
+  }
+}
+
+extension EncryptedFile.KeySource {
+  /// Reads the passphrase where there is one, before this process opens descriptors of its own.
+  package init(_ source: Options.KeySource) throws(StorageError) {
+    switch source {
+    case .file(let path): self = .keyFile(path: path)
+    case .passphrase(let descriptor): self = .passphrase(try readPassphrase(from: descriptor))
+    }
   }
 }
 

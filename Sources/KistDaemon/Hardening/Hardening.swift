@@ -11,8 +11,11 @@ package enum Hardening {
   }
 
   /// No core file, no debugger of the same user (prctl(2), PR_SET_DUMPABLE), files for this user
-  /// alone, and no death by writing to a client that has gone.
+  /// alone, no closed standard descriptor, no death by writing to a client that has gone, and no
+  /// report of a crash by Swift's runtime, which would print memory into the log.
   package static func apply() throws(StorageError) -> Previous {
+    try StandardDescriptors.reserve()
+    kist_default_crash_signals()
     guard kist_set_dumpable(0) == 0 else { throw .internal("PR_SET_DUMPABLE: \(text(of: errno))") }
     var limit = rlimit()
     unsafe getrlimit(core, &limit)

@@ -22,8 +22,19 @@ private struct StandardErrorLog: LogHandler {
   func log(event: LogEvent) {
     let all = metadata.merging(event.metadata ?? [:]) { $1 }
     let details = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-    let line = "kistd: \(event.level): \(event.message)\(details)\n"
-    writeToStandardError(line)
+    writeToStandardError("kistd: \(event.level): " + onOneLine("\(event.message)\(details)") + "\n")
+  }
+}
+
+/// A text with its control and format characters escaped, as `\u{a}`: what a path has in it does
+/// not look like another line, nor tell a terminal what to do.
+func onOneLine(_ text: String) -> String {
+  text.unicodeScalars.reduce(into: "") { line, scalar in
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator, .format:
+      line += "\\u{" + String(scalar.value, radix: 16) + "}"
+    default: line.unicodeScalars.append(scalar)
+    }
   }
 }
 

@@ -2,8 +2,16 @@ internal import Glibc
 internal import KistCore
 
 /// Reads a passphrase from a descriptor to its end, less one trailing newline, and closes it.
+///
+/// A standard descriptor is left at /dev/null, so that no file takes its number. The descriptor must
+/// be one that this process was given: with FD_CLOEXEC set it is one that it opened for itself.
 func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
-  defer { close(descriptor) }
+  let flags = fcntl(descriptor, F_GETFD)
+  guard flags >= 0 else { throw .unreadable(descriptor, text(of: errno)) }
+  guard flags & FD_CLOEXEC == 0 else {
+    throw .unreadable(descriptor, "kistd was not started with it")
+  }
+  defer { StandardDescriptors.close(descriptor) }
   var bytes = WipedBytes(capacity: Limits.passphrase + 2)
   var failure: CInt = 0
   // Room for the newline and for one byte more than is allowed.
@@ -18,17 +26,21 @@ func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
       if count < 0, errno != EINTR { failure = errno }
     }
   }
-  guard failure == 0 else {
-    throw StorageError(
-      .badRequest, "cannot read the passphrase from descriptor \(descriptor): \(text(of: failure))",
-      hint: "open it for reading when kistd is started: `kistd --passphrase-fd 3 3<FILE`")
-  }
+  guard failure == 0 else { throw .unreadable(descriptor, text(of: failure)) }
   let endsWithNewline = bytes.withBytes { $0.last == UInt8(ascii: "\n") }
   if endsWithNewline { bytes.truncate(to: bytes.count - 1) }
   guard bytes.count <= Limits.passphrase else {
     throw StorageError(.tooLarge, "the passphrase is longer than \(Limits.passphrase) bytes")
   }
   return Secret(bytes)
+}
+
+extension StorageError {
+  fileprivate static func unreadable(_ descriptor: CInt, _ why: String) -> StorageError {
+    StorageError(
+      .badRequest, "cannot read the passphrase from descriptor \(descriptor): \(why)",
+      hint: "open it for reading when kistd is started: `kistd --passphrase-fd 3 3<FILE`")
+  }
 }
 
 extension Span<UInt8> {

@@ -1,0 +1,28 @@
+internal import Glibc
+internal import KistCore
+
+/// Keeps the numbers 0, 1 and 2 taken, so that no file of ours is read or written as a standard one.
+enum StandardDescriptors {
+  /// Opens /dev/null for each that is closed; a command that is started does not get those.
+  static func reserve() throws(StorageError) {
+    var descriptor = try openNull()
+    while descriptor <= STDERR_FILENO { descriptor = try openNull() }
+    Glibc.close(descriptor)
+  }
+
+  /// Closes a descriptor; a standard one becomes /dev/null.
+  static func close(_ descriptor: CInt) {
+    guard descriptor <= STDERR_FILENO, let null = try? openNull() else {
+      Glibc.close(descriptor)
+      return
+    }
+    dup2(null, descriptor)
+    Glibc.close(null)
+  }
+
+  private static func openNull() throws(StorageError) -> CInt {
+    let descriptor = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .internal("cannot open /dev/null: \(text(of: errno))") }
+    return descriptor
+  }
+}
