@@ -32,8 +32,7 @@ extension Kist {
       } catch let error as StorageError {
         throw error
       } catch  where exitCode(for: error).isSuccess {
-        // The parser finds the `h` of `-h` in a mistyped option as well.
-        guard arguments.contains(where: wordsThatExplain.contains) else {
+        guard !arguments.prefix(while: { $0 != "--" }).contains(where: isCluster) else {
           throw StorageError.badRequest("an option is not known")
         }
         try terminal.write(message(for: error) + "\n")
@@ -48,16 +47,10 @@ extension Kist {
     }
   }
 
-  private static let wordsThatExplain: Set<String> = [
-    "-h", "--help", "help", "--version", "--generate-completion-script",
-  ]
-
-  /// Takes the descriptors of standard input, output and error, where they are closed, for what can
-  /// be neither read nor written: the socket would take their place, and get what they should.
-  private static func reserveStandardDescriptors() {
-    for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
-      _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
-    }
+  /// Whether a word is letters after one dash, such as `-path`: kist has no such options, but the
+  /// parser finds the `h` of `-h` in it.
+  private static func isCluster(_ word: String) -> Bool {
+    word.hasPrefix("-") && !word.hasPrefix("--") && word != "-h" && word != "-"
   }
 
   /// The command that is asked for; what `kist help` has to say is thrown.
@@ -72,6 +65,14 @@ extension Kist {
   package static func runItself(_ command: sending any AsyncParsableCommand) async throws {
     var command = command
     try await command.run()
+  }
+
+  /// Takes the descriptors of standard input, output and error, where they are closed, for what can
+  /// be neither read nor written: the socket would take their place, and get what they should.
+  private static func reserveStandardDescriptors() {
+    for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
+      _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
+    }
   }
 
   /// The words after the program's name; `nil` when one is not UTF-8, which `CommandLine.arguments`

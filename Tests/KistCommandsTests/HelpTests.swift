@@ -1,0 +1,29 @@
+import KistCommands
+import KistCore
+import Testing
+
+@Suite struct `What explains the command line` {
+  @Test(arguments: [
+    [], ["-h"], ["--help"], ["help"], ["help", "load"], ["load", "--help"], ["load", "s", "-h"],
+    ["load", "--help", "--", "-path"],
+  ])
+  func `is written to standard output`(arguments: [String]) async {
+    let recorder = Recorder()
+    let status = await Kist.status(of: arguments, on: recorder.terminal())
+    #expect(recorder.output.contains("USAGE: kist"))
+    #expect(recorder.error.isEmpty)
+    #expect(status == 0)
+  }
+
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func `completes it in a shell`(shell: String) async {
+    for arguments in [
+      ["--generate-completion-script", shell], ["--generate-completion-script=\(shell)"],
+    ] {
+      let recorder = Recorder()
+      let status = await Kist.status(of: arguments, on: recorder.terminal())
+      #expect(recorder.output.contains("allow-expired"))
+      #expect(status == 0)
+    }
+  }
+}
