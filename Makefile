@@ -32,8 +32,7 @@ build: deps-build ## Build everything for debugging
 release: deps-build ## Build kistd and kist for use
 	$(SWIFT) build $(KISTD)
 	$(SWIFT) build $(KIST)
-	@mkdir -p $(BIN)
-	@ln -sf ../kistd/release/kistd ../kist/release/kist $(BIN)
+	@install -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
 
 test: deps ## Install what the tests need and run them all
 	$(SWIFT) test $(CHECKED)
