@@ -15,7 +15,7 @@ KISTD := $(RELEASE) -Xlinker -z -Xlinker now --scratch-path .build-release/kistd
 # the compiler too, so with one folder for both programs each would be compiled again for the other.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
 
-.PHONY: help deps deps-build build release test demo install uninstall bench lint format clean
+.PHONY: help deps deps-build build release test test-release demo install uninstall bench lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -37,6 +37,9 @@ release: deps-build ## Build kistd and kist for use
 test: deps ## Install what the tests need and run them all
 	$(SWIFT) test $(CHECKED)
 	/usr/bin/python3 Tests/Reader/test_vectors.py
+
+test-release: release ## Run the end-to-end tests on the programs as they are released
+	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(SWIFT) test $(CHECKED) --filter EndToEndTests
 
 demo: release ## Save, load, list and delete on a fresh store, and show it
 	@BIN=$(CURDIR)/$(BIN) scripts/demo

@@ -37,6 +37,31 @@ import Testing
     }
   }
 
+  // Optimised code keeps short strings elsewhere than long ones, and has confused them before.
+  @Test func `names of every length come back as they were`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        let storage = daemon.connect()
+        var saved: [CredentialSummary] = []
+        for length in 1...40 {
+          let text = String((0..<length).map { _ in "abcdefghijklmnopqrstuvwxyz".randomElement()! })
+          let summary = try await storage.save(
+            NewCredential(
+              key: CredentialKey(service: text, account: String(text.dropFirst())),
+              secret: Secret(utf8: text), label: text, attributes: [text: text]))
+          #expect(summary.key.service == text)
+          #expect(summary.label == text)
+          #expect(summary.attributes[text] == text)
+          let loaded = try await storage.load(summary.key)
+          #expect(loaded == Credential(summary: summary, secret: Secret(utf8: text)))
+          saved.append(summary)
+        }
+        let found = try await storage.findAll()
+        #expect(found.sorted { $0.key < $1.key } == saved.sorted { $0.key < $1.key })
+      }
+    }
+  }
+
   @Test func `SIGTERM finishes the replies in flight and exits 0`() async throws {
     try await withHome { home in
       let end = try await withDaemon(in: home) { daemon in

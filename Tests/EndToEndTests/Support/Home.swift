@@ -19,8 +19,10 @@ struct Home: Sendable {
   }
 }
 
-/// The directory of the programs under test: the one this test bundle was built into.
-let programs = Bundle.main.bundleURL.path
+/// The directory of the programs under test: `KIST_PROGRAMS`, or the one that this test bundle was
+/// built into.
+let programs =
+  ProcessInfo.processInfo.environment["KIST_PROGRAMS"] ?? Bundle.main.bundleURL.path
 
 /// Runs a test in a home of its own.
 @discardableResult
