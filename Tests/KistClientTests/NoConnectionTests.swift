@@ -40,6 +40,32 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+  func `because another user listens, the error is denied and nothing is sent`() async throws {
+    // In a process of its own, which becomes another user than the one that listens.
+    await #expect(processExitsWith: .success) {
+      try await withFolder { folder in
+        let listener = try listen(at: folder + "/s")
+        unsafe chmod(folder, 0o711)
+        unsafe chmod(folder + "/s", 0o666)
+        seteuid(65534)
+        let error = await failure { () throws(StorageError) in
+          try await connect(to: folder + "/s")(Line("change"))
+        }
+        seteuid(getuid())
+        #expect(error?.code == .denied)
+        #expect(error?.outcome == .unchanged)
+        #expect(error?.message == "another user's process listens at \(folder)/s")
+        let client = accept(listener, nil, nil)
+        var byte: UInt8 = 0
+        let received = unsafe recv(client, &byte, 1, 0)
+        #expect(received == 0)
+        close(client)
+        close(listener)
+      }
+    }
+  }
+
   @Test func `because its path has 200 bytes, the error names the path`() async {
     let path = "/" + String(repeating: "x", count: 199)
     let error = await failure { () throws(StorageError) in
