@@ -41,6 +41,19 @@ struct BoundsTests {
     #expect(offset > 1)
   }
 
+  @Test(arguments: ["a", #"\u0061"#])
+  func `long keys are the same only if they are to their ends`(letter: String) {
+    let prefix = String(repeating: letter, count: 1_000)
+    let different = (0..<128).map { #""\#(prefix)\#($0)":0"# }
+    #expect(fault(in: "{\(different.joined(separator: ","))}") == nil)
+    let plain = String(repeating: "a", count: 1_000)
+    let same = different.dropLast() + [#""\#(plain)0":0"#]
+    guard case .byte(_, "a duplicate key") = fault(in: "{\(same.joined(separator: ","))}") else {
+      Issue.record("not refused")
+      return
+    }
+  }
+
   @Test func `an object of 129 members is refused`() {
     guard case .byte(_, "an object of more than 128 members") = fault(in: "{\(members: 129)}")
     else {

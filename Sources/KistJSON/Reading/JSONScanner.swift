@@ -38,11 +38,13 @@ struct JSONScanner {
         throw .byte(offset, "no key where one must be")
       }
       let key = try scanString(bytes)
-      try checkIsNew(key, among: base..., bytes)
+      let hash = try key.textHash(bytes)
+      try checkIsNew(key, hash, among: base..., bytes)
       skipSpace(bytes)
       guard skip(UInt8(ascii: ":"), bytes) else { throw .byte(offset, "no colon after a key") }
       skipSpace(bytes)
-      members.append(JSONMember(key: key, value: try scanValue(bytes, depth: depth + 1)))
+      let value = try scanValue(bytes, depth: depth + 1)
+      members.append(JSONMember(key: key, keyHash: hash, value: value))
       skipSpace(bytes)
     } while skip(UInt8(ascii: ","), bytes)
     guard skip(UInt8(ascii: "}"), bytes) else { throw .byte(offset, "an object is not closed") }
@@ -92,13 +94,14 @@ struct JSONScanner {
   }
 
   private func checkIsNew(
-    _ key: JSONToken, among others: PartialRangeFrom<Int>, _ bytes: Span<UInt8>
+    _ key: JSONToken, _ hash: Int, among others: PartialRangeFrom<Int>, _ bytes: Span<UInt8>
   ) throws(JSONError) {
     guard members.count - others.lowerBound < Self.memberCount else {
       throw .byte(key.range.lowerBound, "an object of more than \(Self.memberCount) members")
     }
+    // Texts are compared only where their hashes agree, lest long keys are read once for each other.
     for other in others.lowerBound..<members.count
-    where members[other].key.isSameText(as: key, bytes) {
+    where members[other].keyHash == hash && members[other].key.isSameText(as: key, bytes) {
       throw .byte(key.range.lowerBound, "a duplicate key")
     }
   }

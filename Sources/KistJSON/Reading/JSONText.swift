@@ -97,7 +97,7 @@ func isSameText(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   return i == left.count && j == right.count
 }
 
-private func decodedScalar(
+func decodedScalar(
   _ content: Span<UInt8>, at offset: inout Int
 ) throws(JSONError) -> Unicode.Scalar {
   content[offset] == UInt8(ascii: "\\")

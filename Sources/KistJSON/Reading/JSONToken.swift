@@ -13,6 +13,16 @@ struct JSONToken: Sendable {
 }
 
 extension JSONToken {
+  /// A hash of a string's text, its escapes decoded; seeded by the process, so that nobody can choose
+  /// texts that share one.
+  func textHash(_ bytes: Span<UInt8>) throws(JSONError) -> Int {
+    let text = bytes.extracting(content)
+    var hasher = Hasher()
+    var offset = 0
+    while offset < text.count { hasher.combine(try decodedScalar(text, at: &offset).value) }
+    return hasher.finalize()
+  }
+
   /// Whether two strings are the same text once their escapes are decoded.
   func isSameText(as other: JSONToken, _ bytes: Span<UInt8>) -> Bool {
     let (text, otherText) = (bytes.extracting(content), bytes.extracting(other.content))
@@ -26,6 +36,8 @@ extension JSONToken {
 /// A key of an object and its value.
 struct JSONMember: Sendable {
   let key: JSONToken
+  /// The `textHash` of the key.
+  let keyHash: Int
   let value: JSONToken
 }
 
