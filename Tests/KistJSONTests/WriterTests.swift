@@ -26,13 +26,19 @@ struct WriterTests {
         + #""inner":{"a":1},"list":["x","y"],"nothing":[],"objects":[{"n":1},{"n":2}],"\"":"\\"}"#)
   }
 
-  @Test func `only what JSON does not let stand is escaped`() {
+  @Test func `only what JSON does not let stand and other controls are escaped`() {
     for byte in UInt8.min...0x7F {
       let escaped = JSONWriter.object { $0.member("a", text: Secret(copying: [byte])) }.text
-      let isPlain = byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+      let isPlain =
+        (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
       #expect((escaped.utf8.count == 9) == isPlain, "\(byte): \(escaped)")
     }
-    let plain = "é\u{2028}😀\u{7F}/"
+    for control in 0x7F...0x9F as ClosedRange<UInt32> {
+      let text = String(Unicode.Scalar(control)!)
+      let escaped = "\\u00" + String(control, radix: 16)
+      #expect(JSONWriter.object { $0.member("a", "é\(text)x") }.text == "{\"a\":\"é\(escaped)x\"}")
+    }
+    let plain = "é\u{A0}\u{2028}😀/"
     #expect(JSONWriter.object { $0.member("a", plain) }.text == "{\"a\":\"\(plain)\"}")
   }
 
@@ -52,7 +58,9 @@ struct WriterTests {
 
   @Test(
     arguments: [
-      ([], 0), ([0x61], 1), ([0x22], 2), ([0x5C, 0x0A, 0x09], 6), ([0x01], 6), ([0x7F], 1),
+      ([], 0), ([0x61], 1), ([0x22], 2), ([0x5C, 0x0A, 0x09], 6), ([0x01], 6), ([0x7F], 6),
+      ([0xC2, 0x80], 6),
+      ([0x61, 0xC2, 0x9F], 7), ([0xC2, 0xA0], 2),
       ([0xC3, 0xA9], 2), ([0xF0, 0x9F, 0x98, 0x80, 0x1F], 10), ([0x61, 0x00], nil), ([0xFF], nil),
       ([0xC3], nil), ([0xED, 0xA0, 0x80], nil),
     ] as [([UInt8], Int?)])

@@ -17,12 +17,25 @@ func table(of credentials: [CredentialSummary], now: Timestamp) -> String {
   let rows =
     [heading]
     + credentials.map { credential in
-      var row = columns(of: credential)
+      var row = columns(of: credential).map(visible)
       if credential.isExpired(at: now) { row[4] += " (expired)" }
       return row
     }
   let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
   return rows.map { row in line(of: row, widths: widths) }.joined()
+}
+
+/// The text with what would reorder or hide a part of a line on a terminal replaced by U+FFFD.
+private func visible(_ text: String) -> String {
+  var visible = String.UnicodeScalarView()
+  for scalar in text.unicodeScalars {
+    switch scalar.value {
+    case 0x061C, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x2069, 0xFEFF:
+      visible.append("\u{FFFD}")
+    default: visible.append(scalar)
+    }
+  }
+  return String(visible)
 }
 
 private func line(of row: [String], widths: [Int]) -> String {

@@ -1,21 +1,31 @@
 /// Whether a byte is ASCII that stands in a string as it is, as nearly every byte does.
 @inline(__always) func isPlain(_ byte: UInt8) -> Bool {
-  byte >= 0x20 && byte < 0x80 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
 }
 
-/// How a byte is escaped in a string; `nil` for the bytes that JSON lets stand as they are.
-func escape(of byte: UInt8) -> String? {
-  switch byte {
-  case UInt8(ascii: "\""): "\\\""
-  case UInt8(ascii: "\\"): "\\\\"
-  case 0x20...: nil
-  case 0x08: "\\b"
-  case 0x09: "\\t"
-  case 0x0A: "\\n"
-  case 0x0C: "\\f"
-  case 0x0D: "\\r"
-  default: (byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16)
+/// How the character that begins at an offset is escaped in a string, and its length in UTF-8; `nil`
+/// for what stands as it is.
+///
+/// JSON would let DEL and C1 stand, but terminals obey them.
+func escape(at offset: Int, of utf8: Span<UInt8>) -> (text: String, length: Int)? {
+  switch utf8[offset] {
+  case UInt8(ascii: "\""): ("\\\"", 1)
+  case UInt8(ascii: "\\"): ("\\\\", 1)
+  case 0x08: ("\\b", 1)
+  case 0x09: ("\\t", 1)
+  case 0x0A: ("\\n", 1)
+  case 0x0C: ("\\f", 1)
+  case 0x0D: ("\\r", 1)
+  case let byte where byte < 0x20 || byte == 0x7F: (unicodeEscape(of: byte), 1)
+  // The second byte of a character of C1 is its number.
+  case 0xC2 where offset + 1 < utf8.count && utf8[offset + 1] < 0xA0:
+    (unicodeEscape(of: utf8[offset + 1]), 2)
+  default: nil
   }
+}
+
+private func unicodeEscape(of control: UInt8) -> String {
+  (control < 0x10 ? "\\u000" : "\\u00") + String(control, radix: 16)
 }
 
 /// How many bytes a text takes up between the quotes of a JSON string; `nil` if it is not UTF-8 or
@@ -24,19 +34,12 @@ package func textCount(of bytes: Span<UInt8>) -> Int? {
   var count = 0
   var offset = 0
   while offset < bytes.count {
-    switch bytes[offset] {
-    case let byte where isPlain(byte):
-      count += 1
-      offset += 1
-    case 0: return nil
-    case 0x80...:
-      let start = offset
-      guard (try? utf8Scalar(bytes, at: &offset)) != nil else { return nil }
-      count += offset - start
-    case let byte:
-      count += escape(of: byte)?.utf8.count ?? 1
-      offset += 1
-    }
+    let start = offset
+    let isText = bytes[start] != 0 && (try? utf8Scalar(bytes, at: &offset)) != nil
+    guard isText else { return nil }
+    count +=
+      isPlain(bytes[start])
+      ? 1 : escape(at: start, of: bytes)?.text.utf8.count ?? offset - start
   }
   return count
 }

@@ -146,10 +146,10 @@ package struct JSONWriter: ~Copyable {
     text.append(UInt8(ascii: "\""))
     var start = 0
     for offset in 0..<utf8.count where !isPlain(utf8[offset]) {
-      guard let escape = escape(of: utf8[offset]) else { continue }
+      guard let escape = escape(at: offset, of: utf8) else { continue }
       text.append(utf8.extracting(start..<offset))
-      text.append(utf8: escape)
-      start = offset + 1
+      text.append(utf8: escape.text)
+      start = offset + escape.length
     }
     text.append(utf8.extracting(start..<utf8.count))
     text.append(UInt8(ascii: "\""))

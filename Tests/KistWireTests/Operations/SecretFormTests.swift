@@ -7,7 +7,7 @@ struct SecretFormTests {
   @Test(
     arguments: [
       ([], #""secret":"""#), (Array("hunter2".utf8), #""secret":"hunter2""#),
-      (Array("é😀\u{7F}".utf8), #""secret":"é😀\#u{7F}""#),
+      (Array("é😀\u{7F}".utf8), #""secret":"é😀\u007f""#),
       (Array(#"C:\temp"#.utf8), #""secret":"C:\\temp""#), (Array("\n\n".utf8), #""secret":"\n\n""#),
       // Text, and longer as such than in base64.
       (Array("\n\n\n".utf8), #""secretBase64":"CgoK""#), ([0x01], #""secretBase64":"AQ==""#),
