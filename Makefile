@@ -21,7 +21,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 deps-build: ## Install the Debian packages that building and the demo need
-	@scripts/install-packages pkg-config libsodium-dev libsqlite3-dev socat
+	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev socat
 
 deps: deps-build ## Install the Debian packages that the tests need, too
 	@scripts/install-packages python3 python3-nacl util-linux

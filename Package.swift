@@ -10,6 +10,12 @@ let package = Package(
     .library(name: "KistClient", targets: ["KistClient"]),
     .library(name: "KistTesting", targets: ["KistTesting"]),
   ],
+  traits: [
+    .trait(
+      name: "Libsecret",
+      description: "Keeps credentials in the user's keyring; needs libsecret-1 and GLib."),
+    .default(enabledTraits: ["Libsecret"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -47,6 +53,9 @@ let package = Package(
     .target(
       name: "KistFile",
       dependencies: ["CSQLite", "KistCore", "KistSodium"]),
+    .systemLibrary(
+      name: "CLibsecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+    .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
 
     // MARK: - Programs
 
@@ -57,6 +66,7 @@ let package = Package(
         "CLinux",
         "KistCore",
         "KistFile",
+        .target(name: "KistLibsecret", condition: .when(traits: ["Libsecret"])),
         "KistServer",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -112,6 +122,17 @@ let package = Package(
         .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       resources: [.copy("Golden")]),
+    // A private bus, and the keyrings on it.
+    .target(name: "KistKeyrings", dependencies: ["KistCore"], path: "Tests/KistKeyrings"),
+    .testTarget(
+      name: "KistLibsecretTests",
+      dependencies: [
+        "KistCore",
+        "KistKeyrings",
+        .target(name: "KistLibsecret", condition: .when(traits: ["Libsecret"])),
+        "KistTesting",
+        "KistWire",
+      ]),
     .testTarget(
       name: "KistDaemonTests",
       dependencies: [
