@@ -4,7 +4,7 @@ package import KistCore
 package enum Libsecret {
   /// How the keyring is used.
   package struct Options: Sendable {
-    /// The address of the session bus; `nil` where there is none. Never looked for elsewhere.
+    /// The address of the session bus; none where there is `nil`, and none is looked for elsewhere.
     package var busAddress: String?
     /// How long a request may take, everything that the provider does included.
     package var deadline: Duration

@@ -14,6 +14,7 @@ let rooms: [String: Set<String>] = [
   ],
   "KistCommands": ["ArgumentParser", "Glibc", "KistClient", "KistCore", "KistJSON", "KistWire"],
   "KistTesting": ["KistCore", "Testing"],
+  "KistKeyrings": ["Foundation", "Glibc", "KistCore"],
   "CLinux": [],
   "CSQLite": [],
   "CSodium": [],
