@@ -33,6 +33,41 @@ import Testing
     #expect(terminal.echoes)
   }
 
+  @Test func `says that nothing was changed when the input ends`() throws {
+    let terminal = try PseudoTerminal()
+    terminal.type("hunter2\u{4}\u{4}", after: "Secret: ")
+    let error = #expect(throws: StorageError.self) {
+      try hiddenLine(asking: "Secret: ", on: terminal.path)
+    }
+    #expect(error?.message == "the prompt was left without an answer")
+    #expect(error?.hint?.hasPrefix("nothing was changed") == true)
+  }
+
+  // Ctrl-Z, and `fg`.
+  @Test func `shows what is typed while it is stopped, and asks anew afterwards`() async throws {
+    let terminal = try PseudoTerminal()
+    let path = terminal.path
+    let person = Task.detached {
+      let prompt = terminal.read(upTo: ": ")
+      let process = try #require(pid_t(prompt.dropLast(2)))
+      kill(process, SIGTSTP)
+      while try !isStopped(process) { sched_yield() }
+      #expect(terminal.echoes)
+      kill(process, SIGCONT)
+      #expect(terminal.read(upTo: ": ").hasSuffix(prompt))
+      #expect(!terminal.echoes)
+      terminal.type("hunter2\n")
+    }
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      // A process group of its own: one that nobody could continue is not stopped.
+      setpgid(0, 0)
+      let line = try hiddenLine(asking: "\(getpid()): ", on: path)
+      #expect(line == Secret(utf8: "hunter2"))
+    }
+    try await person.value
+    #expect(terminal.echoes)
+  }
+
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func `puts the echo back when a signal ends the process`(number: CInt) async throws {
     let terminal = try PseudoTerminal()
@@ -55,4 +90,10 @@ import Testing
     }
     #expect(error?.hint?.contains("pipe") == true)
   }
+}
+
+/// Whether a process is stopped by a signal: proc_pid_stat(5).
+private func isStopped(_ process: pid_t) throws -> Bool {
+  let stat = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+  return stat.split(separator: ")").last?.hasPrefix(" T") == true
 }

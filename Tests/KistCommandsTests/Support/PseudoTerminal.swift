@@ -29,14 +29,23 @@ final class PseudoTerminal: Sendable {
   /// On a thread of its own, since the prompt blocks the one that it is asked on.
   func type(_ text: String, after prompt: String) {
     Thread.detachNewThread { [self] in
-      var byte: UInt8 = 0
-      var seen = ""
-      while !seen.hasSuffix(prompt), unsafe read(keyboard, &byte, 1) == 1 {
-        seen.unicodeScalars.append(Unicode.Scalar(byte))
-      }
+      let seen = read(upTo: prompt)
       shown.withLock { $0 = seen }
-      unsafe write(keyboard, text, text.utf8.count)
+      type(text)
     }
+  }
+
+  /// Types at once.
+  func type(_ text: String) { unsafe write(keyboard, text, text.utf8.count) }
+
+  /// What appears on the screen, as far as the next prompt.
+  func read(upTo prompt: String) -> String {
+    var byte: UInt8 = 0
+    var seen = ""
+    while !seen.hasSuffix(prompt), unsafe Glibc.read(keyboard, &byte, 1) == 1 {
+      seen.unicodeScalars.append(Unicode.Scalar(byte))
+    }
+    return seen
   }
 
   /// What was on the screen before anything was typed.

@@ -12,11 +12,12 @@ final class Recorder: Sendable {
 
   /// A terminal that is not there: reads what a test gives it and records what is written.
   func terminal(
-    input: Secret = Secret(utf8: ""), typed: [String] = [], isTerminal: Bool = false
+    input: Secret = Secret(utf8: ""), typed: [String] = [], isTerminal: Bool = false,
+    width: Int = 80
   ) -> Terminal {
     let answers = Answers(typed)
     return Terminal(
-      inputIsTerminal: isTerminal, outputIsTerminal: isTerminal,
+      inputIsTerminal: isTerminal, outputIsTerminal: isTerminal, outputWidth: width,
       readInput: { limit throws(StorageError) in
         input.withBytes { bytes in
           Secret(copying: bytes.indices.prefix(limit + 1).map { bytes[$0] })
