@@ -2,9 +2,13 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
+static int mailbox[2];
+static volatile sig_atomic_t is_handed_over;
 static volatile sig_atomic_t receiver;
 static volatile sig_atomic_t waiting;
 
@@ -19,23 +23,39 @@ void kist_default_crash_signals(void) {
   }
 }
 
-static void forward(int number, siginfo_t *information, void *context) {
+static void receive(int number, siginfo_t *information, void *context) {
   (void)context;
-  // What a terminal sends, it sends to all that run in it.
-  if (information->si_code == SI_KERNEL) return;
   int saved = errno;
-  if (receiver > 0) kill(receiver, number);
-  else waiting = number;
+  if (!is_handed_over) {
+    waiting = number;
+    // A full pipe has told it already.
+    ssize_t written = write(mailbox[1], "", 1);
+    (void)written;
+  } else if (information->si_code != SI_KERNEL) {  // A terminal sends to all that run in it.
+    if (receiver > 0) kill(receiver, number);
+    else waiting = number;
+  }
   errno = saved;
 }
 
-void kist_forward_signals(void) {
-  static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-  struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
+int kist_take_signals(int all) {
+  static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+  if (pipe2(mailbox, O_CLOEXEC) != 0 || fcntl(mailbox[1], F_SETFL, O_NONBLOCK) != 0) return -1;
+  struct sigaction action = {.sa_sigaction = receive, .sa_flags = SA_SIGINFO | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    sigaction(signals[i], &action, NULL);
+  for (size_t i = 0; i < (all ? sizeof signals / sizeof *signals : 3); i++) {
+    struct sigaction before;
+    // nohup(1) ignores it, so that the end of a terminal is not the end of what runs in it.
+    if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0
+        && before.sa_handler == SIG_IGN) continue;
+    if (sigaction(signals[i], &action, NULL) != 0) return -1;
   }
+  return mailbox[0];
+}
+
+int kist_hand_over_signals(void) {
+  is_handed_over = 1;
+  return waiting;
 }
 
 void kist_forward_signals_to(pid_t pid) {

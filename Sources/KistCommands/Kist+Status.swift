@@ -7,7 +7,7 @@ extension Kist {
   package static func start() -> Never {
     reserveStandardDescriptors()
     let terminal = Terminal.live
-    guard let arguments = validArguments() else {
+    guard let arguments = CommandLine.validArguments else {
       let error = StorageError.badRequest("an argument is not UTF-8")
       terminal.report(error, asJSON: false)
       Glibc.exit(error.code.exitStatus)
@@ -73,18 +73,5 @@ extension Kist {
     for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
       _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
     }
-  }
-
-  /// The words after the program's name; `nil` when one is not UTF-8, which `CommandLine.arguments`
-  /// would have repaired to another word without saying so.
-  private static func validArguments() -> [String]? {
-    var arguments: [String] = []
-    for index in stride(from: 1, to: Int(CommandLine.argc), by: 1) {
-      guard let word = unsafe CommandLine.unsafeArgv[index],
-        let text = unsafe String(validatingCString: word)
-      else { return nil }
-      arguments.append(text)
-    }
-    return arguments
   }
 }

@@ -3,28 +3,39 @@ internal import Glibc
 internal import KistCore
 internal import KistFile
 internal import Logging
-internal import ServiceLifecycle
-internal import UnixSignals
+
+/// Runs kistd with the words of this process's command line; see `runKistd`.
+package func startKistd() async -> Never {
+  guard let arguments = CommandLine.validArguments else {
+    let error = StorageError.badRequest("an argument is not UTF-8")
+    report(error.message, hint: error.hint)
+    exit(error.code.exitStatus)
+  }
+  await runKistd(arguments)
+}
 
 /// Runs kistd and ends with its exit status: 0 when it was told to stop, 64 for bad options, the number
 /// of the error in the protocol's table where it could not serve (7: it is running already), and
 /// with a command, that command's.
-package func runKistd(_ arguments: [String]) async -> Never {
+func runKistd(_ arguments: [String]) async -> Never {
   exit(await status(of: arguments))
 }
 
 private func status(of arguments: [String]) async -> CInt {
   do {
     let previous = try Hardening.apply()
-    let environment: @Sendable (String) -> String? = { name in
-      unsafe getenv(name).map { unsafe String(cString: $0) }
-    }
+    let variables = try readEnvironment()
+    let environment: @Sendable (String) -> String? = { variables[$0] }
     let options = try parse(arguments, environment: environment)
     // Before the descriptors of signals, event loops, lock and socket are there.
     let keySource = try EncryptedFile.KeySource(options.keySource)
+    let logger = Logger.kistd(level: options.logLevel)
     let daemon = Daemon(
-      options: options, keySource: keySource, environment: environment,
-      logger: .kistd(level: options.logLevel), previous: previous)
+      options: options,
+      open: { () throws(StorageError) in
+        try await OpenStorage.open(options, keySource: keySource, logger: logger)
+      },
+      environment: environment, logger: logger, previous: previous)
     return try await untilToldToStop(daemon)
   } catch let error as StorageError {
     report(error.message, hint: error.hint)
@@ -38,38 +49,24 @@ private func status(of arguments: [String]) async -> CInt {
   }
 }
 
-private func parse(_ arguments: [String], environment: (String) -> String?) throws -> Options {
+private func parse(
+  _ arguments: [String], environment: (String) -> String?
+) throws(StorageError) -> Options {
   do { return try Kistd.parse(arguments).options(environment: environment) } catch {
-    // Also how `--help` and `--version` end.
-    Kistd.exit(withError: error)
+    // How `--help` and `--version` end.
+    if Kistd.exitCode(for: error).isSuccess { Kistd.exit(withError: error) }
+    throw usageError(error)
   }
 }
 
-/// Stops at SIGTERM and SIGINT; with a command they are for that.
+/// Stops at SIGTERM, SIGINT and SIGHUP; with a command they are for that.
 ///
-/// They are asked for before the socket is there, so that they are never missed.
-private func untilToldToStop(_ daemon: Daemon) async throws -> CInt {
-  guard daemon.options.command.isEmpty else { return try await daemon.run() }
-  var quiet = daemon.logger
-  quiet.logLevel = .error
-  try await ServiceGroup(
-    configuration: ServiceGroupConfiguration(
-      services: [
-        .init(
-          service: DaemonService(daemon: daemon),
-          successTerminationBehavior: .gracefullyShutdownGroup)
-      ],
-      gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
-  ).run()
-  return 0
-}
-
-private struct DaemonService: Service {
-  var daemon: Daemon
-
-  func run() async throws {
-    _ = try await cancelWhenGracefulShutdown { try await daemon.run() }
-  }
+/// They are taken before the socket is there, so that they are never missed.
+func untilToldToStop(_ daemon: Daemon) async throws -> CInt {
+  let signals = try Signals.take(forCommand: !daemon.options.command.isEmpty)
+  let run = Task { try await daemon.run() }
+  signals.whenOneComes { run.cancel() }
+  return try await run.value
 }
 
 private func report(_ message: String, hint: String?) {

@@ -27,12 +27,15 @@ package enum EncryptedFile {
     package var passphraseCost: KDFCost
     /// Where nonces come from: 24 bytes that must never repeat.
     package var nonces: @Sendable () -> [UInt8]
+    /// Told when there was no store and one was made.
+    package var whenMade: @Sendable () -> Void
 
     /// Makes options.
     package init(
       path: String, keySource: KeySource, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
       deadline: Duration = .seconds(30), passphraseCost: KDFCost = .standard,
-      nonces: @escaping @Sendable () -> [UInt8] = { randomBytes(SymmetricKey.nonceSize) }
+      nonces: @escaping @Sendable () -> [UInt8] = { randomBytes(SymmetricKey.nonceSize) },
+      whenMade: @escaping @Sendable () -> Void = {}
     ) {
       self.path = path
       self.keySource = keySource
@@ -40,6 +43,7 @@ package enum EncryptedFile {
       self.deadline = deadline
       self.passphraseCost = passphraseCost
       self.nonces = nonces
+      self.whenMade = whenMade
     }
   }
 

@@ -94,7 +94,7 @@ final class Admission: Sendable {
         metadata: ["limit": "\(maximumConnections)", "unlogged": "\(heldBack)"])
     }
     throw StorageError(
-      .busy, "there are \(maximumConnections) connections already; the limit is as many",
+      .busy, "no more connections are served at once than the limit, \(maximumConnections)",
       hint: "close some, or give kistd a larger --max-connections", outcome: .unchanged)
   }
 }

@@ -1,3 +1,3 @@
 import KistDaemon
 
-await runKistd(Array(CommandLine.arguments.dropFirst()))
+await startKistd()

@@ -10,10 +10,10 @@ let rooms: [String: Set<String>] = [
   "KistLibsecret": ["CLibsecret", "Glibc", "KistCore", "KistJSON"],
   "KistDaemon": [
     "ArgumentParser", "CLinux", "Glibc", "KistCore", "KistFile", "KistLibsecret", "KistServer",
-    "KistWire", "Logging", "ServiceLifecycle", "UnixSignals",
+    "KistWire", "Logging",
   ],
   "KistCommands": ["ArgumentParser", "Glibc", "KistClient", "KistCore", "KistJSON", "KistWire"],
-  "KistTesting": ["KistCore", "Testing"],
+  "KistTesting": ["Glibc", "KistCore", "Testing"],
   "KistKeyrings": ["Foundation", "Glibc", "KistCore"],
   "CLinux": [],
   "CSQLite": [],

@@ -46,6 +46,30 @@ import Testing
     }
   }
 
+  @Test func `the first start names the new store and its key, and every start is one line`()
+    async throws
+  {
+    try await withDirectory { directory in
+      let arguments = [
+        "--data", directory + "/data", "--key-file", directory + "/key", "--", "true",
+      ]
+      var logs: [[Substring]] = []
+      for _ in 1...2 {
+        let result = await #expect(
+          processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
+        ) { [arguments = arguments as [String]] in await runKistd(arguments) }
+        let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        logs.append(log.split(separator: "\n"))
+      }
+      try #require(logs.map(\.count) == [2, 1])
+      #expect(logs[0][0].hasPrefix("kistd: notice: made a new store"))
+      #expect(logs[0][0].contains(directory + "/data/credentials.db"))
+      #expect(logs[0][0].contains("keep a copy of the key"))
+      #expect(logs[0][0].contains(directory + "/key"))
+      for log in logs { #expect(log.last?.hasPrefix("kistd: info: serving") == true) }
+    }
+  }
+
   @Test func `no log line holds what was sent`() async throws {
     try await withDirectory { directory in
       let script = """

@@ -1,4 +1,5 @@
 import ArgumentParser
+import KistCore
 import Logging
 import Testing
 
@@ -45,7 +46,7 @@ import Testing
     Case(environment: ["KISTD_PASSPHRASE_FD": "0"]) { $0.keySource = .passphrase(descriptor: 0) },
     Case(arguments: ["--max-connections", "1"]) { $0.maximumConnections = 1 },
     Case(environment: ["KISTD_MAX_CONNECTIONS": "9"]) { $0.maximumConnections = 9 },
-    Case(arguments: ["--deadline", "5"]) { $0.deadline = .seconds(5) },
+    Case(arguments: ["--deadline", "5s"]) { $0.deadline = .seconds(5) },
     Case(arguments: ["--deadline", "500ms"]) { $0.deadline = .milliseconds(500) },
     Case(arguments: ["--deadline", "90s"]) { $0.deadline = .seconds(90) },
     Case(environment: ["KISTD_DEADLINE": "2m"]) { $0.deadline = .seconds(120) },
@@ -71,24 +72,56 @@ import Testing
     Case(arguments: ["--deadline", "0"]), Case(arguments: ["--deadline", "1h"]),
     Case(arguments: ["--deadline", "86401"]), Case(environment: ["KISTD_DEADLINE": "s"]),
     Case(arguments: ["--log-level", "loud"]), Case(environment: ["HOME": ""]),
-    Case(arguments: ["--nonsense"]), Case(arguments: ["sh"]),
+    Case(arguments: ["--nonsense"]), Case(arguments: ["--deadline", "5"]),
   ])
   func `a bad value is an error of status 64 that names where it came from`(
     _ example: Case
   ) throws {
     let environment = Self.home.merging(example.environment) { $1 }
-    let error = try #require(throws: (any Error).self) {
-      try Self.options(example.arguments, environment)
-    }
-    #expect(Kistd.exitCode(for: error).rawValue == 64)
+    let error = try Self.error(example.arguments, environment)
+    #expect(error.code.exitStatus == 64)
     let source = example.arguments.first ?? example.environment.keys.first ?? ""
-    #expect(Kistd.message(for: error).contains(source))
+    #expect(error.message.contains(source))
+    #expect(error.hint != nil)
+  }
+
+  @Test(arguments: [
+    Case(arguments: ["hunter2"]), Case(arguments: ["true", "hunter2"]),
+    Case(arguments: ["--deadline", "hunter2"]), Case(arguments: ["--storage=hunter2"]),
+    Case(arguments: ["--socket", "/s", "hunter2"]), Case(arguments: ["--nonsense=hunter2"]),
+    Case(environment: ["KISTD_LOG_LEVEL": "hunter2"]),
+  ])
+  func `an error repeats nothing but the names of options`(_ example: Case) throws {
+    let environment = Self.home.merging(example.environment) { $1 }
+    let error = try Self.error(example.arguments, environment)
+    #expect(!"\(error.message) \(error.hint ?? "")".contains("hunter2"))
+  }
+
+  @Test func `a command without its dashes is told where they belong`() throws {
+    let error = try Self.error(["true"], Self.home)
+    #expect(error.hint?.contains("kistd -- COMMAND") == true)
+  }
+
+  @Test func `a deadline without a unit is told which one`() throws {
+    let error = try Self.error(["--deadline", "5"], Self.home)
+    #expect(error.message == "--deadline has no unit")
+    #expect(error.hint == "say 5s for seconds")
+  }
+
+  @Test func `the help names every level of the log`() {
+    let help = Kistd.helpMessage(columns: 200)
+    for level in Logger.Level.allCases { #expect(help.contains(level.rawValue), "\(level)") }
+  }
+
+  /// The error of a command line, as it is reported.
+  private static func error(
+    _ arguments: [String], _ environment: [String: String]
+  ) throws -> StorageError {
+    usageError(try #require(throws: (any Error).self) { try options(arguments, environment) })
   }
 
   @Test func `asking for libsecret says that it is not in this build`() throws {
-    let error = try #require(throws: (any Error).self) {
-      try Self.options(["--storage", "libsecret"], Self.home)
-    }
-    #expect(Kistd.message(for: error).contains("not in this build"))
+    let error = try Self.error(["--storage", "libsecret"], Self.home)
+    #expect(error.message.contains("not in this build"))
   }
 }

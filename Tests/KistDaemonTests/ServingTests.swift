@@ -4,8 +4,17 @@ import Testing
 @testable import KistDaemon
 
 @Suite struct `kistd` {
-  @Test func `a bad option is status 64`() async {
-    await #expect(processExitsWith: .exitCode(64)) { await runKistd(["--deadline", "never"]) }
+  @Test func `a bad option is status 64, with an error and a hint like all others`() async throws {
+    let result = await #expect(
+      processExitsWith: .exitCode(64), observing: [\.standardErrorContent]
+    ) { await runKistd(["true"]) }
+    let error = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(
+      error == """
+        kistd: an argument was not expected
+        hint: put `--` before a command to serve for: `kistd -- COMMAND`
+
+        """)
   }
 
   @Test func `a second daemon is status 7 and names the first`() async throws {
@@ -32,7 +41,7 @@ import Testing
     #expect(message.contains("107"))
   }
 
-  @Test(arguments: [SIGTERM, SIGINT])
+  @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
   func `a signal is answered with a clean end and status 0`(_ signal: CInt) async throws {
     try await withDirectory { directory in
       let result = await #expect(
@@ -40,12 +49,14 @@ import Testing
       ) { [directory = directory as String, signal = signal as CInt] in
         let path = directory + "/s"
         Thread.detachNewThread {
-          // The socket is there only after the signals are asked for.
           while !isListenedOn(path) { sched_yield() }
+          // The answer comes when the storage is open.
+          let ask = #"echo '{"op":"status"}' | socat -t 30 - UNIX:\#(path) | grep -q ok"#
+          if unsafe system(ask) != 0 { exit(1) }
           kill(getpid(), signal)
         }
         unsafe setenv("HOME", directory, 1)
-        await runKistd(["--socket", path])
+        await runKistd(["--socket", path, "--log-level", "debug"])
       }
       let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
       #expect(log.contains("stopped"))

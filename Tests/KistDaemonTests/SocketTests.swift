@@ -1,6 +1,7 @@
 import Foundation
 import KistCore
 import KistServer
+import KistTesting
 import KistWire
 import Testing
 
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: getuid() == 0, "only root can give a directory away"))
+  @Test(.needsRoot("to give a directory away"))
   func `a directory of another user is refused`() async throws {
     try await withDirectory { directory in
       unsafe chown(directory, 65534, 65534)

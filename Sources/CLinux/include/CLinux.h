@@ -14,11 +14,16 @@ static inline int kist_set_dumpable(int dumpable) {
 /// registers and the memory behind them.
 void kist_default_crash_signals(void);
 
-/// Hands the signals that would end this process on to another one: in C, because Swift may not run
-/// in a signal handler. Until that process is named, the last signal waits for it.
-void kist_forward_signals(void);
+/// Takes the signals that ask this process to end: SIGTERM, SIGINT, and SIGHUP unless it is ignored;
+/// with `all`, also SIGQUIT, SIGUSR1 and SIGUSR2. In C, because Swift may not run in a handler.
+/// Returns a descriptor that a byte can be read from once one has come, or -1 with errno set.
+int kist_take_signals(int all);
 
-/// Names the process that signals are for; 0 for none.
+/// From here on signals are for a command, and not told on the descriptor. Returns the last one that
+/// came before, or 0.
+int kist_hand_over_signals(void);
+
+/// Names the process of the command, which gets the last signal that came since; 0 for none.
 void kist_forward_signals_to(pid_t pid);
 
 #endif

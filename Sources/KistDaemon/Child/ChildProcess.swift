@@ -6,14 +6,15 @@ internal import KistCore
 struct ChildProcess: Sendable {
   private let pid: pid_t
 
-  /// Starts a command, found in PATH, with the environment of kistd and the socket in KIST_SOCKET.
+  /// Starts a command, found in PATH, with the environment of kistd and the socket in KIST_SOCKET;
+  /// `nil` when a signal came before.
   ///
   /// It gets a clean signal mask and the limits that kistd was started with. From here on, signals
   /// to kistd are for the command.
   static func start(
     _ command: [String], socket: String, previous: Hardening.Previous
-  ) throws -> ChildProcess {
-    kist_forward_signals()
+  ) throws -> ChildProcess? {
+    guard Signals.handOver() == nil else { return nil }
     var pid: pid_t = 0
     let failure = Hardening.lifted(previous) {
       spawn(&pid, command, setting: "KIST_SOCKET", to: socket)

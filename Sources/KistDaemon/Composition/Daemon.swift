@@ -1,6 +1,5 @@
 internal import Glibc
-internal import KistCore
-package import KistFile
+package import KistCore
 internal import KistServer
 internal import KistWire
 package import Logging
@@ -8,18 +7,19 @@ package import Logging
 /// What kistd does, once it knows what was asked of it.
 package struct Daemon: Sendable {
   package var options: Options
-  package var keySource: EncryptedFile.KeySource
+  /// Opens the storage; what it has begun cannot be cancelled.
+  package var open: @Sendable () async throws(StorageError) -> OpenStorage
   package var environment: @Sendable (String) -> String?
   package var logger: Logger
   package var previous: Hardening.Previous
 
   package init(
-    options: Options, keySource: EncryptedFile.KeySource,
+    options: Options, open: @escaping @Sendable () async throws(StorageError) -> OpenStorage,
     environment: @escaping @Sendable (String) -> String?, logger: Logger,
     previous: Hardening.Previous
   ) {
     self.options = options
-    self.keySource = keySource
+    self.open = open
     self.environment = environment
     self.logger = logger
     self.previous = previous
@@ -27,48 +27,54 @@ package struct Daemon: Sendable {
 
   /// Serves until the task is cancelled, or for as long as the command runs; gives the exit status.
   ///
-  /// The replies in flight are finished, and then the storage is closed.
+  /// The replies in flight are finished, and then the storage is closed. A storage that is still
+  /// being opened is given up: whatever that was doing may end at any moment without harm.
   package func run() async throws -> CInt {
     guard !options.command.isEmpty else {
       let location = try socketLocation()
       return try await serve(at: location) { server in
         try await server()
         return 0
-      }
+      } ?? 0
     }
     return try await withSocketOfItsOwn { location in
       try await serve(at: location) { server in
         let child = try ChildProcess.start(
           options.command, socket: location.path, previous: previous)
-        return try await child.status(whileRunning: server)
-      }
+        return try await child?.status(whileRunning: server)
+      } ?? 128 + (Signals.handOver() ?? 0)
     }
   }
 
+  /// Gives what the body gives, or `nil` when kistd was told to stop before there was a storage.
   private func serve(
     at location: SocketLocation,
-    _ body: (@escaping @Sendable () async throws -> Void) async throws -> CInt
-  ) async throws -> CInt {
+    _ body: (@escaping @Sendable () async throws -> Void) async throws -> CInt?
+  ) async throws -> CInt? {
     let socket = try DaemonSocket(claiming: location)
     defer { socket.remove() }
-    let storage = try await OpenStorage.open(options, keySource: keySource)
-    let result: Result<CInt, any Error>
+    guard let storage = try await untilCancelled(open) else { return nil }
+    let result: Result<CInt?, any Error>
     do {
       let answer = try await storage.answering(options)
       let status = try await storage.access.status()
       logger.info(
         "serving",
         metadata: [
-          "storage": "\(status.storage)", "locked": "\(status.isLocked)",
-          "reason": "\(options.reason)", "data": "\(options.dataDirectory)",
-          "socket": "\(location.path)", "pid": "\(getpid())",
+          "socket": "\(location.path)", "storage": "\(status.storage)",
+          "locked": "\(status.isLocked)",
+        ])
+      logger.debug(
+        "opened",
+        metadata: [
+          "reason": "\(options.reason)", "data": "\(options.dataDirectory)", "pid": "\(getpid())",
         ])
       let server = Server(
         maximumConnections: options.maximumConnections, logger: logger, serve: { _ in answer })
       result = .success(try await body { try await server.run(listeningOn: socket.descriptor) })
     } catch { result = .failure(error) }
     await storage.close()
-    logger.info("stopped")
+    logger.debug("stopped")
     return try result.get()
   }
 

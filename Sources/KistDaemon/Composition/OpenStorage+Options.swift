@@ -1,15 +1,17 @@
 package import KistCore
 package import KistFile
+package import Logging
 
 extension OpenStorage {
-  /// Opens the storage that was asked for.
+  /// Opens the storage that was asked for; the log says when a store was made.
   package static func open(
-    _ options: Options, keySource: EncryptedFile.KeySource
+    _ options: Options, keySource: EncryptedFile.KeySource, logger: Logger
   ) async throws(StorageError) -> OpenStorage {
-    try await EncryptedFile.open(
+    let path = options.dataDirectory + "/credentials.db"
+    return try await EncryptedFile.open(
       EncryptedFile.Options(
-        path: options.dataDirectory + "/credentials.db", keySource: keySource,
-        deadline: options.deadline))
+        path: path, keySource: keySource, deadline: options.deadline,
+        whenMade: { logger.notice("\(options.newStore(at: path))") }))
   }
 }
 
@@ -24,6 +26,16 @@ extension EncryptedFile.KeySource {
 }
 
 extension Options {
+  /// What a person must know who has a new store.
+  fileprivate func newStore(at path: String) -> String {
+    switch keySource {
+    case .file(let key):
+      "made a new store, \(path), which its key \(key) alone opens: keep a copy of the key elsewhere"
+    case .passphrase:
+      "made a new store, \(path), which its passphrase alone opens: it cannot be recovered"
+    }
+  }
+
   /// Why that storage: a sentence for the log and for `status`.
   var reason: String {
     switch storage {

@@ -1,11 +1,11 @@
-internal import ArgumentParser
+internal import KistCore
 internal import Logging
 
 extension Kistd {
   /// Reads the options; a flag wins over its variable, and a variable that is empty is not set.
   ///
-  /// Throws `ValidationError`, naming the flag or the variable that is wrong.
-  func options(environment: (String) -> String?) throws -> Options {
+  /// Throws `badRequest`, naming the flag or the variable that is wrong.
+  func options(environment: (String) -> String?) throws(StorageError) -> Options {
     func variable(_ name: String) -> String? {
       environment(name).flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -21,7 +21,7 @@ extension Kistd {
     }
 
     guard let data = try setting("data", data)?.path() ?? home("XDG_DATA_HOME", "/.local/share")
-    else { throw ValidationError("There is no HOME: say with --data where the store is.") }
+    else { throw .wrongUsage("there is no HOME", hint: "say with --data where the store is") }
 
     let keySource: Options.KeySource
     if let descriptor = setting("passphrase-fd", passphraseFd) {
@@ -31,7 +31,7 @@ extension Kistd {
     {
       keySource = .file(path: path)
     } else {
-      throw ValidationError("There is no HOME: say with --key-file where the key is.")
+      throw .wrongUsage("there is no HOME", hint: "say with --key-file where the key is")
     }
 
     return Options(

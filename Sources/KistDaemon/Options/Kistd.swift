@@ -53,7 +53,8 @@ struct Kistd: ParsableCommand {
   var deadline: String?
 
   @Option(
-    help: ArgumentHelp("trace, debug, info, notice, warning or error; info.", valueName: "level"))
+    help: ArgumentHelp(
+      "trace, debug, info, notice, warning, error or critical; info.", valueName: "level"))
   var logLevel: String?
 
   @Argument(parsing: .postTerminator, help: "The command to serve for.")

@@ -1,4 +1,4 @@
-internal import ArgumentParser
+internal import KistCore
 internal import Logging
 
 /// The text of an option, and the name of the flag or variable that it came from.
@@ -6,23 +6,24 @@ struct Setting {
   var name: String
   var text: String
 
-  func path() throws -> String {
+  func path() throws(StorageError) -> String {
     if text.isEmpty { throw error("is empty; it must be a path") }
     return text
   }
 
-  func integer(in range: ClosedRange<Int>) throws -> Int {
+  func integer(in range: ClosedRange<Int>) throws(StorageError) -> Int {
     guard let number = Int(text), range.contains(number) else {
       throw error("must be a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
 
-  /// Seconds without a unit.
-  func duration() throws -> Duration {
-    let units: [(suffix: String, milliseconds: Int)] = [
-      ("ms", 1), ("s", 1000), ("m", 60_000), ("", 1000),
-    ]
+  /// A number and its unit.
+  func duration() throws(StorageError) -> Duration {
+    if let number = Int(text), number > 0 {
+      throw error("has no unit", hint: "say \(number)s for seconds")
+    }
+    let units: [(suffix: String, milliseconds: Int)] = [("ms", 1), ("s", 1000), ("m", 60_000)]
     for unit in units where text.hasSuffix(unit.suffix) {
       guard
         let number = Int(text.dropLast(unit.suffix.count)), number > 0,
@@ -33,9 +34,9 @@ struct Setting {
     throw error("must be a time of at most a day, such as 30s, 500ms or 2m")
   }
 
-  func choice() throws -> Options.StorageChoice {
+  func choice() throws(StorageError) -> Options.StorageChoice {
     if text == "libsecret" {
-      throw error("asks for libsecret, which is not in this build; use encrypted-file")
+      throw error("asks for libsecret, which is not in this build", hint: "use encrypted-file")
     }
     guard let choice = Options.StorageChoice(rawValue: text) else {
       throw error("must be auto or encrypted-file")
@@ -43,12 +44,14 @@ struct Setting {
     return choice
   }
 
-  func logLevel() throws -> Logger.Level {
+  func logLevel() throws(StorageError) -> Logger.Level {
     guard let level = Logger.Level(rawValue: text) else {
       throw error("must be one of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
     }
     return level
   }
 
-  private func error(_ what: String) -> ValidationError { ValidationError("\(name) \(what).") }
+  private func error(_ what: String, hint: String? = nil) -> StorageError {
+    .wrongUsage("\(name) \(what)", hint: hint)
+  }
 }

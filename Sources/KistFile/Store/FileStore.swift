@@ -26,7 +26,10 @@ final class FileStore: Sendable {
   init(opening options: EncryptedFile.Options) throws(StorageError) {
     try prepareDirectory(of: options.path)
     owner = try OwnerLock(beside: options.path)
-    if try !exists(options.path) { try createStore(options) }
+    if try !exists(options.path) {
+      try createStore(options)
+      options.whenMade()
+    }
     try FileHeader.check(options.path)
     let connections = Connections(path: options.path)
     do throws(StorageError) {

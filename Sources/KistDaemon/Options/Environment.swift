@@ -1,0 +1,32 @@
+internal import Glibc
+internal import KistCore
+
+/// The variables that kistd reads, beside all that begin with `KISTD_`.
+private let others: Set<String> = [
+  "HOME", "KIST_SOCKET", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+]
+
+/// Reads the part of the environment that is for kistd.
+///
+/// Throws `badRequest`, naming the variable, when a value is not UTF-8: repaired, it would be another
+/// one.
+func readEnvironment() throws(StorageError) -> [String: String] {
+  var variables: [String: String] = [:]
+  var next = unsafe environ
+  while let entry = unsafe next.pointee {
+    unsafe next += 1
+    guard let equals = unsafe strchr(entry, CInt(UInt8(ascii: "="))) else { continue }
+    let length = unsafe equals - entry
+    let name = unsafe String(
+      decoding: UnsafeRawBufferPointer(start: entry, count: length), as: UTF8.self)
+    guard name.hasPrefix("KISTD_") || others.contains(name) else { continue }
+    guard let value = unsafe String(validatingCString: equals + 1) else {
+      throw StorageError(
+        .badRequest, "the environment variable \(name) is not UTF-8",
+        hint: "set it to text in UTF-8, or unset it")
+    }
+    // The first one counts, as for getenv(3).
+    if variables[name] == nil { variables[name] = value }
+  }
+  return variables
+}

@@ -1,0 +1,25 @@
+internal import ArgumentParser
+internal import KistCore
+
+/// What is wrong with a command line, worded as every other error of kistd; its words are not
+/// repeated, but for the names of options.
+func usageError(_ error: any Error) -> StorageError {
+  if let error = error as? StorageError { return error }
+  let message = Kistd.message(for: error)
+  // The parser has no type of its own for it.
+  if message.contains("nexpected argument") {
+    return StorageError(
+      .badRequest, "an argument was not expected",
+      hint: "put `--` before a command to serve for: `kistd -- COMMAND`")
+  }
+  return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst())
+}
+
+extension StorageError {
+  /// An option or a variable that is wrong, told without its value.
+  static func wrongUsage(
+    _ message: String, hint: String? = nil
+  ) -> StorageError {
+    StorageError(.badRequest, message, hint: hint ?? "`kistd --help` shows the options")
+  }
+}

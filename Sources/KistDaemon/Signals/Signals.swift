@@ -1,0 +1,33 @@
+internal import CLinux
+internal import Glibc
+internal import KistCore
+
+/// The signals that ask kistd to end, or are for its command.
+struct Signals: Sendable {
+  private let mailbox: CInt
+
+  /// Takes the signals: from here on none ends the process by itself.
+  ///
+  /// - Parameter forCommand: whether to take those too that kistd has no use for.
+  static func take(forCommand: Bool) throws(StorageError) -> Signals {
+    let mailbox = kist_take_signals(forCommand ? 1 : 0)
+    guard mailbox >= 0 else { throw .internal("cannot take the signals: \(text(of: errno))") }
+    return Signals(mailbox: mailbox)
+  }
+
+  /// Runs a body, on a thread of its own, when the first signal has come.
+  func whenOneComes(_ body: @escaping @Sendable () -> Void) {
+    startThread {
+      var byte: UInt8 = 0
+      while unsafe read(mailbox, &byte, 1) < 0, errno == EINTR {}
+      body()
+    }
+  }
+
+  /// Hands the signals over to a command; gives the one that came before, for which it must not be
+  /// started.
+  static func handOver() -> CInt? {
+    let signal = kist_hand_over_signals()
+    return signal == 0 ? nil : signal
+  }
+}
