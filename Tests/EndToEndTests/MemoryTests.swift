@@ -1,9 +1,9 @@
 import Foundation
 import KistClient
+import KistTesting
 import Testing
 
-@Suite(
-  .enabled(if: geteuid() == 0 || isContinuousIntegration, "reading another process needs root"))
+@Suite(.needsRoot("to read the memory of another process"))
 struct `The memory of the daemon` {
   @Test func `holds no secret after a save and a load, once the connection is closed`() async throws
   {

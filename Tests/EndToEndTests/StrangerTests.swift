@@ -1,8 +1,9 @@
 import Foundation
+import KistTesting
 import Subprocess
 import Testing
 
-@Suite(.enabled(if: geteuid() == 0 || isContinuousIntegration, "only root can become another user"))
+@Suite(.needsRoot("to become another user"))
 struct `A stranger's socket` {
   @Test func `is told nothing by kist`() async throws {
     try await withHome { home in

@@ -1,5 +1,6 @@
 import Glibc
 import KistClient
+import KistTesting
 import KistWire
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+  @Test(.needsRoot("to become another user"))
   func `because another user listens, the error is denied and nothing is sent`() async throws {
     // In a process of its own, which becomes another user than the one that listens.
     await #expect(processExitsWith: .success) {

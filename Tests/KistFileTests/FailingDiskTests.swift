@@ -36,7 +36,7 @@ private func limitFileSize(to size: rlim_t) {
 }
 
 /// File systems that truly fail; to mount them takes root.
-@Suite(.enabled(if: geteuid() == 0, "only root can mount a file system"))
+@Suite(.needsRoot("to mount a file system"))
 struct `A disk that fails` {
   let store = try! TestStore()
 

@@ -1,5 +1,6 @@
 import Foundation
 import KistServer
+import KistTesting
 import Synchronization
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+  @Test(.needsRoot("to become another user"))
   func `a process of another uid is refused`() async throws {
     try await withServer { server in
       // Nobody must be able to come as far as the socket, so that the server has to decide.

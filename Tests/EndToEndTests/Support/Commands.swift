@@ -20,9 +20,6 @@ func command(
     status: end.terminationStatus, output: end.standardOutput, error: end.standardError)
 }
 
-/// Whether this run must not skip anything.
-let isContinuousIntegration = ProcessInfo.processInfo.environment["CI"] != nil
-
 /// Runs the reader of Tests/Reader on the store of a home, with Debian's Python and PyNaCl.
 func readStore(_ home: Home, _ options: [String] = []) async throws -> String {
   let reader = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
