@@ -11,11 +11,22 @@ extension StorageError {
         "nothing was overwritten; restore the store from a backup, or move it away to begin anew")
   }
 
-  static var wrongRows: StorageError {
-    .corrupt("credentials in the store were removed, put back or changed")
+  /// Some rows are damaged, or were changed; the others can be loaded.
+  static func damagedRows(_ message: String) -> StorageError {
+    StorageError(
+      .corrupt, message,
+      hint:
+        "what is whole is still loaded (`kist load`) and nothing was overwritten; restore the store "
+        + "from a backup, or move it away to begin anew")
   }
 
-  static var unauthenticRow: StorageError { .corrupt("a stored credential fails authentication") }
+  static var wrongRows: StorageError {
+    .damagedRows("credentials in the store were removed, put back or changed")
+  }
+
+  static var unauthenticRow: StorageError {
+    .damagedRows("a stored credential fails authentication")
+  }
 
   /// What is authentic and still cannot be read.
   static var malformed: StorageError { .corrupt("what is stored does not follow the format") }

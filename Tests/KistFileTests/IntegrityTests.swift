@@ -155,8 +155,31 @@ struct FlippedBit: Sendable, CustomTestStringConvertible {
     try store.meddle { try $0.execute(sql: "DELETE FROM credential WHERE sequence = 1") }
     let opened = try await store.open()
     await expect(.corrupt) { try await opened.credentials.load(.sample) }
+    let error = await expect(.corrupt) { try await opened.credentials.find(CredentialQuery()) }
+    #expect(error?.hint?.contains("`kist load`") == true, "what is whole is still loaded")
     await opened.close()
     try await expectDamage(readable: 2)
+  }
+
+  @Test func `a row removed while the store is open is corrupt from the next unlock on`()
+    async throws
+  {
+    try await store.fill(threeCredentials)
+    let whole = try store.bytes()
+    try store.meddle { try $0.execute(sql: "DELETE FROM credential WHERE sequence = 1") }
+    let damaged = try store.bytes()
+    try whole.write(to: URL(filePath: store.path))
+    let opened = try await store.open()
+    // Says that the first check is over.
+    await expect(.notFound) { try await opened.credentials.load(.init(service: "absent")) }
+    let file = try FileHandle(forWritingTo: URL(filePath: store.path))
+    try file.write(contentsOf: damaged)
+    try file.close()
+    _ = try await opened.access.lock()
+    _ = try await opened.access.unlock(nil)
+    await expect(.corrupt) { try await opened.credentials.load(.init(service: "absent")) }
+    #expect(try await opened.access.status().integrity == .failed)
+    await opened.close()
   }
 
   @Test func `an old row put back is corrupt`() async throws {

@@ -86,7 +86,7 @@ struct SQLColumns {
     let isBlob = unsafe sqlite3_column_type(statement, column) == SQLITE_BLOB
     return try withBlob(column) { bytes throws(StorageError) in
       guard isBlob, let tag = Tag(bytes) else {
-        throw .corrupt("a stored credential has no place")
+        throw .damagedRows("a stored credential has no place")
       }
       return tag
     }

@@ -140,7 +140,9 @@ final class IntegrityCheck: Sendable {
         var last: RowTag?
         try database.eachRowMark { tag, sequence, metadataTag, secretTag throws(StorageError) in
           // The sum is the same in every order, but a lookup misses what is out of order.
-          if let last, tag <= last { throw .corrupt("credentials in the store are out of order") }
+          if let last, tag <= last {
+            throw .damagedRows("credentials in the store are out of order")
+          }
           last = tag
           sum += keys.hash(
             tag: tag, sequence: sequence, metadataTag: metadataTag, secretTag: secretTag)
