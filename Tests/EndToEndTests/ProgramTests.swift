@@ -127,6 +127,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+  func `a standard output that takes nothing is no fault of the storage`(
+    redirection: String, reason: String
+  ) async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        let save = "printf pw | kist save s --json " + redirection
+        for script in [save, "kist load s " + redirection, "kist list " + redirection] {
+          let end = try await command("sh", ["-c", script], in: home)
+          #expect(end.status == .exited(1), "\(script)")
+          #expect(end.error.contains("standard output could not be written: \(reason)"))
+          #expect(end.error.contains("was carried out"))
+        }
+        #expect(try await command("kist", ["load", "s"], in: home).output == "pw")
+      }
+    }
+  }
+
   @Test func `what was sent stands in no log line, at the most talkative level`() async throws {
     try await withHome { home in
       let end = try await withDaemon(in: home, ["--log-level", "trace"]) { _ in

@@ -3,7 +3,8 @@ package import KistCore
 
 /// Asks for a line on a terminal that does not show it: termios(3).
 ///
-/// The echo is put back whatever happens, also when a signal ends the process.
+/// The echo is put back whatever happens, also while a signal stops the process and when one ends
+/// it. Whoever goes on after a stop is asked anew.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
   let terminal = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
   defer { if terminal >= 0 { close(terminal) } }
@@ -12,31 +13,57 @@ package func hiddenLine(asking question: String, on path: String) throws(Storage
     throw StorageError(
       .badRequest, "there is no terminal to ask at", hint: "pipe the secret into the command")
   }
-  unsafe shown = (terminal, settings)
-  let previous = endings.map { ($0, signal($0, showAgainAndEnd)) }
-  defer {
-    unsafe tcsetattr(terminal, TCSAFLUSH, &settings)
-    for (number, handler) in previous { signal(number, handler) }
-    unsafe shown = nil
+  while true {
+    let answer = try catchingSignals { (signals) throws(StorageError) in
+      try hiding(settings, on: terminal) { () throws(StorageError) in
+        _ = unsafe write(terminal, question, question.utf8.count)
+        return try readLine(from: terminal, orSignalFrom: signals)
+      }
+    }
+    switch answer {
+    case .line(let line): return line
+    case .signal(let number): carryOut(number)
+    }
   }
-  var hidden = settings
-  hidden.c_lflag &= ~tcflag_t(ECHO)
-  hidden.c_lflag |= tcflag_t(ECHONL)
-  // Stopped with the echo off, the process would leave the shell without it.
-  hidden.c_cc.10 = 0  // VSUSP
-  unsafe tcsetattr(terminal, TCSAFLUSH, &hidden)
-  unsafe write(terminal, question, question.utf8.count)
-  return try readLine(from: terminal)
 }
 
-private func readLine(from terminal: CInt) throws(StorageError) -> Secret {
+private enum Answer { case line(Secret), signal(CInt) }
+
+/// Carries out a function while a terminal shows nothing that is typed but the newline.
+private func hiding(
+  _ settings: termios, on terminal: CInt, _ body: () throws(StorageError) -> Answer
+) throws(StorageError) -> Answer {
+  var (settings, hidden) = (settings, settings)
+  hidden.c_lflag &= ~tcflag_t(ECHO)
+  hidden.c_lflag |= tcflag_t(ECHONL)
+  unsafe tcsetattr(terminal, TCSAFLUSH, &hidden)
+  defer { unsafe tcsetattr(terminal, TCSAFLUSH, &settings) }
+  return try body()
+}
+
+private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(StorageError)
+  -> Answer
+{
   var line = WipedBytes(capacity: longestLine)
   var byte: UInt8 = 0
   while byte != UInt8(ascii: "\n") {
+    var sources = [
+      pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
+    ]
+    guard unsafe poll(&sources, nfds_t(sources.count), -1) > 0 else { continue }
+    if sources[1].revents != 0, unsafe read(signals, &byte, 1) == 1 {
+      _ = unsafe write(terminal, "\n", 1)
+      return .signal(CInt(byte))
+    }
     let count = unsafe read(terminal, &byte, 1)
     if count < 0, errno == EINTR { continue }
     guard count == 1 else {
-      throw StorageError(.badRequest, "nothing was typed", outcome: .unchanged)
+      _ = unsafe write(terminal, "\n", 1)
+      throw StorageError(
+        .badRequest, "the prompt was left without an answer",
+        hint: "nothing was changed; type it and press Enter, or pipe it into the command",
+        outcome: .unchanged)
     }
     if byte != UInt8(ascii: "\n") { line.append(byte) }
   }
@@ -45,20 +72,8 @@ private func readLine(from terminal: CInt) throws(StorageError) -> Secret {
       .tooLarge, "a terminal takes lines of less than \(longestLine) bytes",
       hint: "pipe the secret into the command", outcome: .unchanged)
   }
-  return Secret(line)
+  return .line(Secret(line))
 }
 
 /// Where the terminal cuts a line without saying so: N_TTY_BUF_SIZE, less the newline.
 private let longestLine = 4095
-
-/// The signals that end a process whose handlers are the default ones.
-private let endings = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
-
-// What a signal handler can see must be global. It is set before the handlers are, and cleared after.
-private nonisolated(unsafe) var shown: (terminal: CInt, settings: termios)?
-
-private func showAgainAndEnd(_ number: CInt) {
-  if var shown = unsafe shown { unsafe tcsetattr(shown.terminal, TCSANOW, &shown.settings) }
-  signal(number, SIG_DFL)
-  raise(number)
-}

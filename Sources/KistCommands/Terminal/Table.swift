@@ -1,7 +1,7 @@
 internal import KistCore
 
-/// What a list tells of a credential; no column has a tab or a newline in it, since keys and
-/// labels have no control characters.
+/// What a list tells a program of a credential; no column has a tab or a newline in it, since keys
+/// and labels have no control characters.
 func columns(of credential: CredentialSummary) -> [String] {
   [
     credential.key.service, credential.key.account, credential.label ?? "",
@@ -10,20 +10,41 @@ func columns(of credential: CredentialSummary) -> [String] {
   ]
 }
 
-/// A table with a heading, its columns aligned.
-func table(of credentials: [CredentialSummary], now: Timestamp) -> String {
+/// A table with a heading, its columns aligned, for a person: it fits into a terminal of this many
+/// columns, unless that is very narrow.
+func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> String {
   guard !credentials.isEmpty else { return "there is no such credential\n" }
-  let heading = ["SERVICE", "ACCOUNT", "LABEL", "MODIFIED", "EXPIRES", "REVISION"]
   let rows =
-    [heading]
+    [["SERVICE", "ACCOUNT", "LABEL", "MODIFIED", "EXPIRES"]]
     + credentials.map { credential in
-      var row = columns(of: credential).map(visible)
-      if credential.isExpired(at: now) { row[4] += " (expired)" }
-      return row
+      [
+        visible(credential.key.service), visible(credential.key.account),
+        visible(credential.label ?? ""), day(of: credential.modifiedAt),
+        credential.isExpired(at: now) ? "expired" : credential.expiresAt.map(day) ?? "",
+      ]
     }
-  let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+  var widths = rows[0].indices.map { column in rows.map { $0[column].terminalWidth }.max() ?? 0 }
+  shorten(&widths, to: width - gap.count * (widths.count - 1))
   return rows.map { row in line(of: row, widths: widths) }.joined()
 }
+
+private let gap = "  "
+
+/// Makes columns narrower until they fit: first the label, then the wider of service and account.
+private func shorten(_ widths: inout [Int], to width: Int) {
+  let narrowest = 8
+  while widths.reduce(0, +) > width {
+    let column =
+      widths[2] > narrowest || widths[0...1].allSatisfy { $0 <= narrowest }
+      ? 2
+      : widths[0] > widths[1] ? 0 : 1
+    guard widths[column] > narrowest else { return }
+    widths[column] -= 1
+  }
+}
+
+/// The date of a moment, in UTC.
+private func day(of moment: Timestamp) -> String { String(moment.description.prefix(10)) }
 
 /// The text with what would reorder or hide a part of a line on a terminal replaced by U+FFFD.
 private func visible(_ text: String) -> String {
@@ -40,9 +61,10 @@ private func visible(_ text: String) -> String {
 
 private func line(of row: [String], widths: [Int]) -> String {
   let cells = zip(row, widths).map { cell, width in
-    cell + String(repeating: " ", count: width - cell.count)
+    let cell = cell.cut(toTerminalWidth: width)
+    return cell + String(repeating: " ", count: width - cell.terminalWidth)
   }
-  var line = cells.joined(separator: "  ")
+  var line = cells.joined(separator: gap)
   while line.last == " " { line.removeLast() }
   return line + "\n"
 }

@@ -8,6 +8,7 @@ extension Terminal {
     Terminal(
       inputIsTerminal: isatty(STDIN_FILENO) == 1,
       outputIsTerminal: isatty(STDOUT_FILENO) == 1,
+      outputWidth: width(of: STDOUT_FILENO),
       readInput: { limit throws(StorageError) in try readAll(of: STDIN_FILENO, upTo: limit) },
       askHidden: { question throws(StorageError) in try hiddenLine(asking: question, on: "/dev/tty")
       },
@@ -15,13 +16,20 @@ extension Terminal {
         let failure = writeAll(bytes, to: STDOUT_FILENO)
         guard failure == 0 else {
           throw StorageError(
-            failure == ENOSPC || failure == EDQUOT ? .full : .internal,
-            "standard output could not be written: \(describe(failure))")
+            .internal, "standard output could not be written: \(describe(failure))",
+            hint: "what was asked for was carried out; only the output is lost")
         }
       },
       writeError: { bytes in _ = writeAll(bytes, to: STDERR_FILENO) },
       now: Timestamp.now)
   }
+}
+
+/// How many columns a terminal has, 80 where it does not say: TIOCGWINSZ(2const).
+private func width(of terminal: CInt) -> Int {
+  var size = winsize()
+  guard unsafe ioctl(terminal, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+  return Int(size.ws_col)
 }
 
 /// Reads a stream to its end, or to one byte more than the limit.

@@ -6,6 +6,8 @@ package struct Terminal: Sendable {
   package var inputIsTerminal: Bool
   /// Whether standard output is a terminal, so that a person reads it.
   package var outputIsTerminal: Bool
+  /// How many columns that terminal has.
+  package var outputWidth: Int
   /// Reads standard input to its end, or to one byte more than a limit.
   package var readInput: @Sendable (Int) throws(StorageError) -> Secret
   /// Asks a person for a line that is not shown; the newline is not part of it.
@@ -18,7 +20,7 @@ package struct Terminal: Sendable {
   package var now: @Sendable () -> Timestamp
 
   package init(
-    inputIsTerminal: Bool, outputIsTerminal: Bool,
+    inputIsTerminal: Bool, outputIsTerminal: Bool, outputWidth: Int,
     readInput: @escaping @Sendable (Int) throws(StorageError) -> Secret,
     askHidden: @escaping @Sendable (String) throws(StorageError) -> Secret,
     writeBytes: @escaping @Sendable (Secret) throws(StorageError) -> Void,
@@ -27,6 +29,7 @@ package struct Terminal: Sendable {
   ) {
     self.inputIsTerminal = inputIsTerminal
     self.outputIsTerminal = outputIsTerminal
+    self.outputWidth = outputWidth
     self.readInput = readInput
     self.askHidden = askHidden
     self.writeBytes = writeBytes

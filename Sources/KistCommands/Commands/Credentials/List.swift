@@ -7,8 +7,8 @@ struct List: RequiresUserStorage {
     commandName: "list",
     abstract: "List credentials, without their secrets.",
     discussion: """
-      A table on a terminal; elsewhere lines of service, account, label, modified, expires and \
-      revision, with a tab between them, in no particular order.
+      A table on a terminal, cut to its width; elsewhere lines of service, account, label, \
+      modified, expires and revision, complete, with a tab between them, in no particular order.
 
         kist list --service github.com --attribute kind=token
       """)
@@ -31,7 +31,7 @@ struct List: RequiresUserStorage {
       service: service, account: account, attributes: try Attributes(options: attributes))
     if terminal.outputIsTerminal && !common.json {
       let found = try await storage.findAll(query).sorted { $0.key < $1.key }
-      try terminal.write(table(of: found, now: terminal.now()))
+      try terminal.write(table(of: found, width: terminal.outputWidth, now: terminal.now()))
     } else {
       try await writePages(of: query, storage, terminal)
     }

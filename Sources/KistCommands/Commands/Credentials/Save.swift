@@ -33,6 +33,7 @@ struct Save: RequiresUserStorage {
     let condition = try requirement.condition()
     let attributes = try Attributes(options: attributes)
     let expiresAt = try expiry.moment(from: terminal.now())
+    if terminal.inputIsTerminal { try await storage.checkIsOpen() }
     let credential = NewCredential(
       key: key, secret: try source.secret(of: key, from: terminal), label: label,
       attributes: attributes, expiresAt: expiresAt)
@@ -41,6 +42,16 @@ struct Save: RequiresUserStorage {
       try terminal.writeLine(saved.json())
     } else {
       try terminal.tell("saved at revision \(saved.revision.rawValue)")
+    }
+  }
+}
+
+extension UserStorage {
+  /// Asks for any one credential: where there is no daemon, or the storage is locked, it throws
+  /// what a save would throw, without a secret having been typed for it.
+  fileprivate func checkIsOpen() async throws(StorageError) {
+    do throws(StorageError) { _ = try await find(CredentialQuery(limit: 1)) } catch {
+      throw error.withOutcome(.unchanged)
     }
   }
 }
