@@ -7,9 +7,7 @@ func storageError(for error: SocketError, at path: String, patience: Duration) -
   switch error {
   case .badPath: badPath(path)
   case .notConnected(ENOENT), .notConnected(ENOTDIR), .notConnected(ECONNREFUSED):
-    StorageError(
-      .unavailable, "no kistd is listening at \(path)",
-      hint: "start one with `\(startCommand(for: path))`")
+    nothingListening(at: path)
   case .notConnected(EACCES), .notConnected(EPERM):
     StorageError(
       .denied, "the socket \(path) may not be used",
@@ -24,7 +22,10 @@ func storageError(for error: SocketError, at path: String, patience: Duration) -
     StorageError(
       .unavailable, "the connection to kistd ended before its reply",
       hint: "see whether it still runs with `kist status`")
-  case .timedOut: .timeout(after: patience)
+  case .timedOut:
+    StorageError(
+      .timeout, "kistd did not answer within \(patience)",
+      hint: "see whether it still runs, and what its log says; a change may have been carried out")
   case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
   }
 }

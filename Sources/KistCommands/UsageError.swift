@@ -1,23 +1,51 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// What the argument parser has to say, unless it repeats a word of the command line: the word may
-/// be a secret that was put where none may be.
+/// What is wrong with a command line, by what the argument parser has to say: a message of its
+/// own wherever the parser's repeats a word, which may be a secret that was put where none may be.
 func usageError(_ message: String, of arguments: [String]) -> StorageError {
+  guard let verb = arguments.first, !verb.hasPrefix("-") else {
+    return StorageError(
+      .badRequest, worded(message, of: arguments),
+      hint: "the command comes first, then its options: `kist --help` shows both")
+  }
+  guard verbs.contains(verb) else {
+    return StorageError(
+      .badRequest, "there is no such command",
+      hint: "the commands are \(verbs.joined(separator: ", ")); `kist --help` explains them")
+  }
+  if message.hasPrefix("Unexpected argument") || message.contains(" unexpected arguments: ") {
+    return wordTooMany(for: verb)
+  }
+  return StorageError(
+    .badRequest, worded(message, of: arguments),
+    hint: message.hasPrefix("Missing value for ")
+      ? "a value that begins with a dash follows an equals sign: --name=-value" : help(for: verb))
+}
+
+/// A word that is neither an option nor a value: where a secret is asked for, it is one most often.
+private func wordTooMany(for verb: String) -> StorageError {
+  let takesKey = ["save", "load", "delete"].contains(verb)
+  return StorageError(
+    .badRequest,
+    takesKey
+      ? "there is a word too many after SERVICE and ACCOUNT" : "`kist \(verb)` takes options only",
+    hint: verb == "save" || verb == "unlock"
+      ? "kist takes no secret on the command line: pipe it in, or type it at the prompt"
+      : help(for: verb))
+}
+
+/// The parser's message, or what kind of message it is where it repeats a word.
+private func worded(_ message: String, of arguments: [String]) -> String {
   let quoted = message.split(separator: "'")
   let repeatsAWord = arguments.contains { word in
     let parts = value(of: word).split(separator: "'")
     return !parts.isEmpty && parts.allSatisfy(quoted.contains)
   }
-  let verb = arguments.first { verbs.contains($0) }
-  var hint = "`kist \(verb.map { $0 + " " } ?? "")--help` shows what can be said"
-  if verb == "save" || verb == "unlock" {
-    hint += "; a secret is never said here: pipe it in, or type it at the prompt"
-  }
-  return StorageError(
-    .badRequest,
-    repeatsAWord ? "an argument was not expected, or is no valid value" : lowercasedFirst(message),
-    hint: hint)
+  guard repeatsAWord else { return message.prefix(1).lowercased() + message.dropFirst() }
+  if message.hasPrefix("Unknown option ") { return "an option is not known" }
+  return message.contains(" does not take any value")
+    ? "an option has a value that takes none" : "an option has a value that is not valid"
 }
 
 /// What a word gives to an option, `--name=value`, or the word itself; the name of an option may be
@@ -29,6 +57,4 @@ private func value(of word: String) -> Substring {
 
 private var verbs: [String] { Kist.configuration.subcommands.map { $0._commandName } }
 
-private func lowercasedFirst(_ message: String) -> String {
-  message.prefix(1).lowercased() + message.dropFirst()
-}
+private func help(for verb: String) -> String { "`kist \(verb) --help` shows what can be said" }

@@ -63,6 +63,9 @@ import Testing
       let exchange = connect(to: folder + "/s", deadline: .milliseconds(20))
       let error = await failure { () throws(StorageError) in try await exchange(Line("change")) }
       #expect(error?.code == .timeout)
+      #expect(error?.message == "kistd did not answer within 0.02 seconds")
+      // The deadline is the client's own, so that no option of kistd moves it.
+      #expect(error?.hint?.contains("--deadline") == false)
       #expect(error?.outcome == .unknown)
       #expect(await closed.next() == 0, "a late reply must not be taken for the next request's")
       #expect(log.lines == ["change"])

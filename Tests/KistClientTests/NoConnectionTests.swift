@@ -11,7 +11,7 @@ import Testing
     try await withFolder { folder in
       let stale = folder + "/s"
       close(try listen(at: stale))
-      for path in [stale, folder + "/none", stale + "/below"] {
+      for path in [stale, folder + "/none", folder + "/new/none"] {
         let error = await failure { () throws(StorageError) in
           try await connect(to: path)(Line("change"))
         }
@@ -20,6 +20,30 @@ import Testing
         #expect(error?.hint == "start one with `kistd --socket \(path) &`")
       }
     }
+  }
+
+  @Test(arguments: ["/etc/passwd", "/etc", "/dev/null"])
+  func `because something else is there, the error says so`(path: String) async {
+    let error = await failure { () throws(StorageError) in
+      try await connect(to: path)(Line("change"))
+    }
+    #expect(error?.code == .unavailable)
+    #expect(error?.message == "what is at \(path) is no socket")
+    #expect(error?.hint == "name kistd's socket with --socket or KIST_SOCKET")
+  }
+
+  // As any other user, `/nope` is one of them.
+  @Test(arguments: ["/nope", "/tmp/kist-none", "/dev/null/s", "/etc/passwd/below/s"])
+  func `because kistd could not listen there either, the hint names no command that fails`(
+    path: String
+  ) async {
+    let error = await failure { () throws(StorageError) in
+      try await connect(to: path)(Line("change"))
+    }
+    #expect(error?.code == .unavailable)
+    #expect(error?.message == "no kistd is listening at \(path)")
+    #expect(error?.hint?.contains("directory of mode 700") == true)
+    #expect(error?.hint?.contains("start one with") == false)
   }
 
   @Test func `because the socket belongs to somebody else, the error is denied`() async throws {

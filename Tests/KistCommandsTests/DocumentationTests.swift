@@ -30,6 +30,22 @@ import Testing
     }
   }
 
+  @Test func `has every name that the status prints`() async throws {
+    let recorder = Recorder()
+    let terminal = recorder.terminal()
+    _ = await Kist.status(of: ["status"], on: terminal) { command in
+      try await (command as? any RequiresStorageAccess)?.perform(.inMemory(), terminal)
+    }
+    let names = recorder.output.split(separator: "\n").compactMap { $0.split(separator: ":").first }
+    try #require(names.count == 9)
+    let section = try #require(
+      page.split(separator: "\n## ").first { $0.hasPrefix("`kist status`") })
+    for name in names {
+      #expect(section.contains("\n\(name): "), "the session: \(name)")
+      #expect(section.contains("\n| `\(name)` |"), "the table: \(name)")
+    }
+  }
+
   @Test(arguments: StorageError.Code.allCases)
   func `has every exit status with its code`(code: StorageError.Code) {
     let row = page.split(separator: "\n").first { $0.hasPrefix("| \(code.exitStatus) |") }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import KistCommands
 import KistCore
 import Testing
@@ -13,6 +14,15 @@ import Testing
     #expect(recorder.output.contains("USAGE: kist"))
     #expect(recorder.error.isEmpty)
     #expect(status == 0)
+  }
+
+  @Test(arguments: [nil, "save", "load", "delete", "list", "status", "lock", "unlock"])
+  func `fits into 80 columns`(verb: String?) {
+    let command = Kist.configuration.subcommands.first { $0._commandName == verb }
+    let help =
+      command.map { Kist.helpMessage(for: $0, columns: 80) } ?? Kist.helpMessage(columns: 80)
+    for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+    #expect(help.contains("USAGE: kist \(verb ?? "<subcommand>")"))
   }
 
   @Test(arguments: ["bash", "zsh", "fish"])

@@ -3,10 +3,15 @@ internal import KistCore
 
 /// When a credential ceases to be handed out.
 struct ExpiryOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Expire after so long: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))
+  // What follows is the value even with a dash before it, so that the answer is about times.
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Expire after so long: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))
   var expiresIn: String?
 
-  @Option(help: ArgumentHelp("Expire at a moment (RFC 3339).", valueName: "moment"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Expire at a moment (RFC 3339).", valueName: "moment"))
   var expiresAt: String?
 
   func moment(from now: Timestamp) throws(StorageError) -> Timestamp? {
@@ -18,7 +23,7 @@ struct ExpiryOptions: ParsableArguments {
       else {
         throw StorageError(
           .badRequest, "--expires-in is not a time from 1s to 36500d",
-          hint: "write a whole number and a unit: s, m, h, d or w")
+          hint: "write a positive whole number and a unit: s, m, h, d or w")
       }
       return moment
     case (nil, let text?):

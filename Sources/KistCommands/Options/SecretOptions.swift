@@ -7,6 +7,7 @@ struct SecretOptions: ParsableArguments {
   var exact = false
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Save a random secret of 8 to 1024 letters and digits.", valueName: "length"))
   var generate: String?

@@ -5,6 +5,7 @@ struct Delete: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     commandName: "delete",
     abstract: "Delete a credential.",
+    usage: "kist delete <service> [<account>] [options]",
     discussion: """
       Deleting what is not there is no error.
 

@@ -6,6 +6,7 @@ struct List: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "List credentials, without their secrets.",
+    usage: "kist list [options]",
     discussion: """
       A table on a terminal, cut to its width; elsewhere lines of service, account, label, \
       modified, expires and revision, complete, with a tab between them, in no particular order.

@@ -6,10 +6,11 @@ struct Load: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     commandName: "load",
     abstract: "Print the secret of a credential, byte for byte.",
+    usage: "kist load <service> [<account>] [options]",
     discussion: """
       Only on a terminal a newline follows it.
 
-        curl -H "Authorization: Bearer $(kist load github.com alice)" https://api.github.com/user
+        PGPASSWORD=$(kist load db.example alice) psql -U alice
       """)
 
   @OptionGroup var target: KeyArguments

@@ -6,6 +6,7 @@ struct Save: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     commandName: "save",
     abstract: "Save a credential, replacing the one that is there.",
+    usage: "kist save <service> [<account>] [options]",
     discussion: """
       The secret is standard input, or typed at a prompt. One newline at its end is dropped.
 

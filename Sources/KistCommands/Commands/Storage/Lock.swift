@@ -5,6 +5,7 @@ struct Lock: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
     commandName: "lock",
     abstract: "Lock the storage: kistd forgets its keys.",
+    usage: "kist lock [options]",
     discussion: """
       Nothing is loaded or saved until `kist unlock`.
 

@@ -5,6 +5,7 @@ struct Status: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
     commandName: "status",
     abstract: "Tell how the storage stands.",
+    usage: "kist status [options]",
     discussion: """
       Answers also while the storage is locked.
 

@@ -5,6 +5,7 @@ struct Unlock: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
     commandName: "unlock",
     abstract: "Unlock the storage with its passphrase, or with the key that kistd has.",
+    usage: "kist unlock [options]",
     discussion: """
       The passphrase is standard input, or typed at a prompt; with --key there is none.
 

@@ -1,0 +1,40 @@
+internal import Glibc
+internal import KistCore
+
+/// What is at a path where nothing listens, and what to do about it.
+func nothingListening(at path: String) -> StorageError {
+  if let status = fileStatus(of: path), status.st_mode & S_IFMT != S_IFSOCK {
+    return StorageError(
+      .unavailable, "what is at \(path) is no socket",
+      hint: "name kistd's socket with --socket or KIST_SOCKET")
+  }
+  return StorageError(
+    .unavailable, "no kistd is listening at \(path)",
+    hint: mayListen(at: path)
+      ? "start one with `\(startCommand(for: path))`"
+      : "kistd could not listen there either: name a socket in a directory of mode 700 that is "
+        + "yours, with --socket or KIST_SOCKET")
+}
+
+/// Whether kistd would listen at a path: in a directory that only this user may enter, or where one
+/// can be made.
+private func mayListen(at path: String) -> Bool {
+  var folder = parent(of: path)
+  if let status = fileStatus(of: folder) {
+    return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
+      && status.st_mode & 0o077 == 0
+  }
+  while fileStatus(of: folder) == nil, folder != parent(of: folder) { folder = parent(of: folder) }
+  return unsafe access(folder + "/.", W_OK | X_OK) == 0
+}
+
+/// What there is at a path, a link followed.
+private func fileStatus(of path: String) -> stat? {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 ? status : nil
+}
+
+private func parent(of path: String) -> String {
+  guard let slash = path.lastIndex(of: "/") else { return "." }
+  return slash == path.startIndex ? "/" : String(path[..<slash])
+}
