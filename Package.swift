@@ -106,6 +106,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ]),
     .testTarget(name: "KistSodiumTests", dependencies: ["KistCore", "KistSodium"]),
     .testTarget(

@@ -1,6 +1,7 @@
 import Foundation
 import KistServer
 import KistTesting
+import Subprocess
 import Synchronization
 import Testing
 
@@ -56,10 +57,13 @@ import Testing
         except OSError: pass
         sys.stdout.buffer.write(out)
         """
-      let output = try run(
-        "/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3",
-        "-c",
-        script, server.path)
+      let output = try await run(
+        .name("setpriv"),
+        arguments: [
+          "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", script,
+          server.path,
+        ], output: .string(limit: 4096)
+      ).standardOutput
       #expect(output.contains("\"denied\""))
       #expect(!output.contains("secret line"))
       let entry = try #require(server.logged.first)
@@ -79,6 +83,7 @@ import Testing
         let second = try server.connect()
         let refusal = await second.rest()
         #expect(refusal.contains("\"busy\""))
+        #expect(refusal.contains("than the limit, 1\""))
       }
       #expect(server.logged.count == 1, "the log is not flooded")
 
@@ -125,16 +130,4 @@ import Testing
       }
     }
   #endif
-}
-
-private func run(_ arguments: String...) throws -> String {
-  let process = Process()
-  process.executableURL = URL(fileURLWithPath: arguments[0])
-  process.arguments = Array(arguments.dropFirst())
-  let output = Pipe()
-  process.standardOutput = output
-  try process.run()
-  let data = try output.fileHandleForReading.readToEnd() ?? Data()
-  process.waitUntilExit()
-  return String(decoding: data, as: UTF8.self)
 }
