@@ -17,14 +17,26 @@ package protocol StorageCommand: AsyncParsableCommand {
 }
 
 /// A command on credentials.
-package protocol RequiresUserStorage: StorageCommand where Storage == UserStorage {}
+package protocol RequiresUserStorage: StorageCommand where Storage == UserStorage {
+  /// Whether a person may be asked to unlock the storage.
+  var prompting: PromptOptions { get }
+}
 
 /// A command on the way in to them.
 package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
 extension RequiresUserStorage {
   package func run() async throws {
-    try await perform(.remote(socketPath: common.socketPath()), .live)
+    let path = try common.socketPath()
+    try await perform(.remote(socketPath: path), unlockedBy: .remote(socketPath: path), .live)
+  }
+
+  /// Does the work on a storage that a person who is there may unlock on the way.
+  package func perform(
+    _ storage: UserStorage, unlockedBy access: StorageAccess, _ terminal: Terminal
+  ) async throws(StorageError) {
+    let mayAsk = terminal.inputIsTerminal && !prompting.noPrompt
+    try await perform(mayAsk ? storage.offeringToUnlock(access, at: terminal) : storage, terminal)
   }
 }
 

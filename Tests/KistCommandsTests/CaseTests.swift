@@ -15,7 +15,8 @@ import Testing
       let status = await Kist.status(of: step.arguments, on: terminal) { command in
         switch command {
         case _ where step.isDaemonless: try await Kist.runItself(command)
-        case let command as any RequiresUserStorage: try await command.perform(storage, terminal)
+        case let command as any RequiresUserStorage:
+          try await command.perform(storage, unlockedBy: access, terminal)
         case let command as any RequiresStorageAccess: try await command.perform(access, terminal)
         default: try await Kist.runItself(command)
         }

@@ -22,10 +22,10 @@ import Testing
         page.split(separator: "\n## ").first { $0.hasPrefix("`kist \(name)") })
       let help = Kist.helpMessage(for: command, columns: 200)
       let options = Set(help.matches(of: /--[a-z-]+/).map { String($0.output) })
-        .subtracting(["--json", "--socket", "--version", "--help"])
+        .subtracting(["--json", "--socket", "--no-prompt", "--version", "--help"])
       for option in options { #expect(section.contains("`\(option)"), "\(name) \(option)") }
     }
-    for option in ["--json", "--socket", "--version", "--help"] {
+    for option in ["--json", "--socket", "--no-prompt", "--version", "--help"] {
       #expect(page.contains("`\(option)"), "\(option)")
     }
   }

@@ -84,6 +84,14 @@ import Testing
     #expect(terminal.echoes)
   }
 
+  @Test func `shows the line where it is no secret`() throws {
+    let terminal = try PseudoTerminal()
+    terminal.type("yes\n", after: "Really? ")
+    #expect(try shownLine(asking: "Really? ", on: terminal.path) == "yes")
+    #expect(terminal.screenText == "Really? ")
+    #expect(terminal.echoes)
+  }
+
   @Test func `is refused where there is no terminal`() {
     let error = #expect(throws: StorageError.self) {
       try hiddenLine(asking: "Secret: ", on: "/dev/null")

@@ -6,13 +6,8 @@ package import KistCore
 /// The echo is put back whatever happens, also while a signal stops the process and when one ends
 /// it. Whoever goes on after a stop is asked anew.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
-  let terminal = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
-  defer { if terminal >= 0 { close(terminal) } }
-  var settings = termios()
-  guard terminal >= 0, unsafe tcgetattr(terminal, &settings) == 0 else {
-    throw StorageError(
-      .badRequest, "there is no terminal to ask at", hint: "pipe the secret into the command")
-  }
+  let (terminal, settings) = try openTerminal(path)
+  defer { close(terminal) }
   while true {
     let answer = try catchingSignals { (signals) throws(StorageError) in
       try hiding(settings, on: terminal) { () throws(StorageError) in
@@ -25,6 +20,28 @@ package func hiddenLine(asking question: String, on path: String) throws(Storage
     case .signal(let number): carryOut(number)
     }
   }
+}
+
+/// Asks for a line on a terminal that shows it.
+package func shownLine(asking question: String, on path: String) throws(StorageError) -> String {
+  let (terminal, _) = try openTerminal(path)
+  defer { close(terminal) }
+  _ = unsafe write(terminal, question, question.utf8.count)
+  // A signal does what it does by default; poll(2) passes over a negative descriptor.
+  guard case .line(let line) = try readLine(from: terminal, orSignalFrom: -1) else { return "" }
+  return line.withBytes { bytes in String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+  }
+}
+
+private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios) {
+  let terminal = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+  var settings = termios()
+  guard terminal >= 0, unsafe tcgetattr(terminal, &settings) == 0 else {
+    if terminal >= 0 { close(terminal) }
+    throw StorageError(
+      .badRequest, "there is no terminal to ask at", hint: "pipe the secret into the command")
+  }
+  return (terminal, settings)
 }
 
 private enum Answer { case line(Secret), signal(CInt) }

@@ -10,6 +10,7 @@ extension Terminal {
       outputIsTerminal: isatty(STDOUT_FILENO) == 1,
       outputWidth: width(of: STDOUT_FILENO),
       readInput: { limit throws(StorageError) in try readAll(of: STDIN_FILENO, upTo: limit) },
+      ask: { question throws(StorageError) in try shownLine(asking: question, on: "/dev/tty") },
       askHidden: { question throws(StorageError) in try hiddenLine(asking: question, on: "/dev/tty")
       },
       writeBytes: { bytes throws(StorageError) in

@@ -10,6 +10,8 @@ package struct Terminal: Sendable {
   package var outputWidth: Int
   /// Reads standard input to its end, or to one byte more than a limit.
   package var readInput: @Sendable (Int) throws(StorageError) -> Secret
+  /// Asks a person for a line; the newline is not part of it.
+  package var ask: @Sendable (String) throws(StorageError) -> String
   /// Asks a person for a line that is not shown; the newline is not part of it.
   package var askHidden: @Sendable (String) throws(StorageError) -> Secret
   /// Writes bytes to standard output.
@@ -22,6 +24,7 @@ package struct Terminal: Sendable {
   package init(
     inputIsTerminal: Bool, outputIsTerminal: Bool, outputWidth: Int,
     readInput: @escaping @Sendable (Int) throws(StorageError) -> Secret,
+    ask: @escaping @Sendable (String) throws(StorageError) -> String,
     askHidden: @escaping @Sendable (String) throws(StorageError) -> Secret,
     writeBytes: @escaping @Sendable (Secret) throws(StorageError) -> Void,
     writeError: @escaping @Sendable (Secret) -> Void,
@@ -31,6 +34,7 @@ package struct Terminal: Sendable {
     self.outputIsTerminal = outputIsTerminal
     self.outputWidth = outputWidth
     self.readInput = readInput
+    self.ask = ask
     self.askHidden = askHidden
     self.writeBytes = writeBytes
     self.writeError = writeError

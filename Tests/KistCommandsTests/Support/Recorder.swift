@@ -23,6 +23,7 @@ final class Recorder: Sendable {
           Secret(copying: bytes.indices.prefix(limit + 1).map { bytes[$0] })
         }
       },
+      ask: { _ throws(StorageError) in try answers.next().text },
       askHidden: { _ throws(StorageError) in try answers.next() },
       writeBytes: { bytes throws(StorageError) in
         self.written.withLock { $0.output += bytes.text }

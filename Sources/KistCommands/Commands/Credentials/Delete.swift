@@ -17,6 +17,7 @@ struct Delete: RequiresUserStorage {
   @Option(help: ArgumentHelp("Delete it only if it is at this revision.", valueName: "revision"))
   var ifRevision: String?
 
+  @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {

@@ -25,6 +25,7 @@ struct List: RequiresUserStorage {
     help: ArgumentHelp("Only credentials that have it; may be repeated.", valueName: "name=value"))
   var attributes: [String] = []
 
+  @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {

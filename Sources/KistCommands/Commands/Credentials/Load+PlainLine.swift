@@ -16,6 +16,8 @@ extension Load {
     load.target.service = arguments[1]
     load.target.account = arguments.count == 3 ? arguments[2] : ""
     load.allowExpired = false
+    load.prompting = PromptOptions()
+    load.prompting.noPrompt = false
     load.common = CommonOptions()
     load.common.json = false
     load.common.socket = nil

@@ -18,6 +18,7 @@ struct Load: RequiresUserStorage {
   @Flag(help: "Load it even if it has expired.")
   var allowExpired = false
 
+  @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {

@@ -26,6 +26,7 @@ struct Save: RequiresUserStorage {
   @OptionGroup var expiry: ExpiryOptions
   @OptionGroup var requirement: ConditionOptions
   @OptionGroup var source: SecretOptions
+  @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {

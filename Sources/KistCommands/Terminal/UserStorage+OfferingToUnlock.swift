@@ -1,0 +1,44 @@
+internal import KistCore
+
+extension UserStorage {
+  /// Offers a person to unlock what answers `locked`, and then asks it once more.
+  ///
+  /// Nothing that was `locked` was carried out, so that a change may be repeated, too.
+  func offeringToUnlock(_ access: StorageAccess, at terminal: Terminal) -> UserStorage {
+    UserStorage(
+      save: unlocking(access, at: terminal, save),
+      load: unlocking(access, at: terminal, load),
+      delete: unlocking(access, at: terminal, delete),
+      find: unlocking(access, at: terminal, find))
+  }
+}
+
+private func unlocking<Input: Sendable, Output: Sendable>(
+  _ access: StorageAccess, at terminal: Terminal,
+  _ request: @escaping @Sendable (Input) async throws(StorageError) -> Output
+) -> @Sendable (Input) async throws(StorageError) -> Output {
+  { input throws(StorageError) in
+    do throws(StorageError) { return try await request(input) } catch {
+      guard error.code == .locked, try await unlock(access, at: terminal) else { throw error }
+      return try await request(input)
+    }
+  }
+}
+
+/// Whether a person unlocked the storage: with the passphrase that it needs, or by saying so where
+/// it has a key file or a provider with prompts of its own.
+private func unlock(_ access: StorageAccess, at terminal: Terminal) async throws(StorageError)
+  -> Bool
+{
+  let status = try await access.status()
+  guard !status.reopensAtRestart, status.durability != .provider else {
+    let answer = try terminal.ask("The storage is locked. Unlock it? [Y/n] ")
+    guard ["", "y", "yes"].contains(answer.lowercased()) else { return false }
+    _ = try await access.unlock(nil)
+    return true
+  }
+  let passphrase = try terminal.askHidden("The storage is locked. Passphrase: ")
+  guard !passphrase.isEmpty else { return false }
+  _ = try await access.unlock(passphrase)
+  return true
+}

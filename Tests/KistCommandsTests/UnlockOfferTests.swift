@@ -1,0 +1,130 @@
+import KistCommands
+import KistCore
+import KistTesting
+import Synchronization
+import Testing
+
+@Suite struct `A locked storage` {
+  private static let commands = [
+    ["save", "s", "--generate", "8"], ["load", "s"], ["delete", "s"], ["list"],
+  ]
+
+  @Test(arguments: commands, ["", "y", "Yes"])
+  func `is unlocked by a person who says so, and asked once more`(
+    arguments: [String], answer: String
+  ) async {
+    let world = World(reopensAtRestart: true)
+    #expect(await world.run(arguments, typing: [answer]) == 0)
+    #expect(world.passphrases == [nil])
+  }
+
+  @Test(arguments: commands)
+  func `is unlocked with the passphrase that it needs`(arguments: [String]) async {
+    let world = World(reopensAtRestart: false)
+    #expect(await world.run(arguments, typing: ["correct horse"]) == 0)
+    #expect(world.passphrases == [Secret(utf8: "correct horse")])
+  }
+
+  @Test func `is unlocked by its provider's own prompt`() async {
+    let world = World(reopensAtRestart: false, durability: .provider)
+    #expect(await world.run(["load", "s"], typing: ["y"]) == 0)
+    #expect(world.passphrases == [nil])
+  }
+
+  @Test(arguments: [(true, "n"), (true, "what?"), (false, "")])
+  func `stays locked where the person gives no consent`(reopens: Bool, answer: String) async {
+    let world = World(reopensAtRestart: reopens)
+    #expect(
+      await world.run(["load", "s"], typing: [answer]) == StorageError.Code.locked.exitStatus)
+    #expect(world.passphrases.isEmpty)
+  }
+
+  @Test func `stays locked with a wrong passphrase`() async {
+    let world = World(reopensAtRestart: false)
+    let status = await world.run(["load", "s"], typing: ["wrong"])
+    #expect(status == StorageError.Code.wrongPassphrase.exitStatus)
+  }
+
+  @Test(arguments: commands)
+  func `is an error without a question where nobody is there, or nobody wants to be asked`(
+    arguments: [String]
+  ) async {
+    let world = World(reopensAtRestart: true)
+    let locked = StorageError.Code.locked.exitStatus
+    #expect(await world.run(arguments, typing: ["y"], isTerminal: false) == locked)
+    #expect(await world.run(arguments + ["--no-prompt"], typing: ["y"]) == locked)
+    #expect(world.passphrases.isEmpty)
+  }
+
+  @Test func `is asked once more and not again`() async {
+    let world = World(reopensAtRestart: true, staysLocked: true)
+    let status = await world.run(["load", "s"], typing: ["y", "y"])
+    #expect(status == StorageError.Code.locked.exitStatus)
+    #expect(world.passphrases == [nil])
+  }
+}
+
+/// A storage with one credential, that is locked, and what it was unlocked with.
+private final class World: Sendable {
+  private let tried = Mutex<[Secret?]>([])
+  private let isLocked = Mutex(true)
+  private let status: StorageStatus
+  private let staysLocked: Bool
+
+  init(
+    reopensAtRestart: Bool, durability: StorageStatus.Durability = .disk, staysLocked: Bool = false
+  ) {
+    status = StorageStatus(
+      storage: "memory", isLocked: true, reopensAtRestart: reopensAtRestart, durability: durability,
+      keyProtection: "nothing")
+    self.staysLocked = staysLocked
+  }
+
+  var passphrases: [Secret?] { tried.withLock { $0 } }
+
+  func run(_ arguments: [String], typing: [String], isTerminal: Bool = true) async -> Int32 {
+    let memory = UserStorage.inMemory(now: { .sample })
+    _ = try? await memory.save(
+      NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "hunter2")))
+    let storage = UserStorage(
+      save: { request throws(StorageError) in
+        try self.check()
+        return try await memory.save(request)
+      },
+      load: { request throws(StorageError) in
+        try self.check()
+        return try await memory.load(request)
+      },
+      delete: { request throws(StorageError) in
+        try self.check()
+        return try await memory.delete(request)
+      },
+      find: { query throws(StorageError) in
+        try self.check()
+        return try await memory.find(query)
+      })
+    let terminal = Recorder().terminal(typed: typing, isTerminal: isTerminal)
+    return await Kist.status(of: arguments, on: terminal) { [access] command in
+      try await (command as? any RequiresUserStorage)?
+        .perform(storage, unlockedBy: access, terminal)
+    }
+  }
+
+  private func check() throws(StorageError) {
+    if isLocked.withLock({ $0 }) { throw .locked("the storage is locked") }
+  }
+
+  private var access: StorageAccess {
+    StorageAccess(
+      status: { () throws(StorageError) in self.status },
+      lock: { () throws(StorageError) in self.status },
+      unlock: { passphrase throws(StorageError) in
+        self.tried.withLock { $0.append(passphrase) }
+        guard passphrase == nil || passphrase == Secret(utf8: "correct horse") else {
+          throw .wrongPassphrase
+        }
+        self.isLocked.withLock { $0 = self.staysLocked }
+        return self.status
+      })
+  }
+}
