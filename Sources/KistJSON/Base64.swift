@@ -1,10 +1,10 @@
-internal import KistCore
+package import KistCore
 
 /// How many characters so many bytes are in base64 with padding.
 package func base64Count(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
 /// Appends bytes in base64 (RFC 4648 §4), with padding.
-func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
+package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
   text.append(upTo: base64Count(of: bytes.count)) { output in
     var offset = 0
     while offset < bytes.count {
@@ -25,7 +25,7 @@ func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
 
 /// Appends the bytes of a text in base64 (RFC 4648 §4); false unless it is padded and canonical, in
 /// which case what was appended means nothing.
-func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes) -> Bool {
+package func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes) -> Bool {
   guard text.count.isMultiple(of: 4) else { return false }
   var padding = 0
   while padding < 2, padding < text.count, text[text.count - 1 - padding] == UInt8(ascii: "=") {

@@ -6,7 +6,7 @@ package enum Libsecret {
   package struct Options: Sendable {
     /// The address of the session bus; none where there is `nil`, and none is looked for elsewhere.
     package var busAddress: String?
-    /// How long a request may take, everything that the provider does included.
+    /// How long a request may take, with all that the provider does for it.
     package var deadline: Duration
     /// The clock.
     package var now: @Sendable () -> Timestamp
@@ -22,30 +22,29 @@ package enum Libsecret {
     }
   }
 
-  /// The storage; never fails: it connects at the first request, and again whenever it must.
+  /// Opens the storage, which never fails: it connects at the first request, and again whenever it
+  /// must.
   package static func open(_ options: Options) -> OpenStorage {
-    let missing: @Sendable () -> StorageError = { .unavailable("no keyring yet") }
+    let keyring = Keyring(options)
     return OpenStorage(
       credentials: UserStorage(
-        save: { _ throws(StorageError) in throw missing() },
-        load: { _ throws(StorageError) in throw missing() },
-        delete: { _ throws(StorageError) in throw missing() },
-        find: { _ throws(StorageError) in throw missing() }),
+        save: { request throws(StorageError) in try await keyring.save(request) },
+        load: { request throws(StorageError) in try await keyring.load(request) },
+        delete: { request throws(StorageError) in try await keyring.delete(request) },
+        find: { query throws(StorageError) in try await keyring.find(query) }
+      ).keepingPromises(now: options.now),
       access: StorageAccess(
-        status: { () throws(StorageError) in throw missing() },
-        lock: { () throws(StorageError) in throw missing() },
-        unlock: { _ throws(StorageError) in throw missing() }),
-      close: {})
+        status: { () throws(StorageError) in try await keyring.status() },
+        lock: { () throws(StorageError) in try await keyring.lock() },
+        unlock: { passphrase throws(StorageError) in try await keyring.unlock(passphrase) }),
+      close: { await keyring.close() })
   }
 
-  /// Looks at the keyring: bus, provider, session, default collection; nothing is prompted or written.
+  /// Looks at the keyring, as far as that takes neither a prompt nor a change.
   package static func probe(_ options: Options) async -> StorageProbe {
-    .unusable(.unavailable("no keyring yet"))
-  }
-}
-
-extension StorageError {
-  static func unavailable(_ message: String, hint: String? = nil) -> StorageError {
-    StorageError(.unavailable, message, hint: hint)
+    let keyring = Keyring(options)
+    let probe = await keyring.probe()
+    await keyring.close()
+    return probe
   }
 }

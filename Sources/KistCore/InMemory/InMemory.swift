@@ -60,23 +60,6 @@ private final class InMemory: Sendable {
   }
 
   func find(_ query: CredentialQuery) throws(StorageError) -> CredentialPage {
-    let start = try query.after.map(Self.key(at:))
-    let matching = state.withLock { Array($0.credentials.values) }
-      .map(\.summary)
-      .filter { summary in query.matches(summary) && (start.map { summary.key > $0 } ?? true) }
-      .sorted { $0.key < $1.key }
-    let page = Array(matching.prefix(query.limit))
-    let isLast = page.count == matching.count
-    return CredentialPage(
-      credentials: page,
-      next: isLast ? nil : page.last.map { CredentialReference($0.key).description })
-  }
-
-  /// A cursor is the reference of the last key on the page before.
-  private static func key(at cursor: String) throws(StorageError) -> CredentialKey {
-    guard let reference = CredentialReference(cursor) else {
-      throw .badRequest("`after` is not a cursor of this query")
-    }
-    return reference.key
+    try query.page(of: state.withLock { $0.credentials.values.map(\.summary) })
   }
 }

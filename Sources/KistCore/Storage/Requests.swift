@@ -73,6 +73,30 @@ public struct CredentialQuery: Sendable {
   }
 }
 
+extension CredentialQuery {
+  /// The page of a storage that can only list all it has: by key, each cursor the reference of the
+  /// last key on its page.
+  package func page(of summaries: [CredentialSummary]) throws(StorageError) -> CredentialPage {
+    let start = try after.map(Self.key(at:))
+    let matching =
+      summaries
+      .filter { summary in matches(summary) && (start.map { summary.key > $0 } ?? true) }
+      .sorted { $0.key < $1.key }
+    let page = Array(matching.prefix(limit))
+    return CredentialPage(
+      credentials: page,
+      next: page.count == matching.count
+        ? nil : page.last.map { CredentialReference($0.key).description })
+  }
+
+  private static func key(at cursor: String) throws(StorageError) -> CredentialKey {
+    guard let reference = CredentialReference(cursor) else {
+      throw .badRequest("`after` is not a cursor of this query")
+    }
+    return reference.key
+  }
+}
+
 extension CredentialQuery: Equatable {
   /// Compares texts byte by byte.
   public static func == (left: Self, right: Self) -> Bool {

@@ -1,0 +1,74 @@
+internal import CLibsecret
+
+/// Why a call over the bus failed.
+enum BusError: Error, Equatable {
+  /// No answer came in time.
+  case timeout
+  /// Nobody is there any more: the provider, or the bus itself, went away. The call may have arrived.
+  case disconnected
+  /// The name has no owner, or no such program could be started; the call did not arrive.
+  case noOwner
+  /// The bus tried to start the provider and failed.
+  case startFailed
+  /// The object, or the interface of it, does not exist.
+  case noSuchObject
+  /// The provider says that it is locked.
+  case locked
+  /// The answer is not what the specification says.
+  case malformed
+  /// Another answer; the name of the error, which holds nothing of the request.
+  case refused(String)
+}
+
+extension BusError {
+  /// Takes over an error of GLib.
+  init(owning error: UnsafeMutablePointer<GError>?) {
+    guard let error = unsafe error else {
+      self = .malformed
+      return
+    }
+    defer { unsafe g_error_free(error) }
+    let remote = unsafe g_dbus_error_get_remote_error(error)
+    if let remote = unsafe remote {
+      defer { unsafe g_free(remote) }
+      self.init(name: unsafe String(cString: remote))
+    } else if unsafe error.pointee.domain == g_io_error_quark() {
+      self.init(ioCode: unsafe error.pointee.code)
+    } else {
+      self = unsafe .refused(String(cString: g_quark_to_string(error.pointee.domain)))
+    }
+  }
+
+  /// The error of a name on the bus (D-Bus specification; Secret Service specification, "Errors").
+  init(name: String) {
+    self =
+      switch name {
+      case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected":
+        .disconnected
+      case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
+        .noOwner
+      case "org.freedesktop.DBus.Error.TimedOut", "org.freedesktop.DBus.Error.Timeout": .timeout
+      case _ where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."): .startFailed
+      case "org.freedesktop.DBus.Error.UnknownObject",
+        "org.freedesktop.DBus.Error.UnknownMethod",
+        "org.freedesktop.DBus.Error.UnknownInterface",
+        "org.freedesktop.Secret.Error.NoSuchObject":
+        .noSuchObject
+      case "org.freedesktop.Secret.Error.IsLocked": .locked
+      case "org.freedesktop.Secret.Error.NoSession": .disconnected
+      default: .refused(name)
+      }
+  }
+
+  private init(ioCode code: gint) {
+    self =
+      switch GIOErrorEnum(rawValue: UInt32(bitPattern: code)) {
+      case G_IO_ERROR_TIMED_OUT: .timeout
+      case G_IO_ERROR_CANCELLED, G_IO_ERROR_CLOSED, G_IO_ERROR_BROKEN_PIPE,
+        G_IO_ERROR_CONNECTION_REFUSED, G_IO_ERROR_NOT_FOUND:
+        .disconnected
+      case G_IO_ERROR_INVALID_ARGUMENT: .malformed
+      default: .refused("g-io-error \(code)")
+      }
+  }
+}

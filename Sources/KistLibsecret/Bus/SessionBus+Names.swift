@@ -1,0 +1,38 @@
+/// What the bus itself tells (D-Bus specification, "Message Bus Messages").
+extension SessionBus {
+  private static let name = "org.freedesktop.DBus"
+  private static let object = ObjectPath(rawValue: "/org/freedesktop/DBus")
+
+  /// The connection that owns a name; started by the bus where it can be, and is not there.
+  func owner(of name: String, by deadline: Deadline) async throws(BusError) -> String {
+    do throws(BusError) { return try await currentOwner(of: name, by: deadline) } catch {
+      guard error == .noOwner else { throw error }
+    }
+    let startable = try await ask("ListActivatableNames", "(as)", nil, by: deadline)
+    guard startable.children[0].children.contains(where: { $0.string == name }) else {
+      throw .noOwner
+    }
+    do throws(BusError) {
+      _ = try await ask(
+        "StartServiceByName", "(u)", .tuple(.string(name), .uint32(0)), by: deadline)
+    } catch {
+      throw error == .timeout || error == .disconnected ? error : .startFailed
+    }
+    return try await currentOwner(of: name, by: deadline)
+  }
+
+  private func currentOwner(
+    of name: String, by deadline: Deadline
+  ) async throws(BusError) -> String {
+    try await ask("GetNameOwner", "(s)", .tuple(.string(name)), by: deadline).children[0].string
+  }
+
+  private func ask(
+    _ method: String, _ replyType: String, _ arguments: Variant?, by deadline: Deadline
+  ) async throws(BusError) -> Variant {
+    try await call(
+      Method(interface: Self.name, name: method, replyType: replyType), of: Self.object,
+      at: Self.name, arguments, by: deadline
+    ).value()
+  }
+}

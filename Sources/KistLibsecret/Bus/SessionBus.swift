@@ -1,0 +1,107 @@
+internal import CLibsecret
+
+/// A connection to the session bus.
+final class SessionBus {
+  let connection: GObjectReference
+  let loop: MainLoop
+  /// Cancelled when the connection is given up, so that nothing waits for answers any more.
+  private let cancellable = Cancellable()
+
+  private init(_ connection: GObjectReference, loop: MainLoop) {
+    self.connection = connection
+    self.loop = loop
+  }
+
+  deinit { cancellable.cancel() }
+
+  var isClosed: Bool { unsafe g_dbus_connection_is_closed(connection.opaque) != 0 }
+
+  /// Connects to the bus at an address; none is started where none is.
+  static func connect(
+    to address: String, on loop: MainLoop, by deadline: Deadline
+  ) async throws(BusError) -> SessionBus {
+    let pending = PendingReply<GObjectReference>()
+    let cancellable = Cancellable()
+    let timer = try loop.startTimer(after: deadline.remaining()) { cancellable.cancel() }
+    defer { extendLifetime(timer) }
+    unsafe g_dbus_connection_new_for_address(
+      address,
+      GDBusConnectionFlags(
+        G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+          | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue),
+      nil, cancellable.pointer, completeReply,
+      pending.completion { result, error in
+        unsafe g_dbus_connection_new_for_address_finish(result, &error)
+          .map { unsafe GObjectReference(owning: $0) }
+      })
+    let connection = try await pending.value()
+    // Else the end of the bus would be the end of this process, by SIGTERM.
+    unsafe g_dbus_connection_set_exit_on_close(connection.opaque, 0)
+    return SessionBus(connection, loop: loop)
+  }
+
+  /// Makes a call; the answer is waited for with `value()`, so that several can be under way.
+  func call(
+    _ method: Method, of object: ObjectPath, at name: String, _ arguments: Variant?,
+    by deadline: Deadline
+  ) throws(BusError) -> PendingReply<Variant> {
+    let pending = PendingReply<Variant>()
+    let timeout = gint(clamping: try deadline.remaining().milliseconds)
+    let connection = connection
+    unsafe method.replyType.withCString { type in
+      unsafe g_dbus_connection_call(
+        connection.opaque, name, object.rawValue, method.interface, method.name,
+        arguments?.pointer, g_variant_type_checked_(type), G_DBUS_CALL_FLAGS_NO_AUTO_START, timeout,
+        cancellable.pointer, completeReply,
+        pending.completion { result, error in
+          unsafe g_dbus_connection_call_finish(connection.opaque, result, &error)
+            .map { unsafe Variant(owning: $0) }
+        })
+    }
+    return pending
+  }
+
+  /// Calls the function with the arguments of a signal each time that it comes, for as long as the
+  /// subscription is kept.
+  func subscribe(
+    to signal: String, _ interface: String, of object: ObjectPath, from sender: String,
+    _ body: @escaping (Variant) -> Void
+  ) -> Subscription {
+    let number =
+      unsafe g_dbus_connection_signal_subscribe(
+        connection.opaque, sender, interface, signal, object.rawValue, nil,
+        G_DBUS_SIGNAL_FLAGS_NONE,
+        { _, _, _, _, _, arguments, handler in
+          let arguments = unsafe Variant(owning: g_variant_ref(arguments))
+          unsafe Unmanaged<SignalHandler>.fromOpaque(handler!).takeUnretainedValue().body(arguments)
+        },
+        Unmanaged.passRetained(SignalHandler(body)).toOpaque(),
+        { unsafe Unmanaged<SignalHandler>.fromOpaque($0!).release() })
+    return Subscription(connection, number)
+  }
+}
+
+/// A method of an interface, and what it answers, in the notation of D-Bus.
+struct Method: Sendable {
+  let interface: String
+  let name: String
+  let replyType: String
+}
+
+/// A subscription to a signal, until it is let go of.
+final class Subscription {
+  private let connection: GObjectReference
+  private let number: guint
+
+  init(_ connection: GObjectReference, _ number: guint) {
+    self.connection = connection
+    self.number = number
+  }
+
+  deinit { unsafe g_dbus_connection_signal_unsubscribe(connection.opaque, number) }
+}
+
+private final class SignalHandler {
+  let body: (Variant) -> Void
+  init(_ body: @escaping (Variant) -> Void) { self.body = body }
+}

@@ -1,0 +1,42 @@
+internal import CLibsecret
+
+/// The answer to a call of GLib's that is under way: waited for once, on the loop's thread.
+final class PendingReply<Value> {
+  private var result: Result<Value, BusError>?
+  private var waiting: CheckedContinuation<Void, Never>?
+
+  /// Waits for the answer.
+  func value() async throws(BusError) -> Value {
+    if result == nil { await withCheckedContinuation { waiting = $0 } }
+    return try result!.get()
+  }
+
+  /// What GLib is to hand to `completeReply`; `finish` takes the answer out of a result.
+  func completion(
+    _ finish: @escaping (OpaquePointer?, inout UnsafeMutablePointer<GError>?) -> Value?
+  ) -> UnsafeMutableRawPointer {
+    let completion = unsafe Completion { result in
+      var error: UnsafeMutablePointer<GError>? = nil
+      let value = unsafe finish(result, &error)
+      unsafe self.complete(value.map { .success($0) } ?? .failure(BusError(owning: error)))
+    }
+    return unsafe Unmanaged.passRetained(completion).toOpaque()
+  }
+
+  private func complete(_ result: Result<Value, BusError>) {
+    self.result = result
+    waiting?.resume()
+  }
+}
+
+/// What GLib calls when an answer is there.
+func completeReply(
+  _: UnsafeMutablePointer<GObject>?, result: OpaquePointer?, completion: UnsafeMutableRawPointer?
+) {
+  unsafe Unmanaged<Completion>.fromOpaque(completion!).takeRetainedValue().body(result)
+}
+
+@safe private final class Completion {
+  let body: (OpaquePointer?) -> Void
+  init(_ body: @escaping (OpaquePointer?) -> Void) { unsafe self.body = body }
+}

@@ -1,0 +1,95 @@
+internal import KistCore
+internal import KistJSON
+
+/// What kist keeps of a credential beside its key and its secret: the attribute `kist` of the item, a
+/// JSON object in base64.
+struct Bookkeeping: Equatable {
+  /// Counts the saves of a key for as long as it is there: of two items of a key, the newer one.
+  var generation: Int
+  var revision: Revision
+  var label: String?
+  var attributes: Attributes
+  var createdAt: Timestamp
+  var modifiedAt: Timestamp
+  var expiresAt: Timestamp?
+
+  /// The next state of a key.
+  init(
+    _ credential: NewCredential, after current: Item?, revision: Revision, at now: Timestamp
+  ) {
+    generation = (current?.generation ?? 0) + 1
+    self.revision = revision
+    label = credential.label
+    attributes = credential.attributes
+    createdAt = current?.summary.createdAt ?? now
+    modifiedAt = now
+    expiresAt = credential.expiresAt
+  }
+
+  func summary(of key: CredentialKey) -> CredentialSummary {
+    CredentialSummary(
+      key: key, label: label, attributes: attributes, createdAt: createdAt, modifiedAt: modifiedAt,
+      expiresAt: expiresAt, revision: revision)
+  }
+}
+
+extension Bookkeeping {
+  private static let version = 1
+  private static let names = [
+    "version", "generation", "revision", "label", "attributes", "createdAt", "modifiedAt",
+    "expiresAt",
+  ]
+
+  var encoded: String {
+    let json = JSONWriter.object { writer in
+      writer.member("version", Self.version)
+      writer.member("generation", generation)
+      writer.member("revision", revision.rawValue)
+      writer.member("label", label)
+      writer.member("attributes") { writer in
+        for (name, value) in attributes.sorted { writer.member(escaping: name, value) }
+      }
+      writer.member("createdAt", createdAt)
+      writer.member("modifiedAt", modifiedAt)
+      writer.member("expiresAt", expiresAt)
+    }
+    var text = WipedBytes(capacity: base64Count(of: json.count))
+    json.withBytes { appendBase64($0, to: &text) }
+    return text.withBytes { bytes in
+      unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  init(decoding encoded: String) throws(StorageError) {
+    var bytes = WipedBytes(capacity: encoded.utf8.count)
+    guard encoded.withBytes({ appendDecodedBase64($0, to: &bytes) }) else {
+      throw .damagedItem("its bookkeeping is not base64")
+    }
+    do throws(JSONError) {
+      let object = try JSONObject(Secret(bytes))
+      guard try object.required("version").integer() == Self.version else {
+        throw try object.required("version").error("is of a newer kist")
+      }
+      try object.refuseKeys(besides: Self.names)
+      generation = try object.required("generation").integer()
+      revision = Revision(rawValue: try object.required("revision").string())
+      label = try object["label"]?.string()
+      attributes = Attributes(
+        Dictionary(
+          try object.required("attributes").strings().map { ($0.name, $0.value) },
+          uniquingKeysWith: { $1 }))
+      createdAt = try object.required("createdAt").moment()
+      modifiedAt = try object.required("modifiedAt").moment()
+      expiresAt = try object["expiresAt"]?.moment()
+    } catch {
+      throw .damagedItem("its bookkeeping is wrong at \(error.description)")
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate func moment() throws(JSONError) -> Timestamp {
+    guard let moment = Timestamp(rfc3339: try string()) else { throw error("is not a time") }
+    return moment
+  }
+}

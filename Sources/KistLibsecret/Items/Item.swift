@@ -1,0 +1,84 @@
+internal import KistCore
+
+/// An item of the keyring that keeps a credential.
+struct Item {
+  static let schema = "io.kist.Credential"
+
+  let path: ObjectPath
+  let summary: CredentialSummary
+  /// 0 where another program made the item.
+  let generation: Int
+
+  /// The attributes that an item is looked for by.
+  static func attributes(of key: CredentialKey) -> [String: String] {
+    [Name.schema: schema, Name.service: key.service, Name.account: key.account]
+  }
+
+  /// The attributes that the items of a query are looked for by.
+  static func attributes(of query: CredentialQuery) -> [String: String] {
+    var attributes = [Name.schema: schema]
+    attributes[Name.service] = query.service
+    attributes[Name.account] = query.account
+    return attributes
+  }
+
+  /// The attributes of an item that is to be made.
+  static func attributes(of key: CredentialKey, _ bookkeeping: Bookkeeping) -> [String: String] {
+    attributes(of: key).merging([Name.bookkeeping: bookkeeping.encoded]) { $1 }
+  }
+
+  /// Reads the properties of an item (`a{sv}`); `nil` for one with other attributes than a
+  /// credential's, which is somebody else's.
+  init?(at path: ObjectPath, _ properties: Variant) throws {
+    guard let attributes = properties.property("Attributes", type: "a{ss}")?.strings else {
+      throw BusError.malformed
+    }
+    guard
+      attributes[Name.schema] == Self.schema,
+      let service = attributes[Name.service], let account = attributes[Name.account],
+      Set(attributes.keys).isSubset(of: Name.ours.union(Name.providers))
+    else { return nil }
+    let key = CredentialKey(service: service, account: account)
+    self.path = path
+    if let encoded = attributes[Name.bookkeeping] {
+      let bookkeeping = try Bookkeeping(decoding: encoded)
+      generation = bookkeeping.generation
+      summary = bookkeeping.summary(of: key)
+    } else {
+      generation = 0
+      summary = CredentialSummary(of: key, at: path, properties)
+    }
+  }
+
+  /// Whether this is the state of the key that counts, and not the other.
+  func isNewer(than other: Item) -> Bool {
+    (generation, summary.modifiedAt, path.rawValue)
+      > (other.generation, other.summary.modifiedAt, other.path.rawValue)
+  }
+
+  private enum Name {
+    static let schema = "xdg:schema"
+    static let service = "service"
+    static let account = "account"
+    static let bookkeeping = "kist"
+    static let ours: Set = [schema, service, account, bookkeeping]
+    /// What KeePassXC shows of every entry as if they were attributes.
+    static let providers: Set = ["Title", "UserName", "URL", "Notes", "Uuid", "Path"]
+  }
+}
+
+extension CredentialSummary {
+  /// The summary of an item without bookkeeping; its revision follows from its path and its time.
+  fileprivate init(of key: CredentialKey, at path: ObjectPath, _ properties: Variant) {
+    func moment(_ name: String) -> Timestamp {
+      Timestamp(clamping: Int64(clamping: properties.property(name, type: "t")?.uint64 ?? 0))
+    }
+    let label = properties.property("Label", type: "s")?.string
+    let modifiedAt = moment("Modified")
+    self.init(
+      key: key, label: label?.isEmpty ?? true ? nil : label, createdAt: moment("Created"),
+      modifiedAt: modifiedAt,
+      revision: Revision(
+        epoch: path.rawValue, sequence: UInt64(clamping: modifiedAt.secondsSinceEpoch)))
+  }
+}

@@ -1,0 +1,84 @@
+internal import KistCore
+
+extension Keyring {
+  func status() async throws(StorageError) -> StorageStatus {
+    try await perform { deadline in
+      try await asking(by: deadline) { service in
+        let isLocked = try await service.isLocked(
+          service.requiredCollection(by: deadline), by: deadline)
+        return StorageStatus(
+          storage: "libsecret", isLocked: isLocked, reopensAtRestart: !isLocked,
+          durability: .provider,
+          keyProtection: "the keyring's own password, if it has one: any program of this user can "
+            + "read what is in it while it is unlocked",
+          count: isLocked
+            ? nil
+            : try await service.summaries(
+              with: Item.attributes(of: CredentialQuery()), by: deadline
+            ).count)
+      }
+    }
+  }
+
+  /// What a look at the keyring tells.
+  func probe() async -> StorageProbe {
+    do throws(StorageError) {
+      return try await perform { deadline in
+        try await asking(by: deadline) { service in
+          let paths = try await service.search(
+            Item.attributes(of: CredentialQuery()), by: deadline)
+          _ = try await service.openCollection(by: deadline)
+          return .open(hasCredentials: !paths.isEmpty)
+        }
+      }
+    } catch { return error.code == .locked ? .locked(error) : .unusable(error) }
+  }
+
+  /// Locks the default keyring, for every program that uses it.
+  func lock() async throws(StorageError) -> StorageStatus {
+    try await perform { deadline in
+      try await asking(by: deadline) { service in
+        let collection = try await service.requiredCollection(by: deadline)
+        if let prompt = try await service.lock(collection, by: deadline) {
+          try await service.dismiss(prompt, by: deadline)
+          throw StorageError(
+            .denied, "the keyring's provider wants to be asked before it locks",
+            hint: "lock it with the provider's own program")
+        }
+        isToStayLocked = true
+      }
+    }
+    return try await status()
+  }
+
+  /// Unlocks the default keyring, where it must by a prompt that its provider shows.
+  func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
+    guard passphrase == nil else {
+      throw StorageError(
+        .badRequest, "a keyring takes no passphrase from kist",
+        hint: "leave it out: the keyring's provider asks for it itself")
+    }
+    guard !isUnlocking else {
+      throw StorageError(.busy, "another unlock is under way", hint: "answer its prompt")
+    }
+    isUnlocking = true
+    defer { isUnlocking = false }
+    try await perform { deadline in
+      isToStayLocked = false
+      try await asking(by: deadline) { service in
+        let collection = try await service.requiredCollection(by: deadline)
+        if let prompt = try await service.unlock(collection, by: deadline) {
+          _ = try await service.show(prompt, by: deadline)
+        }
+        // What a prompt says of its result is not what counts.
+        guard try await !service.isLocked(collection, by: deadline) else {
+          throw StorageError.locked(
+            "the keyring is still locked: its prompt was dismissed, or there was nobody to show it",
+            hint: "answer the prompt; without a desktop, start the provider with the password: "
+              + "`gnome-keyring-daemon --unlock`")
+        }
+      }
+    }
+    return try await status()
+  }
+}

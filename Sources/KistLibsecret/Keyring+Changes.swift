@@ -1,0 +1,96 @@
+internal import KistCore
+
+extension Keyring {
+  /// Makes the new item, sees that the keyring keeps it as it is, and only then deletes the old one:
+  /// wherever it is cut off, one of them is there, and the next save deletes what was left.
+  func save(_ request: SaveRequest) async throws(StorageError) -> CredentialSummary {
+    try await change { deadline in
+      let key = request.credential.key
+      let (service, collection, items) = try await asking(by: deadline) { service in
+        let items = try await service.items(of: key, by: deadline)
+        return (service, try await service.openCollection(by: deadline), items)
+      }
+      try request.condition.check(against: items.first?.summary.revision)
+      let bookkeeping = Bookkeeping(
+        request.credential, after: items.first, revision: nextRevision(), at: options.now())
+      try await begun {
+        try await service.create(request.credential, bookkeeping, in: collection, by: deadline)
+      }
+      // The new one is there, whatever becomes of the old ones.
+      for item in items.reversed() { try? await service.delete(item.path, by: deadline) }
+      return bookkeeping.summary(of: key)
+    }
+  }
+
+  /// Deletes the newest item last: wherever it is cut off, that is what is loaded.
+  func delete(_ request: DeleteRequest) async throws(StorageError) -> Bool {
+    try await change { deadline in
+      let (service, items) = try await asking(by: deadline) { service in
+        let items = try await service.items(of: request.key, by: deadline)
+        if items.isEmpty { _ = try await service.openCollection(by: deadline) }
+        return (service, items)
+      }
+      if let expected = request.ifRevision {
+        try Condition.ifRevision(expected).check(against: items.first?.summary.revision)
+      }
+      try await begun {
+        for item in items.reversed() { try await service.delete(item.path, by: deadline) }
+      }
+      return !items.isEmpty
+    }
+  }
+
+  /// Carries out a change alone. An error says that nothing was changed, unless it says otherwise.
+  private func change<Answer: Sendable>(
+    _ body: (Deadline) async throws -> Answer
+  ) async throws(StorageError) -> Answer {
+    do throws(StorageError) {
+      return try await perform { deadline in
+        await changes.enter()
+        defer { changes.leave() }
+        return try await body(deadline)
+      }
+    } catch { throw error.withOutcome(.unchanged) }
+  }
+
+  /// From here on, what gets no answer may have been carried out.
+  private func begun(_ body: () async throws -> Void) async throws {
+    do { try await body() } catch let error as BusError where error.leavesOutcomeOpen {
+      throw StorageError(error, deadline: options.deadline).withOutcome(.unknown)
+    }
+  }
+}
+
+extension BusError {
+  fileprivate var leavesOutcomeOpen: Bool {
+    switch self {
+    case .timeout, .disconnected, .malformed: true
+    case .noOwner, .startFailed, .noSuchObject, .locked, .refused: false
+    }
+  }
+}
+
+extension SecretService {
+  /// Makes an item and reads it back: providers that are full of good will have been seen to answer
+  /// that they stored what they did not, or not as it was.
+  fileprivate func create(
+    _ credential: NewCredential, _ bookkeeping: Bookkeeping, in collection: ObjectPath,
+    by deadline: Deadline
+  ) async throws {
+    let value = ItemValue.encode(credential.secret)
+    let path = try await createItem(
+      in: collection,
+      label: credential.label ?? "\(credential.key.service) \(credential.key.account)",
+      attributes: Item.attributes(of: credential.key, bookkeeping), value: value, by: deadline)
+    guard let stored = try await self.value(of: path, by: deadline) else {
+      throw StorageError.notKept("the keyring said that it kept the credential, and did not")
+    }
+    let item = try await item(at: path, by: deadline)
+    guard
+      stored == value, let item, item.summary == bookkeeping.summary(of: credential.key)
+    else {
+      try await delete(path, by: deadline)
+      throw StorageError.notKept("the keyring altered the credential, which was deleted again")
+    }
+  }
+}

@@ -1,0 +1,72 @@
+internal import CLibsecret
+internal import KistCore
+
+/// A session with the provider, in which values are encrypted on the bus (Secret Service
+/// specification, "Transfer of Secrets"); libsecret has the cipher and the keys.
+final class CipherSession {
+  private let service: GObjectReference
+
+  private init(_ service: GObjectReference) {
+    self.service = service
+  }
+
+  /// Opens a session with the provider.
+  static func open(
+    on bus: SessionBus, by deadline: Deadline
+  ) async throws(BusError) -> CipherSession {
+    let service = unsafe GObjectReference(
+      owning: kist_secret_service_new(bus.connection.opaque)!)
+    let pending = PendingReply<CipherSession>()
+    let cancellable = Cancellable()
+    let isOver = Flag()
+    let timer = try bus.loop.startTimer(after: deadline.remaining()) {
+      isOver.value = true
+      cancellable.cancel()
+    }
+    defer { extendLifetime(timer) }
+    unsafe g_async_initable_init_async(
+      service.opaque, 0, cancellable.pointer, completeReply,
+      pending.completion { result, error in
+        unsafe g_async_initable_init_finish(service.opaque, result, &error) != 0
+          ? CipherSession(service) : nil
+      })
+    do throws(BusError) { return try await pending.value() } catch {
+      throw isOver.value ? .timeout : error
+    }
+  }
+
+  /// The session's own object.
+  var path: ObjectPath {
+    unsafe ObjectPath(
+      rawValue: String(cString: secret_service_get_session_dbus_path(service.pointer())))
+  }
+
+  /// A value as it goes over the bus, `(oayays)`.
+  func encode(_ value: Secret) -> Variant {
+    value.withBytes { bytes in
+      let plain = unsafe bytes.withUnsafeBufferPointer { buffer in
+        unsafe buffer.withMemoryRebound(to: CChar.self) { buffer in
+          unsafe secret_value_new(buffer.baseAddress, buffer.count, "text/plain")
+        }
+      }
+      defer { unsafe secret_value_unref(UnsafeMutableRawPointer(plain)) }
+      return unsafe Variant(owning: secret_service_encode_dbus_secret(service.pointer(), plain))
+    }
+  }
+
+  /// A value as it came over the bus, `(oayays)`.
+  func decode(_ encoded: Variant) throws(BusError) -> Secret {
+    guard
+      let plain = unsafe secret_service_decode_dbus_secret(service.pointer(), encoded.pointer)
+    else { throw .malformed }
+    defer { unsafe secret_value_unref(UnsafeMutableRawPointer(plain)) }
+    var count: gsize = 0
+    let start = unsafe secret_value_get(plain, &count)
+    return unsafe UnsafeRawBufferPointer(start: start, count: Int(count))
+      .withMemoryRebound(to: UInt8.self) { unsafe Secret(copying: $0) }
+  }
+}
+
+private final class Flag {
+  var value = false
+}

@@ -1,0 +1,87 @@
+internal import KistCore
+
+/// The items that keep credentials.
+extension SecretService {
+  /// Calls that may be under way at a time.
+  private static let batch = 256
+
+  /// The items of a key, the newest first.
+  func items(of key: CredentialKey, by deadline: Deadline) async throws -> [Item] {
+    try await items(with: Item.attributes(of: key), by: deadline)
+      .filter { $0.summary.key == key }
+      .sorted { $0.isNewer(than: $1) }
+  }
+
+  /// The items that have these attributes.
+  ///
+  /// One that went away meanwhile may have been replaced by another: then it is looked for again.
+  func items(with attributes: [String: String], by deadline: Deadline) async throws -> [Item] {
+    var items: [Item] = []
+    var seen: Set<ObjectPath> = []
+    var isWhole = true
+    repeat {
+      isWhole = true
+      let new = try await search(attributes, by: deadline).filter { seen.insert($0).inserted }
+      for start in stride(from: 0, to: new.count, by: Self.batch) {
+        let read = try await self.items(
+          at: new[start..<min(start + Self.batch, new.count)], by: deadline)
+        items += read.items
+        isWhole = isWhole && read.areWhole
+      }
+    } while !isWhole
+    return items
+  }
+
+  /// The credential of a key; `nil` where there is none.
+  func credential(of key: CredentialKey, by deadline: Deadline) async throws -> Credential? {
+    while true {
+      let paths = try await search(Item.attributes(of: key), by: deadline)
+      // Values and properties are asked for together: a load takes two round trips.
+      let values = paths.isEmpty ? nil : try startGettingSecrets(of: paths, by: deadline)
+      let (items, areWhole) = try await items(at: paths[...], by: deadline)
+      let newest = items.filter { $0.summary.key == key }.max { $1.isNewer(than: $0) }
+      if let newest, let value = try await secret(of: newest.path, in: values) {
+        return Credential(summary: newest.summary, secret: try ItemValue.decode(value))
+      }
+      if newest == nil, areWhole { return nil }
+    }
+  }
+
+  /// An item; `nil` when it is gone or somebody else's.
+  func item(at path: ObjectPath, by deadline: Deadline) async throws -> Item? {
+    try await items(at: [path], by: deadline).items.first
+  }
+
+  /// The value of an item as it is stored; `nil` when the item is gone.
+  func value(of item: ObjectPath, by deadline: Deadline) async throws -> Secret? {
+    try await secret(of: item, in: startGettingSecrets(of: [item], by: deadline))
+  }
+
+  private func secret(
+    of item: ObjectPath, in reply: PendingReply<Variant>?
+  ) async throws(BusError) -> Secret? {
+    let values = try await reply?.value().children[0].children ?? []
+    for entry in values {
+      let parts = entry.children
+      if parts[0].objectPath == item { return try session.decode(parts[1]) }
+    }
+    return nil
+  }
+
+  /// Reads items; those that are somebody else's are left out, and so are those that are gone, of
+  /// which there were none when they are whole.
+  private func items(
+    at paths: ArraySlice<ObjectPath>, by deadline: Deadline
+  ) async throws -> (items: [Item], areWhole: Bool) {
+    let replies = try paths.map { try startGettingProperties(of: $0, by: deadline) }
+    var items: [Item] = []
+    var areWhole = true
+    for (path, reply) in zip(paths, replies) {
+      do {
+        let properties = try await reply.value().children[0]
+        if let item = try Item(at: path, properties) { items.append(item) }
+      } catch BusError.noSuchObject { areWhole = false }
+    }
+    return (items, areWhole)
+  }
+}

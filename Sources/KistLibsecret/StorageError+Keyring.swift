@@ -1,0 +1,71 @@
+internal import KistCore
+
+/// The errors of a keyring, each worded once.
+extension StorageError {
+  static var noBus: StorageError {
+    StorageError(
+      .unavailable, "there is no session bus, and so no keyring",
+      hint: "log in to a desktop session, or keep credentials in the encrypted file")
+  }
+
+  static var closed: StorageError { StorageError(.unavailable, "the storage is closed") }
+
+  static var noDefaultKeyring: StorageError {
+    StorageError(
+      .unavailable, "the keyring's provider has no default keyring",
+      hint: "make one, with seahorse or in the settings of the provider, and make it the default")
+  }
+
+  static var lockedKeyring: StorageError {
+    .locked("the keyring is locked")
+  }
+
+  /// An item of ours that cannot be read; it is left as it is.
+  static func damagedItem(_ problem: String) -> StorageError {
+    StorageError(
+      .corrupt, "an item of the keyring is damaged: \(problem); it was left as it is",
+      hint: "delete it with the keyring's own program, and save the credential again")
+  }
+
+  /// A keyring that is not to be trusted with a credential.
+  static func notKept(_ message: String) -> StorageError {
+    StorageError(
+      .unavailable, message,
+      hint: "use another provider, or keep credentials in the encrypted file",
+      outcome: .unchanged)
+  }
+
+  /// What went wrong on the bus, in the words of a user.
+  init(_ error: BusError, deadline: Duration) {
+    switch error {
+    case .timeout:
+      self.init(
+        .timeout, "the keyring did not answer within \(deadline)",
+        hint: "see whether its provider hangs or waits for you, and try again")
+    case .disconnected:
+      self.init(
+        .unavailable, "the keyring's provider, or the session bus, went away",
+        hint: "try again once it is running")
+    case .noOwner:
+      self.init(
+        .unavailable, "no program provides a keyring on the session bus",
+        hint:
+          "start one, such as gnome-keyring or KeePassXC, or keep credentials in the encrypted file"
+      )
+    case .startFailed:
+      self.init(
+        .unavailable, "the keyring's provider could not be started",
+        hint: "the journal of the session bus says why")
+    case .noSuchObject:
+      self.init(.unavailable, "the keyring's provider has no such keyring", hint: "try again")
+    case .locked: self = .lockedKeyring
+    case .malformed:
+      self.init(
+        .unavailable,
+        "the keyring's provider does not answer as the Secret Service specification says",
+        hint: "use another provider, or keep credentials in the encrypted file")
+    case .refused(let name):
+      self.init(.unavailable, "the keyring's provider refused (\(name))", hint: "try again")
+    }
+  }
+}
