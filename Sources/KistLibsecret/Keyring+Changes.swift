@@ -40,7 +40,7 @@ extension Keyring {
     }
   }
 
-  /// Carries out a change alone. An error says that nothing was changed, unless it says otherwise.
+  /// Carries out a change alone; an error says that nothing was changed, unless it says otherwise.
   private func change<Answer: Sendable>(
     _ body: (Deadline) async throws -> Answer
   ) async throws(StorageError) -> Answer {

@@ -1,0 +1,47 @@
+#if Libsecret
+  import Foundation
+  import KistCore
+  @testable import KistLibsecret
+  import Testing
+
+  @Suite struct `The bookkeeping of an item` {
+    private static let moment = Timestamp(rfc3339: "2026-01-02T03:04:05Z")!
+
+    private let bookkeeping = Bookkeeping(
+      NewCredential(
+        key: .init(service: "s", account: "a"), secret: Secret(utf8: "x"), label: "a \"label\"\n",
+        attributes: ["name": "välue"], expiresAt: Self.moment.advanced(bySeconds: 60)),
+      after: nil, revision: Revision(epoch: "e", sequence: 7), at: Self.moment)
+
+    @Test func `comes back as it was`() throws {
+      #expect(try Bookkeeping(decoding: bookkeeping.encoded) == bookkeeping)
+    }
+
+    @Test func `is JSON in base64, as the documents show it`() throws {
+      let json = try #require(Data(base64Encoded: bookkeeping.encoded))
+      #expect(
+        String(decoding: json, as: UTF8.self)
+          == #"{"version":1,"generation":1,"revision":"e.7","label":"a \"label\"\n","attributes":{"name":"välue"},"createdAt":"2026-01-02T03:04:05Z","modifiedAt":"2026-01-02T03:04:05Z","expiresAt":"2026-01-02T03:05:05Z"}"#
+      )
+    }
+
+    @Test(arguments: [
+      "", "{", "[]", #"{"version":2}"#, #"{"version":1}"#,
+      #"{"version":1,"generation":"1","revision":"e.7","attributes":{},"createdAt":"2026-01-02T03:04:05Z","modifiedAt":"2026-01-02T03:04:05Z"}"#,
+      #"{"version":1,"generation":1,"revision":"e.7","attributes":{},"createdAt":"yesterday","modifiedAt":"2026-01-02T03:04:05Z"}"#,
+      #"{"version":1,"generation":1,"revision":"e.7","attributes":{},"createdAt":"2026-01-02T03:04:05Z","modifiedAt":"2026-01-02T03:04:05Z","more":1}"#,
+    ])
+    func `that cannot be read is corrupt, and says nothing of what is in it`(json: String) throws {
+      let error = #expect(throws: StorageError.self) {
+        try Bookkeeping(decoding: Data(json.utf8).base64EncodedString())
+      }
+      #expect(error?.code == .corrupt)
+      #expect(error?.message.contains("yesterday") == false)
+    }
+
+    @Test func `that is not base64 is corrupt`() {
+      let error = #expect(throws: StorageError.self) { try Bookkeeping(decoding: "???") }
+      #expect(error?.code == .corrupt)
+    }
+  }
+#endif
