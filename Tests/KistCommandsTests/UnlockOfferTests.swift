@@ -39,6 +39,13 @@ import Testing
     #expect(world.passphrases.isEmpty)
   }
 
+  @Test(arguments: [(true, "Unlock it? [Y/n] "), (false, "Passphrase: ")])
+  func `tells why it is locked before it asks`(reopens: Bool, question: String) async {
+    let world = World(reopensAtRestart: reopens)
+    _ = await world.run(["load", "s"], typing: ["n"])
+    #expect(world.questions == ["The key file is missing. " + question])
+  }
+
   @Test func `stays locked with a wrong passphrase`() async {
     let world = World(reopensAtRestart: false)
     let status = await world.run(["load", "s"], typing: ["wrong"])
@@ -67,6 +74,7 @@ import Testing
 /// A storage with one credential, that is locked, and what it was unlocked with.
 private final class World: Sendable {
   private let tried = Mutex<[Secret?]>([])
+  private let asked = Mutex<[String]>([])
   private let isLocked = Mutex(true)
   private let status: StorageStatus
   private let staysLocked: Bool
@@ -81,6 +89,8 @@ private final class World: Sendable {
   }
 
   var passphrases: [Secret?] { tried.withLock { $0 } }
+
+  var questions: [String] { asked.withLock { $0 } }
 
   func run(_ arguments: [String], typing: [String], isTerminal: Bool = true) async -> Int32 {
     let memory = UserStorage.inMemory(now: { .sample })
@@ -103,15 +113,23 @@ private final class World: Sendable {
         try self.check()
         return try await memory.find(query)
       })
-    let terminal = Recorder().terminal(typed: typing, isTerminal: isTerminal)
-    return await Kist.status(of: arguments, on: terminal) { [access] command in
+    var terminal = Recorder().terminal(typed: typing, isTerminal: isTerminal)
+    terminal.ask = { [ask = terminal.ask] question throws(StorageError) in
+      self.asked.withLock { $0.append(question) }
+      return try ask(question)
+    }
+    terminal.askHidden = { [askHidden = terminal.askHidden] question throws(StorageError) in
+      self.asked.withLock { $0.append(question) }
+      return try askHidden(question)
+    }
+    return await Kist.status(of: arguments, on: terminal) { [access, terminal] command in
       try await (command as? any RequiresUserStorage)?
         .perform(storage, unlockedBy: access, terminal)
     }
   }
 
   private func check() throws(StorageError) {
-    if isLocked.withLock({ $0 }) { throw .locked("the storage is locked") }
+    if isLocked.withLock({ $0 }) { throw .locked("the key file is missing") }
   }
 
   private var access: StorageAccess {

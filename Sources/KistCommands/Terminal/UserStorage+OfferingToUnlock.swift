@@ -19,7 +19,9 @@ private func unlocking<Input: Sendable, Output: Sendable>(
 ) -> @Sendable (Input) async throws(StorageError) -> Output {
   { input throws(StorageError) in
     do throws(StorageError) { return try await request(input) } catch {
-      guard error.code == .locked, try await unlock(access, at: terminal) else { throw error }
+      guard error.code == .locked, try await unlock(access, because: error, at: terminal) else {
+        throw error
+      }
       return try await request(input)
     }
   }
@@ -27,17 +29,20 @@ private func unlocking<Input: Sendable, Output: Sendable>(
 
 /// Whether a person unlocked the storage: with the passphrase that it needs, or by saying so where
 /// it has a key file or a provider with prompts of its own.
-private func unlock(_ access: StorageAccess, at terminal: Terminal) async throws(StorageError)
-  -> Bool
-{
+///
+/// The question begins with why it is locked, which may be that its key is missing.
+private func unlock(
+  _ access: StorageAccess, because error: StorageError, at terminal: Terminal
+) async throws(StorageError) -> Bool {
+  let reason = error.message.prefix(1).uppercased() + error.message.dropFirst()
   let status = try await access.status()
   guard !status.reopensAtRestart, status.durability != .provider else {
-    let answer = try terminal.ask("The storage is locked. Unlock it? [Y/n] ")
+    let answer = try terminal.ask("\(reason). Unlock it? [Y/n] ")
     guard ["", "y", "yes"].contains(answer.lowercased()) else { return false }
     _ = try await access.unlock(nil)
     return true
   }
-  let passphrase = try terminal.askHidden("The storage is locked. Passphrase: ")
+  let passphrase = try terminal.askHidden("\(reason). Passphrase: ")
   guard !passphrase.isEmpty else { return false }
   _ = try await access.unlock(passphrase)
   return true
