@@ -26,8 +26,10 @@ package struct JSONObject: Sendable {
 
   /// The value of a key; `name` is one that we know, in ASCII.
   package subscript(name: String) -> JSONValue? {
-    text.withBytes { bytes in members.first { $0.isNamed(name, bytes) } }
-      .map { JSONValue(text, $0.value, name: name) }
+    text.withBytes { bytes in
+      name.withBytes { name in members.first { $0.isNamed(name, bytes) } }
+    }
+    .map { JSONValue(text, $0.value, name: name) }
   }
 
   /// The value of a key that must be there.
@@ -39,7 +41,7 @@ package struct JSONObject: Sendable {
   /// Refuses every key that is not among these.
   package func refuseKeys(besides names: [String]) throws(JSONError) {
     let unknown = text.withBytes { bytes in
-      members.first { member in !names.contains { member.isNamed($0, bytes) } }
+      members.first { !$0.isNamed(oneOf: names, bytes) }
     }
     if let unknown { throw .byte(unknown.key.range.lowerBound, "an unknown key") }
   }
@@ -47,7 +49,7 @@ package struct JSONObject: Sendable {
   /// Lends each member, key and value, as it is written, besides those of these names.
   func forEachMember(besides names: [String], _ body: (Span<UInt8>) -> Void) {
     text.withBytes { bytes in
-      for member in members where !names.contains(where: { member.isNamed($0, bytes) }) {
+      for member in members where !member.isNamed(oneOf: names, bytes) {
         body(bytes.extracting(member.key.range.lowerBound..<member.value.range.upperBound))
       }
     }

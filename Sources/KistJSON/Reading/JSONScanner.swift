@@ -7,6 +7,10 @@ struct JSONScanner {
   static let depth = 16
   /// How many members one object may have.
   static let memberCount = 128
+  /// How many of them every later one is compared with. Those after them are compared only where
+  /// their hashes agree, lest long keys are read once for each other; an object of a few members, as
+  /// nearly all are, needs no hashes.
+  private static let comparedMembers = 16
 
   private(set) var members: [JSONMember] = []
   var offset: Int
@@ -38,7 +42,7 @@ struct JSONScanner {
         throw .byte(offset, "no key where one must be")
       }
       let key = try scanString(bytes)
-      let hash = try key.textHash(bytes)
+      let hash = members.count - base < Self.comparedMembers ? nil : try key.textHash(bytes)
       try checkIsNew(key, hash, among: base..., bytes)
       skipSpace(bytes)
       guard skip(UInt8(ascii: ":"), bytes) else { throw .byte(offset, "no colon after a key") }
@@ -94,15 +98,16 @@ struct JSONScanner {
   }
 
   private func checkIsNew(
-    _ key: JSONToken, _ hash: Int, among others: PartialRangeFrom<Int>, _ bytes: Span<UInt8>
+    _ key: JSONToken, _ hash: Int?, among others: PartialRangeFrom<Int>, _ bytes: Span<UInt8>
   ) throws(JSONError) {
     guard members.count - others.lowerBound < Self.memberCount else {
       throw .byte(key.range.lowerBound, "an object of more than \(Self.memberCount) members")
     }
-    // Texts are compared only where their hashes agree, lest long keys are read once for each other.
-    for other in others.lowerBound..<members.count
-    where members[other].keyHash == hash && members[other].key.isSameText(as: key, bytes) {
-      throw .byte(key.range.lowerBound, "a duplicate key")
+    for other in members[others]
+    where other.keyHash == nil || other.keyHash == hash {
+      if other.key.isSameText(as: key, bytes) {
+        throw .byte(key.range.lowerBound, "a duplicate key")
+      }
     }
   }
 }

@@ -36,18 +36,21 @@ extension JSONToken {
 /// A key of an object and its value.
 struct JSONMember: Sendable {
   let key: JSONToken
-  /// The `textHash` of the key.
-  let keyHash: Int
+  /// The `textHash` of the key, where it is worth one.
+  let keyHash: Int?
   let value: JSONToken
 }
 
 extension JSONMember {
   /// Whether the key is this name, which is one that we know, in ASCII.
-  func isNamed(_ name: String, _ bytes: Span<UInt8>) -> Bool {
+  func isNamed(_ name: Span<UInt8>, _ bytes: Span<UInt8>) -> Bool {
     let text = bytes.extracting(key.content)
-    return name.withBytes { name in
-      guard case .string(hasEscapes: false) = key.kind else { return isSameText(text, name) }
-      return hasSameBytes(text, name)
-    }
+    guard case .string(hasEscapes: false) = key.kind else { return isSameText(text, name) }
+    return hasSameBytes(text, name)
+  }
+
+  /// Whether the key is one of these names.
+  func isNamed(oneOf names: [String], _ bytes: Span<UInt8>) -> Bool {
+    names.contains { name in name.withBytes { isNamed($0, bytes) } }
   }
 }

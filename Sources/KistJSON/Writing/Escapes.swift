@@ -34,12 +34,15 @@ package func textCount(of bytes: Span<UInt8>) -> Int? {
   var count = 0
   var offset = 0
   while offset < bytes.count {
+    if isPlain(bytes[offset]) {
+      count += 1
+      offset += 1
+      continue
+    }
     let start = offset
     let isText = bytes[start] != 0 && (try? utf8Scalar(bytes, at: &offset)) != nil
     guard isText else { return nil }
-    count +=
-      isPlain(bytes[start])
-      ? 1 : escape(at: start, of: bytes)?.text.utf8.count ?? offset - start
+    count += escape(at: start, of: bytes)?.text.utf8.count ?? offset - start
   }
   return count
 }
