@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistWire
 internal import Logging
 internal import NIOCore
 internal import Synchronization
@@ -39,7 +40,10 @@ final class Admission: Sendable {
       try enter(channel)
       return try Connection(wrapping: channel, peer: peer)
     } catch {
-      if let refusal = error as? StorageError { try? channel.withDescriptor(refusal.send(to:)) }
+      if let refusal = error as? StorageError {
+        // A fresh socket has room for it; a client that has gone already does without.
+        _ = try? channel.withDescriptor(Line.refusal(refusal).send(to:))
+      }
       channel.close(promise: nil)
       throw error
     }

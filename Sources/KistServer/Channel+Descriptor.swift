@@ -16,17 +16,18 @@ extension Channel {
   }
 }
 
-extension StorageError {
-  /// Sends the refusal on a fresh socket, whose buffer has room for it; a client that has gone
-  /// already does without.
-  func send(to descriptor: CInt) {
-    var bytes = WipedBytes()
-    Line.refusal(self).content.withBytes { bytes.append($0) }
+extension Line {
+  /// Sends the line and its newline, as far as the socket has room for them now, and tells how many
+  /// bytes that was: none to a client that has gone.
+  func send(to descriptor: CInt) -> Int {
+    var bytes = WipedBytes(capacity: content.count + 1)
+    content.withBytes { bytes.append($0) }
     bytes.append(UInt8(ascii: "\n"))
-    bytes.withBytes { bytes in
-      unsafe bytes.withUnsafeBytes {
-        _ = unsafe Glibc.send(
-          descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+    return bytes.withBytes { bytes in
+      unsafe bytes.withUnsafeBytes { bytes in
+        let sent = unsafe Glibc.send(
+          descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+        return max(sent, 0)
       }
     }
   }

@@ -6,7 +6,7 @@ internal import NIOCore
 struct Connection: Sendable {
   let channel: any Channel
   let peer: Peer
-  private let lines = LineHandler()
+  private let lines: LineHandler
 
   /// Wraps a channel that is not active yet, so that nothing has been read from it.
   init(wrapping channel: any Channel, peer: Peer) throws {
@@ -14,6 +14,7 @@ struct Connection: Sendable {
     try channel.syncOptions?.setOption(
       .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: LineHandler.readSize))
     try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+    lines = LineHandler(descriptor: try channel.withDescriptor { $0 })
     try channel.pipeline.syncOperations.addHandler(lines)
     self.channel = channel
     self.peer = peer

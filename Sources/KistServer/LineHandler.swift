@@ -22,9 +22,13 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   static let readSize = 16 << 10
   private static let readAhead = 4
 
+  /// The channel's socket, where it has one.
+  private let descriptor: CInt?
   private var splitter = LineSplitter()
   private var events = CircularBuffer<LineSplitter.Event>()
   private var unanswered = 0
+  /// The replies that are with the channel.
+  private var unwritten = 0
   private var isOver = false
   private var isReadHeldBack = false
   private var isFlushing = false
@@ -32,6 +36,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var reader: CheckedContinuation<LineSplitter.Event?, Never>?
   private var writer: CheckedContinuation<Void, Never>?
   private var context: ChannelHandlerContext?
+
+  init(descriptor: CInt? = nil) { self.descriptor = descriptor }
 
   // MARK: - What the task calls
 
@@ -59,24 +65,41 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     try? await context?.channel.close()
   }
 
+  /// Hands a reply to the socket, which has room for nearly every one, and to the channel what of it
+  /// the socket does not take: its queue of pending writes costs several times the system call.
   private func send(_ line: Line, _ context: ChannelHandlerContext) {
-    var buffer = context.channel.allocator.buffer(capacity: line.content.count + 1)
-    line.content.withBytes { _ = unsafe buffer.writeBytes($0.bytes) }
+    let sent = sendAtOnce(line, context)
+    if sent == line.content.count + 1 { return countReply(context) }
+
+    var buffer = context.channel.allocator.buffer(capacity: line.content.count + 1 - sent)
+    line.content.withBytes { _ = unsafe buffer.writeBytes($0.extracting(sent...).bytes) }
     buffer.writeInteger(UInt8(ascii: "\n"))
 
     let written = context.eventLoop.makePromise(of: Void.self)
     lastReply = written.futureResult
+    unwritten += 1
     written.futureResult.assumeIsolated().whenComplete { [buffer] _ in
       buffer.wipe()
-      self.unanswered -= 1
-      if self.isReadHeldBack, self.unanswered < Self.readAhead {
-        self.isReadHeldBack = false
-        context.read()
-      }
+      self.unwritten -= 1
+      self.countReply(context)
     }
     isFlushing = true
     context.writeAndFlush(wrapOutboundOut(buffer), promise: written)
     isFlushing = false
+  }
+
+  private func sendAtOnce(_ line: Line, _ context: ChannelHandlerContext) -> Int {
+    // The socket is open as long as the channel is active, and replies must not overtake each other.
+    guard let descriptor, unwritten == 0, context.channel.isActive else { return 0 }
+    return line.send(to: descriptor)
+  }
+
+  private func countReply(_ context: ChannelHandlerContext) {
+    unanswered -= 1
+    if isReadHeldBack, unanswered < Self.readAhead {
+      isReadHeldBack = false
+      context.read()
+    }
   }
 
   // MARK: - What the channel calls
