@@ -6,9 +6,7 @@ package func dispatch(
 ) -> Exchange {
   var handlers: [String: Exchange] = [
     "save": Operation.save.served(by: credentials.save),
-    "load": Operation.load.served { request throws(StorageError) in
-      try await request.map(credentials.load)
-    },
+    "load": Operation.load.servedAsAsked(by: credentials.load),
     "delete": Operation.delete.served(by: credentials.delete),
     "find": Operation.find.servedWithinALine(by: credentials.find),
     "status": Operation.status.served { () throws(StorageError) in try await access.status() },

@@ -35,7 +35,7 @@ package struct Message: Sendable {
   }
 
   /// The members that make a message a line; no operation has a key of one of these names.
-  package static let envelope = ["op", "ok", "id"]
+  package static let envelope: [StaticString] = ["op", "ok", "id"]
 
   /// Writes the operation's own members.
   func write(to writer: inout JSONWriter) {

@@ -9,12 +9,12 @@ struct Operation<Input, Output>: Sendable {
   /// Whether it changes credentials, so that its errors say what became of the change.
   let isChange: Bool
   /// Every key that a request may have, with those that make it a line.
-  let keys: [String]
+  let keys: [StaticString]
   let request: Codec<Input>
   let reply: Codec<Output>
 
   init(
-    name: String, isChange: Bool = false, keys: [String], request: Codec<Input>,
+    name: String, isChange: Bool = false, keys: [StaticString], request: Codec<Input>,
     reply: Codec<Output>
   ) {
     self.name = name

@@ -2,6 +2,9 @@
 
 #include <sqlite3.h>
 
-/// Takes from a connection what a planted schema could use. sqlite3_db_config is variadic, which
-/// Swift cannot call.
+/// Lets SQLite allocate memory without counting it under a lock (https://sqlite.org/malloc.html); of
+/// no effect once SQLite is in use. sqlite3_config is variadic, which Swift cannot call.
+void kist_sqlite_start(void);
+
+/// Takes from a connection what a planted schema could use. sqlite3_db_config is variadic, too.
 void kist_sqlite_harden(sqlite3 *connection);

@@ -14,3 +14,13 @@ extension String {
     }
   }
 }
+
+extension StaticString {
+  /// Lends the UTF-8 for the length of a call.
+  @inlinable package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+    withUTF8Buffer { utf8 in
+      let bytes = unsafe Span(_unsafeElements: utf8)
+      return body(bytes)
+    }
+  }
+}

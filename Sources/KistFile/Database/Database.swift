@@ -14,6 +14,7 @@ final class Database {
 
   /// Opens a file that is there, to read it or also to write it, and keeps so many KiB of its pages.
   init(path: String, readonly: Bool, cacheKibibytes: Int) throws(StorageError) {
+    Self.start
     var connection: OpaquePointer?
     // SQLite may take what begins with `file:` for a URI, and `:memory:` for no file.
     let path = path.hasPrefix("/") ? path : "./" + path
@@ -35,6 +36,8 @@ final class Database {
       try execute("PRAGMA \(pragma)")
     }
   }
+
+  private static let start: Void = kist_sqlite_start()
 
   private static let pragmasForWriting = [
     "journal_mode = WAL", "synchronous = FULL",

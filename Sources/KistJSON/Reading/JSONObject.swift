@@ -24,8 +24,8 @@ package struct JSONObject: Sendable {
   /// The bytes of the text that it stands in.
   package var count: Int { text.count }
 
-  /// The value of a key; `name` is one that we know, in ASCII.
-  package subscript(name: String) -> JSONValue? {
+  /// The value of a key; `name` is in ASCII.
+  package subscript(name: StaticString) -> JSONValue? {
     text.withBytes { bytes in
       name.withBytes { name in members.first { $0.isNamed(name, bytes) } }
     }
@@ -33,13 +33,13 @@ package struct JSONObject: Sendable {
   }
 
   /// The value of a key that must be there.
-  package func required(_ name: String) throws(JSONError) -> JSONValue {
-    guard let value = self[name] else { throw .key(name, "is missing") }
+  package func required(_ name: StaticString) throws(JSONError) -> JSONValue {
+    guard let value = self[name] else { throw .key("\(name)", "is missing") }
     return value
   }
 
   /// Refuses every key that is not among these.
-  package func refuseKeys(besides names: [String]) throws(JSONError) {
+  package func refuseKeys(besides names: [StaticString]) throws(JSONError) {
     let unknown = text.withBytes { bytes in
       members.first { !$0.isNamed(oneOf: names, bytes) }
     }
@@ -47,7 +47,7 @@ package struct JSONObject: Sendable {
   }
 
   /// Lends each member, key and value, as it is written, besides those of these names.
-  func forEachMember(besides names: [String], _ body: (Span<UInt8>) -> Void) {
+  func forEachMember(besides names: [StaticString], _ body: (Span<UInt8>) -> Void) {
     text.withBytes { bytes in
       for member in members where !member.isNamed(oneOf: names, bytes) {
         body(bytes.extracting(member.key.range.lowerBound..<member.value.range.upperBound))
@@ -56,11 +56,13 @@ package struct JSONObject: Sendable {
   }
 
   /// Keys and values of an object that maps names, which need not be known to us, to strings.
-  func strings(as name: String) throws(JSONError) -> [(name: String, value: String)] {
+  func strings(as name: StaticString) throws(JSONError) -> [(name: String, value: String)] {
     var strings: [(name: String, value: String)] = []
     for member in members {
       let key = JSONValue(text, member.key, name: name)
-      guard case .string = member.value.kind else { throw .key(name, "must have strings only") }
+      guard case .string = member.value.kind else {
+        throw .key("\(name)", "must have strings only")
+      }
       strings.append((try key.string(), try JSONValue(text, member.value, name: name).string()))
     }
     return strings

@@ -7,9 +7,10 @@ struct JSONScanner {
   static let depth = 16
   /// How many members one object may have.
   static let memberCount = 128
-  /// How many of them every later one is compared with. Those after them are compared only where
-  /// their hashes agree, lest long keys are read once for each other; an object of a few members, as
-  /// nearly all are, needs no hashes.
+  /// How many of them every later one is compared with.
+  ///
+  /// Those after them are compared only where their hashes agree, lest long keys are read once for
+  /// each other; an object of a few members, as nearly all are, needs no hashes.
   private static let comparedMembers = 16
 
   private(set) var members: [JSONMember] = []

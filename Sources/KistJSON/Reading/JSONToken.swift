@@ -50,7 +50,7 @@ extension JSONMember {
   }
 
   /// Whether the key is one of these names.
-  func isNamed(oneOf names: [String], _ bytes: Span<UInt8>) -> Bool {
+  func isNamed(oneOf names: [StaticString], _ bytes: Span<UInt8>) -> Bool {
     names.contains { name in name.withBytes { isNamed($0, bytes) } }
   }
 }

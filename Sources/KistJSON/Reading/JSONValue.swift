@@ -4,9 +4,9 @@ package import KistCore
 package struct JSONValue: Sendable {
   private let text: Secret
   private let token: JSONToken
-  private let name: String
+  private let name: StaticString
 
-  init(_ text: Secret, _ token: JSONToken, name: String) {
+  init(_ text: Secret, _ token: JSONToken, name: StaticString) {
     self.text = text
     self.token = token
     self.name = name
@@ -19,7 +19,7 @@ package struct JSONValue: Sendable {
   package var isString: Bool { if case .string = token.kind { true } else { false } }
 
   /// An error that names this value's key.
-  package func error(_ problem: String) -> JSONError { .key(name, problem) }
+  package func error(_ problem: String) -> JSONError { .key("\(name)", problem) }
 
   /// `true` or `false`.
   package func bool() throws(JSONError) -> Bool {

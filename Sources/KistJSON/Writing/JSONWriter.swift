@@ -9,7 +9,7 @@ package struct JSONWriter: ~Copyable {
 
   /// Writes one object and gives its text.
   package static func object<Failure: Error>(
-    capacity: Int = 256, _ members: (inout JSONWriter) throws(Failure) -> Void
+    capacity: Int = 512, _ members: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) -> Secret {
     var writer = JSONWriter(text: WipedBytes(capacity: capacity))
     try writer.braced(members)
@@ -18,13 +18,13 @@ package struct JSONWriter: ~Copyable {
 
   private init(text: consuming WipedBytes) { self.text = text }
 
-  package mutating func member(_ name: String, _ value: String?) {
+  package mutating func member(_ name: StaticString, _ value: String?) {
     guard let value else { return }
     begin(name)
     value.withBytes { string($0) }
   }
 
-  package mutating func member(_ name: String, _ moment: Timestamp?) {
+  package mutating func member(_ name: StaticString, _ moment: Timestamp?) {
     guard let moment else { return }
     begin(name)
     let digits = moment.rfc3339
@@ -41,37 +41,37 @@ package struct JSONWriter: ~Copyable {
     value.withBytes { string($0) }
   }
 
-  package mutating func member(_ name: String, _ value: Int?) {
+  package mutating func member(_ name: StaticString, _ value: Int?) {
     guard let value else { return }
     begin(name)
     text.append(utf8: String(value))
   }
 
-  package mutating func member(_ name: String, _ value: Bool) {
+  package mutating func member(_ name: StaticString, _ value: Bool) {
     begin(name)
     text.append(utf8: value ? "true" : "false")
   }
 
-  package mutating func memberNull(_ name: String) {
+  package mutating func memberNull(_ name: StaticString) {
     begin(name)
     text.append(utf8: "null")
   }
 
   /// A value that was read is written as it was.
-  package mutating func member(_ name: String, _ value: JSONValue?) {
+  package mutating func member(_ name: StaticString, _ value: JSONValue?) {
     guard let value else { return }
     begin(name)
     value.withText { text.append($0) }
   }
 
   /// The bytes must be UTF-8.
-  package mutating func member(_ name: String, text secret: Secret) {
+  package mutating func member(_ name: StaticString, text secret: Secret) {
     begin(name)
     text.reserve(secret.count + 64)
     secret.withBytes { string($0) }
   }
 
-  package mutating func member(_ name: String, base64 secret: Secret) {
+  package mutating func member(_ name: StaticString, base64 secret: Secret) {
     begin(name)
     text.append(UInt8(ascii: "\""))
     secret.withBytes { appendBase64($0, to: &text) }
@@ -79,14 +79,14 @@ package struct JSONWriter: ~Copyable {
   }
 
   package mutating func member<Failure: Error>(
-    _ name: String, object members: (inout JSONWriter) throws(Failure) -> Void
+    _ name: StaticString, object members: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) {
     begin(name)
     try braced(members)
   }
 
   package mutating func member<Element>(
-    _ name: String, arrayOf elements: [Element],
+    _ name: StaticString, arrayOf elements: [Element],
     _ write: (Element, inout JSONWriter) -> Void
   ) {
     begin(name)
@@ -122,17 +122,17 @@ package struct JSONWriter: ~Copyable {
   }
 
   /// The members of an object that was read, as they were, besides those of these names.
-  package mutating func members(read object: JSONObject, besides names: [String]) {
+  package mutating func members(read object: JSONObject, besides names: [StaticString]) {
     object.forEachMember(besides: names) { member in
       separate()
       text.append(member)
     }
   }
 
-  private mutating func begin(_ name: String) {
+  private mutating func begin(_ name: StaticString) {
     separate()
     text.append(UInt8(ascii: "\""))
-    text.append(utf8: name)
+    name.withBytes { text.append($0) }
     text.append(UInt8(ascii: "\""))
     text.append(UInt8(ascii: ":"))
   }

@@ -35,7 +35,7 @@ struct Bookkeeping: Equatable {
 
 extension Bookkeeping {
   private static let version = 1
-  private static let names = [
+  private static let names: [StaticString] = [
     "version", "generation", "revision", "label", "attributes", "createdAt", "modifiedAt",
     "expiresAt",
   ]

@@ -7,6 +7,16 @@ extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Crede
       name: "load", keys: ["service", "account", "encoding", "allowExpired"],
       request: .loadRequest, reply: .loadedCredential)
   }
+
+  /// The server's end, which answers in the form that was asked for.
+  func servedAsAsked(
+    by load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
+  ) -> Exchange {
+    { message throws(StorageError) in
+      let request = try decodeRequest(message)
+      return try encodeReply(Encoded(try await load(request.value), as: request.encoding))
+    }
+  }
 }
 
 /// A value and the form in which secrets are to stand in the reply to it, where the client cares.
@@ -17,13 +27,6 @@ struct Encoded<Value: Sendable>: Sendable {
   init(_ value: Value, as encoding: SecretEncoding? = nil) {
     self.value = value
     self.encoding = encoding
-  }
-
-  /// What a function gives for the value, in the same form.
-  func map<Other>(
-    _ transform: (Value) async throws(StorageError) -> Other
-  ) async throws(StorageError) -> Encoded<Other> {
-    Encoded<Other>(try await transform(value), as: encoding)
   }
 }
 
