@@ -4,24 +4,39 @@ package import KistCore
 package func dispatch(
   _ credentials: UserStorage, _ access: StorageAccess, hello: Hello
 ) -> Exchange {
-  var handlers: [String: Exchange] = [
-    "save": Operation.save.served(by: credentials.save),
-    "load": Operation.load.servedAsAsked(by: credentials.load),
-    "delete": Operation.delete.served(by: credentials.delete),
-    "find": Operation.find.servedWithinALine(by: credentials.find),
-    "status": Operation.status.served { () throws(StorageError) in try await access.status() },
-    "lock": Operation.lock.served { () throws(StorageError) in try await access.lock() },
-    "unlock": Operation.unlock.served(by: limitingPassphrase(access.unlock)),
+  var handlers = [
+    Handler("save", Operation.save.served(by: credentials.save)),
+    Handler("load", Operation.load.servedAsAsked(by: credentials.load)),
+    Handler("delete", Operation.delete.served(by: credentials.delete)),
+    Handler("find", Operation.find.servedWithinALine(by: credentials.find)),
+    Handler(
+      "status", Operation.status.served { () throws(StorageError) in try await access.status() }),
+    Handler("lock", Operation.lock.served { () throws(StorageError) in try await access.lock() }),
+    Handler("unlock", Operation.unlock.served(by: limitingPassphrase(access.unlock))),
   ]
   var hello = hello
-  hello.operations = (["hello"] + handlers.keys).sorted()
+  hello.operations = (["hello"] + handlers.map(\.operation)).sorted()
   let greeting = hello
-  handlers["hello"] = Operation.hello.served { greeting }
+  handlers.append(Handler("hello", Operation.hello.served { greeting }))
   let table = handlers
   return { request throws(StorageError) in
-    guard let handle = table[request.operation] else {
+    guard let handler = table.first(where: { $0.operation == request.operation }) else {
       throw .unknownOperation.withOutcome(.unchanged)
     }
-    return try await handle(request)
+    return try await handler.handle(request)
+  }
+}
+
+/// A row of the table.
+///
+/// Of a handful of rows the right one is found sooner than a name is hashed, and a function in a
+/// dictionary would be called through another that converts its types.
+private struct Handler: Sendable {
+  let operation: String
+  let handle: Exchange
+
+  init(_ operation: String, _ handle: @escaping Exchange) {
+    self.operation = operation
+    self.handle = handle
   }
 }

@@ -42,17 +42,14 @@ extension WipedBytes {
 struct ByteReader {
   private var offset = 0
 
-  mutating func integer<Integer: FixedWidthInteger>(
+  mutating func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
     _ type: Integer.Type = Integer.self, from bytes: Span<UInt8>
   ) throws(StorageError) -> Integer {
     let size = Integer.bitWidth / 8
     guard bytes.count - offset >= size else { throw .malformed }
-    var value: Integer = 0
-    for index in (0..<size).reversed() {
-      value = value << 8 | Integer(truncatingIfNeeded: bytes[offset + index])
-    }
+    let value = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: Integer.self)
     offset += size
-    return value
+    return Integer(littleEndian: value)
   }
 
   mutating func text(from bytes: Span<UInt8>) throws(StorageError) -> String {

@@ -44,9 +44,10 @@ struct JSONMember: Sendable {
 extension JSONMember {
   /// Whether the key is this name, which is one that we know, in ASCII.
   func isNamed(_ name: Span<UInt8>, _ bytes: Span<UInt8>) -> Bool {
-    let text = bytes.extracting(key.content)
-    guard case .string(hasEscapes: false) = key.kind else { return isSameText(text, name) }
-    return hasSameBytes(text, name)
+    guard case .string(hasEscapes: false) = key.kind else {
+      return isSameText(bytes.extracting(key.content), name)
+    }
+    return key.content.count == name.count && hasSameBytes(bytes.extracting(key.content), name)
   }
 
   /// Whether the key is one of these names.

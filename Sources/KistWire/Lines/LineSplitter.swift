@@ -16,7 +16,7 @@ package struct LineSplitter: ~Copyable {
   }
 
   private let limit: Int
-  private var partial = WipedBytes()
+  private var partial = emptyLine()
   private var isSpent = false
 
   package init(limit: Int = Limits.line) { self.limit = limit }
@@ -47,14 +47,17 @@ package struct LineSplitter: ~Copyable {
   private mutating func take(_ piece: Span<UInt8>) {
     if partial.count + piece.count > limit {
       isSpent = true
-      partial = WipedBytes()
+      partial = Self.emptyLine()
     } else {
       partial.append(piece)
     }
   }
 
+  /// With room for nearly every request.
+  private static func emptyLine() -> WipedBytes { WipedBytes(capacity: 256) }
+
   private mutating func consumePartial() -> Secret {
-    var line = WipedBytes()
+    var line = Self.emptyLine()
     swap(&line, &partial)
     return Secret(line)
   }
