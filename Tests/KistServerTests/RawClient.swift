@@ -21,7 +21,7 @@ final class RawClient: Sendable {
       throw POSIXError(POSIXErrorCode(rawValue: code)!)
     }
     // Only so that a test that went wrong ends.
-    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    var limit = timeval(tv_sec: 120, tv_usec: 0)
     unsafe setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
