@@ -61,6 +61,7 @@ import Testing
       let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
       #expect(log.contains("stopped"))
       #expect(mode(of: directory + "/s") == nil)
+      #expect(try text(of: directory + "/s.lock").hasSuffix("\n"), "what it was locked by stays")
       // Closed cleanly: no write-ahead log is left.
       #expect(mode(of: directory + "/.local/share/kist/credentials.db") == 0o600)
       #expect(mode(of: directory + "/.local/share/kist/credentials.db-wal") == nil)

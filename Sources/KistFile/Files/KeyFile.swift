@@ -9,6 +9,9 @@ enum KeyFile {
     guard let descriptor = Descriptor.openIfPresent(path, O_RDONLY | O_NONBLOCK) else {
       switch errno {
       case ENOENT, ENOTDIR: return nil
+      case EACCES:
+        throw refusal(
+          path, "may not be read", hint: "`chmod 600 \(path)`, in a directory that you may enter")
       case ELOOP: throw refusal(path, "is a symbolic link", hint: "name the file itself")
       default: throw .system("opening", path: path)
       }
