@@ -1,0 +1,96 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// gnome-keyring-daemon on a private bus, without a prompter: it never asks anybody.
+package final class GnomeKeyring: Sendable {
+  /// How the daemon finds its login keyring.
+  package enum Start: Sendable, Equatable {
+    /// Unlocked with this password, which a new keyring gets.
+    case password(String)
+    /// Kept in clear, as by a person who left the password blank. It says that it is locked until
+    /// somebody asks to unlock it, which needs no prompt.
+    case blankPassword
+    /// There, and not unlocked.
+    case locked
+    /// Without any collection.
+    case none
+  }
+
+  private let bus: PrivateBus
+  private let daemon: Mutex<Program>
+  private let start: Start
+
+  /// Starts a daemon and returns once its collection is as it shall be.
+  package init(_ start: Start, on bus: PrivateBus) async throws {
+    self.bus = bus
+    self.start = start
+    switch start {
+    case .blankPassword: try writeBlankKeyring(session: bus.session)
+    case .locked:
+      let daemon = try await startDaemon(.password("pw"), on: bus)
+      await daemon.end()
+      try await bus.waitUntilNoProvider()
+    case .password, .none: break
+    }
+    daemon = Mutex(try await startDaemon(start, on: bus))
+  }
+
+  package var processIdentifier: CInt { daemon.withLock { $0.processIdentifier } }
+
+  /// The directory of the keyring files.
+  package var files: String { keyrings(bus.session) }
+
+  /// Ends the daemon in good order.
+  package func stop() async throws { try await end(SIGTERM) }
+
+  /// Kills the daemon where it stands.
+  package func kill() async throws { try await end(SIGKILL) }
+
+  /// Stops the daemon, if it still runs, and starts it anew on the same files.
+  package func restart(_ start: Start? = nil) async throws {
+    try await stop()
+    let started = try await startDaemon(start ?? self.start, on: bus)
+    daemon.withLock { $0 = started }
+  }
+
+  private func end(_ signal: CInt) async throws {
+    let daemon = daemon.withLock { $0 }
+    await daemon.end(signal)
+    try await bus.waitUntilNoProvider()
+  }
+}
+
+private func startDaemon(_ start: GnomeKeyring.Start, on bus: PrivateBus) async throws -> Program {
+  let (options, input, expected): ([String], String, DefaultCollection) =
+    switch start {
+    case .password(let password): (["--unlock"], password, .unlocked)
+    case .blankPassword: ([], "", .locked)
+    case .locked: ([], "", .locked)
+    case .none: ([], "", .absent)
+    }
+  let daemon = try bus.start(
+    "/usr/bin/gnome-keyring-daemon", ["--foreground", "--components=secrets"] + options,
+    input: Data(input.utf8))
+  try await bus.waitUntilDefaultCollection(is: expected, of: daemon)
+  return daemon
+}
+
+private func keyrings(_ session: Session) -> String { session.folder + "/data/keyrings" }
+
+/// Writes a keyring in the plain text format, and names it the default one.
+private func writeBlankKeyring(session: Session) throws {
+  let folder = keyrings(session)
+  try FileManager.default.createDirectory(
+    atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  try """
+  [keyring]
+  display-name=login
+  ctime=0
+  mtime=0
+  lock-on-idle=false
+  lock-after=false
+
+  """.write(toFile: folder + "/login.keyring", atomically: false, encoding: .utf8)
+  try "login".write(toFile: folder + "/default", atomically: false, encoding: .utf8)
+}

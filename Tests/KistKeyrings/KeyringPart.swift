@@ -1,0 +1,58 @@
+import Foundation
+
+/// A program or a library that the tests of the keyring need beside the compiler.
+package enum KeyringPart: CaseIterable, Sendable {
+  case dbusDaemon, gdbus, gnomeKeyring, keePassXC, python, secretTool, setpriv, xvfb
+
+  /// What must be there, and the Debian package that brings it.
+  private var files: [(path: String, package: String)] {
+    switch self {
+    case .dbusDaemon: [("/usr/bin/dbus-daemon", "dbus-daemon")]
+    case .gdbus: [("/usr/bin/gdbus", "libglib2.0-bin")]
+    case .gnomeKeyring: [("/usr/bin/gnome-keyring-daemon", "gnome-keyring")]
+    case .keePassXC:
+      [("/usr/bin/keepassxc", "keepassxc"), ("/usr/bin/keepassxc-cli", "keepassxc")]
+    case .python:
+      [
+        ("/usr/bin/python3", "python3"),
+        ("/usr/lib/python3/dist-packages/dbus", "python3-dbus"),
+        ("/usr/lib/python3/dist-packages/gi", "python3-gi"),
+        ("/usr/lib/python3/dist-packages/cryptography", "python3-cryptography"),
+      ]
+    case .secretTool: [("/usr/bin/secret-tool", "libsecret-tools")]
+    case .setpriv: [("/usr/bin/setpriv", "util-linux")]
+    case .xvfb: [("/usr/bin/Xvfb", "xvfb")]
+    }
+  }
+
+  /// The Debian packages to install before these parts are all there, in order of name.
+  package static func missingPackages(
+    for parts: [Self], exists: (String) -> Bool = FileManager.default.fileExists
+  ) -> [String] {
+    Set(parts.flatMap(\.files).filter { !exists($0.path) }.map(\.package)).sorted()
+  }
+}
+
+/// Parts are missing where all must be there.
+package struct MissingKeyringParts: Error, Equatable, CustomStringConvertible {
+  package let packages: [String]
+
+  package var description: String {
+    "Not installed: \(packages.joined(separator: ", ")). Install the Debian packages with `make deps`."
+  }
+
+  /// What keeps a test of these parts from running; `nil` when nothing does.
+  package init?(for parts: [KeyringPart], exists: (String) -> Bool = FileManager.default.fileExists)
+  {
+    packages = KeyringPart.missingPackages(for: parts, exists: exists)
+    if packages.isEmpty { return nil }
+  }
+
+  /// Whether a test that misses parts is skipped; under `CI` it fails.
+  package func allowsSkipping(
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws(Self) -> Bool {
+    guard environment["CI"] == nil else { throw self }
+    return true
+  }
+}

@@ -1,0 +1,88 @@
+package import Foundation
+import Glibc
+import Synchronization
+
+/// How a program ended, and what it wrote.
+package struct Output: Sendable {
+  /// The exit status; `nil` when a signal ended the program, or nothing has yet.
+  package let status: CInt?
+  package let bytes: Data
+  package let errors: String
+
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// A program of a session.
+///
+/// Its input and output are files there, so that no pipe can fill up.
+final class Program: Sendable {
+  private let child: Spawned
+  private let waitStatus = Mutex<CInt?>(nil)
+  private let files: String
+  private let warden: Warden
+
+  init(
+    _ program: String, _ arguments: [String], input: Data, environment: [String: String],
+    files: String, warden: Warden
+  ) throws {
+    self.files = files
+    self.warden = warden
+    try input.write(to: URL(filePath: files + ".in"))
+    let descriptors = [
+      try openFile(files + ".in", O_RDONLY),
+      try openFile(files + ".out", O_WRONLY | O_CREAT | O_APPEND),
+      try openFile(files + ".err", O_WRONLY | O_CREAT | O_APPEND),
+    ]
+    defer { for descriptor in descriptors { close(descriptor) } }
+    child = try Spawned(
+      program, arguments, environment: environment,
+      input: descriptors[0], output: descriptors[1], errors: descriptors[2])
+    warden.watch(child.identifier)
+  }
+
+  var processIdentifier: CInt { child.identifier }
+  var isRunning: Bool { ended() == nil }
+
+  /// What it has written by now; its status once it has ended.
+  var output: Output {
+    let status = ended().flatMap { $0 & 0x7f == 0 ? $0 >> 8 & 0xff : nil }
+    return Output(
+      status: status,
+      bytes: (try? Data(contentsOf: URL(filePath: files + ".out"))) ?? Data(),
+      errors: (try? String(contentsOfFile: files + ".err", encoding: .utf8)) ?? "")
+  }
+
+  /// Sends a signal unless it has ended.
+  func kill(_ signal: CInt = SIGKILL) {
+    waitStatus.withLock { status in
+      if status == nil { _ = Glibc.kill(child.identifier, signal) }
+    }
+  }
+
+  func waitUntilEnded() async {
+    while isRunning { await pause() }
+  }
+
+  /// Asks it to end, and insists after five seconds.
+  func end(_ signal: CInt = SIGTERM) async {
+    kill(signal)
+    let insistence = Task {
+      try await Task.sleep(for: .seconds(5))
+      kill()
+    }
+    await waitUntilEnded()
+    insistence.cancel()
+  }
+
+  /// The status of wait(2); `nil` while it runs.
+  private func ended() -> CInt? {
+    waitStatus.withLock { status in
+      if status == nil, let ended = child.status() {
+        // While the lock is held nobody signals what may be another process by now.
+        warden.forget(child.identifier)
+        status = ended
+      }
+      return status
+    }
+  }
+}

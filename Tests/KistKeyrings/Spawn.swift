@@ -1,0 +1,62 @@
+import Glibc
+
+/// A child process.
+///
+/// (Foundation's `Process` crashes now and then when several threads start one.)
+struct Spawned: Sendable {
+  let identifier: pid_t
+
+  /// Starts a program in a process group of its own.
+  init(
+    _ program: String, _ arguments: [String], environment: [String: String],
+    input: CInt, output: CInt, errors: CInt
+  ) throws {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    for (target, source) in [input, output, errors].enumerated() {
+      unsafe posix_spawn_file_actions_adddup2(&actions, source, CInt(target))
+    }
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    // A thread of a pool blocks signals; its children must not.
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    unsafe posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+    let variables = environment.map { "\($0.key)=\($0.value)" }
+    var words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
+    var settings = unsafe variables.map { unsafe strdup($0) } + [nil]
+    defer { unsafe (words + settings).forEach { unsafe free($0) } }
+    var identifier: pid_t = 0
+    let code = unsafe posix_spawn(
+      &identifier, program, &actions, &attributes, &words, &settings)
+    guard code == 0 else { throw CannotStart(program: program, code: code) }
+    self.identifier = identifier
+  }
+
+  /// How it ended, as wait(2) tells; `nil` while it runs.
+  func status() -> CInt? {
+    var status: CInt = 0
+    return unsafe waitpid(identifier, &status, WNOHANG) == identifier ? status : nil
+  }
+}
+
+/// A program could not be started.
+struct CannotStart: Error, CustomStringConvertible {
+  let program: String
+  let code: CInt
+
+  var description: String {
+    "\(program) cannot be started: \(unsafe String(cString: strerror(code)))"
+  }
+}
+
+/// Opens a file that no other child inherits.
+func openFile(_ path: String, _ flags: CInt) throws -> CInt {
+  let descriptor = unsafe open(path, flags | O_CLOEXEC, 0o600)
+  guard descriptor >= 0 else { throw CannotStart(program: path, code: errno) }
+  return descriptor
+}

@@ -1,0 +1,59 @@
+import Glibc
+
+/// Ends the programs of a test and removes its folder, also when the test process is killed.
+///
+/// It is a shell that hears of the programs over a socket, and acts when the other end is closed, by
+/// whatever closes it. (A parent-death signal would be bound to the thread that started a program,
+/// and is lost when a program has file capabilities, as gnome-keyring-daemon has.)
+struct Warden: Sendable {
+  private static let script = """
+    trap "" INT HUP TERM
+    guarded=
+    while read -r word process; do
+      case $word in
+      guard) guarded="$guarded $process" ;;
+      forget)
+        rest=
+        for each in $guarded; do [ "$each" = "$process" ] || rest="$rest $each"; done
+        guarded=$rest
+        ;;
+      esac
+    done
+    [ -z "$guarded" ] || kill -KILL $guarded 2>/dev/null
+    rm -rf "$1" 2>/dev/null || { sleep 0.2; rm -rf "$1"; }
+    """
+
+  private let shell: Spawned
+  private let socket: CInt
+
+  init(folder: String) throws {
+    var ends: [CInt] = [0, 0]
+    let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+      throw CannotStart(program: "/bin/sh", code: errno)
+    }
+    let nowhere = try openFile("/dev/null", O_WRONLY)
+    defer {
+      close(ends[0])
+      close(nowhere)
+    }
+    socket = ends[1]
+    shell = try Spawned(
+      "/bin/sh", ["-c", Self.script, "sh", folder], environment: ["PATH": "/usr/bin:/bin"],
+      input: ends[0], output: nowhere, errors: nowhere)
+  }
+
+  func watch(_ process: pid_t) { tell("guard \(process)") }
+  func forget(_ process: pid_t) { tell("forget \(process)") }
+
+  /// Closes the socket and waits until everything has ended and is gone.
+  func end() async {
+    close(socket)
+    while shell.status() == nil { await pause() }
+  }
+
+  private func tell(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    _ = unsafe send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+  }
+}

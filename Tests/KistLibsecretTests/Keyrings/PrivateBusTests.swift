@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+import KistKeyrings
+import Testing
+
+@Suite(.requires(.dbusDaemon, .gdbus, .setpriv))
+struct `A private bus` {
+  @Test func `has no provider and activates none`() async throws {
+    try await withPrivateBus { bus in
+      #expect(try await bus.hasProvider() == false)
+      #expect(try await bus.defaultCollection() == nil)
+      let reply = try await readAlias(on: bus)
+      #expect(reply.errors.contains("ServiceUnknown"))
+    }
+  }
+
+  @Test func `shows programs nothing of the world outside`() async throws {
+    try await withPrivateBus { bus in
+      let names = try await bus.run("/usr/bin/env", []).text.split(separator: "\n")
+        .map { $0.prefix { $0 != "=" } }
+      #expect(!names.contains("DISPLAY") && names.contains("DBUS_SESSION_BUS_ADDRESS"))
+      for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
+        let directory = try #require(bus.environment[name])
+        #expect(directory.hasPrefix(bus.session.folder))
+        let mode = try FileManager.default.attributesOfItem(atPath: directory)[.posixPermissions]
+        #expect(mode as? Int == 0o700)
+      }
+    }
+  }
+
+  @Test func `leaves no process and no file behind, also when the test fails`() async throws {
+    struct Failure: Error {}
+    var folder = ""
+    await #expect(throws: Failure.self) {
+      try await withPrivateBus(activation: .hangs) { bus in
+        folder = bus.session.folder
+        Task { try await readAlias(on: bus) }
+        try await poll("the activated program runs") { processes(naming: "sleep\0600").count > 0 }
+        throw Failure()
+      }
+    }
+    try #require(!folder.isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: folder))
+    try await poll("no process is left") { processes(naming: folder).isEmpty }
+  }
+
+  @Test func `reports an activation that fails`() async throws {
+    try await withPrivateBus(activation: .exits(1)) { bus in
+      let reply = try await readAlias(on: bus)
+      #expect(reply.errors.contains("ChildExited"))
+    }
+  }
+
+  @Test func `reports an activation that hangs, after its start timeout`() async throws {
+    try await withPrivateBus(activation: .hangs, startTimeout: .milliseconds(200)) { bus in
+      let reply = try await readAlias(on: bus)
+      #expect(reply.errors.contains("service_start_timeout"))
+    }
+  }
+
+  @Test func `can be killed and started again at its address`() async throws {
+    try await withPrivateBus { bus in
+      await bus.kill()
+      #expect(!bus.isRunning)
+      #expect(try await readAlias(on: bus).status != 0)
+      try await bus.restart()
+      #expect(try await readAlias(on: bus).errors.contains("ServiceUnknown"))
+    }
+  }
+
+  @Test func `ends a program at its bound`() async throws {
+    try await withPrivateBus { bus in
+      let output = try await bus.run("/usr/bin/sleep", ["600"], within: .milliseconds(50))
+      #expect(output.status == nil)
+    }
+  }
+}
+
+@discardableResult
+private func readAlias(on bus: PrivateBus) async throws -> Output {
+  try await bus.call(
+    "org.freedesktop.secrets", "/org/freedesktop/secrets",
+    "org.freedesktop.Secret.Service.ReadAlias", "default")
+}
+
+/// The processes whose command line or environment names something.
+private func processes(naming text: String) -> [String] {
+  let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+  return entries.filter { Int($0) != nil }.filter { identifier in
+    ["cmdline", "environ"].contains { file in
+      let bytes = FileManager.default.contents(atPath: "/proc/\(identifier)/\(file)") ?? Data()
+      return bytes.firstRange(of: Data(text.utf8)) != nil
+    }
+  }
+}
