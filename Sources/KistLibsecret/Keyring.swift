@@ -43,7 +43,7 @@ actor Keyring {
     }
   }
 
-  private func connected(by deadline: Deadline) async throws -> SecretService {
+  func connected(by deadline: Deadline) async throws -> SecretService {
     if let service { return service }
     await connecting.enter()
     defer { connecting.leave() }

@@ -27,16 +27,15 @@ struct Item {
     attributes(of: key).merging([Name.bookkeeping: bookkeeping.encoded]) { $1 }
   }
 
-  /// Reads the properties of an item (`a{sv}`); `nil` for one with other attributes than a
-  /// credential's, which is somebody else's.
-  init?(at path: ObjectPath, _ properties: Variant) throws {
-    guard let attributes = properties.property("Attributes", type: "a{ss}")?.strings else {
-      throw BusError.malformed
-    }
+  /// Reads the attributes of an item; `nil` for one with others than a credential's, which is
+  /// somebody else's. The other properties (`a{sv}`) are asked for where there is no bookkeeping.
+  init?(
+    at path: ObjectPath, _ attributes: [String: String], properties: () async throws -> Variant
+  ) async throws {
     guard
       attributes[Name.schema] == Self.schema,
       let service = attributes[Name.service], let account = attributes[Name.account],
-      Set(attributes.keys).isSubset(of: Name.ours.union(Name.providers))
+      attributes.keys.allSatisfy({ Name.ours.contains($0) || Name.providers.contains($0) })
     else { return nil }
     let key = CredentialKey(service: service, account: account)
     self.path = path
@@ -46,7 +45,7 @@ struct Item {
       summary = bookkeeping.summary(of: key)
     } else {
       generation = 0
-      summary = CredentialSummary(of: key, at: path, properties)
+      summary = CredentialSummary(of: key, at: path, try await properties())
     }
   }
 

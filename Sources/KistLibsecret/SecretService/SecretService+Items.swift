@@ -36,7 +36,7 @@ extension SecretService {
   func credential(of key: CredentialKey, by deadline: Deadline) async throws -> Credential? {
     while true {
       let paths = try await search(Item.attributes(of: key), by: deadline)
-      // Values and properties are asked for together: a load takes two round trips.
+      // Values and attributes are asked for together: a load takes two round trips.
       let values = paths.isEmpty ? nil : try startGettingSecrets(of: paths, by: deadline)
       let (items, areWhole) = try await items(at: paths[...], by: deadline)
       let newest = items.filter { $0.summary.key == key }.max { $1.isNewer(than: $0) }
@@ -73,13 +73,17 @@ extension SecretService {
   private func items(
     at paths: ArraySlice<ObjectPath>, by deadline: Deadline
   ) async throws -> (items: [Item], areWhole: Bool) {
-    let replies = try paths.map { try startGettingProperties(of: $0, by: deadline) }
+    let replies = try paths.map { try startGettingAttributes(of: $0, by: deadline) }
     var items: [Item] = []
     var areWhole = true
     for (path, reply) in zip(paths, replies) {
       do {
-        let properties = try await reply.value().children[0]
-        if let item = try Item(at: path, properties) { items.append(item) }
+        let attributes = try await reply.value().children[0].unboxed
+        guard attributes.isOfType("a{ss}") else { throw BusError.malformed }
+        let item = try await Item(at: path, attributes.strings) {
+          try await properties(of: path, by: deadline)
+        }
+        if let item { items.append(item) }
       } catch BusError.noSuchObject { areWhole = false }
     }
     return (items, areWhole)

@@ -120,12 +120,20 @@ extension SecretService {
 
 /// An item.
 extension SecretService {
-  /// Asks for all properties of an item, `a{sv}`.
-  func startGettingProperties(
+  /// Asks for the attributes of an item, `(v)` of `a{ss}`; of all its properties they come fastest.
+  func startGettingAttributes(
     of item: ObjectPath, by deadline: Deadline
   ) throws(BusError) -> PendingReply<Variant> {
     try start(
-      .getAllProperties, of: item, .tuple(.string("org.freedesktop.Secret.Item")), by: deadline)
+      .getProperty, of: item,
+      .tuple(.string("org.freedesktop.Secret.Item"), .string("Attributes")), by: deadline)
+  }
+
+  /// All properties of an item, `a{sv}`.
+  func properties(of item: ObjectPath, by deadline: Deadline) async throws(BusError) -> Variant {
+    try await ask(
+      .getAllProperties, of: item, .tuple(.string("org.freedesktop.Secret.Item")), by: deadline
+    ).children[0]
   }
 
   /// Deletes an item; throws `locked` where that takes a prompt, which is not shown.
