@@ -37,7 +37,7 @@ package enum Libsecret {
         status: { () throws(StorageError) in try await keyring.status() },
         lock: { () throws(StorageError) in try await keyring.lock() },
         unlock: { passphrase throws(StorageError) in try await keyring.unlock(passphrase) }),
-      close: { await keyring.close() })
+      durability: .provider, close: { await keyring.close() })
   }
 
   /// Looks at the keyring, as far as that takes neither a prompt nor a change.

@@ -37,6 +37,19 @@ import Testing
     }
   }
 
+  @Test(arguments: 0..<24)
+  func `a passphrase from a descriptor that kistd was not given is status 64, and nothing is made`(
+    _ number: Int
+  ) async throws {
+    try await withHome { home in
+      let end = try await command(
+        "bash", ["-c", "exec kistd --passphrase-fd \(number) \(number)>&-"], in: home)
+      #expect(end.status == .exited(64), "\(end.error)")
+      let made = try FileManager.default.subpathsOfDirectory(atPath: home.path)
+      #expect(made == ["run"])
+    }
+  }
+
   // Optimised code keeps short strings elsewhere than long ones, and has confused them before.
   @Test func `names of every length come back as they were`() async throws {
     try await withHome { home in

@@ -64,26 +64,6 @@ import Testing
     #expect(close(descriptor) == 0)
   }
 
-  @Test(arguments: 0..<24)
-  func `a number that kistd was not given is status 64, and nothing is made`(
-    _ number: Int
-  ) async throws {
-    try await withDirectory { directory in
-      await #expect(processExitsWith: .exitCode(64)) {
-        [directory = directory as String, number = number as Int] in
-        // What the test runner opened is not what this is about: the number is closed, and whatever
-        // kistd opens for itself may take it.
-        close(CInt(number))
-        await runKistd([
-          "--socket", directory + "/run/s", "--data", directory + "/data", "--passphrase-fd",
-          "\(number)",
-        ])
-      }
-      let made = try FileManager.default.contentsOfDirectory(atPath: directory)
-      #expect(made.isEmpty)
-    }
-  }
-
   @Test func `a descriptor that is not open is an error that names it`() throws {
     let error = try #require(throws: StorageError.self) { try readPassphrase(from: 9_999) }
     #expect(error.code == .badRequest)

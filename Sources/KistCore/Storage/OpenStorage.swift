@@ -4,6 +4,8 @@ public struct OpenStorage: Sendable {
   public var credentials: UserStorage
   /// The way in to it.
   public var access: StorageAccess
+  /// What an answered change survives; known also where the storage cannot be reached yet.
+  public var durability: StorageStatus.Durability
   /// Finishes what was begun, wipes the keys and lets go of the files.
   ///
   /// Every request after that is `unavailable`. Closing twice is closing once.
@@ -11,10 +13,12 @@ public struct OpenStorage: Sendable {
 
   /// Puts the faces together.
   public init(
-    credentials: UserStorage, access: StorageAccess, close: @escaping @Sendable () async -> Void
+    credentials: UserStorage, access: StorageAccess, durability: StorageStatus.Durability,
+    close: @escaping @Sendable () async -> Void
   ) {
     self.credentials = credentials
     self.access = access
+    self.durability = durability
     self.close = close
   }
 }

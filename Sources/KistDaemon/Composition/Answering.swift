@@ -6,10 +6,9 @@ extension OpenStorage {
   /// storage (which keeps limits and expiry itself), deadline, operations, lines.
   package func answering(
     _ options: Options, since start: ContinuousClock.Instant = .now
-  ) async throws(StorageError) -> @Sendable (Line) async -> Line {
+  ) -> @Sendable (Line) async -> Line {
     let access = access.reporting(reason: options.reason, since: start)
-    let hello = Hello(
-      version: KistVersion.current, durability: try await access.status().durability)
+    let hello = Hello(version: KistVersion.current, durability: durability)
     return answer(with: dispatch(credentials.withDeadline(options.deadline), access, hello: hello))
   }
 }

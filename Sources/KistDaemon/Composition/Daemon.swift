@@ -56,14 +56,9 @@ package struct Daemon: Sendable {
     guard let storage = try await untilCancelled(open) else { return nil }
     let result: Result<CInt?, any Error>
     do {
-      let answer = try await storage.answering(options)
-      let status = try await storage.access.status()
-      logger.info(
-        "serving",
-        metadata: [
-          "socket": "\(location.path)", "storage": "\(status.storage)",
-          "locked": "\(status.isLocked)",
-        ])
+      let answer = storage.answering(options)
+      let state = await storage.access.state()
+      logger.info("serving", metadata: ["socket": "\(location.path)", "storage": "\(state)"])
       logger.debug(
         "opened",
         metadata: [

@@ -1,6 +1,14 @@
 internal import KistCore
 
 extension StorageAccess {
+  /// How the storage stands, in a word or two, for the log.
+  func state() async -> String {
+    do throws(StorageError) {
+      let status = try await status()
+      return "\(status.storage), \(status.isLocked ? "locked" : "open")"
+    } catch { return error.code.rawValue }
+  }
+
   /// Adds to each status what only the daemon knows: why this storage, and for how long.
   func reporting(reason: String, since start: ContinuousClock.Instant) -> StorageAccess {
     @Sendable func complete(_ status: StorageStatus) -> StorageStatus {

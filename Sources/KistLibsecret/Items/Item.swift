@@ -27,8 +27,10 @@ struct Item {
     attributes(of: key).merging([Name.bookkeeping: bookkeeping.encoded]) { $1 }
   }
 
-  /// Reads the attributes of an item; `nil` for one with others than a credential's, which is
-  /// somebody else's. The other properties (`a{sv}`) are asked for where there is no bookkeeping.
+  /// Reads the attributes of an item; none for one with others than a credential's, which is
+  /// somebody else's.
+  ///
+  /// The other properties (`a{sv}`) are asked for where there is no bookkeeping.
   init?(
     at path: ObjectPath, _ attributes: [String: String], properties: () async throws -> Variant
   ) async throws {
