@@ -1,0 +1,57 @@
+#if Libsecret
+  import KistCore
+  import KistKeyrings
+  import KistLibsecret
+  import KistTesting
+  import KistWire
+  import Testing
+
+  private let starts: [GnomeKeyring.Start] = [.password("pw"), .blankPassword]
+
+  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring))
+  struct `A keyring of gnome-keyring` {
+    @Test(arguments: starts, UserStorageContract.all)
+    func `keeps the contract`(
+      start: GnomeKeyring.Start, rule: UserStorageContract.Rule
+    ) async throws {
+      try await withPrivateBus { bus in
+        _ = try await GnomeKeyring(start, on: bus)
+        try await check(rule, on: bus)
+      }
+    }
+
+    @Test(arguments: starts, UserStorageContract.all)
+    func `keeps the contract when it is restarted between every change and what is read after it`(
+      start: GnomeKeyring.Start, rule: UserStorageContract.Rule
+    ) async throws {
+      try await withPrivateBus { bus in
+        let keyring = try await GnomeKeyring(start, on: bus)
+        try await check(rule, on: bus) { storage in
+          storage.alternating { try await keyring.restart() }
+        }
+      }
+    }
+
+    @Test(arguments: UserStorageContract.all)
+    func `keeps the contract behind lines`(rule: UserStorageContract.Rule) async throws {
+      try await withPrivateBus { bus in
+        _ = try await GnomeKeyring(.password("pw"), on: bus)
+        try await check(rule, on: bus) { storage in
+          let hello = Hello(version: "0", durability: .provider)
+          let serve = answer(with: dispatch(storage, .unimplemented, hello: hello))
+          return .remote(over: exchange(over: { line in await serve(line) }))
+        }
+      }
+    }
+  }
+
+  private func check(
+    _ rule: UserStorageContract.Rule, on bus: PrivateBus,
+    _ decorate: (UserStorage) -> UserStorage = { $0 }
+  ) async throws {
+    let clock = ManualClock()
+    let storage = Libsecret.open(.init(busAddress: bus.address, now: clock.now))
+    try await rule.check(.init(storage: decorate(storage.credentials), clock: clock))
+    await storage.close()
+  }
+#endif
