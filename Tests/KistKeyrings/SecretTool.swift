@@ -16,6 +16,14 @@ package struct SecretTool: Sendable {
   package func store(
     _ secret: some Sequence<UInt8>, label: String = "label", _ attributes: String...
   ) async throws -> Output {
+    try await store(secret, label: label, attributes)
+  }
+
+  /// Stores bytes as they are under attributes, which are names and values in turn.
+  @discardableResult
+  package func store(
+    _ secret: some Sequence<UInt8>, label: String = "label", _ attributes: [String]
+  ) async throws -> Output {
     try await run(["store", "--label=\(label)"] + attributes, input: Data(secret))
   }
 

@@ -1,0 +1,88 @@
+#if Libsecret
+  import KistCore
+  import KistKeyrings
+  import KistLibsecret
+  import KistTesting
+  import Testing
+
+  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool))
+  struct `Other programs on the same keyring` {
+    private let key = CredentialKey(service: "example.org", account: "alice")
+
+    @Test func `read a plain password that kist saved`() async throws {
+      try await withKeyring { storage, tool in
+        try await storage.save(NewCredential(key: key, secret: Secret(utf8: "correct horse")))
+        let found = try await tool.lookup("service", "example.org", "account", "alice")
+        #expect(found.text == "correct horse")
+      }
+    }
+
+    @Test func `save what kist reads, under kist's schema`() async throws {
+      try await withKeyring { storage, tool in
+        try await tool.store(
+          "battery".utf8, label: "a label", "service", "example.org", "account", "alice",
+          "xdg:schema", "io.kist.Credential")
+        let loaded = try await storage.load(key)
+        #expect(loaded.secret == Secret(utf8: "battery"))
+        #expect(loaded.summary.label == "a label")
+        #expect(try await storage.findAll().map(\.key) == [key])
+        // Its revision is good for a change, and is another one after it.
+        let summary = try await storage.save(
+          NewCredential(key: key, secret: Secret(utf8: "staple")),
+          if: .ifRevision(loaded.summary.revision))
+        #expect(summary.revision != loaded.summary.revision)
+        #expect(try await storage.load(key).secret == Secret(utf8: "staple"))
+        #expect(try await storage.findAll().count == 1)
+      }
+    }
+
+    /// Items that a search for ours finds, too, or nearly. Those with fewer attributes first, for
+    /// secret-tool replaces items that have all of its attributes.
+    private static let others: [[String]] = [
+      ["service", "example.org"],
+      ["service", "example.org", "account", "alice"],
+      ["service", "example.org", "xdg:schema", "io.kist.Credential"],
+      [
+        "service", "example.org", "account", "alice", "xdg:schema", "io.kist.Credential", "more",
+        "x",
+      ],
+      ["service", "example.org", "account", "alice", "xdg:schema", "org.example.Other"],
+      ["service", "example.org", "account", "bob", "xdg:schema", "io.kist.Credential"],
+    ]
+
+    @Test func `keep their items when kist saves, replaces and deletes`() async throws {
+      try await withPrivateBus { bus in
+        _ = try await GnomeKeyring(.password("pw"), on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address)).credentials
+        let collection = try #require(try await bus.defaultCollection())
+        for attributes in Self.others {
+          let stored = try await SecretTool(on: bus).store("other".utf8, attributes)
+          #expect(stored.status == 0)
+        }
+        let before = try await bus.items(of: collection)
+        #expect(before.count == Self.others.count)
+
+        for secret in ["first", "second"] {
+          try await storage.save(NewCredential(key: key, secret: Secret(utf8: secret)))
+          #expect(try await storage.load(key).secret == Secret(utf8: secret))
+          let items = try await bus.items(of: collection)
+          #expect(items.count == before.count + 1)
+          #expect(Set(items).isSuperset(of: before))
+        }
+        #expect(try await storage.delete(key))
+        #expect(try await storage.delete(key) == false)
+        #expect(Set(try await bus.items(of: collection)) == Set(before))
+      }
+    }
+
+    private func withKeyring(
+      _ body: (UserStorage, SecretTool) async throws -> Void
+    ) async throws {
+      try await withPrivateBus { bus in
+        _ = try await GnomeKeyring(.password("pw"), on: bus)
+        try await body(
+          Libsecret.open(.init(busAddress: bus.address)).credentials, SecretTool(on: bus))
+      }
+    }
+  }
+#endif
