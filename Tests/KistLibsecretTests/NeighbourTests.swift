@@ -36,7 +36,9 @@
       }
     }
 
-    /// Items that a search for ours finds, too, or nearly. Those with fewer attributes first, for
+    /// Items that a search for ours finds, too, or nearly.
+    ///
+    /// Those with fewer attributes first, for
     /// secret-tool replaces items that have all of its attributes.
     private static let others: [[String]] = [
       ["service", "example.org"],
