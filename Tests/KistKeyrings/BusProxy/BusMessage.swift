@@ -1,0 +1,66 @@
+/// A message on the bus, as it goes over the wire (D-Bus specification, "Message Format").
+struct BusMessage {
+  let bytes: [UInt8]
+  private(set) var member: String?
+  private(set) var replySerial: UInt32?
+
+  var isCall: Bool { bytes[1] == 1 }
+  var expectsReply: Bool { isCall && bytes[2] & 1 == 0 }
+  var serial: UInt32 { bytes.uint32(at: 8) }
+
+  /// What stands in front of the header's fields, the length of the fields included.
+  static let startCount = 16
+
+  /// How long a message is that starts so; `nil` where none starts so, or it is too long.
+  static func count(startingWith start: [UInt8]) -> Int? {
+    guard [UInt8(ascii: "l"), UInt8(ascii: "B")].contains(start[0]), start[3] == 1 else {
+      return nil
+    }
+    let count = bodyOffset(start) + Int(start.uint32(at: 4))
+    return count <= 1 << 27 ? count : nil
+  }
+
+  /// Reads a whole message; `nil` where its fields are not what the specification says.
+  init?(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    let end = Self.startCount + Int(bytes.uint32(at: 12))
+    var offset = Self.startCount
+    while offset < end {
+      let code = bytes[offset]
+      let type = bytes[offset + 2]
+      // A byte of code, and the signature: its length, one letter, NUL.
+      offset += 4
+      switch type {
+      case UInt8(ascii: "u"):
+        if code == 5 { replySerial = bytes.uint32(at: offset) }
+        offset += 4
+      case UInt8(ascii: "s"), UInt8(ascii: "o"):
+        let start = offset + 4
+        let length = Int(bytes.uint32(at: offset))
+        guard start + length < end else { return nil }
+        if code == 3 { member = String(decoding: bytes[start..<start + length], as: UTF8.self) }
+        offset = start + length + 1
+      case UInt8(ascii: "g"): offset += 1 + Int(bytes[offset]) + 1
+      default: return nil
+      }
+      offset = offset.paddedToEight
+    }
+  }
+
+  private static func bodyOffset(_ start: [UInt8]) -> Int {
+    (startCount + Int(start.uint32(at: 12))).paddedToEight
+  }
+}
+
+extension Int {
+  fileprivate var paddedToEight: Int { (self + 7) & ~7 }
+}
+
+extension [UInt8] {
+  /// A number in the byte order that the first byte names.
+  fileprivate func uint32(at offset: Int) -> UInt32 {
+    let bytes = self[offset..<offset + 4]
+    let inOrder = self[0] == UInt8(ascii: "B") ? Array(bytes) : bytes.reversed()
+    return inOrder.reduce(0) { $0 << 8 | UInt32($1) }
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Synchronization
+
+/// Stands between one client and a private bus, knows what the client calls, and can stop it anywhere.
+package final class BusProxy: Sendable {
+  /// A moment among the calls of the client, the first of which is number 1.
+  package enum Moment: Sendable, Hashable {
+    /// The client made the call, and it was not handed on.
+    case before(call: Int)
+    /// The call was carried out, and its reply not handed back; later calls were not handed on.
+    case after(call: Int)
+    /// The same, of the first call of this name.
+    case afterFirst(String)
+  }
+
+  private struct State {
+    var calls: [String] = []
+    var interruption: (moment: Moment, action: @Sendable () -> Void)?
+    var connections: Set<BusProxyConnection> = []
+    var threads = 0
+    var isCut = false
+  }
+
+  /// For `DBUS_SESSION_BUS_ADDRESS`.
+  package let address: String
+  private let listener: BusSocket
+  private let busPath: String
+  private let state = Mutex(State())
+
+  fileprivate init(to bus: PrivateBus) throws {
+    let path = "\(bus.session.folder)/proxy-\(UUID().uuidString.prefix(8))"
+    address = "unix:path=\(path)"
+    busPath = String(bus.address.dropFirst("unix:path=".count))
+    listener = try .listening(at: path)
+    startThread { self.acceptAll() }
+  }
+
+  /// The members that were called, in order, since the counting began.
+  package var calls: [String] { state.withLock(\.calls) }
+
+  /// Counts the calls from here on, and carries out an action at a moment among them, while
+  /// everything else waits.
+  package func count(
+    stoppingAt moment: Moment? = nil, _ action: @escaping @Sendable () -> Void = {}
+  ) {
+    state.withLock { state in
+      state.calls = []
+      state.interruption = moment.map { ($0, action) }
+    }
+  }
+
+  /// Ends the client's connections for good: nothing more is handed on in either direction, and it
+  /// can connect no more.
+  package func cut() {
+    state.withLock { state in
+      state.isCut = true
+      listener.shut()
+      for connection in state.connections { connection.shut() }
+    }
+  }
+
+  fileprivate func end() async {
+    cut()
+    while state.withLock({ $0.threads > 0 }) { await pause() }
+    listener.close()
+  }
+
+  private func acceptAll() {
+    while let client = listener.accepted() {
+      guard let bus = try? BusSocket.connected(to: busPath) else {
+        client.close()
+        continue
+      }
+      let connection = BusProxyConnection(client: client, bus: bus)
+      let isTaken = state.withLock { state in
+        guard !state.isCut, state.connections.count < 16 else { return false }
+        state.connections.insert(connection)
+        return true
+      }
+      guard isTaken else {
+        connection.close()
+        continue
+      }
+      startThread {
+        connection.handOn(stoppingAt: self.action, isCut: { self.state.withLock(\.isCut) })
+        self.state.withLock { state in
+          state.connections.remove(connection)
+          connection.close()
+        }
+      }
+    }
+  }
+
+  /// Counts a call, and tells what to do before or after it.
+  private func action(at member: String) -> BusProxyConnection.Stop? {
+    state.withLock { state in
+      state.calls.append(member)
+      guard let (moment, action) = state.interruption else { return nil }
+      let isFirst = state.calls.firstIndex(of: member) == state.calls.count - 1
+      return switch moment {
+      case .before(state.calls.count): .before(action)
+      case .after(state.calls.count): .after(action)
+      case .afterFirst(member) where isFirst: .after(action)
+      case .before, .after, .afterFirst: nil
+      }
+    }
+  }
+
+  private func startThread(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.threads += 1 }
+    Thread {
+      body()
+      self.state.withLock { $0.threads -= 1 }
+    }.start()
+  }
+}
+
+/// Runs a test with a proxy in front of a bus, which ends with it.
+package func withBusProxy<Result>(
+  to bus: PrivateBus, _ body: (BusProxy) async throws -> Result
+) async throws -> Result {
+  let proxy = try BusProxy(to: bus)
+  do {
+    let result = try await body(proxy)
+    await proxy.end()
+    return result
+  } catch {
+    await proxy.end()
+    throw error
+  }
+}

@@ -1,0 +1,71 @@
+/// One connection of a client through a proxy, served by one thread.
+struct BusProxyConnection: Hashable, Sendable {
+  /// What is to be done at a call, before it is handed on or once its reply is there.
+  enum Stop {
+    case before(@Sendable () -> Void)
+    case after(@Sendable () -> Void)
+  }
+
+  let client: BusSocket
+  let bus: BusSocket
+
+  /// Hands on everything in both directions until one side ends, or both are cut.
+  func handOn(stoppingAt stop: (_ member: String) -> Stop?, isCut: () -> Bool) {
+    guard authenticate() else { return }
+    while !isCut() {
+      let isServed =
+        BusSocket.firstReadable(client, bus) == client
+        ? handOnToBus(stoppingAt: stop, isCut: isCut) : handOnToClient()
+      guard isServed else { return }
+    }
+  }
+
+  func shut() {
+    client.shut()
+    bus.shut()
+  }
+
+  func close() {
+    client.close()
+    bus.close()
+  }
+
+  /// Hands on line for line what precedes the messages (D-Bus specification, "Authentication
+  /// Protocol"): each of the client's is answered with one, up to the last.
+  private func authenticate() -> Bool {
+    while let line = client.readLine(), bus.write(line) {
+      if line.elementsEqual("BEGIN\r\n".utf8) { return true }
+      guard let reply = bus.readLine(), client.write(reply) else { return false }
+    }
+    return false
+  }
+
+  private func handOnToClient() -> Bool {
+    guard let message = bus.readMessage() else { return false }
+    return client.write(message.bytes)
+  }
+
+  private func handOnToBus(stoppingAt stop: (String) -> Stop?, isCut: () -> Bool) -> Bool {
+    guard let message = client.readMessage() else { return false }
+    switch message.isCall ? stop(message.member ?? "") : nil {
+    case .before(let action):
+      action()
+      return !isCut() && bus.write(message.bytes)
+    case .after(let action):
+      guard bus.write(message.bytes) else { return false }
+      guard message.expectsReply else {
+        action()
+        return true
+      }
+      while let answer = bus.readMessage() {
+        if answer.replySerial == message.serial {
+          action()
+          return !isCut() && client.write(answer.bytes)
+        }
+        guard client.write(answer.bytes) else { return false }
+      }
+      return false
+    case nil: return bus.write(message.bytes)
+    }
+  }
+}

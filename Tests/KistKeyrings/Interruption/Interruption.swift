@@ -1,0 +1,114 @@
+import KistCore
+import Synchronization
+
+/// A change that was cut off, what was readable then, and what the next save made of it.
+package struct Interruption: Sendable {
+  package let change: InterruptedChange
+  /// `nil` where nothing cut it off.
+  package let moment: BusProxy.Moment?
+  /// What the change called.
+  package let calls: [String]
+  private let isCutOff: Bool
+  private let error: StorageError?
+  private let readable: Credential?
+  private let readableAfterNextSave: Credential?
+  private let itemsBefore: Set<String>
+  private let items: Set<String>
+  private let itemsAfterNextSave: Set<String>
+
+  /// Carries a change out, cuts it off, reads and saves anew, and deletes everything again.
+  ///
+  /// - Parameters:
+  ///   - access: gives the storage that is cut off, and another one to read with.
+  ///   - interlude: what happens between the crash and the reading.
+  package init(
+    of change: InterruptedChange, at moment: BusProxy.Moment?, on bus: PrivateBus,
+    by access: KeyringAccess, interlude: () async throws -> Void = {}
+  ) async throws {
+    self.change = change
+    self.moment = moment
+    itemsBefore = try await bus.allItems()
+    try await change.prepare(by: access, on: bus)
+    (calls, isCutOff, error) = try await withBusProxy(to: bus) { proxy in
+      let isCutOff = Atomic(false)
+      let error = Mutex<StorageError?>(nil)
+      let calls = Mutex<[String]>([])
+      try await access(proxy.address) { storage, kill in
+        proxy.count(stoppingAt: moment) {
+          isCutOff.store(true, ordering: .relaxed)
+          kill()
+          proxy.cut()
+        }
+        do throws(StorageError) { try await change.carryOut(on: storage) } catch let thrown {
+          error.withLock { $0 = thrown }
+        }
+        calls.withLock { $0 = proxy.calls }
+      }
+      return (
+        calls.withLock(\.self), isCutOff.load(ordering: .relaxed), error.withLock(\.self)
+      )
+    }
+    try await interlude()
+    items = try await bus.allItems()
+    let found = Mutex<(first: Credential?, second: Credential?)>((nil, nil))
+    try await access(bus.address) { storage, _ in
+      let first = try await storage.loadIfThere(.interrupted)
+      try await storage.save(.next)
+      let second = try await storage.loadIfThere(.interrupted)
+      found.withLock { $0 = (first, second) }
+    }
+    (readable, readableAfterNextSave) = found.withLock(\.self)
+    itemsAfterNextSave = try await bus.allItems()
+    try await access(bus.address) { storage, _ in try await storage.delete(.interrupted) }
+  }
+
+  /// What went otherwise than promised, a sentence each.
+  package var faults: [String] {
+    var faults: [String] = []
+    func expect(_ isTrue: Bool, _ sentence: String) {
+      if !isTrue { faults.append("\(change), cut off \(moment, default: "nowhere"): \(sentence)") }
+    }
+    let isOld = readable.isWhat(change.old)
+    let isNew = readable.isWhat(change.new)
+    expect(isCutOff == (moment != nil), "the moment did not come among \(calls)")
+    expect(isOld || isNew, "neither the old nor the new credential is readable")
+    expect(error != nil || isNew, "it was said to be done, and is not")
+    expect(error?.outcome != .unchanged || isOld, "it was said to have changed nothing, and did")
+    expect(error == nil || error?.outcome != nil, "the outcome was not told")
+    expect(error == nil || moment != nil, "\(error, default: "")")
+    expect(items.isSuperset(of: itemsBefore), "the item of another is gone")
+    expect(itemsAfterNextSave.isSuperset(of: itemsBefore), "the next save deleted another's item")
+    expect(
+      itemsAfterNextSave.subtracting(itemsBefore).count == 1,
+      "the next save left \(itemsAfterNextSave.subtracting(itemsBefore).count) items")
+    expect(readableAfterNextSave.isWhat(.next), "the next save was not kept")
+    return faults
+  }
+}
+
+extension UserStorage {
+  fileprivate func loadIfThere(_ key: CredentialKey) async throws(StorageError) -> Credential? {
+    do throws(StorageError) { return try await load(key) } catch {
+      guard error.code == .notFound else { throw error }
+      return nil
+    }
+  }
+}
+
+extension Credential? {
+  /// Whether this is, in every part, what was saved; nothing, where nothing was.
+  fileprivate func isWhat(_ saved: NewCredential?) -> Bool {
+    map {
+      NewCredential(
+        key: $0.summary.key, secret: $0.secret, label: $0.summary.label,
+        attributes: $0.summary.attributes, expiresAt: $0.summary.expiresAt)
+    } == saved
+  }
+}
+
+extension PrivateBus {
+  fileprivate func allItems() async throws -> Set<String> {
+    guard let collection = try await defaultCollection() else { return [] }
+    return Set(try await items(of: collection))
+  }
+}
