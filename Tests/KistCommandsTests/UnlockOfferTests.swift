@@ -31,6 +31,16 @@ import Testing
     #expect(world.passphrases == [nil])
   }
 
+  @Test
+  func `is unlocked by its provider's own prompt, without a question, where that was asked for`()
+    async
+  {
+    let world = World(reopensAtRestart: false, durability: .provider)
+    #expect(await world.run(["unlock"], typing: []) == 0)
+    #expect(world.passphrases == [nil])
+    #expect(world.questions.isEmpty)
+  }
+
   @Test(arguments: [(true, "n"), (true, "what?"), (false, "")])
   func `stays locked where the person gives no consent`(reopens: Bool, answer: String) async {
     let world = World(reopensAtRestart: reopens)
@@ -125,6 +135,7 @@ private final class World: Sendable {
     return await Kist.status(of: arguments, on: terminal) { [access, terminal] command in
       try await (command as? any RequiresUserStorage)?
         .perform(storage, unlockedBy: access, terminal)
+      try await (command as? any RequiresStorageAccess)?.perform(access, terminal)
     }
   }
 

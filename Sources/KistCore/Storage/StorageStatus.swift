@@ -39,6 +39,9 @@ public struct StorageStatus: Sendable, Equatable {
   /// Seconds since the daemon started.
   public var uptime: Int?
 
+  /// Whether a passphrase is what unlocks it; a keyring's provider asks for what it needs itself.
+  package var takesPassphrase: Bool { durability != .provider && !reopensAtRestart }
+
   /// Puts a status together.
   public init(
     storage: String, reason: String? = nil, isLocked: Bool, reopensAtRestart: Bool,

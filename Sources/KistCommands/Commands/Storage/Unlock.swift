@@ -8,6 +8,7 @@ struct Unlock: RequiresStorageAccess {
     usage: "kist unlock [options]",
     discussion: """
       The passphrase is standard input, or typed at a prompt; with --key there is none.
+      A keyring's provider asks for its password itself, in a window of its own.
 
         kist unlock
         kist unlock --key
@@ -19,7 +20,8 @@ struct Unlock: RequiresStorageAccess {
   @OptionGroup var common: CommonOptions
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
-    let passphrase = key ? nil : try terminal.passphrase()
+    let asksItself = try await access.status().durability == .provider
+    let passphrase = key || asksItself ? nil : try terminal.passphrase()
     let status = try await access.unlock(passphrase)
     if common.json {
       try terminal.show(status, asJSON: true)
