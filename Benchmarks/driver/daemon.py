@@ -30,8 +30,8 @@ def pin(pid, cpus):
 
 
 class Daemon:
-    def __init__(self, program, folder, size):
-        self.folder = folder / str(size)
+    def __init__(self, program, folder, size, keyring=None):
+        self.folder = folder / (f"keyring-{size}" if keyring else str(size))
         self.folder.mkdir(mode=0o700)
         self.size = size
         self.socket = self.folder / "kist.sock"
@@ -40,11 +40,13 @@ class Daemon:
             "XDG_DATA_HOME": str(self.folder / "data"), "XDG_STATE_HOME": str(self.folder / "state"),
             "XDG_RUNTIME_DIR": str(self.folder),
         }
-        self.command = [
-            str(program), "--socket", str(self.socket), "--storage", "encrypted-file",
-            "--data", str(self.folder / "data"), "--key-file", str(self.folder / "key"),
-            "--log-level", "warning",
-        ]
+        self.command = [str(program), "--socket", str(self.socket), "--log-level", "warning"]
+        if keyring:
+            self.environment["DBUS_SESSION_BUS_ADDRESS"] = keyring.address
+            self.command += ["--storage", "libsecret"]
+        else:
+            self.command += ["--storage", "encrypted-file", "--data", str(self.folder / "data"),
+                             "--key-file", str(self.folder / "key")]
         self.process = None
 
     def start(self):
