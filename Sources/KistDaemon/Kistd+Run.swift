@@ -33,7 +33,8 @@ private func status(of arguments: [String]) async -> CInt {
     let daemon = Daemon(
       options: options,
       open: { () throws(StorageError) in
-        try await OpenStorage.open(options, keySource: keySource, logger: logger)
+        try await OpenStorage.open(
+          options, keySource: keySource, environment: environment, logger: logger)
       },
       environment: environment, logger: logger, previous: previous)
     return try await untilToldToStop(daemon)

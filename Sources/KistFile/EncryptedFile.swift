@@ -58,6 +58,6 @@ package enum EncryptedFile {
         save: store.save, load: store.load, delete: store.delete, find: store.find
       ).keepingPromises(now: options.now),
       access: StorageAccess(status: store.status, lock: store.lock, unlock: store.unlock),
-      durability: .disk, close: store.close)
+      id: hexadecimal(store.storeID), durability: .disk, close: store.close)
   }
 }

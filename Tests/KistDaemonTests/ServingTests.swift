@@ -19,7 +19,7 @@ import Testing
 
   @Test func `a second daemon is status 7 and names the first`() async throws {
     try await withDirectory { directory in
-      let lock = try SocketLock(beside: directory + "/s")
+      let lock = try socketLock(beside: directory + "/s")
       let result = await #expect(
         processExitsWith: .exitCode(7), observing: [\.standardErrorContent]
       ) { [directory = directory as String] in

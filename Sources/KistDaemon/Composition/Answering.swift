@@ -5,9 +5,8 @@ extension OpenStorage {
   /// What answers the lines of a client; the order in which a storage is wrapped is read here:
   /// storage (which keeps limits and expiry itself), deadline, operations, lines.
   package func answering(
-    _ options: Options, since start: ContinuousClock.Instant = .now
+    _ options: Options
   ) -> @Sendable (Line) async -> Line {
-    let access = access.reporting(reason: options.reason, since: start)
     let hello = Hello(version: KistVersion.current, durability: durability)
     return answer(with: dispatch(credentials.withDeadline(options.deadline), access, hello: hello))
   }

@@ -57,13 +57,12 @@ package struct Daemon: Sendable {
     let result: Result<CInt?, any Error>
     do {
       let answer = storage.answering(options)
-      let state = await storage.access.state()
-      logger.info("serving", metadata: ["socket": "\(location.path)", "storage": "\(state)"])
+      var state = await storage.access.state()
+      state["socket"] = "\(location.path)"
+      logger.info("serving", metadata: state)
       logger.debug(
         "opened",
-        metadata: [
-          "reason": "\(options.reason)", "data": "\(options.dataDirectory)", "pid": "\(getpid())",
-        ])
+        metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
       let server = Server(
         maximumConnections: options.maximumConnections, logger: logger, serve: { _ in answer })
       result = .success(try await body { try await server.run(listeningOn: socket.descriptor) })

@@ -3,15 +3,62 @@ package import KistFile
 package import Logging
 
 extension OpenStorage {
-  /// Opens the storage that was asked for; the log says when a store was made.
+  /// Chooses a storage and opens it; the log says why that one, and when a store was made.
   package static func open(
+    _ options: Options, keySource: EncryptedFile.KeySource,
+    environment: (String) -> String?, logger: Logger
+  ) async throws(StorageError) -> OpenStorage {
+    let pinFile = PinFile(path: options.pinFile)
+    let pin = try pinFile.read()
+    let busAddress = sessionBusAddress(environment: environment, isSocket: isSocket)
+    let selection = try Selection.select(
+      asked: options.storage, pin: pin,
+      keyring: pin == nil && options.storage == .auto
+        ? await probeKeyring(busAddress: busAddress) : nil,
+      file: pin?.kind == .libsecret ? .absent : EncryptedFile.presence(at: options.storePath))
+    var storage: OpenStorage
+    switch selection.kind {
+    case .libsecret:
+      storage = try .keyring(options, busAddress: busAddress)
+    case .encryptedFile:
+      storage = try await .encryptedFile(options, keySource: keySource, logger: logger)
+    }
+    if pin == nil {
+      let new = Pin(kind: selection.kind, storeID: storage.id)
+      storage.credentials = storage.credentials.pinning { () throws(StorageError) in
+        try pinFile.write(new)
+      }
+    }
+    storage.access = storage.access.reporting(reason: selection.reason, since: .now)
+    return storage
+  }
+
+  /// The keyring, which one kistd of a user serves at a time.
+  static func keyring(
+    _ options: Options, busAddress: String?
+  ) throws(StorageError) -> OpenStorage {
+    try makeDirectory(directory(of: options.pinFile))
+    let lock = try ProcessLock(at: options.pinFile + ".lock") { owner in
+      StorageError(
+        .unavailable, "kistd serves the keyring already, \(owner)",
+        hint: "use that one, or keep credentials in the encrypted file")
+    }
+    var storage = try openKeyring(busAddress: busAddress, deadline: options.deadline)
+    storage.close = { [close = storage.close] in
+      await close()
+      lock.release()
+    }
+    return storage
+  }
+
+  /// The encrypted file, which is made where there is none.
+  static func encryptedFile(
     _ options: Options, keySource: EncryptedFile.KeySource, logger: Logger
   ) async throws(StorageError) -> OpenStorage {
-    let path = options.dataDirectory + "/credentials.db"
-    return try await EncryptedFile.open(
+    try await EncryptedFile.open(
       EncryptedFile.Options(
-        path: path, keySource: keySource, deadline: options.deadline,
-        whenMade: { logger.notice("\(options.newStore(at: path))") }))
+        path: options.storePath, keySource: keySource, deadline: options.deadline,
+        whenMade: { logger.notice("\(options.newStore)") }))
   }
 }
 
@@ -26,21 +73,17 @@ extension EncryptedFile.KeySource {
 }
 
 extension Options {
+  /// The encrypted file.
+  var storePath: String { dataDirectory + "/credentials.db" }
+
   /// What a person must know who has a new store.
-  fileprivate func newStore(at path: String) -> String {
+  fileprivate var newStore: String {
     switch keySource {
     case .file(let key):
-      "made a new store, \(path), which its key \(key) alone opens: keep a copy of the key elsewhere"
+      "made a new store, \(storePath), which its key \(key) alone opens: keep a copy of the key "
+        + "elsewhere"
     case .passphrase:
-      "made a new store, \(path), which its passphrase alone opens: it cannot be recovered"
-    }
-  }
-
-  /// Why that storage: a sentence for the log and for `status`.
-  var reason: String {
-    switch storage {
-    case .auto: "encrypted file: the only storage in this build"
-    case .encryptedFile: "encrypted file: asked for with --storage"
+      "made a new store, \(storePath), which its passphrase alone opens: it cannot be recovered"
     }
   }
 }

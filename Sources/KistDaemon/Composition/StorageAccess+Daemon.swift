@@ -1,12 +1,16 @@
 internal import KistCore
+internal import Logging
 
 extension StorageAccess {
-  /// How the storage stands, in a word or two, for the log.
-  func state() async -> String {
+  /// How the storage stands, for the log.
+  func state() async -> Logger.Metadata {
     do throws(StorageError) {
       let status = try await status()
-      return "\(status.storage), \(status.isLocked ? "locked" : "open")"
-    } catch { return error.code.rawValue }
+      return [
+        "storage": "\(status.storage), \(status.isLocked ? "locked" : "open")",
+        "reason": "\(status.reason ?? "")",
+      ]
+    } catch { return ["storage": "\(error)"] }
   }
 
   /// Adds to each status what only the daemon knows: why this storage, and for how long.

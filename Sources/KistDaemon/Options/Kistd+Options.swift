@@ -20,8 +20,10 @@ extension Kistd {
       return variable("HOME").map { $0 + standard + "/kist" }
     }
 
-    guard let data = try setting("data", data)?.path() ?? home("XDG_DATA_HOME", "/.local/share")
-    else { throw .wrongUsage("there is no HOME", hint: "say with --data where the store is") }
+    let ownData = try setting("data", data)?.path()
+    guard let data = ownData ?? home("XDG_DATA_HOME", "/.local/share") else {
+      throw .wrongUsage("there is no HOME", hint: "say with --data where the store is")
+    }
 
     let keySource: Options.KeySource
     if let descriptor = setting("passphrase-fd", passphraseFd) {
@@ -39,6 +41,8 @@ extension Kistd {
       storage: try setting("storage", storage)?.choice() ?? .auto,
       dataDirectory: data,
       keySource: keySource,
+      // A directory that was named is a world of its own.
+      pinFile: (ownData ?? home("XDG_STATE_HOME", "/.local/state") ?? data) + "/storage",
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? 128,
       deadline: try setting("deadline", deadline)?.duration() ?? .seconds(30),

@@ -25,7 +25,8 @@ struct Kistd: ParsableCommand {
       valueName: "path"))
   var socket: String?
 
-  @Option(help: ArgumentHelp("auto or encrypted-file.", valueName: "kind"))
+  @Option(
+    help: ArgumentHelp("auto, libsecret (the keyring) or encrypted-file; auto.", valueName: "kind"))
   var storage: String?
 
   @Option(

@@ -4,8 +4,10 @@ package import Logging
 package struct Options: Sendable, Equatable {
   /// Which storage to open.
   package enum StorageChoice: String, Sendable, CaseIterable {
-    /// The best there is: in this build, the encrypted file.
+    /// The keyring where there is one, else the encrypted file; and where credentials have been kept
+    /// before.
     case auto
+    case libsecret
     case encryptedFile = "encrypted-file"
   }
 
@@ -22,6 +24,8 @@ package struct Options: Sendable, Equatable {
   /// The directory of the store.
   package var dataDirectory: String
   package var keySource: KeySource
+  /// The file that says where credentials are kept.
+  package var pinFile: String
   package var maximumConnections: Int
   package var deadline: Duration
   package var logLevel: Logger.Level

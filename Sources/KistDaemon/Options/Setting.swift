@@ -35,11 +35,8 @@ struct Setting {
   }
 
   func choice() throws(StorageError) -> Options.StorageChoice {
-    if text == "libsecret" {
-      throw error("asks for libsecret, which is not in this build", hint: "use encrypted-file")
-    }
     guard let choice = Options.StorageChoice(rawValue: text) else {
-      throw error("must be auto or encrypted-file")
+      throw error("must be auto, libsecret or encrypted-file")
     }
     return choice
   }

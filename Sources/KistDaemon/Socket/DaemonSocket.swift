@@ -8,7 +8,7 @@ package struct DaemonSocket: Sendable {
   package let path: String
   /// What to accept connections from; who serves it closes it.
   package let descriptor: CInt
-  private let lock: SocketLock
+  private let lock: ProcessLock
   private let identity: FileIdentity
 
   /// Takes the place: a socket that nobody listens on is replaced, anything else is left alone.
@@ -17,7 +17,7 @@ package struct DaemonSocket: Sendable {
   package init(claiming location: SocketLocation) throws(StorageError) {
     path = location.path
     try prepareSocketDirectory(directory(of: path))
-    lock = try SocketLock(beside: path)
+    lock = try socketLock(beside: path)
     try removeStaleSocket(path)
     descriptor = try listen(at: path)
     guard let identity = FileIdentity(of: path) else { throw .failed("look at", path) }
@@ -27,6 +27,15 @@ package struct DaemonSocket: Sendable {
   /// Removes the socket from the file system, if it is still this one.
   package func remove() {
     if FileIdentity(of: path) == identity { unsafe unlink(path) }
+  }
+}
+
+/// The right to a socket's path; a socket whose lock is free is stale.
+func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
+  try ProcessLock(at: path + ".lock") { owner in
+    StorageError(
+      .unavailable, "kistd is already running, \(owner)",
+      hint: "use that one at \(path), or name another socket with --socket")
   }
 }
 

@@ -33,13 +33,20 @@ func isOurDirectory(_ path: String) -> Bool {
     && status.st_uid == geteuid()
 }
 
+/// Whether there is a socket.
+func isSocket(_ path: String) -> Bool {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+}
+
 /// The directory that a path lies in.
 func directory(of path: String) -> String {
   guard let slash = path.lastIndex(of: "/") else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
-private func makeDirectory(_ path: String) throws(StorageError) {
+/// Makes a directory of mode 0700, and those above it, unless they are there.
+func makeDirectory(_ path: String) throws(StorageError) {
   if isMade(path) { return }
   guard errno == ENOENT, path.contains("/") else { throw .failed("make the directory", path) }
   try makeDirectory(directory(of: path))

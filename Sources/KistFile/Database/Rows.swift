@@ -73,6 +73,16 @@ extension Database {
     return result
   }
 
+  /// Whether there is any credential.
+  func hasRows() throws(StorageError) -> Bool {
+    var hasRows = false
+    try run("SELECT 1 FROM credential LIMIT 1") { _ in
+      hasRows = true
+      return .enough
+    }
+    return hasRows
+  }
+
   /// Lends the sealed metadata of all rows after a cursor, in the order of their tags.
   func eachMetadata(
     after start: Cursor, _ body: (RowTag, UInt64, Span<UInt8>) throws(StorageError) -> Next

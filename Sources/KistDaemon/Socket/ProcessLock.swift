@@ -1,24 +1,22 @@
 internal import Glibc
 internal import KistCore
 
-/// The right to a socket's path, which one process has at a time: a lock on a file beside it.
+/// A right that one process has at a time: a lock on a file.
 ///
-/// The kernel gives it up with the process, however that ends, so a socket whose lock is free is
-/// stale. The file is never removed, because who opens it while it is being removed would lock a
-/// file that nobody else can see.
-final class SocketLock: Sendable {
+/// The kernel gives it up with the process, however that ends. The file is never removed, because who
+/// opens it while it is being removed would lock a file that nobody else can see.
+final class ProcessLock: Sendable {
   private let descriptor: CInt
 
-  /// Takes the lock, or is `unavailable`, naming who has it.
-  init(beside socket: String) throws(StorageError) {
-    let path = socket + ".lock"
+  /// Takes the lock, or throws what is said of its owner, "pid 123".
+  init(
+    at path: String, orElse refusal: (_ owner: String) -> StorageError
+  ) throws(StorageError) {
     descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw .failed("open", path) }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       guard errno == EWOULDBLOCK else { throw .failed("lock", path) }
-      throw StorageError(
-        .unavailable, "kistd is already running, \(owner())",
-        hint: "use that one at \(socket), or name another socket with --socket")
+      throw refusal(owner())
     }
     let pid = Array("\(getpid())\n".utf8)
     guard
@@ -28,6 +26,9 @@ final class SocketLock: Sendable {
   }
 
   deinit { close(descriptor) }
+
+  /// Gives the lock up.
+  func release() { flock(descriptor, LOCK_UN) }
 
   private func owner() -> String {
     var bytes = [UInt8](repeating: 0, count: 16)

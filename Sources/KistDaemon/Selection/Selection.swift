@@ -1,0 +1,107 @@
+package import KistCore
+package import KistFile
+
+/// Which storage kistd opens, and why.
+package struct Selection: Sendable, Equatable {
+  package var kind: StorageKind
+  /// A sentence for the log and for `status`.
+  package var reason: String
+}
+
+extension Selection {
+  /// Chooses a storage.
+  ///
+  /// Where credentials have been kept, they are kept: a pinned storage that cannot be used today is
+  /// chosen all the same, and says so itself, because credentials that seem to have vanished are
+  /// worse than an error. `keyring` is `nil` where it makes no difference, and nobody looked.
+  package static func select(
+    asked: Options.StorageChoice, pin: Pin?, keyring: StorageProbe?, file: EncryptedFile.Presence
+  ) throws(StorageError) -> Selection {
+    if let pin { return try select(asked: asked, pin: pin, file: file) }
+    if let kind = asked.kind {
+      if kind == .libsecret, case .store(_, hasCredentials: true) = file {
+        throw .elsewhere(.encryptedFile, asked: kind)
+      }
+      return Selection(kind: kind, reason: "\(kind.name): asked for with --storage")
+    }
+    return try select(keyring: keyring, file: file)
+  }
+
+  private static func select(
+    asked: Options.StorageChoice, pin: Pin, file: EncryptedFile.Presence
+  ) throws(StorageError) -> Selection {
+    if let kind = asked.kind, kind != pin.kind { throw .elsewhere(pin.kind, asked: kind) }
+    if pin.kind == .encryptedFile {
+      switch file {
+      case .absent: throw .gone
+      case .store(let id, _): if id != pin.storeID { throw .another }
+      case .unreadable(let error): throw error
+      }
+    }
+    return Selection(
+      kind: pin.kind, reason: "\(pin.kind.name): credentials have been kept there before")
+  }
+
+  private static func select(
+    keyring: StorageProbe?, file: EncryptedFile.Presence
+  ) throws(StorageError) -> Selection {
+    let isInFile: Bool
+    switch file {
+    case .store(_, let hasCredentials): isInFile = hasCredentials
+    case .absent: isInFile = false
+    // What is in it is not known, and so it must not be passed over.
+    case .unreadable(let error): throw error
+    }
+    switch keyring {
+    case .open(hasCredentials: true):
+      if isInFile { throw .inBoth }
+      return Selection(kind: .libsecret, reason: "the keyring: it has credentials of kist")
+    case _ where isInFile:
+      return Selection(kind: .encryptedFile, reason: "the encrypted file: it has credentials")
+    case .open: return Selection(kind: .libsecret, reason: "the keyring: it is there and unlocked")
+    case .locked:
+      return Selection(kind: .libsecret, reason: "the keyring: it is there, and can be unlocked")
+    case .unusable(let error):
+      return Selection(kind: .encryptedFile, reason: "the encrypted file: \(error.message)")
+    case nil: return Selection(kind: .encryptedFile, reason: "the encrypted file")
+    }
+  }
+}
+
+extension Options.StorageChoice {
+  /// The storage that is asked for by name.
+  var kind: StorageKind? {
+    switch self {
+    case .auto: nil
+    case .libsecret: .libsecret
+    case .encryptedFile: .encryptedFile
+    }
+  }
+}
+
+extension StorageError {
+  fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
+    StorageError(
+      .unavailable, "credentials are kept in \(kind.name), and \(asked.name) is asked for",
+      hint: "move them with `kistd migrate --to \(asked.rawValue)`, or leave --storage out")
+  }
+
+  fileprivate static var inBoth: StorageError {
+    StorageError(
+      .unavailable, "there are credentials in the keyring and in the encrypted file",
+      hint: "say which ones count with --storage libsecret or --storage encrypted-file; "
+        + "`kistd migrate` moves the others there")
+  }
+
+  fileprivate static var gone: StorageError {
+    StorageError(
+      .unavailable, "credentials are kept in the encrypted file, which is not there",
+      hint: "bring it back, from a backup or with the disk that it is on; a new one is not made")
+  }
+
+  fileprivate static var another: StorageError {
+    StorageError(
+      .unavailable, "the encrypted file is not the one that credentials have been kept in",
+      hint: "bring that one back, or name the directory of this one with --data")
+  }
+}

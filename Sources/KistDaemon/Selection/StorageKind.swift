@@ -1,0 +1,15 @@
+/// A kind of storage that kistd can open.
+package enum StorageKind: String, Sendable, CaseIterable {
+  /// The user's keyring, through libsecret.
+  case libsecret
+  /// The encrypted file.
+  case encryptedFile = "encrypted-file"
+
+  /// The storage in the words of a sentence.
+  var name: String {
+    switch self {
+    case .libsecret: "the keyring"
+    case .encryptedFile: "the encrypted file"
+    }
+  }
+}

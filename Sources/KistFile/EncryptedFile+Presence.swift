@@ -1,0 +1,36 @@
+package import KistCore
+
+extension EncryptedFile {
+  /// What stands where a store would be, as far as that tells without its key.
+  package enum Presence: Sendable, Equatable {
+    /// Nothing.
+    case absent
+    /// A store of this id.
+    case store(id: String, hasCredentials: Bool)
+    /// Something that is no store, is damaged, or is in use by another process.
+    case unreadable(StorageError)
+  }
+
+  /// Looks at a path; nothing is made or changed there.
+  package static func presence(at path: String) -> Presence {
+    do throws(StorageError) {
+      guard try exists(path) else { return .absent }
+      let owner = try OwnerLock(beside: path)
+      defer { owner.release() }
+      try FileHeader.check(path)
+      let connections = Connections(path: path)
+      defer { connections.close() }
+      try connections.open()
+      return try connections.loads.use { database throws(StorageError) in
+        try Schema.check(database)
+        return .store(
+          id: hexadecimal(try database.storeRow().id), hasCredentials: try database.hasRows())
+      }
+    } catch { return .unreadable(error) }
+  }
+}
+
+/// Two digits a byte.
+func hexadecimal(_ bytes: [UInt8]) -> String {
+  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}

@@ -1,0 +1,72 @@
+import Foundation
+import KistCore
+import KistTesting
+import Synchronization
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `The pin` {
+  @Test(arguments: [
+    Pin(kind: .libsecret, storeID: nil), Pin(kind: .encryptedFile, storeID: "0a1b"),
+  ])
+  func `comes back as it was written`(pin: Pin) async throws {
+    try await withDirectory { directory in
+      let file = PinFile(path: directory + "/state/kist/storage")
+      #expect(try file.read() == nil)
+      try file.write(pin)
+      #expect(try file.read() == pin)
+      let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+      try file.write(Pin(kind: .libsecret, storeID: nil))
+      #expect(try file.read() == Pin(kind: .libsecret, storeID: nil))
+      let names = try FileManager.default.contentsOfDirectory(atPath: directory + "/state/kist")
+      #expect(names == ["storage"])
+    }
+  }
+
+  @Test(arguments: [
+    "", "\n", "libsecret\n", "kist-storage-1 libsecret", "kist-storage-2 libsecret\n",
+    "kist-storage-1 libsecret 0a\n", "kist-storage-1 encrypted-file\n",
+    "kist-storage-1 encrypted-file 0a 0b\n", "kist-storage-1 keychain\n",
+    "kist-storage-1 libsecret\nkist-storage-1 libsecret\n",
+  ])
+  func `that says something else is corrupt, and stays`(text: String) async throws {
+    try await withDirectory { directory in
+      let path = directory + "/storage"
+      try Data(text.utf8).write(to: URL(filePath: path))
+      let error = try #require(throws: StorageError.self) { try PinFile(path: path).read() }
+      #expect(error.code == .corrupt)
+      #expect(error.message.contains(path))
+      #expect(try Data(contentsOf: URL(filePath: path)) == Data(text.utf8))
+    }
+  }
+
+  @Test func `is set before the first save, and once`() async throws {
+    let pins = Atomic(0)
+    let saves = Atomic(0)
+    var storage = UserStorage.unimplemented
+    storage.save = { _ in
+      #expect(pins.load(ordering: .relaxed) == 1)
+      saves.wrappingAdd(1, ordering: .relaxed)
+      return .sample()
+    }
+    storage = storage.pinning { _ = pins.wrappingAdd(1, ordering: .relaxed) }
+    for _ in 0..<3 { try await storage.save(.sample()) }
+    #expect(saves.load(ordering: .relaxed) == 3)
+    #expect(pins.load(ordering: .relaxed) == 1)
+  }
+
+  @Test func `that cannot be written leaves the save undone, until it can`() async throws {
+    let isFull = Atomic(true)
+    let memory = UserStorage.inMemory()
+    let storage = memory.pinning { () throws(StorageError) in
+      if isFull.load(ordering: .relaxed) { throw StorageError(.full, "no space") }
+    }
+    await #expect(throws: StorageError.self) { try await storage.save(.sample()) }
+    #expect(try await memory.findAll().isEmpty)
+    isFull.store(false, ordering: .relaxed)
+    try await storage.save(.sample())
+    #expect(try await memory.findAll().count == 1)
+  }
+}

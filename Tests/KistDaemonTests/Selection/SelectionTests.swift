@@ -1,0 +1,104 @@
+import KistCore
+import KistDaemon
+import KistFile
+import Testing
+
+@Suite struct `The storage that is chosen` {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let asked: Options.StorageChoice
+    let pin: Pin?
+    let keyring: StorageProbe?
+    let file: EncryptedFile.Presence
+    let chosen: StorageKind?
+
+    init(
+      _ description: String, asked: Options.StorageChoice = .auto, pin: Pin? = nil,
+      keyring: StorageProbe? = nil, file: EncryptedFile.Presence = .absent, is chosen: StorageKind?
+    ) {
+      testDescription = description
+      self.asked = asked
+      self.pin = pin
+      self.keyring = keyring
+      self.file = file
+      self.chosen = chosen
+    }
+
+    func select() throws(StorageError) -> Selection {
+      try Selection.select(asked: asked, pin: pin, keyring: keyring, file: file)
+    }
+  }
+
+  private static let inKeyring = Pin(kind: .libsecret, storeID: nil)
+  private static let inFile = Pin(kind: .encryptedFile, storeID: "a")
+  private static let lock = StorageError.locked("the keyring is locked")
+  private static let noBus = StorageError(.unavailable, "there is no session bus")
+  private static let empty = EncryptedFile.Presence.store(id: "a", hasCredentials: false)
+  private static let filled = EncryptedFile.Presence.store(id: "a", hasCredentials: true)
+  private static let damaged = EncryptedFile.Presence.unreadable(StorageError(.corrupt, "damaged"))
+
+  @Test(arguments: [
+    // Nothing was kept yet.
+    Case("an open keyring", keyring: .open(hasCredentials: false), is: .libsecret),
+    Case("a locked keyring", keyring: .locked(lock), is: .libsecret),
+    Case("no keyring", keyring: .unusable(noBus), is: .encryptedFile),
+    Case("an empty file", keyring: .open(hasCredentials: false), file: empty, is: .libsecret),
+    Case("an empty file, locked", keyring: .locked(lock), file: empty, is: .libsecret),
+    Case("an empty file alone", keyring: .unusable(noBus), file: empty, is: .encryptedFile),
+    // Something was, and the pin is lost.
+    Case("a keyring in use", keyring: .open(hasCredentials: true), is: .libsecret),
+    Case("with an empty file", keyring: .open(hasCredentials: true), file: empty, is: .libsecret),
+    Case("a file in use", keyring: .open(hasCredentials: false), file: filled, is: .encryptedFile),
+    Case("a file, and a lock", keyring: .locked(lock), file: filled, is: .encryptedFile),
+    Case("a file alone", keyring: .unusable(noBus), file: filled, is: .encryptedFile),
+    Case("both in use", keyring: .open(hasCredentials: true), file: filled, is: nil),
+    Case("a damaged file", keyring: .open(hasCredentials: true), file: damaged, is: nil),
+    Case("a damaged file alone", keyring: .unusable(noBus), file: damaged, is: nil),
+    // One was asked for by name.
+    Case("the keyring", asked: .libsecret, is: .libsecret),
+    Case("the keyring, beside an empty file", asked: .libsecret, file: empty, is: .libsecret),
+    Case("the keyring, beside a file in use", asked: .libsecret, file: filled, is: nil),
+    Case("the file", asked: .encryptedFile, is: .encryptedFile),
+    Case("the file in use", asked: .encryptedFile, file: filled, is: .encryptedFile),
+    // One is pinned.
+    Case("pinned to the keyring", pin: inKeyring, is: .libsecret),
+    Case("pinned and asked for", asked: .libsecret, pin: inKeyring, is: .libsecret),
+    Case("pinned, and the file asked for", asked: .encryptedFile, pin: inKeyring, is: nil),
+    Case("pinned to the file", pin: inFile, file: filled, is: .encryptedFile),
+    Case("pinned to the empty file", pin: inFile, file: empty, is: .encryptedFile),
+    Case(
+      "pinned to the file, and asked for", asked: .encryptedFile, pin: inFile, file: filled,
+      is: .encryptedFile),
+    Case(
+      "pinned to the file, and the keyring asked for", asked: .libsecret, pin: inFile, file: filled,
+      is: nil),
+    Case("pinned to a file that is gone", pin: inFile, file: .absent, is: nil),
+    Case("pinned to a file that is damaged", pin: inFile, file: damaged, is: nil),
+    Case(
+      "pinned to another file", pin: inFile, file: .store(id: "b", hasCredentials: true), is: nil),
+  ])
+  func `is the one that cannot make credentials vanish`(example: Case) throws {
+    if let chosen = example.chosen {
+      #expect(try example.select().kind == chosen)
+    } else {
+      let error = #expect(throws: StorageError.self) { try example.select() }
+      #expect(error?.code == .unavailable || error?.code == .corrupt)
+      #expect(error?.code == .corrupt || error?.hint != nil)
+    }
+  }
+
+  @Test func `says why`() throws {
+    let selection = try Case("", keyring: .unusable(Self.noBus), is: nil).select()
+    #expect(selection.reason == "the encrypted file: there is no session bus")
+  }
+
+  @Test func `is told by name where there are credentials in both`() throws {
+    let error = try #require(
+      throws: StorageError.self,
+      performing: {
+        try Case("", keyring: .open(hasCredentials: true), file: Self.filled, is: nil).select()
+      })
+    #expect(error.message.contains("keyring") && error.message.contains("encrypted file"))
+    #expect(error.hint?.contains("kistd migrate") == true)
+  }
+}

@@ -1,0 +1,27 @@
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `The address of the session bus` {
+  @Test(
+    arguments: [
+      ([:], nil),
+      (["DBUS_SESSION_BUS_ADDRESS": "unix:abstract=x"], "unix:abstract=x"),
+      (
+        ["DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "/run/user/1"],
+        "unix:path=/run/user/1/bus"
+      ),
+      (["XDG_RUNTIME_DIR": "/run/user/1"], "unix:path=/run/user/1/bus"),
+      (["XDG_RUNTIME_DIR": "/a b;c=\u{e9}"], "unix:path=/a%20b%3bc%3d%c3%a9/bus"),
+      (["XDG_RUNTIME_DIR": "relative"], nil),
+      (["XDG_RUNTIME_DIR": "/without"], nil),
+      (["DISPLAY": ":0"], nil),
+    ] as [([String: String], String?)])
+  func `is the environment's, or that of the bus in XDG_RUNTIME_DIR, or none`(
+    environment: [String: String], address: String?
+  ) {
+    #expect(
+      sessionBusAddress(environment: { environment[$0] }, isSocket: { !$0.hasPrefix("/without") })
+        == address)
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@Suite struct `A look at a store without its key` {
+  @Test func `tells whether there is one, which, and whether credentials are in it`() async throws {
+    let store = try TestStore()
+    #expect(EncryptedFile.presence(at: store.path) == .absent)
+    try await store.fill([])
+    guard case .store(let id, hasCredentials: false) = EncryptedFile.presence(at: store.path) else {
+      Issue.record("not an empty store")
+      return
+    }
+    try await store.fill([.sample()])
+    #expect(EncryptedFile.presence(at: store.path) == .store(id: id, hasCredentials: true))
+    let opened = try await store.open()
+    #expect(opened.id == id)
+    await opened.close()
+  }
+
+  @Test func `makes nothing where there is none`() throws {
+    let store = try TestStore()
+    #expect(EncryptedFile.presence(at: store.path) == .absent)
+    #expect(!FileManager.default.fileExists(atPath: store.directory("data")))
+  }
+
+  @Test func `leaves what is no store as it is`() async throws {
+    let store = try TestStore()
+    try await store.fill([.sample()])
+    try Data("not a database".utf8).write(to: URL(filePath: store.path))
+    guard case .unreadable(let error) = EncryptedFile.presence(at: store.path) else {
+      Issue.record("taken for a store")
+      return
+    }
+    #expect(error.code == .corrupt)
+    #expect(try store.bytes() == Data("not a database".utf8))
+  }
+
+  @Test func `says who has the store open`() async throws {
+    let store = try TestStore()
+    let opened = try await store.open()
+    guard case .unreadable(let error) = EncryptedFile.presence(at: store.path) else {
+      Issue.record("looked at a store in use")
+      return
+    }
+    #expect(error.code == .unavailable)
+    await opened.close()
+  }
+}
