@@ -121,7 +121,9 @@ let package = Package(
       ],
       resources: [.copy("Golden")]),
     // A private bus, and the keyrings on it.
-    .target(name: "KistKeyrings", dependencies: ["KistCore"], path: "Tests/KistKeyrings"),
+    .target(
+      name: "KistKeyrings", dependencies: ["KistCore"], path: "Tests/KistKeyrings",
+      exclude: ["Mock"]),
     .testTarget(
       name: "KistLibsecretTests",
       dependencies: [

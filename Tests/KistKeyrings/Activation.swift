@@ -20,12 +20,11 @@ package enum Activation: Sendable {
       toFile: folder + "/org.freedesktop.secrets.service", atomically: false, encoding: .utf8)
   }
 
-  // What the bus starts is not known to the session, so that it ends with its parent.
   private var words: [String] {
     switch self {
     case .exits(let status): ["/bin/sh", "-c", "\"exit \(status)\""]
-    case .hangs: ["/usr/bin/setpriv", "--pdeathsig", "KILL", "/usr/bin/sleep", "600"]
-    case .command(let words): ["/usr/bin/setpriv", "--pdeathsig", "KILL"] + words
+    case .hangs: ["/usr/bin/sleep", "600"]
+    case .command(let words): words
     }
   }
 }

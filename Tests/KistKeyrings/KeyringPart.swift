@@ -2,7 +2,7 @@ import Foundation
 
 /// A program or a library that the tests of the keyring need beside the compiler.
 package enum KeyringPart: CaseIterable, Sendable {
-  case dbusDaemon, gdbus, gnomeKeyring, keePassXC, python, secretTool, setpriv, xvfb
+  case dbusDaemon, gdbus, gnomeKeyring, keePassXC, python, secretTool, xvfb
 
   /// What must be there, and the Debian package that brings it.
   private var files: [(path: String, package: String)] {
@@ -20,7 +20,6 @@ package enum KeyringPart: CaseIterable, Sendable {
         ("/usr/lib/python3/dist-packages/cryptography", "python3-cryptography"),
       ]
     case .secretTool: [("/usr/bin/secret-tool", "libsecret-tools")]
-    case .setpriv: [("/usr/bin/setpriv", "util-linux")]
     case .xvfb: [("/usr/bin/Xvfb", "xvfb")]
     }
   }

@@ -5,7 +5,7 @@ extension PrivateBus {
   package func hasProvider() async throws -> Bool {
     try await call(
       "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner",
-      "org.freedesktop.secrets"
+      ["org.freedesktop.secrets"]
     ).text.hasPrefix("(true")
   }
 
@@ -14,7 +14,7 @@ extension PrivateBus {
     guard try await hasProvider() else { return nil }
     let reply = try await call(
       "org.freedesktop.secrets", "/org/freedesktop/secrets",
-      "org.freedesktop.Secret.Service.ReadAlias", "default")
+      "org.freedesktop.Secret.Service.ReadAlias", ["default"])
     return reply.text.firstMatch(of: /'(.*)'/).map { String($0.1) }
   }
 
@@ -22,7 +22,7 @@ extension PrivateBus {
   package func isLocked(_ collection: String) async throws -> Bool? {
     let reply = try await call(
       "org.freedesktop.secrets", collection, "org.freedesktop.DBus.Properties.Get",
-      "org.freedesktop.Secret.Collection", "Locked")
+      ["org.freedesktop.Secret.Collection", "Locked"])
     return reply.text.firstMatch(of: /<(true|false)>/).map { $0.1 == "true" }
   }
 
@@ -30,13 +30,13 @@ extension PrivateBus {
   package func items(of collection: String) async throws -> [String] {
     let reply = try await call(
       "org.freedesktop.secrets", collection, "org.freedesktop.DBus.Properties.Get",
-      "org.freedesktop.Secret.Collection", "Items")
+      ["org.freedesktop.Secret.Collection", "Items"])
     return reply.text.matches(of: /'([^']*)'/).map { String($0.1) }
   }
 
   /// Calls a method as gdbus(1) does: words are values in GVariant's text format.
   package func call(
-    _ destination: String, _ object: String, _ method: String, _ arguments: String...
+    _ destination: String, _ object: String, _ method: String, _ arguments: [String]
   ) async throws -> Output {
     try await run(
       "/usr/bin/gdbus",

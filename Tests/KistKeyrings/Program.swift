@@ -52,10 +52,10 @@ final class Program: Sendable {
       errors: (try? String(contentsOfFile: files + ".err", encoding: .utf8)) ?? "")
   }
 
-  /// Sends a signal unless it has ended.
+  /// Sends a signal to it and to what it has started, unless it has ended.
   func kill(_ signal: CInt = SIGKILL) {
     waitStatus.withLock { status in
-      if status == nil { _ = Glibc.kill(child.identifier, signal) }
+      if status == nil { _ = Glibc.kill(-child.identifier, signal) }
     }
   }
 

@@ -12,6 +12,8 @@ package struct SecretTool: Sendable {
   }
 
   /// Stores bytes as they are under attributes, which are names and values in turn.
+  ///
+  /// secret-tool keeps the first 8 KiB of its input.
   @discardableResult
   package func store(
     _ secret: some Sequence<UInt8>, label: String = "label", _ attributes: String...

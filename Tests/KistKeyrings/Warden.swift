@@ -11,15 +11,15 @@ struct Warden: Sendable {
     guarded=
     while read -r word process; do
       case $word in
-      guard) guarded="$guarded $process" ;;
+      guard) guarded="$guarded -$process" ;;
       forget)
         rest=
-        for each in $guarded; do [ "$each" = "$process" ] || rest="$rest $each"; done
+        for each in $guarded; do [ "$each" = "-$process" ] || rest="$rest $each"; done
         guarded=$rest
         ;;
       esac
     done
-    [ -z "$guarded" ] || kill -KILL $guarded 2>/dev/null
+    for each in $guarded; do kill -s KILL -- "$each" 2>/dev/null; done
     rm -rf "$1" 2>/dev/null || { sleep 0.2; rm -rf "$1"; }
     """
 
@@ -43,6 +43,7 @@ struct Warden: Sendable {
       input: ends[0], output: nowhere, errors: nowhere)
   }
 
+  /// Hears of a process that leads a group of its own: what it starts ends with it.
   func watch(_ process: pid_t) { tell("guard \(process)") }
   func forget(_ process: pid_t) { tell("forget \(process)") }
 

@@ -53,7 +53,7 @@ struct `gnome-keyring on a private bus` {
       #expect(try await bus.isLocked(collection) == true)
       let reply = try await bus.call(
         "org.freedesktop.secrets", "/org/freedesktop/secrets",
-        "org.freedesktop.Secret.Service.Unlock", "[objectpath '\(collection)']")
+        "org.freedesktop.Secret.Service.Unlock", ["[objectpath '\(collection)']"])
       #expect(reply.text.hasSuffix("objectpath '/')\n"))
       #expect(try await bus.isLocked(collection) == false)
     }

@@ -1,0 +1,49 @@
+"""What a provider does wrong, and a record of what it was asked."""
+
+import os
+
+import dbus.lowlevel
+
+METHOD_CALL = 1
+HANDLED = dbus.lowlevel.HANDLER_RESULT_HANDLED
+NOT_YET_HANDLED = dbus.lowlevel.HANDLER_RESULT_NOT_YET_HANDLED
+
+
+class Faults:
+    """Behaviours are words: NAME, or NAME=METHOD for one that concerns one method only."""
+
+    def __init__(self, words, log):
+        self.words = words
+        self.log = open(log, "a", buffering=1)
+        self.method = None
+
+    def has(self, name):
+        return name in self.words
+
+    def value(self, name, default):
+        found = [word.split("=", 1)[1] for word in self.words if word.startswith(name + "=")]
+        return found[0] if found else default
+
+    def concerns(self, name):
+        return self.has(name) or self.has(f"{name}={self.method}")
+
+    def filter(self, connection, message):
+        """Sees each message before the objects do."""
+        if message.get_type() != METHOD_CALL:
+            return NOT_YET_HANDLED
+        self.method = message.get_member()
+        self.log.write(f"{(message.get_interface() or '').split('.')[-1]}.{self.method}\n")
+        if self.concerns("dies"):
+            os._exit(1)
+        if self.concerns("mute") or self.has("mute-after-session") and self.method != "OpenSession":
+            return HANDLED
+        if self.concerns("wrong-types"):
+            reply = dbus.lowlevel.MethodReturnMessage(message)
+            reply.append("nonsense", signature="s")
+            connection.send_message(reply)
+            return HANDLED
+        return NOT_YET_HANDLED
+
+    def after_change(self):
+        if self.concerns("dies-after"):
+            os._exit(1)

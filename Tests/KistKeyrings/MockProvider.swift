@@ -1,0 +1,121 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A small Secret Service on a private bus, which does what no real one does on demand.
+///
+/// It has one collection, unlocked unless told otherwise, with encrypted and plain sessions. Its
+/// items survive a restart.
+package final class MockProvider: Sendable {
+  /// What it does other than a good provider; several can be combined.
+  package enum Behaviour: Sendable, Hashable {
+    /// Never answers a call of this method, such as `CreateItem`; of any when `nil`.
+    case mute(in: String? = nil)
+    /// Answers `OpenSession` and nothing else.
+    case muteAfterSession
+    /// Exits when this method is called, with nothing done.
+    case dies(in: String)
+    /// Exits when this method has changed something, without an answer.
+    case diesAfter(String)
+    /// Answers calls of this method with one string; of any when `nil`.
+    case answersWrongTypes(in: String? = nil)
+    /// The collection is locked; unlocking it asks with a prompt.
+    case locked
+    /// How prompts end, where it is not by being dismissed.
+    ///
+    /// In a locked collection `CreateItem` then asks too, in place of an error.
+    case prompt(Prompt)
+    /// `CreateItem` is answered with a prompt.
+    case createAsksPrompt
+    /// `Delete` of an item is answered with a prompt.
+    case deleteAsksPrompt
+    /// There is no collection.
+    case noDefaultCollection
+    /// `CreateItem` answers success and stores nothing.
+    case claimsToStore
+    /// Stores values without the blanks at their ends.
+    case altersValues
+    /// Refuses encrypted sessions.
+    case plainOnly
+
+    package enum Prompt: String, Sendable {
+      case accepted, dismissed
+      /// Dismissed, with a number where paths belong.
+      case dismissedWithWrongType = "dismissed-wrong-type"
+      case neverCompletes = "never-completes"
+    }
+
+    private func named(_ name: String, _ method: String?) -> String {
+      method.map { "\(name)=\($0)" } ?? name
+    }
+
+    fileprivate var word: String {
+      switch self {
+      case .mute(let method): named("mute", method)
+      case .muteAfterSession: "mute-after-session"
+      case .dies(let method): "dies=\(method)"
+      case .diesAfter(let method): "dies-after=\(method)"
+      case .answersWrongTypes(let method): named("wrong-types", method)
+      case .locked: "locked"
+      case .prompt(let prompt): "prompt=\(prompt.rawValue)"
+      case .createAsksPrompt: "create-asks-prompt"
+      case .deleteAsksPrompt: "delete-asks-prompt"
+      case .noDefaultCollection: "no-default-collection"
+      case .claimsToStore: "claims-to-store"
+      case .altersValues: "alters-values"
+      case .plainOnly: "plain-only"
+      }
+    }
+  }
+
+  private let bus: PrivateBus
+  private let process: Mutex<Program>
+
+  /// Starts a provider and returns once it owns the name.
+  package init(_ behaviours: [Behaviour] = [], on bus: PrivateBus) async throws {
+    self.bus = bus
+    process = Mutex(try await startProvider(behaviours, on: bus))
+  }
+
+  package var processIdentifier: CInt { process.withLock { $0.processIdentifier } }
+
+  package var isRunning: Bool { process.withLock { $0.isRunning } }
+
+  /// The calls that were received, over restarts, in their order.
+  ///
+  /// Each is the last word of the interface, a dot, and the method: `Prompt.Prompt`,
+  /// `Properties.Get`.
+  package var calls: [String] {
+    let log = (try? String(contentsOfFile: logFile(bus), encoding: .utf8)) ?? ""
+    return log.split(separator: "\n").map(String.init)
+  }
+
+  package func kill() async throws {
+    let process = process.withLock { $0 }
+    await process.end(SIGKILL)
+    try await bus.waitUntilNoProvider()
+  }
+
+  /// Starts it anew with the items that it had, and with other behaviours.
+  package func restart(_ behaviours: [Behaviour] = []) async throws {
+    try await kill()
+    let started = try await startProvider(behaviours, on: bus)
+    process.withLock { $0 = started }
+  }
+}
+
+private func startProvider(
+  _ behaviours: [MockProvider.Behaviour], on bus: PrivateBus
+) async throws -> Program {
+  let script = URL(filePath: #filePath).deletingLastPathComponent().path + "/Mock/provider.py"
+  let provider = try bus.start(
+    "/usr/bin/python3",
+    ["-B", script, bus.session.folder + "/items.json", logFile(bus)] + behaviours.map(\.word))
+  try await poll("the provider owns its name") {
+    guard provider.isRunning else { throw NotInTime(description: provider.output.errors) }
+    return provider.output.text == "ready\n"
+  }
+  return provider
+}
+
+private func logFile(_ bus: PrivateBus) -> String { bus.session.folder + "/calls" }
