@@ -4,11 +4,16 @@ final class Turnstile {
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   func enter() async {
-    if isTaken {
-      await withCheckedContinuation { waiting.append($0) }
-    } else {
-      isTaken = true
+    if take() { return }
+    // It may have been left before the continuation is made.
+    await withCheckedContinuation { continuation in
+      if take() { continuation.resume() } else { waiting.append(continuation) }
     }
+  }
+
+  private func take() -> Bool {
+    defer { isTaken = true }
+    return !isTaken
   }
 
   func leave() {

@@ -7,7 +7,13 @@ final class PendingReply<Value> {
 
   /// Waits for the answer.
   func value() async throws(BusError) -> Value {
-    if result == nil { await withCheckedContinuation { waiting = $0 } }
+    if result == nil {
+      // A task that prefers an executor of its own is enqueued once more before the continuation is
+      // made, and the answer may arrive in between.
+      await withCheckedContinuation { continuation in
+        if result == nil { waiting = continuation } else { continuation.resume() }
+      }
+    }
     return try result!.get()
   }
 

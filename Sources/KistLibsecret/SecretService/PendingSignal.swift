@@ -12,7 +12,12 @@ final class PendingSignal {
   }
 
   func value() async -> Variant? {
-    if arguments == nil { await withCheckedContinuation { waiting = $0 } }
+    if arguments == nil {
+      // As with a `PendingReply`, it may arrive before the continuation is made.
+      await withCheckedContinuation { continuation in
+        if arguments == nil { waiting = continuation } else { continuation.resume() }
+      }
+    }
     return arguments!
   }
 }
