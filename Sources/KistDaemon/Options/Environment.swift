@@ -3,7 +3,8 @@ internal import KistCore
 
 /// The variables that kistd reads, beside all that begin with `KISTD_`.
 private let others: Set<String> = [
-  "HOME", "KIST_SOCKET", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+  "DBUS_SESSION_BUS_ADDRESS", "HOME", "KIST_SOCKET", "XDG_DATA_HOME", "XDG_RUNTIME_DIR",
+  "XDG_STATE_HOME",
 ]
 
 /// Reads the part of the environment that is for kistd.
