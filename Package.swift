@@ -156,6 +156,7 @@ let package = Package(
       dependencies: [
         "KistClient",
         "KistCore",
+        "KistKeyrings",
         "KistTesting",
         .product(name: "Subprocess", package: "swift-subprocess"),
       ]),

@@ -4,6 +4,8 @@ import Subprocess
 /// A home directory of a test's own, with nothing in it, removed when the test ends.
 struct Home: Sendable {
   let path: String
+  /// The session bus that the programs find; `nil` for none.
+  var busAddress: String?
 
   var runtime: String { path + "/run" }
   var socket: String { runtime + "/kist/kist.sock" }
@@ -12,10 +14,12 @@ struct Home: Sendable {
 
   /// What the programs see of the world: nothing of the person's who runs the tests.
   var environment: Environment {
-    .custom([
+    var variables: [Environment.Key: String] = [
       "HOME": path, "XDG_RUNTIME_DIR": runtime, "LANG": "C.UTF-8",
       "PATH": programs + ":/usr/bin:/bin",
-    ])
+    ]
+    variables["DBUS_SESSION_BUS_ADDRESS"] = busAddress
+    return .custom(variables)
   }
 }
 

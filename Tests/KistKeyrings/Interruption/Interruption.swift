@@ -50,16 +50,16 @@ package struct Interruption: Sendable {
     }
     try await interlude()
     items = try await bus.allItems()
-    let found = Mutex<(first: Credential?, second: Credential?)>((nil, nil))
+    let found = Mutex<(Credential?, Credential?, Set<String>)>((nil, nil, []))
     try await access(bus.address) { storage, _ in
       let first = try await storage.loadIfThere(.interrupted)
       try await storage.save(.next)
       let second = try await storage.loadIfThere(.interrupted)
-      found.withLock { $0 = (first, second) }
+      let items = try await bus.allItems()
+      found.withLock { $0 = (first, second, items) }
+      try await storage.delete(.interrupted)
     }
-    (readable, readableAfterNextSave) = found.withLock(\.self)
-    itemsAfterNextSave = try await bus.allItems()
-    try await access(bus.address) { storage, _ in try await storage.delete(.interrupted) }
+    (readable, readableAfterNextSave, itemsAfterNextSave) = found.withLock(\.self)
   }
 
   /// What went otherwise than promised, a sentence each.
