@@ -13,7 +13,8 @@ static GObject *kist_secret_service_construct(
   GObject *service = parent->constructor(type, count, properties);
   g_object_set(
       service, "g-bus-type", G_BUS_TYPE_NONE,
-      "g-flags", G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START | G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES,
+      "g-flags", G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START | G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES |
+                     G_DBUS_PROXY_FLAGS_DO_NOT_CONNECT_SIGNALS,
       NULL);
   return service;
 }
