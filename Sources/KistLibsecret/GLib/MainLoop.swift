@@ -17,6 +17,8 @@ private import Synchronization
     let thread = unsafe Work { [context, isOver] in
       unsafe g_main_context_push_thread_default(context)
       while !isOver.value.load(ordering: .acquiring) { unsafe g_main_context_iteration(context, 1) }
+      // What GLib has still to free, it frees in sources that a context without a loop would forget.
+      while unsafe g_main_context_iteration(context, 0) != 0 {}
       unsafe g_main_context_pop_thread_default(context)
       unsafe g_main_context_unref(context)
     }
