@@ -15,7 +15,7 @@ KISTD := $(RELEASE) -Xlinker -z -Xlinker now --scratch-path .build-release/kistd
 # the compiler too, so with one folder for both programs each would be compiled again for the other.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
 
-.PHONY: help deps deps-build build release test test-release demo install uninstall bench lint format clean
+.PHONY: help deps deps-build build release test test-release leaks demo install uninstall bench lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -41,6 +41,10 @@ test: deps ## Install what the tests need and run them all
 
 test-release: release ## Run the end-to-end tests on the programs as they are released
 	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(SWIFT) test $(CHECKED) --filter EndToEndTests
+
+leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
+	@scripts/install-packages binutils valgrind
+	BIN=$(CURDIR)/$(BIN) SWIFT=$(SWIFT) scripts/leaks
 
 demo: release ## Save, load, list and delete on a fresh store, and show it
 	@BIN=$(CURDIR)/$(BIN) scripts/demo
