@@ -65,7 +65,7 @@ extension BusError {
   fileprivate var leavesOutcomeOpen: Bool {
     switch self {
     case .timeout, .disconnected, .malformed: true
-    case .noOwner, .startFailed, .noSuchObject, .locked, .refused: false
+    case .noOwner, .startFailed, .noSuchObject, .locked, .dismissed, .refused: false
     }
   }
 }

@@ -59,6 +59,10 @@ extension StorageError {
     case .noSuchObject:
       self.init(.unavailable, "the keyring's provider has no such keyring", hint: "try again")
     case .locked: self = .lockedKeyring
+    case .dismissed:
+      self.init(
+        .denied, "the keyring's provider asked whether it may, and was told that it may not",
+        hint: "answer its prompt, or have its settings ask less")
     case .malformed:
       self.init(
         .unavailable,

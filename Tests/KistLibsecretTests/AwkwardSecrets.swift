@@ -31,6 +31,8 @@
     AwkwardSecret("every byte", Array(0...255)),
     AwkwardSecret("nothing", ""),
     AwkwardSecret("the mark of base64", "kist1:YQ=="),
+    AwkwardSecret("a placeholder of KeePassXC", "{USERNAME}"),
+    AwkwardSecret("a byte order mark", "\u{FEFF}a"),
     AwkwardSecret("a line separator", "a\u{2028}b"),
     AwkwardSecret("a control of C1", "a\u{85}b"),
     AwkwardSecret("512 KiB", (0..<Limits.secret).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }),

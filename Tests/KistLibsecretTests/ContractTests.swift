@@ -45,6 +45,17 @@
     }
   }
 
+  @Suite(.requires(.dbusDaemon, .gdbus, .keePassXC, .xvfb), .serialized)
+  struct `A keyring of KeePassXC` {
+    @Test(arguments: UserStorageContract.all)
+    func `keeps the contract`(rule: UserStorageContract.Rule) async throws {
+      try await withPrivateBus { bus in
+        _ = try await KeePassXC(on: bus)
+        try await check(rule, on: bus)
+      }
+    }
+  }
+
   private func check(
     _ rule: UserStorageContract.Rule, on bus: PrivateBus,
     _ decorate: (UserStorage) -> UserStorage = { $0 }

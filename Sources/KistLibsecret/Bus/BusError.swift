@@ -14,6 +14,8 @@ enum BusError: Error, Equatable {
   case noSuchObject
   /// The provider says that it is locked.
   case locked
+  /// A prompt was dismissed.
+  case dismissed
   /// The answer is not what the specification says.
   case malformed
   /// Another answer; the name of the error, which holds nothing of the request.

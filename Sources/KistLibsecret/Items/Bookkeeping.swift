@@ -55,9 +55,7 @@ extension Bookkeeping {
     }
     var text = WipedBytes(capacity: base64Count(of: json.count))
     json.withBytes { appendBase64($0, to: &text) }
-    return text.withBytes { bytes in
-      unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
-    }
+    return text.string
   }
 
   init(decoding encoded: String) throws(StorageError) {

@@ -11,14 +11,17 @@ struct Item {
 
   /// The attributes that an item is looked for by.
   static func attributes(of key: CredentialKey) -> [String: String] {
-    [Name.schema: schema, Name.service: key.service, Name.account: key.account]
+    [
+      Name.schema: schema, Name.service: ItemName.encode(key.service),
+      Name.account: ItemName.encode(key.account),
+    ]
   }
 
   /// The attributes that the items of a query are looked for by.
   static func attributes(of query: CredentialQuery) -> [String: String] {
     var attributes = [Name.schema: schema]
-    attributes[Name.service] = query.service
-    attributes[Name.account] = query.account
+    attributes[Name.service] = query.service.map(ItemName.encode)
+    attributes[Name.account] = query.account.map(ItemName.encode)
     return attributes
   }
 
@@ -36,7 +39,8 @@ struct Item {
   ) async throws {
     guard
       attributes[Name.schema] == Self.schema,
-      let service = attributes[Name.service], let account = attributes[Name.account],
+      let service = attributes[Name.service].flatMap(ItemName.decode),
+      let account = attributes[Name.account].flatMap(ItemName.decode),
       attributes.keys.allSatisfy({ Name.ours.contains($0) || Name.providers.contains($0) })
     else { return nil }
     let key = CredentialKey(service: service, account: account)

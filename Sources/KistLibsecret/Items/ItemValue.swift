@@ -5,7 +5,7 @@ internal import KistJSON
 ///
 /// Keyrings are not exact: gnome-keyring's file of a keyring without a password gives back
 /// `C:\temp` with a tab in it, loses blanks at the ends, and cannot be read at all once a value had
-/// several lines. So what every keyring keeps stands plain, where other programs can read it, and
+/// several lines; KeePassXC drops a byte order mark, and puts something else for `{USERNAME}`. So what every keyring keeps stands plain, where other programs can read it, and
 /// everything else in base64 behind a mark.
 enum ItemValue {
   private static let mark = Array("kist1:".utf8)
@@ -32,17 +32,20 @@ enum ItemValue {
   }
 
   /// Whether every keyring keeps these bytes as they are: one line of printable UTF-8 without a
-  /// backslash, without a blank at either end, not to be taken for a marked one, not empty.
+  /// backslash or an opening brace, without a blank at either end, not to be taken for a marked one,
+  /// not empty.
   private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
     guard !bytes.isEmpty, !isMarked(bytes), textCount(of: bytes) != nil else { return false }
     let blank = UInt8(ascii: " ")
     guard bytes[0] != blank, bytes[bytes.count - 1] != blank else { return false }
     for offset in bytes.indices {
       switch bytes[offset] {
-      case ..<0x20, 0x7F, UInt8(ascii: "\\"): return false
+      case ..<0x20, 0x7F, UInt8(ascii: "\\"), UInt8(ascii: "{"): return false
       // U+0080 to U+009F, controls, and U+2000 to U+203F: blanks, ends of lines, marks of direction.
       case 0xC2 where bytes[offset + 1] < 0xA0: return false
       case 0xE2 where bytes[offset + 1] == 0x80: return false
+      // U+FEC0 to U+FEFF, the byte order mark among them.
+      case 0xEF where bytes[offset + 1] == 0xBB: return false
       default: continue
       }
     }

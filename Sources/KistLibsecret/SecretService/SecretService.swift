@@ -96,8 +96,9 @@ extension SecretService {
     return value.bool
   }
 
-  /// Makes an item beside those that are there; throws `locked` where that takes a prompt, which is
-  /// not shown.
+  /// Makes an item beside those that are there, in a collection that is open.
+  ///
+  /// KeePassXC answers every such call with a prompt, which creates the item without asking anybody.
   func createItem(
     in collection: ObjectPath, label: String, attributes: [String: String], value: Secret,
     by deadline: Deadline
@@ -110,11 +111,11 @@ extension SecretService {
       .createItem, of: collection, .tuple(properties, session.encode(value), .bool(false)),
       by: deadline
     ).children
-    if let prompt = reply[1].prompt {
-      try await dismiss(prompt, by: deadline)
-      throw .locked
-    }
-    return reply[0].objectPath
+    guard let prompt = reply[1].prompt else { return reply[0].objectPath }
+    try await answer(prompt, by: deadline)
+    // The bookkeeping is among the attributes: no other item has them all.
+    guard let item = try await search(attributes, by: deadline).first else { throw .malformed }
+    return item
   }
 }
 
@@ -136,13 +137,10 @@ extension SecretService {
     ).children[0]
   }
 
-  /// Deletes an item; throws `locked` where that takes a prompt, which is not shown.
+  /// Deletes an item of a collection that is open.
   func delete(_ item: ObjectPath, by deadline: Deadline) async throws(BusError) {
     let reply = try await ask(.deleteItem, of: item, nil, by: deadline)
-    if let prompt = reply.children[0].prompt {
-      try await dismiss(prompt, by: deadline)
-      throw .locked
-    }
+    if let prompt = reply.children[0].prompt { try await answer(prompt, by: deadline) }
   }
 }
 
@@ -167,6 +165,11 @@ extension SecretService {
       throw .malformed
     }
     return !dismissed.bool
+  }
+
+  /// Shows a prompt that stands between an open collection and a change of it.
+  private func answer(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
+    guard try await show(prompt, by: deadline) else { throw .dismissed }
   }
 
   func dismiss(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {

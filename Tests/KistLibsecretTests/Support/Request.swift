@@ -16,6 +16,8 @@ struct Request: Sendable, CustomTestStringConvertible {
     self.body = body
   }
 
+  func run(on storage: OpenStorage) async throws { try await body(storage) }
+
   /// The error that it gives, which says that nothing was changed where it is a change.
   func error(from storage: OpenStorage) async throws -> StorageError {
     let error = try #require(
