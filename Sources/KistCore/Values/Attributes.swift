@@ -1,34 +1,40 @@
 /// Names and values beside a credential, compared byte by byte and kept in the order of the names.
 public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
-  private var values: [String: String]
+  /// Names and values, sorted by name.
+  public private(set) var sorted: [(name: String, value: String)] = []
 
   /// Makes attributes from a dictionary.
-  public init(_ values: [String: String] = [:]) { self.values = values }
+  public init(_ values: [String: String] = [:]) {
+    sorted = values.map { (name: $0, value: $1) }.sorted { precedes($0.name, $1.name) }
+  }
 
   /// Makes attributes from a literal; of a repeated name the last value stands.
   public init(dictionaryLiteral elements: (String, String)...) {
-    values = Dictionary(elements) { $1 }
+    for (name, value) in elements { self[name] = value }
   }
 
   /// The value of a name.
   public subscript(name: String) -> String? {
-    get { values[name] }
-    set { values[name] = newValue }
+    get { sorted.first { $0.name.hasSameBytes(as: name) }?.value }
+    set {
+      // Behind most of them, as nearly all come in their order.
+      let place = sorted.lastIndex { !precedes(name, $0.name) }
+      if let place, sorted[place].name.hasSameBytes(as: name) {
+        if let newValue { sorted[place].value = newValue } else { sorted.remove(at: place) }
+      } else if let newValue {
+        sorted.insert((name: name, value: newValue), at: place.map { $0 + 1 } ?? 0)
+      }
+    }
   }
 
   /// How many there are.
-  public var count: Int { values.count }
+  public var count: Int { sorted.count }
   /// Whether there are none.
-  public var isEmpty: Bool { values.isEmpty }
-  /// Names and values, sorted by name.
-  public var sorted: [(name: String, value: String)] {
-    values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-      .map { (name: $0.key, value: $0.value) }
-  }
+  public var isEmpty: Bool { sorted.isEmpty }
 
   /// Whether all of these are among the others, with the same bytes.
   public func areContained(in others: Attributes) -> Bool {
-    values.allSatisfy { name, value in others[name]?.hasSameBytes(as: value) ?? false }
+    sorted.allSatisfy { name, value in others[name]?.hasSameBytes(as: value) ?? false }
   }
 }
 
@@ -37,4 +43,8 @@ extension Attributes: Equatable {
   public static func == (left: Self, right: Self) -> Bool {
     left.count == right.count && left.areContained(in: right)
   }
+}
+
+private func precedes(_ left: String, _ right: String) -> Bool {
+  left.utf8.lexicographicallyPrecedes(right.utf8)
 }

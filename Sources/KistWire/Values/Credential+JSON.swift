@@ -74,12 +74,7 @@ extension JSONObject {
   func attributes() throws(JSONError) -> Attributes {
     var attributes = Attributes()
     guard let value = self["attributes"] else { return attributes }
-    for (name, text) in try value.strings() {
-      // Names are ASCII, which a storage sees to; until then two can differ in bytes and be equal
-      // to Swift, and one of the values would be lost.
-      guard attributes[name] == nil else { throw value.error("has two names that are alike") }
-      attributes[name] = text
-    }
+    for (name, text) in try value.strings() { attributes[name] = text }
     return attributes
   }
 }

@@ -93,7 +93,7 @@ extension BadRequest {
       #"{"op":"find","attributes":{"canary":"x","canar\u0079":"y"}}"#, "a duplicate key at byte 40"),
     BadRequest(
       #"{"op":"find","attributes":{"K":"canary","\#u{212A}":"y"}}"#,
-      "`attributes` has two names that are alike", isUnchanged: false),
+      "an attribute's name is not 1 to 64 printable ASCII characters", isUnchanged: false),
   ]
 
   private static let types = [
