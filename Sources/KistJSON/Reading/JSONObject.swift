@@ -26,10 +26,8 @@ package struct JSONObject: Sendable {
 
   /// The value of a key; `name` is in ASCII.
   package subscript(name: StaticString) -> JSONValue? {
-    text.withBytes { bytes in
-      name.withBytes { name in members.first { $0.isNamed(name, bytes) } }
-    }
-    .map { JSONValue(text, $0.value, name: name) }
+    let index = text.withBytes { bytes in members.firstIndex { $0.isNamed(name, bytes) } }
+    return index.map { JSONValue(text, members[$0].value, name: name) }
   }
 
   /// The value of a key that must be there.

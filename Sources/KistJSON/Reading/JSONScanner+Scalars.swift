@@ -4,7 +4,9 @@ extension JSONScanner {
     let start = offset
     var position = start + 1
     var hasEscapes = false
-    while position < bytes.count {
+    while true {
+      position = plainEnd(of: bytes, from: position)
+      guard position < bytes.count else { throw .byte(start, "a string is not closed") }
       switch bytes[position] {
       case UInt8(ascii: "\""):
         offset = position + 1
@@ -17,7 +19,6 @@ extension JSONScanner {
       default: position += 1
       }
     }
-    throw .byte(start, "a string is not closed")
   }
 
   /// Scans a number (RFC 8259 §6), or says that there is no value.

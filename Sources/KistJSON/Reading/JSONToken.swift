@@ -43,15 +43,16 @@ struct JSONMember: Sendable {
 
 extension JSONMember {
   /// Whether the key is this name, which is one that we know, in ASCII.
-  func isNamed(_ name: Span<UInt8>, _ bytes: Span<UInt8>) -> Bool {
+  func isNamed(_ name: StaticString, _ bytes: Span<UInt8>) -> Bool {
     guard case .string(hasEscapes: false) = key.kind else {
-      return isSameText(bytes.extracting(key.content), name)
+      return name.withBytes { isSameText(bytes.extracting(key.content), $0) }
     }
-    return key.content.count == name.count && hasSameBytes(bytes.extracting(key.content), name)
+    return key.content.count == name.utf8CodeUnitCount
+      && name.withBytes { hasSameBytes(bytes.extracting(key.content), $0) }
   }
 
   /// Whether the key is one of these names.
   func isNamed(oneOf names: [StaticString], _ bytes: Span<UInt8>) -> Bool {
-    names.contains { name in name.withBytes { isNamed($0, bytes) } }
+    names.contains { isNamed($0, bytes) }
   }
 }

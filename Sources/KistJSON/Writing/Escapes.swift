@@ -3,6 +3,32 @@
   byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
 }
 
+/// Where the plain bytes that begin at an offset end.
+func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
+  var offset = start
+  while offset + 8 <= bytes.count {
+    let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    let count = plainCount(UInt64(littleEndian: word))
+    offset += count
+    if count < 8 { return offset }
+  }
+  while offset < bytes.count, isPlain(bytes[offset]) { offset += 1 }
+  return offset
+}
+
+/// How many of eight bytes, the first of them the lowest of the word, are plain before one is not.
+///
+/// Each term sets the highest bit of a byte that is not plain, because it is above 0x7F, or 0x7F, or
+/// below 0x20, or a quote, or a backslash. Only such a byte carries, or borrows, into the next.
+private func plainCount(_ word: UInt64) -> Int {
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+  let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+  let marks =
+    word | (word &+ ones) | (word &- ones &* 0x20) | (quotes &- ones) | (backslashes &- ones)
+  return (marks & (ones &* 0x80)).trailingZeroBitCount / 8
+}
+
 /// How the character that begins at an offset is escaped in a string, and its length in UTF-8; `nil`
 /// for what stands as it is.
 ///
@@ -34,12 +60,10 @@ package func textCount(of bytes: Span<UInt8>) -> Int? {
   var count = 0
   var offset = 0
   while offset < bytes.count {
-    if isPlain(bytes[offset]) {
-      count += 1
-      offset += 1
-      continue
-    }
-    let start = offset
+    let start = plainEnd(of: bytes, from: offset)
+    count += start - offset
+    offset = start
+    if start == bytes.count { break }
     let isText = bytes[start] != 0 && (try? utf8Scalar(bytes, at: &offset)) != nil
     guard isText else { return nil }
     count += escape(at: start, of: bytes)?.text.utf8.count ?? offset - start

@@ -145,11 +145,14 @@ package struct JSONWriter: ~Copyable {
   private mutating func string(_ utf8: Span<UInt8>) {
     text.append(UInt8(ascii: "\""))
     var start = 0
-    for offset in 0..<utf8.count where !isPlain(utf8[offset]) {
-      guard let escape = escape(at: offset, of: utf8) else { continue }
-      text.append(utf8.extracting(start..<offset))
-      text.append(utf8: escape.text)
-      start = offset + escape.length
+    var offset = plainEnd(of: utf8, from: 0)
+    while offset < utf8.count {
+      if let escape = escape(at: offset, of: utf8) {
+        text.append(utf8.extracting(start..<offset))
+        text.append(utf8: escape.text)
+        start = offset + escape.length
+      }
+      offset = plainEnd(of: utf8, from: max(start, offset + 1))
     }
     text.append(utf8.extracting(start..<utf8.count))
     text.append(UInt8(ascii: "\""))
