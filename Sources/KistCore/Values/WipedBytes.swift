@@ -9,7 +9,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
   @usableFromInline var memory: UnsafeMutableBufferPointer<UInt8>
   @usableFromInline package internal(set) var count = 0
 
-  package init(capacity: Int = 64) { unsafe memory = .allocate(capacity: max(capacity, 1)) }
+  package init(capacity: Int = 64) { unsafe memory = Self.allocate(max(capacity, 1)) }
 
   deinit { unsafe Self.release(memory) }
 
@@ -73,17 +73,23 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
 
   // Not `realloc`, which may leave the old bytes behind, unwiped.
   @usableFromInline mutating func grow(by additional: Int) {
-    let larger = UnsafeMutableBufferPointer<UInt8>.allocate(
-      capacity: max(capacity * 2, count + additional))
+    let larger = unsafe Self.allocate(max(capacity * 2, count + additional))
     let filled = unsafe UnsafeMutableBufferPointer(rebasing: memory[..<count])
     _ = unsafe larger.moveInitialize(fromContentsOf: filled)
     unsafe Self.release(memory)
     unsafe memory = larger
   }
 
+  // Bytes need no alignment, for which `allocate` would make a detour.
+  private static func allocate(_ capacity: Int) -> UnsafeMutableBufferPointer<UInt8> {
+    guard let start = unsafe malloc(capacity) else { fatalError("there is no memory") }
+    return unsafe UnsafeMutableBufferPointer(
+      start: start.assumingMemoryBound(to: UInt8.self), count: capacity)
+  }
+
   private static func release(_ memory: UnsafeMutableBufferPointer<UInt8>) {
     unsafe wipe(memory)
-    unsafe memory.deallocate()
+    unsafe free(memory.baseAddress)
   }
 
   private static func wipe(_ memory: UnsafeMutableBufferPointer<UInt8>) {

@@ -9,17 +9,8 @@ struct Metadata: Equatable, Sendable {
   var modifiedAt: Timestamp
   var expiresAt: Timestamp?
 
-  init(_ credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp) {
-    key = credential.key
-    label = credential.label
-    attributes = credential.attributes
-    self.createdAt = createdAt
-    self.modifiedAt = modifiedAt
-    expiresAt = credential.expiresAt
-  }
-
   /// The summary of the credential once its revision is known.
-  func summary(at revision: Revision) -> CredentialSummary {
+  consuming func summary(at revision: Revision) -> CredentialSummary {
     CredentialSummary(
       key: key, label: label, attributes: attributes, createdAt: createdAt, modifiedAt: modifiedAt,
       expiresAt: expiresAt, revision: revision)
@@ -27,6 +18,12 @@ struct Metadata: Equatable, Sendable {
 }
 
 extension Metadata {
+  init(_ credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp) {
+    self.init(
+      key: credential.key, label: credential.label, attributes: credential.attributes,
+      createdAt: createdAt, modifiedAt: modifiedAt, expiresAt: credential.expiresAt)
+  }
+
   private static let hasLabel: UInt32 = 1
   private static let hasExpiry: UInt32 = 2
 
@@ -51,20 +48,23 @@ extension Metadata {
   init(decoding bytes: Span<UInt8>) throws(StorageError) {
     var reader = ByteReader()
     let flags = try reader.integer(UInt32.self, from: bytes)
-    createdAt = try Self.timestamp(reader.integer(from: bytes))
-    modifiedAt = try Self.timestamp(reader.integer(from: bytes))
+    let createdAt = try Self.timestamp(reader.integer(from: bytes))
+    let modifiedAt = try Self.timestamp(reader.integer(from: bytes))
     let expiry = try Self.timestamp(reader.integer(from: bytes))
-    expiresAt = flags & Self.hasExpiry == 0 ? nil : expiry
-    key = CredentialKey(
+    let key = CredentialKey(
       service: try reader.text(from: bytes), account: try reader.text(from: bytes))
-    let text = try reader.text(from: bytes)
-    label = flags & Self.hasLabel == 0 ? nil : text
-    attributes = [:]
+    let label = try reader.text(from: bytes)
+    var attributes = Attributes()
     for _ in 0..<(try reader.integer(UInt32.self, from: bytes)) {
       let name = try reader.text(from: bytes)
       attributes[name] = try reader.text(from: bytes)
     }
     try reader.finish(bytes)
+    // All at once: what fills a value piece by piece, and may throw between, copies it in the end.
+    self.init(
+      key: key, label: flags & Self.hasLabel == 0 ? nil : label, attributes: attributes,
+      createdAt: createdAt, modifiedAt: modifiedAt,
+      expiresAt: flags & Self.hasExpiry == 0 ? nil : expiry)
   }
 
   private static func timestamp(_ seconds: Int64) throws(StorageError) -> Timestamp {
