@@ -7,11 +7,12 @@ extension String {
   /// Not as `utf8.span`: of a string of up to 15 bytes that points into a copy on the stack, whose
   /// place Swift 6.3 gives to something else, in release builds, before the bytes are read.
   @inlinable package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
-    var copy = self
-    return copy.withUTF8 { utf8 in
+    let result = unsafe utf8.withContiguousStorageIfAvailable { utf8 in
       let bytes = unsafe Span(_unsafeElements: utf8)
       return body(bytes)
     }
+    guard let result else { preconditionFailure("a string of Swift's own is contiguous") }
+    return result
   }
 }
 
