@@ -15,8 +15,8 @@ import Testing
     try await withDirectory { directory in
       let arguments = arguments(directory, script)
       await #expect(processExitsWith: .exitCode(CInt(status))) {
-        [arguments = arguments as [String]] in
-        await runKistd(arguments)
+        [arguments = arguments as [String], directory = directory as String] in
+        await runKistd(arguments, home: directory)
       }
     }
   }
@@ -24,8 +24,9 @@ import Testing
   @Test func `a command that is not there is status 127`() async throws {
     try await withDirectory { directory in
       let arguments = Array(arguments(directory, "").dropLast(3)) + ["/no/such/command"]
-      await #expect(processExitsWith: .exitCode(127)) { [arguments = arguments as [String]] in
-        await runKistd(arguments)
+      await #expect(processExitsWith: .exitCode(127)) {
+        [arguments = arguments as [String], directory = directory as String] in
+        await runKistd(arguments, home: directory)
       }
     }
   }
@@ -37,8 +38,9 @@ import Testing
         stat -c %a "$KIST_SOCKET" "$(dirname "$KIST_SOCKET")" >\(directory)/modes
         """
       let arguments = arguments(directory, script)
-      await #expect(processExitsWith: .exitCode(0)) { [arguments = arguments as [String]] in
-        await runKistd(arguments)
+      await #expect(processExitsWith: .exitCode(0)) {
+        [arguments = arguments as [String], directory = directory as String] in
+        await runKistd(arguments, home: directory)
       }
       #expect(try text(of: directory + "/modes") == "600\n700\n")
       let path = try text(of: directory + "/path")
@@ -57,7 +59,9 @@ import Testing
       for _ in 1...2 {
         let result = await #expect(
           processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
-        ) { [arguments = arguments as [String]] in await runKistd(arguments) }
+        ) { [arguments = arguments as [String], directory = directory as String] in
+          await runKistd(arguments, home: directory)
+        }
         let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
         logs.append(log.split(separator: "\n"))
       }
@@ -82,7 +86,9 @@ import Testing
       let arguments = arguments(directory, script)
       let result = await #expect(
         processExitsWith: .exitCode(0), observing: [\.standardErrorContent]
-      ) { [arguments = arguments as [String]] in await runKistd(arguments) }
+      ) { [arguments = arguments as [String], directory = directory as String] in
+        await runKistd(arguments, home: directory)
+      }
       let replies = try text(of: directory + "/out")
       #expect(replies.split(separator: "\n").count == 7)
       #expect(replies.contains("hunter2"))
@@ -97,11 +103,12 @@ import Testing
     try await withDirectory { directory in
       let script = "ls /proc/self/fd >\(directory)/fds; umask >\(directory)/umask"
       let arguments = arguments(directory, script)
-      await #expect(processExitsWith: .exitCode(0)) { [arguments = arguments as [String]] in
+      await #expect(processExitsWith: .exitCode(0)) {
+        [arguments = arguments as [String], directory = directory as String] in
         umask(0o027)
         // What the test runner left open is not what this is about.
         for descriptor in 3..<CInt(65_536) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-        await runKistd(arguments)
+        await runKistd(arguments, home: directory)
       }
       // The fourth is the directory that `ls` reads.
       let descriptors = try text(of: directory + "/fds")
@@ -119,8 +126,9 @@ import Testing
         while :; do sleep 0.1; done
         """
       let arguments = arguments(directory, script)
-      await #expect(processExitsWith: .exitCode(9)) { [arguments = arguments as [String]] in
-        await runKistd(arguments)
+      await #expect(processExitsWith: .exitCode(9)) {
+        [arguments = arguments as [String], directory = directory as String] in
+        await runKistd(arguments, home: directory)
       }
       let heard = try text(of: directory + "/heard")
       #expect(heard == "heard\n")
@@ -138,7 +146,8 @@ import Testing
           [directory = directory as String, file = file as String] in
           let descriptor = unsafe open(directory + "/" + file, O_RDONLY)
           await runKistd(
-            ["--data", directory + "/data", "--passphrase-fd", "\(descriptor)", "--", "true"])
+            ["--data", directory + "/data", "--passphrase-fd", "\(descriptor)", "--", "true"],
+            home: directory)
         }
       }
     }

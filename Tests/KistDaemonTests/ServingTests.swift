@@ -7,7 +7,7 @@ import Testing
   @Test func `a bad option is status 64, with an error and a hint like all others`() async throws {
     let result = await #expect(
       processExitsWith: .exitCode(64), observing: [\.standardErrorContent]
-    ) { await runKistd(["true"]) }
+    ) { await runKistd(["true"], home: "/nonexistent") }
     let error = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(
       error == """
@@ -23,7 +23,9 @@ import Testing
       let result = await #expect(
         processExitsWith: .exitCode(7), observing: [\.standardErrorContent]
       ) { [directory = directory as String] in
-        await runKistd(["--socket", directory + "/s", "--data", directory, "--key-file", directory])
+        await runKistd(
+          ["--socket", directory + "/s", "--data", directory, "--key-file", directory],
+          home: directory)
       }
       let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
       #expect(message.contains("already running, pid \(getpid())"))
@@ -35,7 +37,7 @@ import Testing
     let path = "/tmp/" + String(repeating: "x", count: 195)
     let result = await #expect(
       processExitsWith: .exitCode(9), observing: [\.standardErrorContent]
-    ) { [path = path as String] in await runKistd(["--socket", path]) }
+    ) { [path = path as String] in await runKistd(["--socket", path], home: "/nonexistent") }
     let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(message.contains(path))
     #expect(message.contains("107"))
@@ -55,8 +57,7 @@ import Testing
           if unsafe system(ask) != 0 { exit(1) }
           kill(getpid(), signal)
         }
-        unsafe setenv("HOME", directory, 1)
-        await runKistd(["--socket", path, "--log-level", "debug"])
+        await runKistd(["--socket", path, "--log-level", "debug"], home: directory)
       }
       let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
       #expect(log.contains("stopped"))
@@ -71,9 +72,6 @@ import Testing
   @Test func `without XDG_RUNTIME_DIR the socket is in the next place`() async throws {
     try await withDirectory { directory in
       await #expect(processExitsWith: .exitCode(0)) { [directory = directory as String] in
-        unsafe unsetenv("XDG_RUNTIME_DIR")
-        unsafe unsetenv("KIST_SOCKET")
-        unsafe setenv("HOME", directory, 1)
         let runtime = "/run/user/\(getuid())"
         let path =
           (isOurDirectory(runtime) ? runtime : directory + "/.local/state")
@@ -82,7 +80,7 @@ import Testing
           while !isListenedOn(path) { sched_yield() }
           kill(getpid(), SIGTERM)
         }
-        await runKistd([])
+        await runKistd([], home: directory)
       }
     }
   }
