@@ -131,6 +131,22 @@ import Testing
     }
   }
 
+  @Test(arguments: ["", "\n", "\r\n"])
+  func `a file with a passphrase is the same one for kistd and for kist`(newline: String)
+    async throws
+  {
+    try await withHome { home in
+      try Data("open sesame\(newline)".utf8).write(to: URL(filePath: home.path + "/pw"))
+      let script = """
+        exec kistd --passphrase-fd 3 3<~/pw -- \
+          sh -c 'printf x | kist save s && kist lock && kist unlock <~/pw && kist load s'
+        """
+      let end = try await command("sh", ["-c", script], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      #expect(end.output.hasSuffix("x"))
+    }
+  }
+
   @Test func `without a daemon kist says so, with the command that starts one`() async throws {
     try await withHome { home in
       let end = try await command("kist", ["load", "s"], in: home)

@@ -14,7 +14,7 @@ import Testing
 
   @Test(arguments: [
     ("open sesame\n", "open sesame"), ("open sesame", "open sesame"), ("two\n\n", "two\n"),
-    ("", ""), ("\r\n", "\r"),
+    ("open sesame\r\n", "open sesame"), ("two\r\n\r\n", "two\r\n"), ("", ""),
   ])
   func `it is read to the end, less one trailing newline`(text: String, passphrase: String) throws {
     #expect(try readPassphrase(from: pipe(holding: text)) == Secret(utf8: passphrase))
@@ -22,8 +22,11 @@ import Testing
 
   @Test func `1,024 bytes are read, and one more is too large`() throws {
     let longest = String(repeating: "x", count: Limits.passphrase)
-    #expect(try readPassphrase(from: pipe(holding: longest + "\n")).count == Limits.passphrase)
-    for text in [longest + "x", longest + "x\n", longest + longest] {
+    for newline in ["", "\n", "\r\n"] {
+      let passphrase = try readPassphrase(from: pipe(holding: longest + newline))
+      #expect(passphrase.count == Limits.passphrase)
+    }
+    for text in [longest + "x", longest + "x\n", longest + "x\r\n", longest + longest] {
       let error = try #require(throws: StorageError.self) {
         try readPassphrase(from: pipe(holding: text))
       }

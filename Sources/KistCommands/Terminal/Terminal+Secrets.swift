@@ -3,8 +3,9 @@ internal import KistCore
 extension Terminal {
   /// A secret to save: typed twice, or piped in.
   ///
-  /// One newline at the end of what is piped in is dropped, unless it is wanted exactly. An empty one is most often a variable that is not set, and would replace
-  /// what is there; so it must be wanted exactly, too.
+  /// One newline at the end of what is piped in is dropped, unless it is wanted exactly. An empty
+  /// secret is most often a variable that is not set, and would replace what is there; so it must be
+  /// wanted exactly, too.
   func newSecret(exact: Bool) throws(StorageError) -> Secret {
     let secret = try anySecret(exact: exact)
     guard exact || !secret.isEmpty else {
@@ -18,7 +19,7 @@ extension Terminal {
 
   private func anySecret(exact: Bool) throws(StorageError) -> Secret {
     guard inputIsTerminal else {
-      let limit = Limits.secret + (exact ? 0 : newline.count)
+      let limit = Limits.secret + (exact ? 0 : Secret.longestNewline)
       let input = try input(upTo: limit, "the secret", limit: Limits.secret)
       return exact ? input : input.withoutNewline
     }
@@ -37,7 +38,7 @@ extension Terminal {
       inputIsTerminal
       ? try askHidden("Passphrase: ")
       : try input(
-        upTo: Limits.passphrase + newline.count, "the passphrase", limit: Limits.passphrase
+        upTo: Limits.passphrase + Secret.longestNewline, "the passphrase", limit: Limits.passphrase
       ).withoutNewline
     guard !passphrase.isEmpty else {
       throw StorageError(
@@ -54,24 +55,5 @@ extension Terminal {
         .tooLarge, "\(what) is longer than \(limit) bytes", outcome: .unchanged)
     }
     return input
-  }
-}
-
-/// The longer of the two newlines that may end what is piped in: a file from Windows has it.
-private let newline: [UInt8] = Array("\r\n".utf8)
-
-extension Secret {
-  /// The bytes before one LF, or CR and LF, at the end.
-  fileprivate var withoutNewline: Secret {
-    withBytes { bytes in
-      var end = bytes.count
-      if end > 0, bytes[end - 1] == newline[1] {
-        end -= 1
-        if end > 0, bytes[end - 1] == newline[0] { end -= 1 }
-      }
-      var rest = WipedBytes(capacity: end)
-      rest.append(bytes.extracting(..<end))
-      return Secret(rest)
-    }
   }
 }

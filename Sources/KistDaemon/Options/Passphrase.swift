@@ -12,10 +12,11 @@ func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
     throw .unreadable(descriptor, "kistd was not started with it")
   }
   defer { StandardDescriptors.close(descriptor) }
-  var bytes = WipedBytes(capacity: Limits.passphrase + 2)
-  var failure: CInt = 0
   // Room for the newline and for one byte more than is allowed.
-  bytes.append(upTo: Limits.passphrase + 2) { output in
+  let room = Limits.passphrase + Secret.longestNewline + 1
+  var bytes = WipedBytes(capacity: room)
+  var failure: CInt = 0
+  bytes.append(upTo: room) { output in
     while !output.isFull, failure == 0 {
       let count = unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
         let count = unsafe read(descriptor, buffer.baseAddress! + filled, buffer.count - filled)
@@ -27,12 +28,11 @@ func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
     }
   }
   guard failure == 0 else { throw .unreadable(descriptor, text(of: failure)) }
-  let endsWithNewline = bytes.withBytes { $0.last == UInt8(ascii: "\n") }
-  if endsWithNewline { bytes.truncate(to: bytes.count - 1) }
-  guard bytes.count <= Limits.passphrase else {
+  let passphrase = Secret(bytes).withoutNewline
+  guard passphrase.count <= Limits.passphrase else {
     throw StorageError(.tooLarge, "the passphrase is longer than \(Limits.passphrase) bytes")
   }
-  return Secret(bytes)
+  return passphrase
 }
 
 extension StorageError {
@@ -41,8 +41,4 @@ extension StorageError {
       .badRequest, "cannot read the passphrase from descriptor \(descriptor): \(why)",
       hint: "open it for reading when kistd is started: `kistd --passphrase-fd 3 3<FILE`")
   }
-}
-
-extension Span<UInt8> {
-  fileprivate var last: UInt8? { isEmpty ? nil : self[count - 1] }
 }

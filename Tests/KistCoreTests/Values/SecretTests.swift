@@ -45,6 +45,14 @@ struct SecretTests {
     #expect(secret.withBytes { span in span.indices.map { span[$0] } } == bytes)
   }
 
+  @Test(arguments: [
+    ("", ""), ("\n", ""), ("\r\n", ""), ("\r", "\r"), ("a", "a"), ("a\n", "a"), ("a\r\n", "a"),
+    ("a\n\n", "a\n"), ("a\r\n\r\n", "a\r\n"), ("a\n\r", "a\n\r"), ("a\nb", "a\nb"),
+  ])
+  func `one newline at the end is dropped, of a file from Windows too`(text: String, rest: String) {
+    #expect(Secret(utf8: text).withoutNewline == Secret(utf8: rest))
+  }
+
   @Test func `an error of the body passes through`() {
     #expect(throws: StorageError.notFound) {
       try Self.secret.withBytes { _ throws(StorageError) in throw .notFound }
