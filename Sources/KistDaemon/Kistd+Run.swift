@@ -26,7 +26,10 @@ private func status(of arguments: [String]) async -> CInt {
     let previous = try Hardening.apply()
     let variables = try readEnvironment()
     let environment: @Sendable (String) -> String? = { variables[$0] }
-    let options = try parse(arguments, environment: environment)
+    if arguments.first == "migrate" {
+      return try await migrate(Array(arguments.dropFirst()), environment: environment)
+    }
+    let options = try parse(Kistd.self, arguments).options(environment: environment)
     // Before the descriptors of signals, event loops, lock and socket are there.
     let keySource = try EncryptedFile.KeySource(options.keySource)
     let logger = Logger.kistd(level: options.logLevel)
@@ -50,14 +53,23 @@ private func status(of arguments: [String]) async -> CInt {
   }
 }
 
-private func parse(
-  _ arguments: [String], environment: (String) -> String?
-) throws(StorageError) -> Options {
-  do { return try Kistd.parse(arguments).options(environment: environment) } catch {
+private func parse<Command: ParsableCommand>(
+  _ command: Command.Type, _ arguments: [String]
+) throws(StorageError) -> Command {
+  do { return try command.parse(arguments) } catch {
     // How `--help` and `--version` end.
-    if Kistd.exitCode(for: error).isSuccess { Kistd.exit(withError: error) }
-    throw usageError(error)
+    if command.exitCode(for: error).isSuccess { command.exit(withError: error) }
+    throw usageError(error, of: command)
   }
+}
+
+private func migrate(
+  _ arguments: [String], environment: @Sendable (String) -> String?
+) async throws(StorageError) -> CInt {
+  let (kind, options) = try parse(MigrateCommand.self, arguments).options(environment: environment)
+  return try await migrate(
+    to: kind, options, keySource: try EncryptedFile.KeySource(options.keySource),
+    environment: environment, logger: .kistd(level: options.logLevel))
 }
 
 /// Stops at SIGTERM, SIGINT and SIGHUP; with a command they are for that.

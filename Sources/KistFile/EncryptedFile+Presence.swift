@@ -11,7 +11,9 @@ extension EncryptedFile {
     case unreadable(StorageError)
   }
 
-  /// Looks at a path; nothing is made or changed there.
+  /// Looks at a path: where there is no store none is made, and what is in one stays.
+  ///
+  /// It is opened for that as for use, so that a log that a crash left is brought in.
   package static func presence(at path: String) -> Presence {
     do throws(StorageError) {
       guard try exists(path) else { return .absent }

@@ -41,7 +41,7 @@ extension OpenStorage {
     let lock = try ProcessLock(at: options.pinFile + ".lock") { owner in
       StorageError(
         .unavailable, "kistd serves the keyring already, \(owner)",
-        hint: "use that one, or keep credentials in the encrypted file")
+        hint: "use that one, or stop it first")
     }
     var storage = try openKeyring(busAddress: busAddress, deadline: options.deadline)
     storage.close = { [close = storage.close] in

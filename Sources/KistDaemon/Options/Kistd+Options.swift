@@ -20,15 +20,15 @@ extension Kistd {
       return variable("HOME").map { $0 + standard + "/kist" }
     }
 
-    let ownData = try setting("data", data)?.path()
+    let ownData = try setting("data", store.data)?.path()
     guard let data = ownData ?? home("XDG_DATA_HOME", "/.local/share") else {
       throw .wrongUsage("there is no HOME", hint: "say with --data where the store is")
     }
 
     let keySource: Options.KeySource
-    if let descriptor = setting("passphrase-fd", passphraseFd) {
+    if let descriptor = setting("passphrase-fd", store.passphraseFd) {
       keySource = .passphrase(descriptor: CInt(try descriptor.integer(in: 0...Int(CInt.max))))
-    } else if let path = try setting("key-file", keyFile)?.path()
+    } else if let path = try setting("key-file", store.keyFile)?.path()
       ?? home("XDG_STATE_HOME", "/.local/state").map({ $0 + "/key" })
     {
       keySource = .file(path: path)
@@ -45,8 +45,8 @@ extension Kistd {
       pinFile: (ownData ?? home("XDG_STATE_HOME", "/.local/state") ?? data) + "/storage",
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? 128,
-      deadline: try setting("deadline", deadline)?.duration() ?? .seconds(30),
-      logLevel: try setting("log-level", logLevel)?.logLevel() ?? .info,
+      deadline: try setting("deadline", store.deadline)?.duration() ?? .seconds(30),
+      logLevel: try setting("log-level", store.logLevel)?.logLevel() ?? .info,
       command: command)
   }
 }

@@ -9,6 +9,7 @@ struct Kistd: ParsableCommand {
     usage: """
       kistd [OPTIONS]
       kistd [OPTIONS] -- COMMAND [ARGUMENT ...]
+      kistd migrate --to KIND [OPTIONS]
       """,
     discussion: """
       With a COMMAND, kistd serves for as long as it runs, tells it the socket in KIST_SOCKET, and \
@@ -29,34 +30,10 @@ struct Kistd: ParsableCommand {
     help: ArgumentHelp("auto, libsecret (the keyring) or encrypted-file; auto.", valueName: "kind"))
   var storage: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The directory of the store; by default $XDG_DATA_HOME/kist.", valueName: "directory"))
-  var data: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "The file of the store's key; by default $XDG_STATE_HOME/kist/key.", valueName: "path"))
-  var keyFile: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "A descriptor to read the store's passphrase from, in place of a key file.",
-      valueName: "number"))
-  var passphraseFd: String?
+  @OptionGroup var store: StoreOptions
 
   @Option(help: ArgumentHelp("The clients that are served at once; 128.", valueName: "number"))
   var maxConnections: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "How long a request may take: 30s, 500ms, 2m; 30s.", valueName: "duration"))
-  var deadline: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "trace, debug, info, notice, warning, error or critical; info.", valueName: "level"))
-  var logLevel: String?
 
   @Argument(parsing: .postTerminator, help: "The command to serve for.")
   var command: [String] = []

@@ -3,9 +3,11 @@ internal import KistCore
 
 /// What is wrong with a command line, worded as every other error of kistd; its words are not
 /// repeated, but for the names of options.
-func usageError(_ error: any Error) -> StorageError {
+func usageError<Command: ParsableCommand>(
+  _ error: any Error, of command: Command.Type = Kistd.self
+) -> StorageError {
   if let error = error as? StorageError { return error }
-  let message = Kistd.message(for: error)
+  let message = Command.message(for: error)
   // The parser has no type of its own for it.
   if message.contains("nexpected argument") {
     return StorageError(

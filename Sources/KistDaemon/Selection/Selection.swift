@@ -19,6 +19,8 @@ extension Selection {
   ) throws(StorageError) -> Selection {
     if let pin { return try select(asked: asked, pin: pin, file: file) }
     if let kind = asked.kind {
+      // Where the file cannot be looked at, nobody knows what would vanish.
+      if kind == .libsecret, case .unreadable(let error) = file { throw error }
       if kind == .libsecret, case .store(_, hasCredentials: true) = file {
         throw .elsewhere(.encryptedFile, asked: kind)
       }
@@ -89,8 +91,8 @@ extension StorageError {
   fileprivate static var inBoth: StorageError {
     StorageError(
       .unavailable, "there are credentials in the keyring and in the encrypted file",
-      hint: "say which ones count with --storage libsecret or --storage encrypted-file; "
-        + "`kistd migrate` moves the others there")
+      hint: "bring them together with `kistd migrate --to libsecret` or "
+        + "`kistd migrate --to encrypted-file`")
   }
 
   fileprivate static var gone: StorageError {

@@ -63,9 +63,11 @@ private func isMade(_ path: String) -> Bool {
 
 extension StorageError {
   /// What the system refused to do, read from `errno`.
-  static func failed(_ action: String, _ path: String) -> StorageError {
+  static func failed(
+    _ action: String, _ path: String, hint: String = "name another path with --socket"
+  ) -> StorageError {
     StorageError(
       errno == EACCES || errno == EPERM || errno == EROFS ? .denied : .unavailable,
-      "cannot \(action) \(path): \(text(of: errno))", hint: "name another path with --socket")
+      "cannot \(action) \(path): \(text(of: errno))", hint: hint)
   }
 }

@@ -58,6 +58,7 @@ import Testing
     Case("the keyring", asked: .libsecret, is: .libsecret),
     Case("the keyring, beside an empty file", asked: .libsecret, file: empty, is: .libsecret),
     Case("the keyring, beside a file in use", asked: .libsecret, file: filled, is: nil),
+    Case("the keyring, beside a damaged file", asked: .libsecret, file: damaged, is: nil),
     Case("the file", asked: .encryptedFile, is: .encryptedFile),
     Case("the file in use", asked: .encryptedFile, file: filled, is: .encryptedFile),
     // One is pinned.

@@ -1,0 +1,30 @@
+internal import ArgumentParser
+internal import KistCore
+
+/// The flags of `kistd migrate` as they are typed.
+struct MigrateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kistd migrate",
+    abstract: "Move all credentials to another storage; kistd must not be running.",
+    usage: "kistd migrate --to KIND [OPTIONS]")
+
+  @Option(
+    help: ArgumentHelp("Where to: libsecret (the keyring) or encrypted-file.", valueName: "kind"))
+  var to: String
+
+  @OptionGroup var store: StoreOptions
+
+  /// Where to, and how kistd would be run with these flags.
+  func options(
+    environment: (String) -> String?
+  ) throws(StorageError) -> (kind: StorageKind, Options) {
+    guard let kind = StorageKind(rawValue: to) else {
+      throw .wrongUsage("--to must be libsecret or encrypted-file")
+    }
+    do {
+      var kistd = try Kistd.parse([])
+      kistd.store = store
+      return (kind, try kistd.options(environment: environment))
+    } catch { throw usageError(error) }
+  }
+}

@@ -1,0 +1,76 @@
+#if Libsecret
+  import Foundation
+  import KistClient
+  import KistKeyrings
+  import Subprocess
+  import Testing
+
+  @Suite(.needsKeyring)
+  struct `kistd between a keyring and an encrypted file` {
+    private let credentials = (0..<5).map { number in
+      NewCredential(
+        key: CredentialKey(service: "example.org", account: "\(number)"),
+        secret: Secret(copying: Array(repeating: UInt8(number), count: number * 100)),
+        label: "label \(number)", attributes: ["number": "\(number)"])
+    }
+
+    @Test func `chooses the keyring, moves to the file and back, and keeps to what it chose`()
+      async throws
+    {
+      try await withKeyring { home, bus, keyring in
+        try await withDaemon(in: home) { daemon in
+          for credential in credentials { try await daemon.connect().save(credential) }
+          #expect(try await status(home).storage == "libsecret")
+          // What is in use is not moved.
+          let refused = try await command("kistd", ["migrate", "--to", "encrypted-file"], in: home)
+          #expect(refused.status == .exited(7), "\(refused.error)")
+          #expect(refused.error.contains("\(daemon.processIdentifier)"))
+        }
+        let collection = try #require(try await bus.defaultCollection())
+        #expect(try await bus.items(of: collection).count == credentials.count)
+
+        try await migrate(to: "encrypted-file", in: home)
+        #expect(try await bus.items(of: collection).isEmpty)
+        try await withDaemon(in: home) { daemon in
+          try await expectCredentials(daemon.connect())
+          #expect(try await status(home).storage == "encrypted-file")
+        }
+
+        try await migrate(to: "libsecret", in: home)
+        #expect(try await bus.items(of: collection).count == credentials.count)
+        // Also while the keyring is gone: the file is not used in its place.
+        try await keyring.stop()
+        try await withDaemon(in: home, waitUntilReady: false) { daemon in
+          try await poll("kistd answers") {
+            do { _ = try await daemon.connect().findAll() } catch let error as StorageError {
+              return error.message.contains("no program provides a keyring")
+            }
+            return false
+          }
+          try await keyring.restart()
+          try await expectCredentials(daemon.connect())
+        }
+      }
+    }
+
+    private func migrate(to kind: String, in home: Home) async throws {
+      let end = try await command("kistd", ["migrate", "--to", kind], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      #expect(end.output.contains("moved \(credentials.count) credentials"))
+    }
+
+    private func status(_ home: Home) async throws -> StorageStatus {
+      try await StorageAccess.remote(socketPath: home.socket).status()
+    }
+
+    private func expectCredentials(_ storage: UserStorage) async throws {
+      #expect(try await storage.findAll().count == credentials.count)
+      for credential in credentials {
+        let loaded = try await storage.load(credential.key)
+        #expect(loaded.secret == credential.secret)
+        #expect(loaded.summary.label == credential.label)
+        #expect(loaded.summary.attributes == credential.attributes)
+      }
+    }
+  }
+#endif
