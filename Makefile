@@ -15,7 +15,7 @@ KISTD := $(RELEASE) -Xlinker -z -Xlinker now --scratch-path .build-release/kistd
 # the compiler too, so with one folder for both programs each would be compiled again for the other.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
 
-.PHONY: help deps deps-build build release test test-release leaks demo install uninstall bench lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release leaks demo install uninstall bench lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -46,6 +46,11 @@ leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a 
 	@scripts/install-packages binutils valgrind
 	BIN=$(CURDIR)/$(BIN) SWIFT=$(SWIFT) scripts/leaks
 
+test-without-keyring: deps-build ## Build kistd without the trait Libsecret, and try it
+	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kistd
+	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kist
+	@BIN=$(CURDIR)/.build-without-keyring/debug scripts/check-without-keyring
+
 demo: release ## Save, load, list and delete on a fresh store, and show it
 	@BIN=$(CURDIR)/$(BIN) scripts/demo
 
@@ -67,4 +72,4 @@ format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
 clean: ## Remove what was built
-	rm -rf .build .build-release
+	rm -rf .build .build-release .build-without-keyring
