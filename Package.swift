@@ -98,6 +98,7 @@ let package = Package(
       dependencies: [
         "KistClient",
         "KistCore",
+        "KistFile",
         "KistServer",
         "KistTesting",
         "KistWire",
@@ -116,6 +117,7 @@ let package = Package(
         "KistFile",
         "KistSodium",
         "KistTesting",
+        "KistWire",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Subprocess", package: "swift-subprocess"),
       ],

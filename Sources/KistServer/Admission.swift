@@ -37,8 +37,10 @@ final class Admission: Sendable {
         return try Peer(connectedTo: descriptor)
       }
       try check(peer)
+      let connection = try Connection(wrapping: channel, peer: peer)
+      // Last, so that whoever has entered is handed on, and leaves.
       try enter(channel)
-      return try Connection(wrapping: channel, peer: peer)
+      return connection
     } catch {
       if let refusal = error as? StorageError {
         // A fresh socket has room for it; a client that has gone already does without.

@@ -5,12 +5,10 @@ internal import NIOCore
 package struct Peer: Sendable, Equatable {
   package var pid: Int32
   package var uid: UInt32
-  package var gid: UInt32
 
-  package init(pid: Int32, uid: UInt32, gid: UInt32) {
+  package init(pid: Int32, uid: UInt32) {
     self.pid = pid
     self.uid = uid
-    self.gid = gid
   }
 
   /// Whether it runs under this process's own uid: root is another one.
@@ -26,7 +24,7 @@ package struct Peer: Sendable, Equatable {
     // struct ucred, which Glibc shows to GNU programs only: pid, uid, gid, of 32 bits each.
     var credentials: (UInt32, UInt32, UInt32) = (0, 0, 0)
     try unsafe read(&credentials, from: descriptor, option: SO_PEERCRED)
-    self.init(pid: Int32(bitPattern: credentials.0), uid: credentials.1, gid: credentials.2)
+    self.init(pid: Int32(bitPattern: credentials.0), uid: credentials.1)
   }
 }
 

@@ -1,16 +1,34 @@
 import KistCore
 import KistFile
 import KistTesting
+import KistWire
 import Testing
 
-@Test(arguments: UserStorageContract.all)
-func `the encrypted file keeps the contract`(rule: UserStorageContract.Rule) async throws {
-  let clock = ManualClock()
-  let directory = try TemporaryDirectory()
-  let store = try await EncryptedFile.open(
-    .init(
-      path: directory("credentials.db"), keySource: .keyFile(path: directory("key")),
-      now: clock.now))
-  try await rule.check(.init(storage: store.credentials, clock: clock))
-  await store.close()
+@Suite struct `The encrypted file` {
+  @Test(arguments: UserStorageContract.all)
+  func `keeps the contract`(rule: UserStorageContract.Rule) async throws {
+    try await check(rule) { $0 }
+  }
+
+  @Test(arguments: UserStorageContract.all)
+  func `keeps the contract behind lines`(rule: UserStorageContract.Rule) async throws {
+    try await check(rule) { storage in
+      let hello = Hello(version: "0", durability: .disk)
+      let serve = answer(with: dispatch(storage, .unimplemented, hello: hello))
+      return .remote(over: exchange(over: { line in await serve(line) }))
+    }
+  }
+
+  private func check(
+    _ rule: UserStorageContract.Rule, _ decorate: (UserStorage) -> UserStorage
+  ) async throws {
+    let clock = ManualClock()
+    let directory = try TemporaryDirectory()
+    let store = try await EncryptedFile.open(
+      .init(
+        path: directory("credentials.db"), keySource: .keyFile(path: directory("key")),
+        now: clock.now))
+    try await rule.check(.init(storage: decorate(store.credentials), clock: clock))
+    await store.close()
+  }
 }

@@ -1,9 +1,13 @@
 import Foundation
-import KistServer
 import KistTesting
+import Logging
+import NIOCore
+import NIOPosix
 import Subprocess
 import Synchronization
 import Testing
+
+@testable import KistServer
 
 @Suite struct `Who is served` {
   @Test func `the peer is the process that connected`() async throws {
@@ -17,7 +21,7 @@ import Testing
       await client.send("a\n")
       #expect(await client.line() == "a\n")
     }
-    #expect(peers.withLock { $0 } == [Peer(pid: getpid(), uid: getuid(), gid: getgid())])
+    #expect(peers.withLock { $0 } == [Peer(pid: getpid(), uid: getuid())])
   }
 
   @Test func `another user is refused before a line is read, and logged by pid and uid`()
@@ -97,6 +101,24 @@ import Testing
       } while answer.contains("\"busy\"")
       #expect(answer == "b\n")
     }
+  }
+
+  @Test func `a client that goes while it is let in takes up no room`() async throws {
+    var ends: [CInt] = [0, 0]
+    try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    defer { close(ends[1]) }
+    let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .withConnectedSocket(ends[0]).get()
+    let admission = Admission(
+      maximumConnections: 1,
+      admits: { _ in
+        channel.close(promise: nil)
+        return true
+      }, logger: Logger(label: "test"))
+    try await channel.eventLoop.submit {
+      _ = #expect(throws: (any Error).self) { try admission.admit(channel) }
+    }.get()
+    #expect(admission.count == 0)
   }
 
   #if os(Linux)

@@ -1,5 +1,6 @@
 import KistClient
 import KistCore
+import KistFile
 import KistServer
 import KistTesting
 import KistWire
@@ -9,12 +10,34 @@ import Testing
   @Test(arguments: UserStorageContract.all)
   func `a storage behind a server keeps the contract`(rule: UserStorageContract.Rule) async throws {
     let clock = ManualClock()
-    let answer = answer(
-      with: dispatch(
-        .inMemory(now: clock.now), .unimplemented,
-        hello: Hello(version: "0", durability: .memory)))
+    try await check(rule, on: .inMemory(now: clock.now), clock)
+  }
+
+  @Test(arguments: UserStorageContract.all)
+  func `the encrypted file behind a server keeps the contract`(
+    rule: UserStorageContract.Rule
+  ) async throws {
+    try await withDirectory { directory in
+      let clock = ManualClock()
+      let store = try await EncryptedFile.open(
+        .init(
+          path: directory + "/data/credentials.db",
+          keySource: .keyFile(path: directory + "/state/key"), now: clock.now))
+      try await check(rule, on: store.credentials, clock)
+      await store.close()
+    }
+  }
+
+  private func check(
+    _ rule: UserStorageContract.Rule, on storage: UserStorage, _ clock: ManualClock
+  ) async throws {
+    let hello = Hello(version: "0", durability: .memory)
+    let answer = answer(with: dispatch(storage, .unimplemented, hello: hello))
     try await withServer(serve: { _ in answer }) { server in
-      try await rule.check(.init(storage: .remote(socketPath: server.path), clock: clock))
+      try await rule.check(
+        .init(storage: .remote(socketPath: server.path), clock: clock) {
+          .remote(socketPath: server.path)
+        })
     }
   }
 }

@@ -47,6 +47,9 @@ final class RawClient: Sendable {
   /// Receives up to a newline, or to the end.
   func line() async -> String { await receive { $0.last == UInt8(ascii: "\n") } }
 
+  /// Receives so many bytes.
+  func bytes(_ count: Int) async -> String { await receive { $0.count == count } }
+
   /// Receives up to the end.
   func rest() async -> String { await receive { _ in false } }
 

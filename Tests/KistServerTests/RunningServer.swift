@@ -35,27 +35,33 @@ func withServer(
   serve: @escaping Serve = echo, configured: (inout Server) -> Void = { _ in },
   _ body: (RunningServer) async throws -> Void
 ) async throws {
+  let log = InMemoryLogHandler()
+  let logger = Logger(label: "test") { _ in log }
+  var server = Server(logger: logger, serve: serve)
+  configured(&server)
+  try await withDirectory { directory in
+    let path = directory + "/kist.sock"
+    let descriptor = try listen(at: path)
+    let running = RunningServer(
+      path: path, log: log,
+      serving: Task { [server] in try await server.run(listeningOn: descriptor) })
+    do { try await body(running) } catch {
+      running.stop()
+      throw error
+    }
+    running.stop()
+    try await running.ended()
+  }
+}
+
+/// Lends a new directory of mode 0700 for the length of a call.
+func withDirectory(_ body: (String) async throws -> Void) async throws {
   let directory = "/tmp/kist-\(UUID().uuidString.prefix(8))"
   try FileManager.default.createDirectory(
     atPath: directory, withIntermediateDirectories: false,
     attributes: [.posixPermissions: 0o700])
   defer { try? FileManager.default.removeItem(atPath: directory) }
-
-  let log = InMemoryLogHandler()
-  let logger = Logger(label: "test") { _ in log }
-  var server = Server(logger: logger, serve: serve)
-  configured(&server)
-  let path = directory + "/kist.sock"
-  let descriptor = try listen(at: path)
-  let running = RunningServer(
-    path: path, log: log,
-    serving: Task { [server] in try await server.run(listeningOn: descriptor) })
-  do { try await body(running) } catch {
-    running.stop()
-    throw error
-  }
-  running.stop()
-  try await running.ended()
+  try await body(directory)
 }
 
 extension Line {
