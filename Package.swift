@@ -76,7 +76,6 @@ let package = Package(
       dependencies: [
         "KistClient",
         "KistCore",
-        "KistJSON",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),

@@ -23,13 +23,3 @@ extension StorageAccess {
       unlock: Operation.unlock.called(over: exchange))
   }
 }
-
-extension Hello {
-  /// Asks what is at the other end of an exchange.
-  package static func remote(
-    over exchange: @escaping Exchange
-  ) -> @Sendable () async throws(StorageError) -> Hello {
-    let hello = Operation.hello.called(over: exchange)
-    return { () throws(StorageError) in try await hello(()) }
-  }
-}

@@ -12,7 +12,7 @@ let rooms: [String: Set<String>] = [
     "ArgumentParser", "CLinux", "Glibc", "KistCore", "KistFile", "KistLibsecret", "KistServer",
     "KistWire", "Logging",
   ],
-  "KistCommands": ["ArgumentParser", "Glibc", "KistClient", "KistCore", "KistJSON", "KistWire"],
+  "KistCommands": ["ArgumentParser", "Glibc", "KistClient", "KistCore", "KistWire"],
   "KistTesting": ["Glibc", "KistCore", "Testing"],
   "KistKeyrings": ["Foundation", "Glibc", "KistCore"],
   "CLinux": [],

@@ -25,7 +25,7 @@ struct DocumentTests {
 
   @Test func `the document names every operation and every code`() async throws {
     let document = try document()
-    for operation in try await Hello.remote(over: service())().operations {
+    for operation in try await Hello.ask(service()).operations {
       #expect(document.contains("### \(operation)") || document.contains(", \(operation)\n"))
     }
     for code in StorageError.Code.allCases { #expect(document.contains("| `\(code.rawValue)`")) }

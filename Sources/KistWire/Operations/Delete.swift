@@ -1,4 +1,4 @@
-internal import KistCore
+package import KistCore
 internal import KistJSON
 
 extension Operation where Input == DeleteRequest, Output == Bool {
@@ -24,6 +24,11 @@ extension Codec<DeleteRequest> {
         writer.member("ifRevision", request.ifRevision?.rawValue)
       })
   }
+}
+
+/// The text of one JSON object: the protocol's `deleted`.
+package func json(deleted wasThere: Bool) -> Secret {
+  JSONWriter.object { $0.member("deleted", wasThere) }
 }
 
 extension Codec<Bool> {

@@ -118,7 +118,7 @@ extension Golden {
         + #""load","lock","save","status","unlock"],"features":[],\#(limits),"#
         + #""durability":"memory"}"#,
       expecting: greeting
-    ) { exchange in try await Hello.remote(over: exchange)() },
+    ) { exchange in try await Hello.ask(exchange) },
     .status("status of what is open", openMembers, .stub),
     .status("status of what is locked", lockedMembers, locked),
     .lock("lock", lockedMembers, locked),

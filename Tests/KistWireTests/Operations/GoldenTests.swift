@@ -25,7 +25,7 @@ struct GoldenTests {
   }
 
   @Test func `every operation that hello names is in the table`() async throws {
-    let hello = try await Hello.remote(over: service())()
+    let hello = try await Hello.ask(service())
     let requests = Set(Golden.table.map { $0.request.split(separator: "\"")[3] })
     #expect(requests == Set(hello.operations.map { $0[...] }))
   }

@@ -1,6 +1,7 @@
 import KistCore
 import KistTesting
-import KistWire
+
+@testable import KistWire
 
 /// A way in that answers as an open storage in memory would.
 extension StorageAccess {
@@ -18,6 +19,11 @@ extension StorageStatus {
 
 extension Hello {
   static let stub = Hello(version: "1.0.0", durability: .memory)
+
+  /// Asks what is at the other end of an exchange.
+  static func ask(_ exchange: @escaping Exchange) async throws(StorageError) -> Hello {
+    try await Operation.hello.called(over: exchange)(())
+  }
 }
 
 /// Everything that kistd serves, without a socket.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistWire
 
 struct Delete: RequiresUserStorage {
   static let configuration = CommandConfiguration(
@@ -25,7 +26,7 @@ struct Delete: RequiresUserStorage {
       key: try target.key(), ifRevision: ifRevision.map(Revision.init(rawValue:)))
     let wasThere = try await storage.delete(request)
     if common.json {
-      try terminal.write("{\"deleted\":\(wasThere)}\n")
+      try terminal.writeLine(json(deleted: wasThere))
     } else {
       try terminal.tell(wasThere ? "deleted" : "there was no such credential")
     }
