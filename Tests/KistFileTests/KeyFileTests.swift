@@ -62,7 +62,7 @@ import Testing
 
     try key.write(to: URL(filePath: store.keyPath))
     await expect(.denied) { try await opened.access.unlock(nil) }
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: store.keyPath)
+    try setKeyPermissions(0o600)
     #expect(try await opened.access.unlock(nil).isLocked == false)
     #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
     await opened.close()
@@ -79,19 +79,32 @@ import Testing
   }
 
   @Test(arguments: [0o644, 0o660, 0o400, 0o700, 0o000])
-  func `of another mode than 0600 is refused`(mode: Int) async throws {
+  func `of another mode than 0600 is refused; it and the store stay as they are`(permissions: Int)
+    async throws
+  {
     try await store.fill([.sample()])
-    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: store.keyPath)
-    let error = await expect(.denied) { try await store.open() }
+    let key = try Data(contentsOf: URL(filePath: store.keyPath))
+    try setKeyPermissions(permissions)
+    let error = try await store.expectRefusedUntouched(.denied) { try await store.open() }
     #expect(error?.hint?.contains("chmod 600") == true)
+    #expect(try mode(of: store.keyPath) == permissions)
+    try setKeyPermissions(0o600)
+    #expect(try Data(contentsOf: URL(filePath: store.keyPath)) == key)
+    let opened = try await store.open()
+    #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await opened.close()
   }
 
   @Test(arguments: [0, 31, 33, 64])
-  func `of another length than 32 bytes is refused`(length: Int) async throws {
+  func `of another length than 32 bytes is refused; it and the store stay as they are`(length: Int)
+    async throws
+  {
     try await store.fill([.sample()])
     try FileHandle(forWritingTo: URL(filePath: store.keyPath)).truncate(atOffset: UInt64(length))
-    let error = await expect(.denied) { try await store.open() }
+    let key = try Data(contentsOf: URL(filePath: store.keyPath))
+    let error = try await store.expectRefusedUntouched(.denied) { try await store.open() }
     #expect(error?.message.contains("\(length) bytes") == true)
+    #expect(try Data(contentsOf: URL(filePath: store.keyPath)) == key)
   }
 
   @Test func `that is a symbolic link is refused`() async throws {
@@ -114,8 +127,13 @@ import Testing
     try FileManager.default.createDirectory(
       atPath: store.directory("state"), withIntermediateDirectories: false)
     try Data(repeating: 1, count: 31).write(to: URL(filePath: store.keyPath))
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: store.keyPath)
+    try setKeyPermissions(0o600)
     await expect(.denied) { try await store.open() }
     #expect(try store.names() == ["credentials.db.lock"])
+  }
+
+  private func setKeyPermissions(_ permissions: Int) throws {
+    try FileManager.default.setAttributes(
+      [.posixPermissions: permissions], ofItemAtPath: store.keyPath)
   }
 }

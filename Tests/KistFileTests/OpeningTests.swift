@@ -59,25 +59,25 @@ import Testing
   func `a file that is cut short is corrupt`(size: Int) async throws {
     try await store.fill(threeCredentials)
     try store.bytes().prefix(size).write(to: URL(filePath: store.path))
-    try await expectRefusedUntouched(.corrupt)
+    try await store.expectRefusedUntouched(.corrupt) { try await store.open() }
   }
 
   @Test func `a file that is not SQLite is corrupt`() async throws {
     try await store.fill([])
     try Data(repeating: 0x41, count: 8192).write(to: URL(filePath: store.path))
-    try await expectRefusedUntouched(.corrupt)
+    try await store.expectRefusedUntouched(.corrupt) { try await store.open() }
   }
 
   @Test func `another program's database is corrupt`() async throws {
     try await store.fill([])
     try store.meddle { try $0.execute(sql: "PRAGMA application_id = 7") }
-    try await expectRefusedUntouched(.corrupt)
+    try await store.expectRefusedUntouched(.corrupt) { try await store.open() }
   }
 
   @Test func `a store of a newer version is refused and not touched`() async throws {
     try await store.fill(threeCredentials)
     try store.meddle { try $0.execute(sql: "PRAGMA user_version = 2") }
-    let error = try await expectRefusedUntouched(.unavailable)
+    let error = try await store.expectRefusedUntouched(.unavailable) { try await store.open() }
     #expect(error?.message.contains("format 2") == true)
   }
 
@@ -93,7 +93,7 @@ import Testing
   func `a planted or a missing part of the schema is corrupt`(sql: String) async throws {
     try await store.fill(threeCredentials)
     try store.meddle { try $0.execute(sql: sql) }
-    try await expectRefusedUntouched(.corrupt)
+    try await store.expectRefusedUntouched(.corrupt) { try await store.open() }
   }
 
   @Test func `a log without its store is corrupt, and no new store is made`() async throws {
@@ -169,16 +169,5 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: store.path)
     await (try store.open()).close()
     #expect(try mode(of: store.path) == 0o600)
-  }
-
-  @discardableResult
-  private func expectRefusedUntouched(
-    _ code: StorageError.Code, sourceLocation: SourceLocation = #_sourceLocation
-  ) async throws -> StorageError? {
-    let before = try store.bytes()
-    let error = await expect(code, from: { try await store.open() }, sourceLocation: sourceLocation)
-    #expect(error?.hint != nil, sourceLocation: sourceLocation)
-    #expect(try store.bytes() == before, sourceLocation: sourceLocation)
-    return error
   }
 }

@@ -21,10 +21,16 @@ import Testing
 
   @Test func `that is wrong is wrongPassphrase, and the store can be tried again`() async throws {
     try await store.fill([.sample()], .passphrase(passphrase))
-    await expect(.wrongPassphrase) { try await store.open(.passphrase(Secret(utf8: "wrong"))) }
+    let wrong = Secret(utf8: "wrong")
+    try await store.expectRefusedUntouched(.wrongPassphrase) {
+      try await store.open(.passphrase(wrong))
+    }
     let opened = try await store.open(EncryptedFile.KeySource.none)
-    await expect(.wrongPassphrase) { try await opened.access.unlock(Secret(utf8: "wrong")) }
+    try await store.expectRefusedUntouched(.wrongPassphrase) {
+      try await opened.access.unlock(wrong)
+    }
     #expect(try await opened.access.unlock(passphrase).isLocked == false)
+    #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
     await opened.close()
   }
 
@@ -36,7 +42,9 @@ import Testing
 
   @Test func `does not open a store that has none`() async throws {
     try await store.fill([.sample()])
-    await expect(.wrongPassphrase) { try await store.open(.passphrase(passphrase)) }
+    try await store.expectRefusedUntouched(.wrongPassphrase) {
+      try await store.open(.passphrase(passphrase))
+    }
   }
 
   @Test func `is needed where there is no other key`() async throws {
@@ -60,7 +68,9 @@ import Testing
   ) async throws {
     try await store.fill([.sample()], .passphrase(passphrase))
     try forgeSlots([cost])
-    await expect(.corrupt) { try await store.open(.passphrase(passphrase)) }
+    try await store.expectRefusedUntouched(.corrupt) {
+      try await store.open(.passphrase(passphrase))
+    }
   }
 
   @Test(arguments: [
@@ -72,8 +82,9 @@ import Testing
   {
     try await store.fill([.sample()], .passphrase(passphrase))
     try forgeSlots(costs)
-    await expect(.corrupt) { try await store.open(.passphrase(Secret(utf8: "wrong"))) }
-    await expect(.corrupt) { try await store.open(EncryptedFile.KeySource.none) }
+    for key in [EncryptedFile.KeySource.passphrase(Secret(utf8: "wrong")), .none] {
+      try await store.expectRefusedUntouched(.corrupt) { try await store.open(key) }
+    }
   }
 
   @Test func `is tried in as many as 8 slots`() async throws {
