@@ -3,7 +3,10 @@
 func sessionBusAddress(
   environment: (String) -> String?, isSocket: (String) -> Bool
 ) -> String? {
-  if let address = environment("DBUS_SESSION_BUS_ADDRESS"), !address.isEmpty { return address }
+  // Of a list of addresses, the one that would start a bus is left out.
+  let addresses = (environment("DBUS_SESSION_BUS_ADDRESS") ?? "").split(separator: ";")
+    .filter { !$0.hasPrefix("autolaunch:") }
+  if !addresses.isEmpty { return addresses.joined(separator: ";") }
   guard let directory = environment("XDG_RUNTIME_DIR"), directory.hasPrefix("/") else { return nil }
   let path = directory + "/bus"
   return isSocket(path) ? "unix:path=" + escaped(path) : nil

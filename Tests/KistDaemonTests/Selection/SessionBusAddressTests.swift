@@ -11,6 +11,15 @@ import Testing
         ["DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "/run/user/1"],
         "unix:path=/run/user/1/bus"
       ),
+      (["DBUS_SESSION_BUS_ADDRESS": "autolaunch:"], nil),
+      (
+        ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/a;autolaunch:scope=b;tcp:host=c"],
+        "unix:path=/a;tcp:host=c"
+      ),
+      (
+        ["DBUS_SESSION_BUS_ADDRESS": "autolaunch:", "XDG_RUNTIME_DIR": "/run/user/1"],
+        "unix:path=/run/user/1/bus"
+      ),
       (["XDG_RUNTIME_DIR": "/run/user/1"], "unix:path=/run/user/1/bus"),
       (["XDG_RUNTIME_DIR": "/a b;c=\u{e9}"], "unix:path=/a%20b%3bc%3d%c3%a9/bus"),
       (["XDG_RUNTIME_DIR": "relative"], nil),
