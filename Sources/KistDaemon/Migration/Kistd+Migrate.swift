@@ -10,29 +10,50 @@ func migrate(
 ) async throws(StorageError) -> CInt {
   let pinFile = PinFile(path: options.pinFile)
   let pin = try pinFile.read()
+  let presence = EncryptedFile.presence(at: options.storePath)
+  // A pinned file that is gone, or is another one, is not the one to move from, or on to.
+  if pin != nil { _ = try Selection.select(asked: .auto, pin: pin, keyring: nil, file: presence) }
   let bus = sessionBusAddress(environment: environment, isSocket: isSocket)
-  let keyring = try OpenStorage.keyring(options, busAddress: bus)
-  let file: OpenStorage? =
-    kind == .libsecret && EncryptedFile.presence(at: options.storePath) == .absent
-    ? nil : try await .encryptedFile(options, keySource: keySource, logger: logger)
-  let result: Result<Migration.Outcome, StorageError>
-  do throws(StorageError) {
+  let outcome = try await OpenStorage.keyring(options, busAddress: bus).closed {
+    keyring throws(StorageError) in
+    // First, so that no file is made beside a keyring out of reach.
     try await requireOpen(keyring, .libsecret)
-    if let file { try await requireOpen(file, .encryptedFile) }
-    let nothing = UserStorage.inMemory()
-    let (source, target) =
-      kind == .libsecret
-      ? (file?.credentials ?? nothing, keyring.credentials)
-      : (keyring.credentials, file?.credentials ?? nothing)
-    let new = Pin(kind: kind, storeID: kind == .encryptedFile ? file?.id : nil)
-    let migration = Migration(
-      from: source, to: target, isSwitched: pin?.kind == kind,
-      switchPin: { () throws(StorageError) in try pinFile.write(new) }, report: showProgress)
-    result = .success(try await migration.run())
-  } catch { result = .failure(error) }
-  await file?.close()
-  await keyring.close()
-  return try tell(result.get(), to: kind)
+    if kind == .libsecret, presence == .absent {
+      try pinFile.write(Pin(kind: kind, storeID: nil))
+      return Migration.Outcome.moved(0, left: [])
+    }
+    return try await OpenStorage.encryptedFile(options, keySource: keySource, logger: logger)
+      .closed { file throws(StorageError) in
+        try await requireOpen(file, .encryptedFile)
+        let (source, target) = kind == .libsecret ? (file, keyring) : (keyring, file)
+        if pin == nil, try await target.credentials.findAll().isEmpty {
+          // Cut off, it would leave credentials in both, and nothing to say which ones count.
+          try pinFile.write(Pin(kind: kind.other, storeID: source.id))
+        }
+        let new = Pin(kind: kind, storeID: target.id)
+        return try await Migration(
+          from: source.credentials, to: target.credentials, isSwitched: pin == new,
+          switchPin: { () throws(StorageError) in try pinFile.write(new) }, report: showProgress
+        ).run()
+      }
+  }
+  return try tell(outcome, to: kind)
+}
+
+extension OpenStorage {
+  /// Lends the storage, and closes it however that ends.
+  fileprivate func closed<Result>(
+    after body: (OpenStorage) async throws(StorageError) -> Result
+  ) async throws(StorageError) -> Result {
+    do throws(StorageError) {
+      let result = try await body(self)
+      await close()
+      return result
+    } catch {
+      await close()
+      throw error
+    }
+  }
 }
 
 /// Shows the prompt of a keyring that is locked: it is a person who migrates.
@@ -54,18 +75,29 @@ private func showProgress(_ step: Migration.Step, _ done: Int, _ total: Int) {
 }
 
 private func tell(_ outcome: Migration.Outcome, to kind: StorageKind) throws(StorageError) -> CInt {
-  let other = kind == .libsecret ? StorageKind.encryptedFile : .libsecret
   switch outcome {
-  case .moved(let count):
+  case .moved(let count, let left):
     print(
-      "moved \(count) credential\(count == 1 ? "" : "s") from \(other.name) to \(kind.name)")
-    return 0
+      "moved \(count) credential\(count == 1 ? "" : "s") from \(kind.other.name) to \(kind.name)")
+    guard !left.isEmpty else { return 0 }
+    list(left)
+    throw StorageError(
+      .conflict,
+      "\(kind.other.name) still has \(left.count) that are not, or not the same, in \(kind.name), "
+        + "which counts",
+      hint: "they were left as they are; remove them there when you do not need them")
   case .differing(let keys):
-    for key in keys { writeToStandardError("differs: \(CredentialReference(key))\n") }
+    list(keys)
     throw StorageError(
       .conflict,
       "\(kind.name) has something else under \(keys.count) of the keys; nothing was "
-        + "removed, and credentials are kept where they were",
-      hint: "delete or rename one of the two, and run it again", outcome: .unchanged)
+        + "copied or removed, and credentials are kept where they were",
+      hint: "delete or rename those that are kept, with `kist`, and run it again",
+      outcome: .unchanged)
   }
+}
+
+/// A reference has nothing in it that a terminal would obey.
+private func list(_ keys: [CredentialKey]) {
+  for key in keys.sorted() { writeToStandardError("differs: \(CredentialReference(key))\n") }
 }

@@ -11,19 +11,20 @@ package struct Migration: Sendable {
   package var isSwitched: Bool
   /// Writes down that the target is what counts.
   package var switchPin: @Sendable () throws(StorageError) -> Void
-  /// Told how many of how many credentials were copied, or removed.
+  /// Told how many of how many credentials were compared, copied, or removed.
   package var report: @Sendable (Step, _ done: Int, _ of: Int) -> Void
 
   /// What is being done.
   package enum Step: String, Sendable {
-    case copied, removed
+    case compared, copied, removed
   }
 
   /// What became of it.
   package enum Outcome: Sendable, Equatable {
-    /// So many credentials are in the target now, and none in the source.
-    case moved(Int)
-    /// These are in the source and not, or not the same, in the target; nothing was removed.
+    /// The target counts, and so many credentials are no longer in the source; these are, because
+    /// they are not, or not the same, in the target.
+    case moved(Int, left: [CredentialKey])
+    /// These are in the target, too, and not the same; nothing was copied, switched or removed.
     case differing([CredentialKey])
   }
 
@@ -40,39 +41,67 @@ package struct Migration: Sendable {
   }
 
   package func run() async throws(StorageError) -> Outcome {
-    let summaries = try await source.findAll()
-    var differing: [CredentialKey] = []
-    for (number, summary) in summaries.enumerated() {
-      let credential = try await source.load(LoadRequest(key: summary.key, allowExpired: true))
-      if try await !isKept(credential) { differing.append(summary.key) }
-      report(.copied, number + 1, summaries.count)
+    var (same, missing, differing) = try await compare()
+    let total = same.count + missing.count + differing.count
+    if !isSwitched {
+      guard differing.isEmpty else { return .differing(differing) }
+      for (number, key) in missing.enumerated() {
+        same.append(try await copy(key))
+        report(.copied, number + 1, missing.count)
+      }
+      try switchPin()
+    } else {
+      // Once the target counts, what is not there any more was deleted, and is not brought back.
+      differing += missing
     }
-    guard differing.isEmpty else { return .differing(differing) }
-    if !isSwitched { try switchPin() }
-    for (number, summary) in summaries.enumerated() {
-      _ = try await source.delete(
-        DeleteRequest(key: summary.key, ifRevision: summary.revision))
-      report(.removed, number + 1, summaries.count)
+    for (number, summary) in same.enumerated() {
+      do throws(StorageError) {
+        _ = try await source.delete(DeleteRequest(key: summary.key, ifRevision: summary.revision))
+      } catch {
+        // Another program has changed it since it was compared.
+        guard error.code == .conflict else { throw error }
+        differing.append(summary.key)
+      }
+      report(.removed, number + 1, same.count)
     }
-    return .moved(summaries.count)
+    return .moved(total - differing.count, left: differing)
   }
 
-  /// Whether the target has this credential, to which it is copied unless its key is there already.
-  ///
-  /// Once the target counts, what is not there any more was deleted, and is not brought back.
-  private func isKept(_ credential: Credential) async throws(StorageError) -> Bool {
-    let request = LoadRequest(key: credential.summary.key, allowExpired: true)
-    do throws(StorageError) {
-      return try await target.load(request).hasSameContent(as: credential)
-    } catch {
-      guard error.code == .notFound else { throw error }
+  /// Compares all before the first is copied: a copy grows old beside a source that stays in use.
+  private func compare() async throws(StorageError) -> (
+    same: [CredentialSummary], missing: [CredentialKey], differing: [CredentialKey]
+  ) {
+    let keys = try await source.findAll().map(\.key)
+    var same: [CredentialSummary] = []
+    var missing: [CredentialKey] = []
+    var differing: [CredentialKey] = []
+    for (number, key) in keys.enumerated() {
+      let request = LoadRequest(key: key, allowExpired: true)
+      let original = try await source.load(request)
+      do throws(StorageError) {
+        if try await target.load(request).hasSameContent(as: original) {
+          same.append(original.summary)
+        } else {
+          differing.append(key)
+        }
+      } catch {
+        guard error.code == .notFound else { throw error }
+        missing.append(key)
+      }
+      report(.compared, number + 1, keys.count)
     }
-    guard !isSwitched else { return false }
-    try await target.save(NewCredential(copying: credential), if: .ifAbsent)
-    guard try await target.load(request).hasSameContent(as: credential) else {
+    return (same, missing, differing)
+  }
+
+  /// Copies a credential that the target does not have, and reads it back; gives the original.
+  private func copy(_ key: CredentialKey) async throws(StorageError) -> CredentialSummary {
+    let request = LoadRequest(key: key, allowExpired: true)
+    let original = try await source.load(request)
+    try await target.save(NewCredential(copying: original), if: .ifAbsent)
+    guard try await target.load(request).hasSameContent(as: original) else {
       throw .internal("a copy is not the same as its original; nothing was removed")
     }
-    return true
+    return original.summary
   }
 }
 
@@ -86,7 +115,9 @@ extension NewCredential {
 }
 
 extension Credential {
+  /// Whether all bytes are the same: `==` would take `\u{e9}` for `e\u{301}` in a label.
   fileprivate func hasSameContent(as other: Credential) -> Bool {
     NewCredential(copying: self) == NewCredential(copying: other)
+      && (summary.label ?? "").hasSameBytes(as: other.summary.label ?? "")
   }
 }

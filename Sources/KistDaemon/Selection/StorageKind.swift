@@ -12,4 +12,12 @@ package enum StorageKind: String, Sendable, CaseIterable {
     case .encryptedFile: "the encrypted file"
     }
   }
+
+  /// There are two.
+  var other: StorageKind {
+    switch self {
+    case .libsecret: .encryptedFile
+    case .encryptedFile: .libsecret
+    }
+  }
 }

@@ -53,6 +53,31 @@
       }
     }
 
+    @Test(arguments: ["libsecret", "encrypted-file"])
+    func `does not move what is not the pinned file, and keeps the pin`(kind: String) async throws {
+      try await withKeyring { home, _, _ in
+        let pin = home.path + "/.local/state/kist/storage"
+        try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
+          try await daemon.connect().save(credentials[0])
+        }
+        let pinned = try String(contentsOfFile: pin, encoding: .utf8)
+        try FileManager.default.moveItem(atPath: home.store, toPath: home.path + "/away")
+        let gone = try await command("kistd", ["migrate", "--to", kind], in: home)
+        #expect(gone.status == .exited(7), "\(gone.output)")
+        #expect(!FileManager.default.fileExists(atPath: home.store))
+        #expect(try String(contentsOfFile: pin, encoding: .utf8) == pinned)
+
+        try FileManager.default.removeItem(atPath: pin)
+        try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
+          try await daemon.connect().save(credentials[1])
+        }
+        try pinned.write(toFile: pin, atomically: true, encoding: .utf8)
+        let another = try await command("kistd", ["migrate", "--to", kind], in: home)
+        #expect(another.status == .exited(7), "\(another.output)")
+        #expect(try String(contentsOfFile: pin, encoding: .utf8) == pinned)
+      }
+    }
+
     private func migrate(to kind: String, in home: Home) async throws {
       let end = try await command("kistd", ["migrate", "--to", kind], in: home)
       #expect(end.status == .exited(0), "\(end.error)")

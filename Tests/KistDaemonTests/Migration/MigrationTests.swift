@@ -1,5 +1,6 @@
 import KistCore
 import KistDaemon
+import KistFile
 import KistTesting
 import Synchronization
 import Testing
@@ -7,7 +8,7 @@ import Testing
 @Suite struct `A migration` {
   @Test func `moves every credential with its secret, label, attributes and expiry`() async throws {
     let world = try await World()
-    #expect(try await world.migrate() == .moved(World.credentials.count))
+    #expect(try await world.migrate() == .moved(World.credentials.count, left: []))
     #expect(try await world.source.findAll().isEmpty)
     for credential in World.credentials {
       let moved = try await world.target.load(
@@ -20,31 +21,52 @@ import Testing
     #expect(world.isSwitched)
   }
 
-  @Test func `that is cut off at any call finishes when it is run again`() async throws {
+  /// Where a real encrypted file stands, if anywhere.
+  enum File: CaseIterable { case nowhere, source, target }
+
+  @Test(arguments: File.allCases)
+  func `that is cut off at any call finishes when it is run again`(file: File) async throws {
     let calls = try await World().countCalls()
     #expect(calls > World.credentials.count * 5)
     for call in 1...calls {
       for isCarriedOut in [false, true] {
-        let world = try await World()
-        world.cut(at: call, after: isCarriedOut)
-        await #expect(throws: StorageError.self) { try await world.migrate() }
-        // Whatever was done by then, each credential is in the storage that counts.
-        let counting = world.isSwitched ? world.target : world.source
-        for credential in World.credentials {
-          let kept = try await counting.load(LoadRequest(key: credential.key, allowExpired: true))
-          #expect(kept.secret == credential.secret, "call \(call)")
+        try await withDirectory { directory in
+          let opened = file == .nowhere ? nil : try await openFile(in: directory)
+          let world = try await World(
+            source: file == .source ? opened!.credentials : .inMemory(),
+            target: file == .target ? opened!.credentials : .inMemory())
+          try await cutOffAndFinish(world, at: call, after: isCarriedOut)
+          await opened?.close()
         }
-        world.mend()
-        let outcome = try await world.migrate()
-        guard case .moved = outcome else {
-          Issue.record("not moved after call \(call): \(outcome)")
-          continue
-        }
-        #expect(try await world.source.findAll().isEmpty)
-        #expect(try await world.target.findAll().count == World.credentials.count)
-        #expect(world.isSwitched)
       }
     }
+  }
+
+  private func cutOffAndFinish(_ world: World, at call: Int, after isCarriedOut: Bool) async throws
+  {
+    world.cut(at: call, after: isCarriedOut)
+    await #expect(throws: StorageError.self) { try await world.migrate() }
+    // Whatever was done by then, each credential is in the storage that counts.
+    let counting = world.isSwitched ? world.target : world.source
+    for credential in World.credentials {
+      let kept = try await counting.load(LoadRequest(key: credential.key, allowExpired: true))
+      #expect(kept.secret == credential.secret, "call \(call)")
+    }
+    world.mend()
+    let outcome = try await world.migrate()
+    guard case .moved(_, left: []) = outcome else {
+      Issue.record("not moved after call \(call): \(outcome)")
+      return
+    }
+    #expect(try await world.source.findAll().isEmpty)
+    #expect(try await world.target.findAll().count == World.credentials.count)
+    #expect(world.isSwitched)
+  }
+
+  private func openFile(in directory: String) async throws -> OpenStorage {
+    try await EncryptedFile.open(
+      EncryptedFile.Options(
+        path: directory + "/credentials.db", keySource: .keyFile(path: directory + "/key")))
   }
 
   @Test func `lists what differs, and removes and switches nothing`() async throws {
@@ -57,24 +79,83 @@ import Testing
     #expect(!world.isSwitched)
   }
 
+  @Test func `copies nothing where one differs, for a copy grows old`() async throws {
+    let world = try await World()
+    let other = NewCredential(key: World.credentials[2].key, secret: Secret(utf8: "other"))
+    try await world.target.save(other)
+    #expect(try await world.migrate() == .differing([other.key]))
+    #expect(try await world.target.findAll().map(\.key) == [other.key])
+  }
+
+  @Test func `tells labels apart that only look the same`() async throws {
+    let world = try await World(credentials: [.sample(label: "\u{e9}")])
+    try await world.target.save(.sample(label: "e\u{301}"))
+    #expect(try await world.migrate() == .differing([.sample]))
+  }
+
   @Test func `goes on where the target has the same already`() async throws {
     let world = try await World()
     try await world.target.save(World.credentials[0])
-    #expect(try await world.migrate() == .moved(World.credentials.count))
+    #expect(try await world.migrate() == .moved(World.credentials.count, left: []))
   }
 
   @Test func `brings nothing back that was deleted since the switch`() async throws {
     let world = try await World()
     world.setSwitched()
     #expect(
-      try await world.migrate() == .differing(World.credentials.map(\.key).sorted()))
+      try await world.migrate() == .moved(0, left: World.credentials.map(\.key).sorted()))
     #expect(try await world.target.findAll().isEmpty)
+    #expect(try await world.source.findAll().count == World.credentials.count)
+  }
+
+  @Test func `that was switched removes what is the same, and lists what is not`() async throws {
+    let world = try await World()
+    let newer = NewCredential(key: World.credentials[0].key, secret: Secret(utf8: "newer"))
+    try await world.target.save(newer)
+    try await world.target.save(World.credentials[1])
+    world.setSwitched()
+    let outcome = try await world.migrate()
+    guard case .moved(1, let left) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    let different = [World.credentials[0].key, World.credentials[2].key]
+    #expect(left.sorted() == different.sorted())
+    #expect(try await world.source.findAll().map(\.key).sorted() == different.sorted())
+    #expect(try await world.target.load(newer.key).secret == newer.secret)
+  }
+
+  @Test func `leaves what another program changes meanwhile`() async throws {
+    let source = UserStorage.inMemory()
+    try await source.save(.sample())
+    var shared = source
+    shared.delete = { request throws(StorageError) in
+      try await source.save(.sample(secret: "newer"))
+      return try await source.delete(request)
+    }
+    let migration = Migration(from: shared, to: .inMemory(), isSwitched: false, switchPin: {})
+    #expect(try await migration.run() == .moved(0, left: [.sample]))
+    #expect(try await source.load(.sample).secret == Secret(utf8: "newer"))
+  }
+
+  @Test func `whose target changes what it is given switches and removes nothing`() async throws {
+    let world = try await World()
+    var lossy = world.target
+    lossy.save = { request throws(StorageError) in
+      var request = request
+      request.credential.label = "another"
+      return try await world.target.save(request)
+    }
+    let migration = Migration(
+      from: world.source, to: lossy, isSwitched: false,
+      switchPin: { Issue.record("it was switched") })
+    await #expect(throws: StorageError.self) { try await migration.run() }
     #expect(try await world.source.findAll().count == World.credentials.count)
   }
 
   @Test func `of nothing switches the pin`() async throws {
     let world = try await World(credentials: [])
-    #expect(try await world.migrate() == .moved(0))
+    #expect(try await world.migrate() == .moved(0, left: []))
     #expect(world.isSwitched)
   }
 
@@ -87,7 +168,8 @@ import Testing
     _ = try await migration.run()
     #expect(
       told.withLock { $0 } == [
-        "copied 1/3", "copied 2/3", "copied 3/3", "removed 1/3", "removed 2/3", "removed 3/3",
+        "compared 1/3", "compared 2/3", "compared 3/3", "copied 1/3", "copied 2/3", "copied 3/3",
+        "removed 1/3", "removed 2/3", "removed 3/3",
       ])
   }
 }
@@ -103,13 +185,18 @@ private final class World: Sendable {
     NewCredential(key: CredentialKey(service: "z", account: "é"), secret: Secret(utf8: "")),
   ]
 
-  let source = UserStorage.inMemory()
-  let target = UserStorage.inMemory()
+  let source: UserStorage
+  let target: UserStorage
   private let isPinned = Mutex(false)
   private let calls = Mutex(0)
   private let cutting = Mutex<(call: Int, isAfter: Bool)?>(nil)
 
-  init(credentials: [NewCredential] = World.credentials) async throws {
+  init(
+    credentials: [NewCredential] = World.credentials, source: UserStorage = .inMemory(),
+    target: UserStorage = .inMemory()
+  ) async throws {
+    self.source = source
+    self.target = target
     for credential in credentials { try await source.save(credential) }
   }
 
