@@ -1,27 +1,22 @@
+import Foundation
+import Testing
+
 /// What each room may import, beside the standard library: the table of docs/architecture.md.
-let rooms: [String: Set<String>] = [
-  "KistCore": ["Glibc"],
-  "KistJSON": ["KistCore"],
-  "KistWire": ["KistCore", "KistJSON"],
-  "KistClient": ["Glibc", "KistCore", "KistWire"],
-  "KistServer": ["Glibc", "KistCore", "KistWire", "Logging", "NIOCore", "NIOPosix"],
-  "KistSodium": ["CSodium", "KistCore"],
-  "KistFile": ["CSQLite", "Dispatch", "Glibc", "KistCore", "KistSodium"],
-  "KistLibsecret": ["CLibsecret", "Glibc", "KistCore", "KistJSON"],
-  "KistDaemon": [
-    "ArgumentParser", "CLinux", "Glibc", "KistCore", "KistFile", "KistLibsecret", "KistServer",
-    "KistWire", "Logging",
-  ],
-  "KistCommands": ["ArgumentParser", "Glibc", "KistClient", "KistCore", "KistWire"],
-  "KistTesting": ["Glibc", "KistCore", "Testing"],
-  "KistKeyrings": ["Foundation", "Glibc", "KistCore"],
-  "CLinux": [],
-  "CSQLite": [],
-  "CSodium": [],
-  "CLibsecret": [],
-  "kistd": ["KistDaemon"],
-  "kist": ["KistCommands"],
-]
+func rooms() throws -> [String: Set<String>] {
+  let page = try String(
+    contentsOf: packageRoot.appending(path: "docs/architecture.md"), encoding: .utf8)
+  let section = try #require(page.split(separator: "\n## ").first { $0.hasPrefix("The rooms") })
+  var rooms: [String: Set<String>] = [:]
+  for line in section.split(separator: "\n") where line.hasPrefix("| `") {
+    let cells = line.split(separator: "|")
+    for room in modules(in: cells[0]) { rooms[room] = Set(modules(in: cells[2])) }
+  }
+  return rooms
+}
+
+private func modules(in cell: Substring) -> [String] {
+  cell.matches(of: /`(\w+)`/).map { String($0.1) }
+}
 
 /// Part of the toolchain and free of I/O: any room may import them.
 let standardLibrary: Set<String> = ["Synchronization"]

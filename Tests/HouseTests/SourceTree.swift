@@ -11,7 +11,7 @@ struct SourceFile {
     lines.compactMap { line in
       line.wholeMatch(
         of:
-          /(?:@\w+(?:\(\w+\))? )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|let|var|typealias) )?(\w+)[.\w]*\s*/
+          /\s*(?:@\w+(?:\(\w+\))? )*(?:\w+ )?import (?:(?:struct|class|enum|func|protocol|let|var|typealias) )?(\w+)[.\w]*\s*/
       )
       .map { String($0.1) }
     }
@@ -21,9 +21,9 @@ struct SourceFile {
 let packageRoot = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
   .deletingLastPathComponent()
 
-/// All Swift files under Sources, with the room that each stands in.
-func sourceFiles() throws -> [SourceFile] {
-  let sources = packageRoot.appending(path: "Sources")
+/// All Swift files under a folder, with the room that each stands in.
+func sourceFiles(under folder: String = "Sources") throws -> [SourceFile] {
+  let sources = packageRoot.appending(path: folder)
   let paths = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
   return try paths.filter { $0.hasSuffix(".swift") }.map { path in
     let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
