@@ -3,7 +3,7 @@ internal import KistCore
 /// The user's keyring: connected to when it is first needed, and again whenever it went away.
 actor Keyring {
   let options: Libsecret.Options
-  private nonisolated let loop = MainLoop()
+  nonisolated let loop = MainLoop()
   private var service: SecretService?
   private var isClosed = false
   /// Whether a prompt is open; one at a time is.

@@ -28,10 +28,18 @@ package enum Libsecret {
     let keyring = Keyring(options)
     return OpenStorage(
       credentials: UserStorage(
-        save: { request throws(StorageError) in try await keyring.save(request) },
-        load: { request throws(StorageError) in try await keyring.load(request) },
-        delete: { request throws(StorageError) in try await keyring.delete(request) },
-        find: { query throws(StorageError) in try await keyring.find(query) }
+        save: keyring.onLoop { keyring, request throws(StorageError) in
+          try await keyring.save(request)
+        },
+        load: keyring.onLoop { keyring, request throws(StorageError) in
+          try await keyring.load(request)
+        },
+        delete: keyring.onLoop { keyring, request throws(StorageError) in
+          try await keyring.delete(request)
+        },
+        find: keyring.onLoop { keyring, query throws(StorageError) in
+          try await keyring.find(query)
+        }
       ).keepingPromises(now: options.now),
       access: StorageAccess(
         status: { () throws(StorageError) in try await keyring.status() },
@@ -46,5 +54,18 @@ package enum Libsecret {
     let probe = await keyring.probe()
     await keyring.close()
     return probe
+  }
+}
+
+extension Keyring {
+  /// A function whose calls run on the loop's thread from their beginning to their end.
+  fileprivate nonisolated func onLoop<Input: Sendable, Output: Sendable>(
+    _ body: @escaping @Sendable (Keyring, Input) async throws(StorageError) -> Output
+  ) -> @Sendable (Input) async throws(StorageError) -> Output {
+    { [self] input throws(StorageError) in
+      try await withTaskExecutorPreference(loop) { () async throws(StorageError) in
+        try await body(self, input)
+      }
+    }
   }
 }

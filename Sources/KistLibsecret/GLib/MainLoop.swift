@@ -3,8 +3,10 @@ private import Synchronization
 
 /// A GLib main context on a thread of its own, on which an actor runs.
 ///
-/// What the actor asks of GLib is answered on the same thread, so that its pointers never leave it.
-@safe final class MainLoop: SerialExecutor {
+/// What the actor asks of GLib is answered on the same thread, so that its pointers never leave it. A
+/// request runs there from its beginning to its end: as a task of another executor, it would cross
+/// threads at every answer that it waits for.
+@safe final class MainLoop: SerialExecutor, TaskExecutor {
   private nonisolated(unsafe) let context = unsafe g_main_context_new()
   private let isOver = IsOver()
 
@@ -38,8 +40,11 @@ private import Synchronization
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let executor = unsafe asUnownedSerialExecutor()
-    unsafe attach(g_idle_source_new(), Work { unsafe job.runSynchronously(on: executor) })
+    let actor = unsafe asUnownedSerialExecutor()
+    let task = unsafe asUnownedTaskExecutor()
+    unsafe attach(
+      g_idle_source_new(),
+      Work { unsafe job.runSynchronously(isolatedTo: actor, taskExecutor: task) })
   }
 
   /// Runs a function on the loop's thread after some time, unless its timer is stopped before.

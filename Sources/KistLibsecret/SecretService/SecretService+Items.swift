@@ -2,8 +2,8 @@ internal import KistCore
 
 /// The items that keep credentials.
 extension SecretService {
-  /// Calls that may be under way at a time.
-  private static let batch = 256
+  /// Calls that are under way at a time; a bus that is not configured otherwise allows 128.
+  private static let batch = 64
 
   /// The items of a key, the newest first.
   func items(of key: CredentialKey, by deadline: Deadline) async throws -> [Item] {
