@@ -64,7 +64,12 @@ private func startProgram(
 ) async throws -> Program {
   let program = try bus.start(
     "/usr/bin/keepassxc", ["--pw-stdin", databaseFile(bus.session)],
-    input: Data("\(password)\n".utf8), environment: ["DISPLAY": screen.name])
+    input: Data("\(password)\n".utf8),
+    // There is one KeePassXC for each user and each directory of temporary files: a second one would
+    // hand its database to the first, and end.
+    environment: [
+      "DISPLAY": screen.name, "TMPDIR": bus.session.folder + "/run", "USER": "kist",
+    ])
   try await bus.waitUntilDefaultCollection(is: .unlocked, of: program)
   return program
 }

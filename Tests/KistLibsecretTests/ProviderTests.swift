@@ -161,7 +161,7 @@
     @Test func `shows one prompt at a time`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider([.locked, .prompt(.neverCompletes)], on: bus)
-        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(2)))
+        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(8)))
         let first = Task { try await storage.access.unlock(nil) }
         try await poll("the prompt is shown") { provider.calls.contains("Prompt.Prompt") }
         let second = await #expect(throws: StorageError.self) {
