@@ -4,7 +4,7 @@ import Synchronization
 
 /// KeePassXC as the provider of the Secret Service on a private bus, on a screen that nobody sees.
 ///
-/// Its settings make it ask nobody, and save its database after every change.
+/// Its settings make it ask nobody.
 package final class KeePassXC: Sendable {
   private static let password = "pw"
 
@@ -13,9 +13,12 @@ package final class KeePassXC: Sendable {
   private let program: Mutex<Program>
 
   /// Starts it with a new database and returns once that is the default collection, unlocked.
-  package init(on bus: PrivateBus) async throws {
+  ///
+  /// - Parameter savesEveryChange: whether it saves its database after every change, as it does for
+  ///   people; 2.7.4 then crashes where changes come faster than it saves.
+  package init(on bus: PrivateBus, savesEveryChange: Bool) async throws {
     self.bus = bus
-    try writeSettings(in: bus.session)
+    try writeSettings(in: bus.session, savesEveryChange: savesEveryChange)
     try await createDatabase(in: bus.session, password: Self.password)
     screen = try await Screen(in: bus.session)
     program = Mutex(try await startProgram(on: bus, screen, password: Self.password))
@@ -76,12 +79,12 @@ private func startProgram(
 
 private func databaseFile(_ session: Session) -> String { session.folder + "/keyring.kdbx" }
 
-private func writeSettings(in session: Session) throws {
+private func writeSettings(in session: Session, savesEveryChange: Bool) throws {
   let folder = session.folder + "/config/keepassxc"
   try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
   try """
   [General]
-  AutoSaveAfterEveryChange=true
+  AutoSaveAfterEveryChange=\(savesEveryChange)
   ConfigVersion=2
   UpdateCheckMessageShown=true
 

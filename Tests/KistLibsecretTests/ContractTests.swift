@@ -1,4 +1,5 @@
 #if Libsecret
+  import Foundation
   import KistCore
   import KistKeyrings
   import KistLibsecret
@@ -50,8 +51,28 @@
     @Test(arguments: UserStorageContract.all)
     func `keeps the contract`(rule: UserStorageContract.Rule) async throws {
       try await withPrivateBus { bus in
-        _ = try await KeePassXC(on: bus)
+        _ = try await KeePassXC(on: bus, savesEveryChange: false)
         try await check(rule, on: bus)
+      }
+    }
+
+    @Test func `keeps awkward secrets across a restart`() async throws {
+      try await withPrivateBus { bus in
+        let keyring = try await KeePassXC(on: bus, savesEveryChange: true)
+        let storage = Libsecret.open(.init(busAddress: bus.address)).credentials
+        func key(_ number: Int) -> CredentialKey { CredentialKey(service: "awkward \(number)") }
+        func modified() throws -> Date? {
+          try FileManager.default.attributesOfItem(atPath: keyring.file)[.modificationDate] as? Date
+        }
+        for (number, awkward) in awkwardSecrets.enumerated() {
+          let before = try modified()
+          try await storage.save(NewCredential(key: key(number), secret: awkward.secret))
+          try await poll("the database is saved") { try modified() != before }
+        }
+        try await keyring.restart()
+        for (number, awkward) in awkwardSecrets.enumerated() {
+          #expect(try await storage.load(key(number)).secret == awkward.secret, "\(awkward)")
+        }
       }
     }
   }
