@@ -49,6 +49,6 @@ extension StorageError {
       errno == ENOSPC || errno == EDQUOT
         ? .full : errno == EACCES || errno == EPERM || errno == EROFS ? .denied : .unavailable,
       "cannot \(action) \(path), which says where credentials are kept: \(text(of: errno))",
-      hint: "see to the directory and try again; nothing was saved", outcome: .unchanged)
+      hint: "see to the directory, and try again")
   }
 }

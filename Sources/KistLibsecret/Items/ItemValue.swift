@@ -5,8 +5,9 @@ internal import KistJSON
 ///
 /// Keyrings are not exact: gnome-keyring's file of a keyring without a password gives back
 /// `C:\temp` with a tab in it, loses blanks at the ends, and cannot be read at all once a value had
-/// several lines; KeePassXC drops a byte order mark, and puts something else for `{USERNAME}`. So what every keyring keeps stands plain, where other programs can read it, and
-/// everything else in base64 behind a mark.
+/// several lines; KeePassXC drops a byte order mark, and puts something else for `{USERNAME}`. So
+/// what every keyring keeps stands plain, where other programs can read it, and everything else in
+/// base64 behind a mark.
 enum ItemValue {
   private static let mark = Array("kist1:".utf8)
 
