@@ -56,6 +56,7 @@ extension Keyring {
   /// From here on, what gets no answer may have been carried out.
   private func begun(_ body: () async throws -> Void) async throws {
     do { try await body() } catch let error as BusError where error.leavesOutcomeOpen {
+      if error == .disconnected { disconnect() }
       throw StorageError(error, deadline: options.deadline).withOutcome(.unknown)
     }
   }
@@ -71,26 +72,52 @@ extension BusError {
 }
 
 extension SecretService {
-  /// Makes an item and reads it back: providers that are full of good will have been seen to answer
-  /// that they stored what they did not, or not as it was.
+  /// Makes an item beside those of its key and reads it back: providers have been seen to answer that
+  /// they stored what they did not, or not as it was.
+  ///
+  /// What is not as it should be is deleted again, if it is the new item; else what became of the
+  /// change is `unknown`.
   fileprivate func create(
     _ credential: NewCredential, _ bookkeeping: Bookkeeping, in collection: ObjectPath,
     by deadline: Deadline
   ) async throws {
     let value = ItemValue.encode(credential.secret)
+    let known = Set(try await search(Item.attributes(of: credential.key), by: deadline))
     let path = try await createItem(
       in: collection,
       label: credential.label ?? "\(credential.key.service) \(credential.key.account)",
       attributes: Item.attributes(of: credential.key, bookkeeping), value: value, by: deadline)
-    guard let stored = try await self.value(of: path, by: deadline) else {
-      throw StorageError.notKept("the keyring said that it kept the credential, and did not")
+    do {
+      guard !known.contains(path) else {
+        throw StorageError.notKept("the keyring changed an item instead of making one")
+      }
+      guard let stored = try await self.value(of: path, by: deadline) else {
+        throw StorageError.notKept("the keyring said that it kept the credential, and did not")
+      }
+      guard
+        stored == value,
+        try await item(at: path, by: deadline)?.summary == bookkeeping.summary(of: credential.key)
+      else { throw StorageError.notKept("the keyring altered the credential") }
+    } catch {
+      guard try await isGone(path, of: credential.key, besides: known, by: deadline) else {
+        throw (error as? StorageError ?? StorageError.notKept("the keyring kept no credential"))
+          .withOutcome(.unknown)
+      }
+      throw error
     }
-    let item = try await item(at: path, by: deadline)
-    guard
-      stored == value, let item, item.summary == bookkeeping.summary(of: credential.key)
-    else {
-      try await delete(path, by: deadline)
-      throw StorageError.notKept("the keyring altered the credential, which was deleted again")
+  }
+
+  /// Deletes an item that was just made; false where it is another one, or stays.
+  private func isGone(
+    _ path: ObjectPath, of key: CredentialKey, besides known: Set<ObjectPath>,
+    by deadline: Deadline
+  ) async throws -> Bool {
+    guard !known.contains(path) else { return false }
+    let isThere: () async throws -> Bool = {
+      try await self.search(Item.attributes(of: key), by: deadline).contains(path)
     }
+    guard try await isThere() else { return true }
+    try? await delete(path, by: deadline)
+    return try await !isThere()
   }
 }

@@ -56,18 +56,27 @@ actor Keyring {
     return new
   }
 
+  /// Connects anew at the next request.
+  func disconnect() { service = nil }
+
   private func disconnect(from gone: SecretService) {
     if service === gone { service = nil }
   }
 
   /// A keyring without a password is locked, too, after each start of its provider.
+  ///
+  /// A provider that refuses this is asked nothing worse than a request will be.
   private func openWithoutPrompt(_ service: SecretService, by deadline: Deadline) async throws {
-    guard
-      let collection = try await service.defaultCollection(by: deadline),
-      try await service.isLocked(collection, by: deadline),
-      let prompt = try await service.unlock(collection, by: deadline)
-    else { return }
-    try await service.dismiss(prompt, by: deadline)
+    do throws(BusError) {
+      guard
+        let collection = try await service.defaultCollection(by: deadline),
+        try await service.isLocked(collection, by: deadline),
+        let prompt = try await service.unlock(collection, by: deadline)
+      else { return }
+      try await service.dismiss(prompt, by: deadline)
+    } catch {
+      if error == .timeout || error == .disconnected { throw error }
+    }
   }
 }
 

@@ -31,8 +31,7 @@ extension StorageError {
   static func notKept(_ message: String) -> StorageError {
     StorageError(
       .unavailable, message,
-      hint: "use another provider, or keep credentials in the encrypted file",
-      outcome: .unchanged)
+      hint: "use another provider, or keep credentials in the encrypted file")
   }
 
   /// What went wrong on the bus, in the words of a user.

@@ -17,7 +17,9 @@ import Testing
   private static let standard = Options(
     socket: nil, storage: .auto, dataDirectory: "/home/u/.local/share/kist",
     keySource: .file(path: "/home/u/.local/state/kist/key"),
-    pinFile: "/home/u/.local/state/kist/storage", maximumConnections: 128, deadline: .seconds(30),
+    pinFile: "/home/u/.local/state/kist/storage",
+    keyringLock: "/home/u/.local/state/kist/keyring.lock", maximumConnections: 128,
+    deadline: .seconds(30),
     logLevel: .info, command: [])
 
   private static func options(
@@ -50,6 +52,7 @@ import Testing
     Case(environment: ["XDG_STATE_HOME": "/x"]) {
       $0.keySource = .file(path: "/x/kist/key")
       $0.pinFile = "/x/kist/storage"
+      $0.keyringLock = "/x/kist/keyring.lock"
     },
     Case(arguments: ["--passphrase-fd", "3"], environment: ["KISTD_KEY_FILE": "/k"]) {
       $0.keySource = .passphrase(descriptor: 3)

@@ -21,7 +21,7 @@
       let json = try #require(Data(base64Encoded: bookkeeping.encoded))
       #expect(
         String(decoding: json, as: UTF8.self)
-          == #"{"version":1,"generation":1,"revision":"e.7","label":"a \"label\"\n","attributes":{"name":"välue"},"createdAt":"2026-01-02T03:04:05Z","modifiedAt":"2026-01-02T03:04:05Z","expiresAt":"2026-01-02T03:05:05Z"}"#
+          == #"{"version":1,"generation":1767323045,"revision":"e.7","label":"a \"label\"\n","attributes":{"name":"välue"},"createdAt":"2026-01-02T03:04:05Z","modifiedAt":"2026-01-02T03:04:05Z","expiresAt":"2026-01-02T03:05:05Z"}"#
       )
     }
 

@@ -11,7 +11,7 @@
 
   @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring))
   struct `A keyring of gnome-keyring` {
-    @Test(arguments: starts, UserStorageContract.all)
+    @Test(.serialized, arguments: starts, UserStorageContract.all)
     func `keeps the contract`(
       start: GnomeKeyring.Start, rule: UserStorageContract.Rule
     ) async throws {
@@ -21,7 +21,7 @@
       }
     }
 
-    @Test(arguments: starts, UserStorageContract.all)
+    @Test(.serialized, arguments: starts, UserStorageContract.all)
     func `keeps the contract when it is restarted between every change and what is read after it`(
       start: GnomeKeyring.Start, rule: UserStorageContract.Rule
     ) async throws {
@@ -33,7 +33,7 @@
       }
     }
 
-    @Test(arguments: UserStorageContract.all)
+    @Test(.serialized, arguments: UserStorageContract.all)
     func `keeps the contract behind lines`(rule: UserStorageContract.Rule) async throws {
       try await withPrivateBus { bus in
         _ = try await GnomeKeyring(.password("pw"), on: bus)

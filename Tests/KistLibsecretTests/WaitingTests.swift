@@ -44,8 +44,8 @@
 
     func signal() async -> Int {
       let signal = PendingSignal()
-      return await during({ signal.arrive(nil) }) {
-        _ = await signal.value()
+      return await during({ signal.arrive(.failure(.timeout)) }) {
+        _ = try? await signal.value()
         return 7
       }
     }

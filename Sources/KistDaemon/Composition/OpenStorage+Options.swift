@@ -26,6 +26,11 @@ extension OpenStorage {
     if pin == nil {
       let new = Pin(kind: selection.kind, storeID: storage.id)
       storage.credentials = storage.credentials.pinning { () throws(StorageError) in
+        if let now = try pinFile.read(), now != new {
+          throw StorageError(
+            .unavailable, "another kistd has begun to keep credentials in \(now.kind.name)",
+            hint: "stop both, and bring the credentials together with `kistd migrate`")
+        }
         try pinFile.write(new)
       }
     }
@@ -37,8 +42,8 @@ extension OpenStorage {
   static func keyring(
     _ options: Options, busAddress: String?
   ) throws(StorageError) -> OpenStorage {
-    try makeDirectory(directory(of: options.pinFile))
-    let lock = try ProcessLock(at: options.pinFile + ".lock") { owner in
+    try makeDirectory(directory(of: options.keyringLock))
+    let lock = try ProcessLock(at: options.keyringLock) { owner in
       StorageError(
         .unavailable, "kistd serves the keyring already, \(owner)",
         hint: "use that one, or stop it first")

@@ -43,6 +43,7 @@ extension Kistd {
       keySource: keySource,
       // A directory that was named is a world of its own.
       pinFile: (ownData ?? home("XDG_STATE_HOME", "/.local/state") ?? data) + "/storage",
+      keyringLock: (home("XDG_STATE_HOME", "/.local/state") ?? data) + "/keyring.lock",
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? 128,
       deadline: try setting("deadline", store.deadline)?.duration() ?? .seconds(30),

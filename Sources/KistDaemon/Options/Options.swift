@@ -26,6 +26,9 @@ package struct Options: Sendable, Equatable {
   package var keySource: KeySource
   /// The file that says where credentials are kept.
   package var pinFile: String
+  /// The file that is locked while the keyring is served: of which a user has one, whatever `--data`
+  /// says.
+  package var keyringLock: String
   package var maximumConnections: Int
   package var deadline: Duration
   package var logLevel: Logger.Level

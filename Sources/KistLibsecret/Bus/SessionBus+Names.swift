@@ -21,6 +21,13 @@ extension SessionBus {
     return try await currentOwner(of: name, by: deadline)
   }
 
+  /// Calls the function when a connection leaves the bus.
+  func subscribeToEnd(of owner: String, _ body: @escaping () -> Void) -> Subscription {
+    subscribe(
+      to: "NameOwnerChanged", Self.name, of: Self.object, from: Self.name, about: owner
+    ) { _ in body() }
+  }
+
   private func currentOwner(
     of name: String, by deadline: Deadline
   ) async throws(BusError) -> String {

@@ -62,14 +62,14 @@ final class SessionBus {
   }
 
   /// Calls the function with the arguments of a signal each time that it comes, for as long as the
-  /// subscription is kept.
+  /// subscription is kept; with an `argument`, only where that is the first of them.
   func subscribe(
     to signal: String, _ interface: String, of object: ObjectPath, from sender: String,
-    _ body: @escaping (Variant) -> Void
+    about argument: String? = nil, _ body: @escaping (Variant) -> Void
   ) -> Subscription {
     let number =
       unsafe g_dbus_connection_signal_subscribe(
-        connection.opaque, sender, interface, signal, object.rawValue, nil,
+        connection.opaque, sender, interface, signal, object.rawValue, argument,
         G_DBUS_SIGNAL_FLAGS_NONE,
         { _, _, _, _, _, arguments, handler in
           let arguments = unsafe Variant(owning: g_variant_ref(arguments))

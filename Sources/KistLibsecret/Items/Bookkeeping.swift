@@ -17,7 +17,8 @@ struct Bookkeeping: Equatable {
   init(
     _ credential: NewCredential, after current: Item?, revision: Revision, at now: Timestamp
   ) {
-    generation = (current?.generation ?? 0) + 1
+    // Not from 1 on: in a keyring that cannot be seen now there may be an older item of the key.
+    generation = max((current?.generation ?? 0) + 1, Int(clamping: now.secondsSinceEpoch))
     self.revision = revision
     label = credential.label
     attributes = credential.attributes
@@ -70,6 +71,9 @@ extension Bookkeeping {
       }
       try object.refuseKeys(besides: Self.names)
       generation = try object.required("generation").integer()
+      guard (1..<1 << 52).contains(generation) else {
+        throw try object.required("generation").error("is out of range")
+      }
       revision = Revision(rawValue: try object.required("revision").string())
       label = try object["label"]?.string()
       attributes = Attributes(

@@ -41,6 +41,10 @@ struct Item {
       attributes[Name.schema] == Self.schema,
       let service = attributes[Name.service].flatMap(ItemName.decode),
       let account = attributes[Name.account].flatMap(ItemName.decode),
+      // As a search for the key would have it: what is listed can be loaded.
+      !service.isEmpty,
+      attributes[Name.service]?.hasSameBytes(as: ItemName.encode(service)) == true,
+      attributes[Name.account]?.hasSameBytes(as: ItemName.encode(account)) == true,
       attributes.keys.allSatisfy({ Name.ours.contains($0) || Name.providers.contains($0) })
     else { return nil }
     let key = CredentialKey(service: service, account: account)

@@ -1,23 +1,24 @@
-/// A signal that is waited for once, on the loop's thread; `nil` when the time was over before.
+/// A signal that is waited for once, on the loop's thread, or the reason why it will not come.
 final class PendingSignal {
-  private var arguments: Variant??
+  private var result: Result<Variant, BusError>?
   private var waiting: CheckedContinuation<Void, Never>?
 
   /// The first to arrive counts.
-  func arrive(_ arguments: Variant?) {
-    guard self.arguments == nil else { return }
-    self.arguments = .some(arguments)
+  func arrive(_ result: Result<Variant, BusError>) {
+    guard self.result == nil else { return }
+    self.result = result
     waiting?.resume()
     waiting = nil
   }
 
-  func value() async -> Variant? {
-    if arguments == nil {
+  /// The arguments of the signal.
+  func value() async throws(BusError) -> Variant {
+    if result == nil {
       // As with a `PendingReply`, it may arrive before the continuation is made.
       await withCheckedContinuation { continuation in
-        if arguments == nil { waiting = continuation } else { continuation.resume() }
+        if result == nil { waiting = continuation } else { continuation.resume() }
       }
     }
-    return arguments!
+    return try result!.get()
   }
 }

@@ -4,6 +4,8 @@ internal import KistCore
 extension SecretService {
   /// Calls that are under way at a time; a bus that is not configured otherwise allows 128.
   private static let batch = 64
+  /// How often items that went away meanwhile are looked for again.
+  private static let rounds = 16
 
   /// The items of a key, the newest first.
   func items(of key: CredentialKey, by deadline: Deadline) async throws -> [Item] {
@@ -18,9 +20,8 @@ extension SecretService {
   func items(with attributes: [String: String], by deadline: Deadline) async throws -> [Item] {
     var items: [Item] = []
     var seen: Set<ObjectPath> = []
-    var isWhole = true
-    repeat {
-      isWhole = true
+    for _ in 0..<Self.rounds {
+      var isWhole = true
       let new = try await search(attributes, by: deadline).filter { seen.insert($0).inserted }
       for start in stride(from: 0, to: new.count, by: Self.batch) {
         let read = try await self.items(
@@ -28,13 +29,14 @@ extension SecretService {
         items += read.items
         isWhole = isWhole && read.areWhole
       }
-    } while !isWhole
-    return items
+      if isWhole { return items }
+    }
+    throw BusError.malformed
   }
 
   /// The credential of a key; `nil` where there is none.
   func credential(of key: CredentialKey, by deadline: Deadline) async throws -> Credential? {
-    while true {
+    for _ in 0..<Self.rounds {
       let paths = try await search(Item.attributes(of: key), by: deadline)
       // Values and attributes are asked for together: a load takes two round trips.
       let values = paths.isEmpty ? nil : try startGettingSecrets(of: paths, by: deadline)
@@ -45,6 +47,7 @@ extension SecretService {
       }
       if newest == nil, areWhole { return nil }
     }
+    throw BusError.malformed
   }
 
   /// An item; `nil` when it is gone or somebody else's.

@@ -153,13 +153,18 @@ extension SecretService {
     let completed = PendingSignal()
     let subscription = bus.subscribe(
       to: "Completed", Method.promptInterface, of: prompt, from: owner
-    ) { completed.arrive($0) }
-    let timer = try bus.loop.startTimer(after: deadline.remaining()) { completed.arrive(nil) }
-    defer { extendLifetime((subscription, timer)) }
+    ) { completed.arrive(.success($0)) }
+    // A provider that is gone completes nothing.
+    let end = bus.subscribeToEnd(of: owner) { completed.arrive(.failure(.disconnected)) }
+    let timer = try bus.loop.startTimer(after: deadline.remaining()) {
+      completed.arrive(.failure(.timeout))
+    }
+    defer { extendLifetime((subscription, end, timer)) }
     _ = try await ask(.prompt, of: prompt, .tuple(.string("")), by: deadline)
-    guard let arguments = await completed.value() else {
-      try? await dismiss(prompt, by: Deadline(after: .seconds(1)))
-      throw .timeout
+    let arguments: Variant
+    do throws(BusError) { arguments = try await completed.value() } catch {
+      if error == .timeout { try? await dismiss(prompt, by: Deadline(after: .seconds(1))) }
+      throw error
     }
     guard let dismissed = arguments.children.first, dismissed.isOfType("b") else {
       throw .malformed
