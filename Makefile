@@ -56,7 +56,7 @@ test-without-keyring: deps-build ## Build kistd without the trait Libsecret, and
 demo: release ## Save, load, list and delete on a fresh store, and show it
 	@BIN=$(CURDIR)/$(BIN) scripts/demo
 
-bench: release ## Measure kist beside the physical limits, as ratios
+bench: deps release ## Measure kist beside the physical limits, as ratios
 	Benchmarks/run --bin $(BIN)
 
 install: release ## Put kistd and kist under PREFIX (default ~/.local)
