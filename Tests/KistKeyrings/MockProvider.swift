@@ -33,6 +33,8 @@ package final class MockProvider: Sendable {
     case noDefaultCollection
     /// `CreateItem` answers success and stores nothing.
     case claimsToStore
+    /// `CreateItem` changes an item of the same service and account, whatever it was asked.
+    case replacesInPlace
     /// Stores values without the blanks at their ends.
     case altersValues
     /// Refuses encrypted sessions.
@@ -62,6 +64,7 @@ package final class MockProvider: Sendable {
       case .deleteAsksPrompt: "delete-asks-prompt"
       case .noDefaultCollection: "no-default-collection"
       case .claimsToStore: "claims-to-store"
+      case .replacesInPlace: "replaces-in-place"
       case .altersValues: "alters-values"
       case .plainOnly: "plain-only"
       }

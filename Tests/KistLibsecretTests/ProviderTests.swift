@@ -136,6 +136,23 @@
       }
     }
 
+    @Test func `changes an item where it was to make one loses no credential`() async throws {
+      try await withPrivateBus { bus in
+        let provider = try await MockProvider(on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address))
+        try await storage.credentials.save(.sample(secret: "old"))
+        try await provider.restart([.replacesInPlace])
+        let error = await #expect(throws: StorageError.self) {
+          try await storage.credentials.save(.sample(secret: "new"))
+        }
+        #expect(error?.code == .unavailable)
+        #expect(error?.outcome == .unknown)
+        #expect(try await storage.credentials.load(.sample).secret == Secret(utf8: "new"))
+        #expect(!provider.calls.contains("Item.Delete"))
+        await storage.close()
+      }
+    }
+
     @Test func `refuses encrypted sessions is served without`() async throws {
       try await withPrivateBus { bus in
         _ = try await MockProvider([.plainOnly], on: bus)

@@ -112,8 +112,12 @@ class Provider(Object):
         return self.sessions[session].decode(bytes(parameters), bytes(value)), str(content_type)
 
     def create(self, label, attributes, value, content_type, replace):
+        in_place = self.faults.has("replaces-in-place")
         for item in self.items.values():
-            if replace and item.attributes == attributes:
+            if replace and item.attributes == attributes or in_place and all(
+                    item.attributes.get(name) == attributes.get(name)
+                    for name in ("service", "account")):
+                item.attributes = attributes
                 item.label, item.value, item.content_type = label, value, content_type
                 self.changed("ItemChanged", item.path)
                 return item.path
