@@ -43,7 +43,7 @@ actor Keyring {
     }
   }
 
-  func connected(by deadline: Deadline) async throws -> SecretService {
+  private func connected(by deadline: Deadline) async throws -> SecretService {
     if let service { return service }
     await connecting.enter()
     defer { connecting.leave() }

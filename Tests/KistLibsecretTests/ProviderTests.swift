@@ -124,7 +124,7 @@
       }
     }
 
-    @Test func `alters a value is found out, and the old credential stays`() async throws {
+    @Test func `trims blanks alters no secret, for none has them at its ends there`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider([.altersValues], on: bus)
         let storage = Libsecret.open(.init(busAddress: bus.address))

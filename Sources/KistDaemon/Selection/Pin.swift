@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// Where credentials are kept: written before the first of them is.
+/// Where credentials are kept: written before the save of the first of them is answered.
 package struct Pin: Sendable, Equatable {
   package var kind: StorageKind
   /// Which encrypted file; a user has one keyring.

@@ -14,8 +14,6 @@ final class SessionBus {
 
   deinit { cancellable.cancel() }
 
-  var isClosed: Bool { unsafe g_dbus_connection_is_closed(connection.opaque) != 0 }
-
   /// Connects to the bus at an address; none is started where none is.
   static func connect(
     to address: String, on loop: MainLoop, by deadline: Deadline
