@@ -7,8 +7,8 @@ extension Keyring {
         let isLocked = try await service.isLocked(
           service.requiredCollection(by: deadline), by: deadline)
         return StorageStatus(
-          storage: "libsecret", isLocked: isLocked, reopensAtRestart: !isLocked,
-          durability: .provider,
+          storage: "libsecret", isLocked: isLocked, unlocksWith: .provider,
+          reopensAtRestart: !isLocked, durability: .provider,
           keyProtection: "the keyring's own password, if it has one: any program of this user can "
             + "read what is in it while it is unlocked",
           count: isLocked

@@ -37,7 +37,7 @@ import Testing
       try await (command as? any RequiresStorageAccess)?.perform(.inMemory(), terminal)
     }
     let names = recorder.output.split(separator: "\n").compactMap { $0.split(separator: ":").first }
-    try #require(names.count == 9)
+    try #require(names.count == 10)
     let section = try #require(
       page.split(separator: "\n## ").first { $0.hasPrefix("`kist status`") })
     for name in names {

@@ -13,51 +13,61 @@ import Testing
   func `is unlocked by a person who says so, and asked once more`(
     arguments: [String], answer: String
   ) async {
-    let world = World(reopensAtRestart: true)
+    let world = World(unlocksWith: .keyFile)
     #expect(await world.run(arguments, typing: [answer]) == 0)
     #expect(world.passphrases == [nil])
   }
 
   @Test(arguments: commands)
   func `is unlocked with the passphrase that it needs`(arguments: [String]) async {
-    let world = World(reopensAtRestart: false)
+    let world = World(unlocksWith: .passphrase)
     #expect(await world.run(arguments, typing: ["correct horse"]) == 0)
     #expect(world.passphrases == [Secret(utf8: "correct horse")])
   }
 
   @Test func `is unlocked by its provider's own prompt`() async {
-    let world = World(reopensAtRestart: false, durability: .provider)
+    let world = World(unlocksWith: .provider)
     #expect(await world.run(["load", "s"], typing: ["y"]) == 0)
     #expect(world.passphrases == [nil])
   }
 
-  @Test
-  func `is unlocked by its provider's own prompt, without a question, where that was asked for`()
-    async
-  {
-    let world = World(reopensAtRestart: false, durability: .provider)
+  @Test(arguments: [.keyFile, .provider] as [StorageStatus.Unlocking])
+  func `is unlocked without a question where no passphrase is needed and it was asked for`(
+    way: StorageStatus.Unlocking
+  ) async {
+    let world = World(unlocksWith: way)
     #expect(await world.run(["unlock"], typing: []) == 0)
     #expect(world.passphrases == [nil])
     #expect(world.questions.isEmpty)
   }
 
-  @Test(arguments: [(true, "n"), (true, "what?"), (false, "")])
-  func `stays locked where the person gives no consent`(reopens: Bool, answer: String) async {
-    let world = World(reopensAtRestart: reopens)
+  @Test(
+    arguments: [
+      (.keyFile, "n"), (.provider, "n"), (.keyFile, "what?"), (.passphrase, ""),
+    ] as [(StorageStatus.Unlocking, String)])
+  func `stays locked where the person gives no consent`(
+    way: StorageStatus.Unlocking, answer: String
+  ) async {
+    let world = World(unlocksWith: way)
     #expect(
       await world.run(["load", "s"], typing: [answer]) == StorageError.Code.locked.exitStatus)
     #expect(world.passphrases.isEmpty)
   }
 
-  @Test(arguments: [(true, "Unlock it? [Y/n] "), (false, "Passphrase: ")])
-  func `tells why it is locked before it asks`(reopens: Bool, question: String) async {
-    let world = World(reopensAtRestart: reopens)
+  @Test(
+    arguments: [
+      (.keyFile, "Unlock it? [Y/n] "), (.provider, "Unlock it? [Y/n] "),
+      (.passphrase, "Passphrase: "),
+    ] as [(StorageStatus.Unlocking, String)])
+  func `tells why it is locked before it asks`(way: StorageStatus.Unlocking, question: String) async
+  {
+    let world = World(unlocksWith: way)
     _ = await world.run(["load", "s"], typing: ["n"])
     #expect(world.questions == ["The key file is missing. " + question])
   }
 
   @Test func `stays locked with a wrong passphrase`() async {
-    let world = World(reopensAtRestart: false)
+    let world = World(unlocksWith: .passphrase)
     let status = await world.run(["load", "s"], typing: ["wrong"])
     #expect(status == StorageError.Code.wrongPassphrase.exitStatus)
   }
@@ -66,7 +76,7 @@ import Testing
   func `is an error without a question where nobody is there, or nobody wants to be asked`(
     arguments: [String]
   ) async {
-    let world = World(reopensAtRestart: true)
+    let world = World(unlocksWith: .keyFile)
     let locked = StorageError.Code.locked.exitStatus
     #expect(await world.run(arguments, typing: ["y"], isTerminal: false) == locked)
     #expect(await world.run(arguments + ["--no-prompt"], typing: ["y"]) == locked)
@@ -74,7 +84,7 @@ import Testing
   }
 
   @Test func `is asked once more and not again`() async {
-    let world = World(reopensAtRestart: true, staysLocked: true)
+    let world = World(unlocksWith: .keyFile, staysLocked: true)
     let status = await world.run(["load", "s"], typing: ["y", "y"])
     #expect(status == StorageError.Code.locked.exitStatus)
     #expect(world.passphrases == [nil])
@@ -90,10 +100,11 @@ private final class World: Sendable {
   private let staysLocked: Bool
 
   init(
-    reopensAtRestart: Bool, durability: StorageStatus.Durability = .disk, staysLocked: Bool = false
+    unlocksWith way: StorageStatus.Unlocking, staysLocked: Bool = false
   ) {
     status = StorageStatus(
-      storage: "memory", isLocked: true, reopensAtRestart: reopensAtRestart, durability: durability,
+      storage: "memory", isLocked: true, unlocksWith: way, reopensAtRestart: false,
+      durability: .disk,
       keyProtection: "nothing")
     self.staysLocked = staysLocked
   }

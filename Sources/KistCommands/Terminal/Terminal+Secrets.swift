@@ -43,7 +43,7 @@ extension Terminal {
     guard !passphrase.isEmpty else {
       throw StorageError(
         .badRequest, "the passphrase is empty",
-        hint: "pipe it in or type it, or use the key that kistd has: `kist unlock --key`")
+        hint: "pipe it in, or type it")
     }
     return passphrase
   }

@@ -9,6 +9,7 @@ extension Terminal {
       ("storage", status.storage),
       ("reason", status.reason),
       ("locked", "\(status.isLocked)"),
+      ("unlocksWith", status.unlocksWith?.rawValue),
       ("reopensAtRestart", "\(status.reopensAtRestart)"),
       ("durability", status.durability.rawValue),
       ("keyProtection", status.keyProtection),

@@ -36,7 +36,7 @@ private func unlock(
 ) async throws(StorageError) -> Bool {
   let reason = error.message.prefix(1).uppercased() + error.message.dropFirst()
   let status = try await access.status()
-  guard status.takesPassphrase else {
+  guard status.unlocksWith == .passphrase else {
     let answer = try terminal.ask("\(reason). Unlock it? [Y/n] ")
     guard ["", "y", "yes"].contains(answer.lowercased()) else { return false }
     _ = try await access.unlock(nil)

@@ -1,23 +1,50 @@
 /// How a storage stands.
 public struct StorageStatus: Sendable, Equatable {
+  // The words below are open: a client keeps one that it does not know as it was told.
+
   /// What an answered change survives.
-  public enum Durability: String, Sendable {
+  public struct Durability: RawRepresentable, Hashable, Sendable {
     /// A power cut.
-    case disk
+    public static let disk = Self(rawValue: "disk")
     /// What the keyring's provider lets it survive.
-    case provider
+    public static let provider = Self(rawValue: "provider")
     /// Nothing: it is gone with the process.
-    case memory
+    public static let memory = Self(rawValue: "memory")
+
+    /// The word on the wire.
+    public let rawValue: String
+    /// Takes a word as it is.
+    public init(rawValue: String) { self.rawValue = rawValue }
   }
 
   /// What is known of the integrity of what is stored.
-  public enum Integrity: String, Sendable {
+  public struct Integrity: RawRepresentable, Hashable, Sendable {
     /// Being checked.
-    case checking
+    public static let checking = Self(rawValue: "checking")
     /// Checked, and whole.
-    case ok
+    public static let ok = Self(rawValue: "ok")
     /// Checked, and damaged: what is whole is still loaded, nothing is changed.
-    case failed
+    public static let failed = Self(rawValue: "failed")
+
+    /// The word on the wire.
+    public let rawValue: String
+    /// Takes a word as it is.
+    public init(rawValue: String) { self.rawValue = rawValue }
+  }
+
+  /// What a storage is unlocked with.
+  public struct Unlocking: RawRepresentable, Hashable, Sendable {
+    /// The key file that the daemon was started with: `unlock` takes nothing.
+    public static let keyFile = Self(rawValue: "keyFile")
+    /// A passphrase, which `unlock` takes.
+    public static let passphrase = Self(rawValue: "passphrase")
+    /// What the keyring's provider asks for itself: `unlock` takes nothing.
+    public static let provider = Self(rawValue: "provider")
+
+    /// The word on the wire.
+    public let rawValue: String
+    /// Takes a word as it is.
+    public init(rawValue: String) { self.rawValue = rawValue }
   }
 
   /// The kind of storage: `memory`, `encrypted-file`.
@@ -26,6 +53,8 @@ public struct StorageStatus: Sendable, Equatable {
   public var reason: String?
   /// Whether it is locked.
   public var isLocked: Bool
+  /// What it is unlocked with; `nil` where nothing locks it.
+  public var unlocksWith: Unlocking?
   /// Whether it would open again by itself, without a person, after a restart.
   public var reopensAtRestart: Bool
   /// What an answered change survives.
@@ -39,18 +68,17 @@ public struct StorageStatus: Sendable, Equatable {
   /// Seconds since the daemon started.
   public var uptime: Int?
 
-  /// Whether a passphrase is what unlocks it; a keyring's provider asks for what it needs itself.
-  package var takesPassphrase: Bool { durability != .provider && !reopensAtRestart }
-
   /// Puts a status together.
   public init(
-    storage: String, reason: String? = nil, isLocked: Bool, reopensAtRestart: Bool,
-    durability: Durability, keyProtection: String, integrity: Integrity? = nil, count: Int? = nil,
-    uptime: Int? = nil
+    storage: String, reason: String? = nil, isLocked: Bool,
+    unlocksWith: Unlocking? = nil, reopensAtRestart: Bool, durability: Durability,
+    keyProtection: String,
+    integrity: Integrity? = nil, count: Int? = nil, uptime: Int? = nil
   ) {
     self.storage = storage
     self.reason = reason
     self.isLocked = isLocked
+    self.unlocksWith = unlocksWith
     self.reopensAtRestart = reopensAtRestart
     self.durability = durability
     self.keyProtection = keyProtection

@@ -68,10 +68,10 @@ private func requireOpen(
   _ = try await storage.access.unlock(nil)
 }
 
-/// One line that is written again and again, where a person looks on.
+/// One line that is written again and again, where a person looks on; an error, too, takes its place.
 private func showProgress(_ step: Migration.Step, _ done: Int, _ total: Int) {
   guard isatty(STDERR_FILENO) == 1 else { return }
-  writeToStandardError("\r\(step.rawValue) \(done) of \(total)" + (done == total ? "\n" : ""))
+  writeToStandardError("\(step.rawValue) \(done) of \(total)" + (done == total ? "\n" : "\r"))
 }
 
 private func tell(_ outcome: Migration.Outcome, to kind: StorageKind) throws(StorageError) -> CInt {

@@ -13,6 +13,7 @@ extension FileStore {
     }
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
+      unlocksWith: keyFilePath == nil ? .passphrase : .keyFile,
       reopensAtRestart: keyFilePath.map { (try? exists($0)) == true } ?? false, durability: .disk,
       keyProtection: keyProtection, integrity: session?.check.integrity)
     if let session {
@@ -25,9 +26,7 @@ extension FileStore {
 
   /// Forgets the keys once what was begun is finished.
   func lock() async throws(StorageError) -> StorageStatus {
-    let reason = StorageError.locked(
-      "the storage is locked",
-      hint: "unlock it with `kist unlock\(keyFilePath == nil ? "" : " --key")`")
+    let reason = StorageError.locked("the storage is locked")
     let session = try state.withLock { state throws(StorageError) -> Session? in
       switch state {
       case .closed: throw .closed

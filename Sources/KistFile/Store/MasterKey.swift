@@ -14,7 +14,7 @@ func masterKey(
     }
     guard let key = try KeyFile.read(path) else {
       throw .locked(
-        "the store's key file \(path) is missing", hint: "put it back, then `kist unlock --key`")
+        "the store's key file \(path) is missing", hint: "put it back, then `kist unlock`")
     }
     let wrapping = try wrappingKey(from: key)
     for slot in slots where slot.kind == .keyFile {
@@ -22,7 +22,7 @@ func masterKey(
     }
     throw .locked(
       "the key file \(path) does not open this store",
-      hint: "put the store's own key file there, then `kist unlock --key`")
+      hint: "put the store's own key file there, then `kist unlock`")
   case .passphrase(let passphrase):
     try checkPassphrase(passphrase)
     for slot in slots {
@@ -33,7 +33,7 @@ func masterKey(
     guard slots.contains(where: { $0.kind != .keyFile }) else {
       throw StorageError(
         .wrongPassphrase, "the store has no passphrase",
-        hint: "it opens with its key file: `kist unlock --key`")
+        hint: "it opens with its key file: `kist unlock`")
     }
     throw .wrongPassphrase
   }

@@ -32,7 +32,8 @@ extension Codec<Hello> {
       read: { object throws(JSONError) in
         var hello = Hello(
           version: try object.required("version").string(),
-          durability: try object.required("durability").durability())
+          durability: StorageStatus.Durability(
+            rawValue: try object.required("durability").string()))
         hello.protocolVersion = try object.required("protocol").integer()
         hello.operations = try object.required("operations").texts()
         hello.features = try object.required("features").texts()

@@ -9,10 +9,12 @@ extension StorageStatus {
     self.init(
       storage: try object.required("storage").string(), reason: try object["reason"]?.string(),
       isLocked: try object.required("locked").bool(),
+      unlocksWith: (try object["unlocksWith"]?.string()).map(Unlocking.init),
       reopensAtRestart: try object.required("reopensAtRestart").bool(),
-      durability: try object.required("durability").durability(),
+      durability: Durability(rawValue: try object.required("durability").string()),
       keyProtection: try object.required("keyProtection").string(),
-      integrity: try object["integrity"]?.integrity(), count: try object["count"]?.integer(),
+      integrity: (try object["integrity"]?.string()).map(Integrity.init),
+      count: try object["count"]?.integer(),
       uptime: try object["uptime"]?.integer())
   }
 }
@@ -22,6 +24,7 @@ extension JSONWriter {
     member("storage", status.storage)
     member("reason", status.reason)
     member("locked", status.isLocked)
+    member("unlocksWith", status.unlocksWith?.rawValue)
     member("reopensAtRestart", status.reopensAtRestart)
     member("durability", status.durability.rawValue)
     member("keyProtection", status.keyProtection)
@@ -47,21 +50,5 @@ extension JSONWriter {
       writer.member("page", Limits.page)
       writer.member("passphrase", Limits.passphrase)
     }
-  }
-}
-
-extension JSONValue {
-  func durability() throws(JSONError) -> StorageStatus.Durability {
-    guard let durability = StorageStatus.Durability(rawValue: try string()) else {
-      throw error("is not known")
-    }
-    return durability
-  }
-
-  fileprivate func integrity() throws(JSONError) -> StorageStatus.Integrity {
-    guard let integrity = StorageStatus.Integrity(rawValue: try string()) else {
-      throw error("is not known")
-    }
-    return integrity
   }
 }

@@ -82,7 +82,8 @@ private final class Lock: Sendable {
   var status: StorageStatus {
     let isLocked = isLocked.withLock { $0 }
     return StorageStatus(
-      storage: "memory", reason: "a test asked for it", isLocked: isLocked, reopensAtRestart: true,
+      storage: "memory", reason: "a test asked for it", isLocked: isLocked,
+      unlocksWith: .passphrase, reopensAtRestart: true,
       durability: .memory, keyProtection: "nothing", integrity: isLocked ? nil : .ok,
       count: isLocked ? nil : 3, uptime: 42)
   }

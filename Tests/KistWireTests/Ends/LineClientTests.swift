@@ -29,6 +29,18 @@ struct LineClientTests {
         == StorageError(.internal, "m", hint: "h", outcome: .unknown))
   }
 
+  @Test func `words of a status that are not known are kept as they are`() async throws {
+    let access = StorageAccess.remote(
+      over: replying(
+        #"{"ok":true,"status":{"storage":"new","locked":true,"unlocksWith":"a song","#
+          + #""reopensAtRestart":false,"durability":"stone","keyProtection":"k","#
+          + #""integrity":"fair"}}"#))
+    let status = try await access.status()
+    #expect(status.unlocksWith?.rawValue == "a song")
+    #expect(status.durability.rawValue == "stone")
+    #expect(status.integrity?.rawValue == "fair")
+  }
+
   @Test(arguments: [
     "", "canary", "[]", "{}", #"{"ok":"true","deleted":true}"#, #"{"ok":null}"#,
     #"{"ok":false}"#, #"{"ok":false,"error":"canary"}"#, #"{"ok":false,"error":{"code":"full"}}"#,

@@ -92,12 +92,12 @@ extension Golden {
   ]
 
   private static let locked = StorageStatus(
-    storage: "encrypted-file", reason: "it was asked for", isLocked: true, reopensAtRestart: false,
-    durability: .disk, keyProtection: "a passphrase (Argon2id)")
+    storage: "encrypted-file", reason: "it was asked for", isLocked: true, unlocksWith: .passphrase,
+    reopensAtRestart: false, durability: .disk, keyProtection: "a passphrase (Argon2id)")
 
   private static let lockedMembers =
     #"{"ok":true,"status":{"storage":"encrypted-file","reason":"it was asked for","locked":true,"#
-    + #""reopensAtRestart":false,"durability":"disk","keyProtection":"a passphrase (Argon2id)","#
+    + #""unlocksWith":"passphrase","reopensAtRestart":false,"durability":"disk","keyProtection":"a passphrase (Argon2id)","#
     + #"\#(limits)}}"#
 
   private static let openMembers =

@@ -27,8 +27,9 @@ final class LockableStorage: Sendable {
 
   private func status() async throws(StorageError) -> StorageStatus {
     var status = StorageStatus(
-      storage: "encrypted-file", isLocked: isLocked.withLock { $0 }, reopensAtRestart: false,
-      durability: .disk, keyProtection: "a passphrase, which is kept nowhere", uptime: 3600)
+      storage: "encrypted-file", isLocked: isLocked.withLock { $0 }, unlocksWith: .passphrase,
+      reopensAtRestart: false, durability: .disk,
+      keyProtection: "a passphrase, which is kept nowhere", uptime: 3600)
     if !status.isLocked {
       status.integrity = .ok
       status.count = try await memory.findAll().count
