@@ -1,4 +1,5 @@
 #if Libsecret
+  import Dispatch
   import KistCore
   import KistKeyrings
   import KistLibsecret
@@ -28,6 +29,34 @@
       let error = try await request.error(
         from: Libsecret.open(.init(busAddress: "unix:path=/nonexistent/bus")))
       #expect(error.code == .unavailable)
+    }
+
+    @Test(arguments: requests)
+    func `for the bus lets in nobody is a timeout at the deadline`(request: Request) async throws {
+      try await withMuteSocket { address in
+        let error = try await request.error(
+          from: Libsecret.open(.init(busAddress: address, deadline: .milliseconds(300))))
+        #expect(error.code == .timeout)
+      }
+    }
+
+    @Test(arguments: requests)
+    func `for the bus answers no Hello is a timeout at the deadline`(
+      request: Request
+    ) async throws {
+      try await withPrivateBus { bus in
+        try await withBusProxy(to: bus) { proxy in
+          // A request that waits for the Hello gets it after all, and has another error.
+          let hasEnded = DispatchSemaphore(value: 0)
+          proxy.count(stoppingAt: .before(call: 1)) {
+            _ = hasEnded.wait(timeout: .now() + .seconds(10))
+          }
+          let error = try await request.error(
+            from: Libsecret.open(.init(busAddress: proxy.address, deadline: .milliseconds(300))))
+          hasEnded.signal()
+          #expect(error.code == .timeout)
+        }
+      }
     }
 
     @Test(arguments: requests)

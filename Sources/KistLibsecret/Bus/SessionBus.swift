@@ -20,7 +20,11 @@ final class SessionBus {
   ) async throws(BusError) -> SessionBus {
     let pending = PendingReply<GObjectReference>()
     let cancellable = Cancellable()
-    let timer = try loop.startTimer(after: deadline.remaining()) { cancellable.cancel() }
+    let timer = try loop.startTimer(after: deadline.remaining()) {
+      // GLib waits for the answer to its Hello whatever is cancelled.
+      pending.expire()
+      cancellable.cancel()
+    }
     defer { extendLifetime(timer) }
     unsafe g_dbus_connection_new_for_address(
       address,
@@ -29,7 +33,9 @@ final class SessionBus {
           | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue),
       nil, cancellable.pointer, completeReply,
       pending.completion { result, error in
-        unsafe g_dbus_connection_new_for_address_finish(result, &error)
+        // A connection that comes too late is still to be let go of, on a loop that runs.
+        defer { extendLifetime(loop) }
+        return unsafe g_dbus_connection_new_for_address_finish(result, &error)
           .map { unsafe GObjectReference(owning: $0) }
       })
     let connection = try await pending.value()

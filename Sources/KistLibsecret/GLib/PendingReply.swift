@@ -29,9 +29,15 @@ final class PendingReply<Value> {
     return unsafe Unmanaged.passRetained(completion).toOpaque()
   }
 
+  /// Waits no longer: what GLib still answers is let go of.
+  func expire() { complete(.failure(.timeout)) }
+
+  /// The first to arrive counts.
   private func complete(_ result: Result<Value, BusError>) {
+    guard self.result == nil else { return }
     self.result = result
     waiting?.resume()
+    waiting = nil
   }
 }
 

@@ -18,9 +18,8 @@ final class CipherSession {
       owning: kist_secret_service_new(bus.connection.opaque)!)
     let pending = PendingReply<CipherSession>()
     let cancellable = Cancellable()
-    let isOver = Flag()
     let timer = try bus.loop.startTimer(after: deadline.remaining()) {
-      isOver.value = true
+      pending.expire()
       cancellable.cancel()
     }
     defer { extendLifetime(timer) }
@@ -30,9 +29,7 @@ final class CipherSession {
         unsafe g_async_initable_init_finish(service.opaque, result, &error) != 0
           ? CipherSession(service) : nil
       })
-    do throws(BusError) { return try await pending.value() } catch {
-      throw isOver.value ? .timeout : error
-    }
+    return try await pending.value()
   }
 
   /// The session's own object.
@@ -65,8 +62,4 @@ final class CipherSession {
     return unsafe UnsafeRawBufferPointer(start: start, count: Int(count))
       .withMemoryRebound(to: UInt8.self) { unsafe Secret(copying: $0) }
   }
-}
-
-private final class Flag {
-  var value = false
 }
