@@ -4,18 +4,7 @@ extension Keyring {
   func status() async throws(StorageError) -> StorageStatus {
     try await perform { deadline in
       try await asking(by: deadline) { service in
-        let isLocked = try await service.isLocked(
-          service.requiredCollection(by: deadline), by: deadline)
-        return StorageStatus(
-          storage: "libsecret", isLocked: isLocked, unlocksWith: .provider,
-          reopensAtRestart: !isLocked, durability: .provider,
-          keyProtection: "the keyring's own password, if it has one: any program of this user can "
-            + "read what is in it while it is unlocked",
-          count: isLocked
-            ? nil
-            : try await service.summaries(
-              with: Item.attributes(of: CredentialQuery()), by: deadline
-            ).count)
+        try await service.status(of: service.requiredCollection(by: deadline), by: deadline)
       }
     }
   }
@@ -46,9 +35,9 @@ extension Keyring {
             hint: "lock it with the provider's own program")
         }
         isToStayLocked = true
+        return try await service.status(of: collection, by: deadline)
       }
     }
-    return try await status()
   }
 
   /// Unlocks the default keyring, where it must by a prompt that its provider shows.
@@ -63,22 +52,39 @@ extension Keyring {
     }
     isUnlocking = true
     defer { isUnlocking = false }
-    try await perform { deadline in
+    return try await perform { deadline in
       isToStayLocked = false
-      try await asking(by: deadline) { service in
+      return try await asking(by: deadline) { service in
         let collection = try await service.requiredCollection(by: deadline)
         if let prompt = try await service.unlock(collection, by: deadline) {
           _ = try await service.show(prompt, by: deadline)
         }
         // What a prompt says of its result is not what counts.
-        guard try await !service.isLocked(collection, by: deadline) else {
+        let status = try await service.status(of: collection, by: deadline)
+        guard !status.isLocked else {
           throw StorageError.locked(
             "the keyring is still locked: its prompt was dismissed, or there was nobody to show it",
             hint: "answer the prompt; without a desktop, start the provider with the password: "
               + "`gnome-keyring-daemon --unlock`")
         }
+        return status
       }
     }
-    return try await status()
+  }
+}
+
+extension SecretService {
+  fileprivate func status(
+    of collection: ObjectPath, by deadline: Deadline
+  ) async throws -> StorageStatus {
+    let isLocked = try await isLocked(collection, by: deadline)
+    return StorageStatus(
+      storage: "libsecret", isLocked: isLocked, unlocksWith: .provider, reopensAtRestart: !isLocked,
+      durability: .provider,
+      keyProtection: "the keyring's own password, if it has one: any program of this user can "
+        + "read what is in it while it is unlocked",
+      count: isLocked
+        ? nil
+        : try await summaries(with: Item.attributes(of: CredentialQuery()), by: deadline).count)
   }
 }

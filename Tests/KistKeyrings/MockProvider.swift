@@ -13,6 +13,9 @@ package final class MockProvider: Sendable {
     case mute(in: String? = nil)
     /// Answers `OpenSession` and nothing else.
     case muteAfterSession
+    /// From the first call of one method on, takes three seconds for each call of that and of
+    /// another.
+    case slow(from: String, in: String)
     /// Exits when this method is called, with nothing done.
     case dies(in: String)
     /// Exits when this method has changed something, without an answer.
@@ -55,6 +58,7 @@ package final class MockProvider: Sendable {
       switch self {
       case .mute(let method): named("mute", method)
       case .muteAfterSession: "mute-after-session"
+      case .slow(let first, let other): "slow=\(first),\(other)"
       case .dies(let method): "dies=\(method)"
       case .diesAfter(let method): "dies-after=\(method)"
       case .answersWrongTypes(let method): named("wrong-types", method)

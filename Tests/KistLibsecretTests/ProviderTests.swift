@@ -40,6 +40,7 @@
       _ = try await $0.credentials.find(CredentialQuery())
     }
     private static let unlock = Request("an unlock") { _ = try await $0.access.unlock(nil) }
+    private static let lock = Request("a lock") { _ = try await $0.access.lock() }
     private static let status = Request("a status") { _ = try await $0.access.status() }
 
     @Test(
@@ -84,6 +85,13 @@
         Case(
           "waits before it creates", [.createAsksPrompt, .prompt(.neverCompletes)], save, .timeout,
           .unknown),
+        Case(
+          "is slow to lock, and to say so after it", [.slow(from: "Lock", in: "Get")], lock,
+          .timeout),
+        Case(
+          "is slow to unlock, and to say what there is after it",
+          [.locked, .prompt(.accepted), .slow(from: "Prompt", in: "SearchItems")], unlock,
+          .timeout),
         Case("has its prompt dismissed", [.locked, .prompt(.dismissed)], unlock, .locked),
         Case(
           "has its prompt dismissed in another type", [.locked, .prompt(.dismissedWithWrongType)],

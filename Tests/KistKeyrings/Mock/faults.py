@@ -1,6 +1,7 @@
 """What a provider does wrong, and a record of what it was asked."""
 
 import os
+import time
 
 import dbus.lowlevel
 
@@ -16,6 +17,7 @@ class Faults:
         self.words = words
         self.log = open(log, "a", buffering=1)
         self.method = None
+        self.slow = []
 
     def has(self, name):
         return name in self.words
@@ -37,6 +39,11 @@ class Faults:
             os._exit(1)
         if self.concerns("mute") or self.has("mute-after-session") and self.method != "OpenSession":
             return HANDLED
+        slow = self.value("slow", "").split(",")
+        if self.method == slow[0]:
+            self.slow = slow
+        if self.method in self.slow:
+            time.sleep(3)
         if self.concerns("wrong-types"):
             reply = dbus.lowlevel.MethodReturnMessage(message)
             reply.append("nonsense", signature="s")
