@@ -22,6 +22,8 @@ package final class MockProvider: Sendable {
     case diesAfter(String)
     /// Answers calls of this method with one string; of any when `nil`.
     case answersWrongTypes(in: String? = nil)
+    /// Answers an encrypted session with this in place of its key.
+    case sessionKey(Key)
     /// The collection is locked; unlocking it asks with a prompt.
     case locked
     /// How prompts end, where it is not by being dismissed.
@@ -50,6 +52,15 @@ package final class MockProvider: Sendable {
       case neverCompletes = "never-completes"
     }
 
+    package enum Key: String, Sendable {
+      /// A string, or a number, in place of bytes.
+      case string, number
+      /// No bytes.
+      case none
+      /// The bytes, and a zero in front of them.
+      case longer
+    }
+
     private func named(_ name: String, _ method: String?) -> String {
       method.map { "\(name)=\($0)" } ?? name
     }
@@ -62,6 +73,7 @@ package final class MockProvider: Sendable {
       case .dies(let method): "dies=\(method)"
       case .diesAfter(let method): "dies-after=\(method)"
       case .answersWrongTypes(let method): named("wrong-types", method)
+      case .sessionKey(let key): "session-key=\(key.rawValue)"
       case .locked: "locked"
       case .prompt(let prompt): "prompt=\(prompt.rawValue)"
       case .createAsksPrompt: "create-asks-prompt"

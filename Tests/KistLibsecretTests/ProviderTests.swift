@@ -73,6 +73,10 @@
         Case(
           "answers a create with wrong types", [.answersWrongTypes(in: "CreateItem")], save,
           .unavailable, .unknown),
+        Case("opens a session with a string", [.sessionKey(.string)], load, .unavailable),
+        Case(
+          "opens a session with a number", [.sessionKey(.number)], save, .unavailable, .unchanged),
+        Case("opens a session with no key", [.sessionKey(.none)], find, .unavailable),
         Case("has no collection", [.noDefaultCollection], status, .unavailable),
         Case("has no collection", [.noDefaultCollection], save, .unavailable, .unchanged),
         Case("has no collection", [.noDefaultCollection], unlock, .unavailable),
@@ -157,6 +161,16 @@
         #expect(error?.outcome == .unknown)
         #expect(try await storage.credentials.load(.sample).secret == Secret(utf8: "new"))
         #expect(!provider.calls.contains("Item.Delete"))
+        await storage.close()
+      }
+    }
+
+    @Test func `puts a zero in front of its key is served`() async throws {
+      try await withPrivateBus { bus in
+        _ = try await MockProvider([.sessionKey(.longer)], on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address))
+        try await storage.credentials.save(.sample(secret: "longer"))
+        #expect(try await storage.credentials.load(.sample).secret == Secret(utf8: "longer"))
         await storage.close()
       }
     }

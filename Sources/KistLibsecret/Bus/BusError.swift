@@ -36,6 +36,8 @@ extension BusError {
       self.init(name: unsafe String(cString: remote))
     } else if unsafe error.pointee.domain == g_io_error_quark() {
       self.init(ioCode: unsafe error.pointee.code)
+    } else if unsafe error.pointee.domain == secret_error_get_quark() {
+      self = .malformed
     } else {
       self = unsafe .refused(String(cString: g_quark_to_string(error.pointee.domain)))
     }

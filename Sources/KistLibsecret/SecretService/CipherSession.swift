@@ -2,7 +2,8 @@ internal import CLibsecret
 internal import KistCore
 
 /// A session with the provider, in which values are encrypted on the bus (Secret Service
-/// specification, "Transfer of Secrets"); libsecret has the cipher and the keys.
+/// specification, "Transfer of Secrets"); libsecret has the cipher and the keys, and is shown
+/// no answer that has none.
 final class CipherSession {
   private let service: GObjectReference
 

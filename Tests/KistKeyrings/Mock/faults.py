@@ -3,6 +3,7 @@
 import os
 import time
 
+import dbus
 import dbus.lowlevel
 
 METHOD_CALL = 1
@@ -50,6 +51,18 @@ class Faults:
             connection.send_message(reply)
             return HANDLED
         return NOT_YET_HANDLED
+
+    def session_key(self, key):
+        match self.value("session-key", None):
+            case "string":
+                return dbus.String("nonsense", variant_level=1)
+            case "number":
+                return dbus.UInt32(7, variant_level=1)
+            case "none":
+                return dbus.ByteArray(b"", variant_level=1)
+            case "longer":
+                return dbus.ByteArray(b"\0" + key, variant_level=1)
+        return key
 
     def after_change(self):
         if self.concerns("dies-after"):

@@ -44,7 +44,7 @@ class Provider(Object):
         path = self.next_path("session")
         self.sessions[path] = session
         Session(self.bus, path)
-        return session.answer, dbus.ObjectPath(path)
+        return self.faults.session_key(session.answer), dbus.ObjectPath(path)
 
     @exported("Service", "a{sv}s", "oo")
     def CreateCollection(self, properties, alias):
