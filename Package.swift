@@ -138,6 +138,7 @@ let package = Package(
       name: "KistDaemonTests",
       dependencies: [
         "CLinux",
+        "KistClient",
         "KistCore",
         "KistDaemon",
         "KistFile",

@@ -28,8 +28,9 @@ static void receive(int number, siginfo_t *information, void *context) {
   int saved = errno;
   if (!is_handed_over) {
     waiting = number;
-    // A full pipe has told it already.
-    ssize_t written = write(mailbox[1], "", 1);
+    // A full pipe has told much the same already.
+    unsigned char byte = (unsigned char)number;
+    ssize_t written = write(mailbox[1], &byte, 1);
     (void)written;
   } else if (information->si_code != SI_KERNEL) {  // A terminal sends to all that run in it.
     if (receiver > 0) kill(receiver, number);

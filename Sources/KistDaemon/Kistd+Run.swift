@@ -8,7 +8,7 @@ internal import Logging
 package func startKistd() async -> Never {
   guard let arguments = CommandLine.validArguments else {
     let error = StorageError.badRequest("an argument is not UTF-8")
-    report(error.message, hint: error.hint)
+    StandardError().report(error.message, hint: error.hint)
     exit(error.code.exitStatus)
   }
   await runKistd(arguments)
@@ -22,33 +22,37 @@ func runKistd(_ arguments: [String]) async -> Never {
 }
 
 private func status(of arguments: [String]) async -> CInt {
+  var standardError = StandardError()
   do {
     let previous = try Hardening.apply()
-    let variables = try readEnvironment()
+    let variables = try takeEnvironment()
     let environment: @Sendable (String) -> String? = { variables[$0] }
+    standardError.isJournal = isJournal(STDERR_FILENO, environment: environment)
     if arguments.first == "migrate" {
       return try await migrate(Array(arguments.dropFirst()), environment: environment)
     }
     let options = try parse(Kistd.self, arguments).options(environment: environment)
     // Before the descriptors of signals, event loops, lock and socket are there.
-    let keySource = try EncryptedFile.KeySource(options.keySource)
-    let logger = Logger.kistd(level: options.logLevel)
+    let keySource = KeySourceForOnce(try EncryptedFile.KeySource(options.keySource))
+    let sockets = try PassedSockets.take(environment: environment)
+    let logger = Logger.kistd(level: options.logLevel, on: standardError)
     let daemon = Daemon(
       options: options,
       open: { () throws(StorageError) in
         try await OpenStorage.open(
-          options, keySource: keySource, environment: environment, logger: logger)
+          options, keySource: keySource.take(), environment: environment, logger: logger)
       },
-      environment: environment, logger: logger, previous: previous)
+      environment: environment, logger: logger, previous: previous, sockets: sockets,
+      manager: ServiceManager(environment: environment))
     return try await untilToldToStop(daemon)
   } catch let error as StorageError {
-    report(error.message, hint: error.hint)
+    standardError.report(error.message, hint: error.hint)
     return error.code.exitStatus
   } catch let error as CommandNotStarted {
-    report(error.description, hint: nil)
+    standardError.report(error.description, hint: nil)
     return error.exitStatus
   } catch {
-    report("\(error)", hint: nil)
+    standardError.report("\(error)", hint: nil)
     return StorageError.Code.internal.exitStatus
   }
 }
@@ -74,15 +78,36 @@ private func migrate(
 
 /// Stops at SIGTERM, SIGINT and SIGHUP; with a command they are for that.
 ///
-/// They are taken before the socket is there, so that they are never missed.
-func untilToldToStop(_ daemon: Daemon) async throws -> CInt {
-  let signals = try Signals.take(forCommand: !daemon.options.command.isEmpty)
-  let run = Task { try await daemon.run() }
-  signals.whenOneComes { run.cancel() }
+/// SIGHUP is the end of a terminal where there is one (signal(7)); a service, which has none, opens
+/// its storage again. They are taken before the socket is there, so that they are never missed.
+func untilToldToStop(_ daemon: Daemon, hasTerminal: Bool = hasTerminal()) async throws -> CInt {
+  let hasCommand = !daemon.options.command.isEmpty
+  let signals = try Signals.take(forCommand: hasCommand)
+  let (hangups, hangup) = AsyncStream.makeStream(
+    of: Void.self, bufferingPolicy: .bufferingNewest(1))
+  let run = Task { try await daemon.run(reopening: hangups) }
+  signals.whenOneComes { number in
+    if number == SIGHUP, !hasCommand, !hasTerminal {
+      hangup.yield()
+    } else {
+      daemon.manager.tell(.stopping)
+      run.cancel()
+    }
+  }
   return try await run.value
 }
 
-private func report(_ message: String, hint: String?) {
-  writeToStandardError(
-    "kistd: \(onOneLine(message))\n" + (hint.map { "hint: \(onOneLine($0))\n" } ?? ""))
+/// Whether this process has a controlling terminal (tty(4)).
+func hasTerminal() -> Bool {
+  let descriptor = unsafe open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+  guard descriptor >= 0 else { return false }
+  close(descriptor)
+  return true
+}
+
+extension StandardError {
+  fileprivate func report(_ message: String, hint: String?) {
+    write("kistd: " + onOneLine(message), level: .error)
+    if let hint { write("hint: " + onOneLine(hint), level: .error) }
+  }
 }

@@ -5,8 +5,10 @@ package import KistSodium
 package enum EncryptedFile {
   /// Where the store's key comes from.
   package enum KeySource: Sendable {
-    /// A file of exactly 32 bytes, mode 0600; made together with a new store.
+    /// A file of exactly 32 bytes, mode 0600 or 0400; made together with a new store.
     case keyFile(path: String)
+    /// A file with a passphrase, mode 0600 or 0400; read whenever the store is unlocked.
+    case passphraseFile(path: String)
     /// A passphrase; forgotten once the store is open.
     case passphrase(Secret)
     /// Nowhere yet: the store opens locked.

@@ -10,6 +10,8 @@ final class Admission: Sendable {
   private struct State {
     var isStopping = false
     var admitted: [ObjectIdentifier: any Channel] = [:]
+    /// Since when nobody has been in, or was the last time.
+    var emptySince = NIODeadline.now()
   }
 
   private let maximumConnections: Int
@@ -28,14 +30,15 @@ final class Admission: Sendable {
   /// The number of connections that are in.
   var count: Int { state.withLock { $0.admitted.count } }
 
+  /// Since when nobody has been in; `nil` while somebody is.
+  var emptySince: NIODeadline? {
+    state.withLock { $0.admitted.isEmpty ? $0.emptySince : nil }
+  }
+
   /// Admits an accepted channel, before anything is read from it, or refuses and closes it.
   func admit(_ channel: any Channel) throws -> Connection {
     do {
-      let peer = try channel.withDescriptor { descriptor in
-        // NIO accepts without SOCK_CLOEXEC, and no program that is started may have it.
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        return try Peer(connectedTo: descriptor)
-      }
+      let peer = try channel.peer()
       try check(peer)
       let connection = try Connection(wrapping: channel, peer: peer)
       // Last, so that whoever has entered is handed on, and leaves.
@@ -53,7 +56,10 @@ final class Admission: Sendable {
 
   /// Lets go of a connection whose last line was answered.
   func leave(_ channel: any Channel) {
-    state.withLock { _ = $0.admitted.removeValue(forKey: ObjectIdentifier(channel)) }
+    state.withLock { state in
+      state.admitted.removeValue(forKey: ObjectIdentifier(channel))
+      state.emptySince = .now()
+    }
   }
 
   /// Admits nobody from now on and ends the streams of those who are in.

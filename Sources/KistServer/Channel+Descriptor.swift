@@ -16,6 +16,17 @@ extension Channel {
   }
 }
 
+extension Channel {
+  /// Who is connected to an accepted channel, whose socket no program that is started gets.
+  func peer() throws -> Peer {
+    try withDescriptor { descriptor in
+      // NIO accepts without SOCK_CLOEXEC.
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      return try Peer(connectedTo: descriptor)
+    }
+  }
+}
+
 extension Line {
   /// Sends the line and its newline, as far as the socket has room for them now, and tells how many
   /// bytes that was: none to a client that has gone.

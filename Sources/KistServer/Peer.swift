@@ -5,10 +5,14 @@ internal import NIOCore
 package struct Peer: Sendable, Equatable {
   package var pid: Int32
   package var uid: UInt32
+  /// The name that its socket is bound to, without the zero byte before it (unix(7), "abstract");
+  /// empty where there is none.
+  package var abstractName: [UInt8]
 
-  package init(pid: Int32, uid: UInt32) {
+  package init(pid: Int32, uid: UInt32, abstractName: [UInt8] = []) {
     self.pid = pid
     self.uid = uid
+    self.abstractName = abstractName
   }
 
   /// Whether it runs under this process's own uid: root is another one.
@@ -24,7 +28,24 @@ package struct Peer: Sendable, Equatable {
     // struct ucred, which Glibc shows to GNU programs only: pid, uid, gid, of 32 bits each.
     var credentials: (UInt32, UInt32, UInt32) = (0, 0, 0)
     try unsafe read(&credentials, from: descriptor, option: SO_PEERCRED)
-    self.init(pid: Int32(bitPattern: credentials.0), uid: credentials.1)
+    self.init(
+      pid: Int32(bitPattern: credentials.0), uid: credentials.1,
+      abstractName: try abstractPeerName(of: descriptor))
+  }
+}
+
+private func abstractPeerName(of descriptor: CInt) throws -> [UInt8] {
+  var address = sockaddr_un()
+  var size = socklen_t(MemoryLayout<sockaddr_un>.size)
+  let result = unsafe withUnsafeMutablePointer(to: &address) { address in
+    unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+      unsafe getpeername(descriptor, address, &size)
+    }
+  }
+  guard result == 0 else { throw IOError(errnoCode: errno, reason: "getpeername") }
+  return unsafe withUnsafeBytes(of: &address.sun_path) { path in
+    let path = unsafe path.prefix(max(Int(size) - MemoryLayout<sa_family_t>.size, 0))
+    return unsafe path.first == 0 ? Array(path.dropFirst()) : []
   }
 }
 

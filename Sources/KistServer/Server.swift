@@ -11,18 +11,28 @@ package struct Server: Sendable {
   package var grace: Duration
   /// Who is served.
   package var admits: @Sendable (Peer) -> Bool
+  /// Called once, when requests are answered.
+  package var whenServing: @Sendable () -> Void
+  package var heartbeat: Heartbeat?
+  /// Ends the server as cancelling it would.
+  package var idleExit: IdleExit?
   package var logger: Logger
   /// What answers the lines of a connection, one after another; never cancelled.
   package var serve: @Sendable (Peer) -> @Sendable (Line) async -> Line
 
   package init(
     maximumConnections: Int = 128, grace: Duration = .seconds(10),
-    admits: @escaping @Sendable (Peer) -> Bool = Peer.isOwner, logger: Logger,
+    admits: @escaping @Sendable (Peer) -> Bool = Peer.isOwner,
+    whenServing: @escaping @Sendable () -> Void = {}, heartbeat: Heartbeat? = nil,
+    idleExit: IdleExit? = nil, logger: Logger,
     serve: @escaping @Sendable (Peer) -> @Sendable (Line) async -> Line
   ) {
     self.maximumConnections = maximumConnections
     self.grace = grace
     self.admits = admits
+    self.whenServing = whenServing
+    self.heartbeat = heartbeat
+    self.idleExit = idleExit
     self.logger = logger
     self.serve = serve
   }
@@ -60,19 +70,34 @@ package struct Server: Sendable {
         isDone.succeed(true)
       } catch { isDone.fail(error) }
     }
+    loop.execute(whenServing)
+    // On the loop, where nobody is admitted meanwhile; whoever has connected since waits in the socket.
+    @Sendable func stop() {
+      admission.stop()
+      listener.channel.close(promise: nil)
+      loop.scheduleTask(in: TimeAmount(grace)) {
+        logger.warning(
+          "stopping without the last replies", metadata: ["connections": "\(admission.count)"])
+        admission.sever()
+        isDone.succeed(false)
+      }
+    }
+    let beating = heartbeat.map { heartbeat in
+      loop.scheduleRepeatedTask(initialDelay: .zero, delay: TimeAmount(heartbeat.interval)) { _ in
+        heartbeat.beat()
+      }
+    }
+    defer { beating?.cancel() }
+    let idling = idleExit.map { idleExit in
+      Task(executorPreference: executor) {
+        if await idleExit.isDue(admission) { stop() }
+      }
+    }
+    defer { idling?.cancel() }
     return try await withTaskCancellationHandler {
       try await isDone.futureResult.get()
     } onCancel: {
-      loop.execute {
-        admission.stop()
-        listener.channel.close(promise: nil)
-        loop.scheduleTask(in: TimeAmount(grace)) {
-          logger.warning(
-            "stopping without the last replies", metadata: ["connections": "\(admission.count)"])
-          admission.sever()
-          isDone.succeed(false)
-        }
-      }
+      loop.execute { stop() }
     }
   }
 

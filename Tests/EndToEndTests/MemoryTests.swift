@@ -48,6 +48,23 @@ struct `The memory of the daemon` {
     }
   }
 
+  @Test func `holds no passphrase that it was started with, open or locked`() async throws {
+    try await withHome { home in
+      let passphrase = randomMark()
+      try await withDaemon(in: home, ["--passphrase-fd", "0"], input: passphrase + "\n") { daemon in
+        let memory = ProcessMemory(processIdentifier: daemon.processIdentifier)
+        let access = StorageAccess.remote(socketPath: home.socket)
+        let before = try await access.status()
+        #expect(!before.isLocked)
+        #expect(try memory.regions(holding: Array(passphrase.utf8)).isEmpty)
+        let after = try await access.lock()
+        #expect(after.isLocked)
+        #expect(try memory.regions(holding: Array(passphrase.utf8)).isEmpty)
+        #expect(try !memory.regions(holding: Array(home.socket.utf8)).isEmpty)
+      }
+    }
+  }
+
   /// Saves and loads each mark, short and long, over a connection that is then closed.
   private func exchange(_ marks: [String], with daemon: Daemon) async throws {
     let storage = daemon.connect()

@@ -12,7 +12,7 @@ import Testing
     // `--to` is of `kistd migrate`, which is asked for by no variable.
     let options = Set(Kistd.helpMessage(columns: 200).matches(of: /--([a-z-]+)/).map(\.1))
       .subtracting(["version", "help", "to"])
-    try #require(options.count == 8)
+    try #require(options.count == 9)
     for option in options {
       let variable = "KISTD_" + option.uppercased().replacing("-", with: "_")
       #expect(page.contains("| `--\(option)`"), "\(option)")

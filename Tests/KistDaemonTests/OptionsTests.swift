@@ -25,7 +25,9 @@ import Testing
   private static func options(
     _ arguments: [String], _ environment: [String: String]
   ) throws -> Options {
-    try Kistd.parse(arguments).options { environment[$0] }
+    try Kistd.parse(arguments).options(
+      environment: { environment[$0] },
+      isFile: { $0.hasPrefix("/run/key/") == $0.hasSuffix(".key") && $0.hasPrefix("/run/") })
   }
 
   @Test(arguments: [
@@ -56,8 +58,24 @@ import Testing
     },
     Case(arguments: ["--passphrase-fd", "3"], environment: ["KISTD_KEY_FILE": "/k"]) {
       $0.keySource = .passphrase(descriptor: 3)
+      $0.storage = .encryptedFile
     },
-    Case(environment: ["KISTD_PASSPHRASE_FD": "0"]) { $0.keySource = .passphrase(descriptor: 0) },
+    Case(environment: ["KISTD_PASSPHRASE_FD": "0", "KISTD_STORAGE": "auto"]) {
+      $0.keySource = .passphrase(descriptor: 0)
+    },
+    Case(
+      arguments: ["--passphrase-fd", "3"],
+      environment: ["CREDENTIALS_DIRECTORY": "/run/key", "KISTD_KEY_FILE": "/k"]
+    ) { $0.keySource = .file(path: "/run/key/kist.key") },
+    Case(environment: ["CREDENTIALS_DIRECTORY": "/run/passphrase", "KISTD_KEY_FILE": "/k"]) {
+      $0.keySource = .passphraseFile(path: "/run/passphrase/kist.passphrase")
+      $0.storage = .encryptedFile
+    },
+    Case(environment: ["CREDENTIALS_DIRECTORY": "/elsewhere", "KISTD_KEY_FILE": "/k"]) {
+      $0.keySource = .file(path: "/k")
+    },
+    Case(arguments: ["--idle-exit", "10min"]) { $0.idleExit = .seconds(600) },
+    Case(environment: ["KISTD_IDLE_EXIT": "1h"]) { $0.idleExit = .seconds(3600) },
     Case(arguments: ["--max-connections", "1"]) { $0.maximumConnections = 1 },
     Case(environment: ["KISTD_MAX_CONNECTIONS": "9"]) { $0.maximumConnections = 9 },
     Case(arguments: ["--deadline", "5s"]) { $0.deadline = .seconds(5) },
@@ -83,7 +101,7 @@ import Testing
     Case(environment: ["KISTD_PASSPHRASE_FD": "3.5"]),
     Case(arguments: ["--max-connections", "0"]),
     Case(environment: ["KISTD_MAX_CONNECTIONS": "many"]),
-    Case(arguments: ["--deadline", "0"]), Case(arguments: ["--deadline", "1h"]),
+    Case(arguments: ["--deadline", "0"]), Case(arguments: ["--deadline", "25h"]),
     Case(arguments: ["--deadline", "86401"]), Case(environment: ["KISTD_DEADLINE": "s"]),
     Case(arguments: ["--log-level", "loud"]), Case(environment: ["HOME": ""]),
     Case(arguments: ["--nonsense"]), Case(arguments: ["--deadline", "5"]),

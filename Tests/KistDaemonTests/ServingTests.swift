@@ -43,7 +43,7 @@ import Testing
     #expect(message.contains("107"))
   }
 
-  @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+  @Test(arguments: [SIGTERM, SIGINT])
   func `a signal is answered with a clean end and status 0`(_ signal: CInt) async throws {
     try await withDirectory { directory in
       let result = await #expect(

@@ -32,7 +32,7 @@ struct `Stopping kistd while it opens its storage, as when it stretches a passph
     try await withDirectory { directory in
       let (openings, opening) = AsyncStream.makeStream(of: Void.self)
       let daemon = try daemon(in: directory) { opening.yield() }
-      let run = Task { try await daemon.run() }
+      let run = Task { try await daemon.run(reopening: AsyncStream { _ in }) }
       for await _ in openings { break }
       #expect(isListenedOn(directory + "/s"))
       run.cancel()
@@ -47,7 +47,7 @@ struct `Stopping kistd while it opens its storage, as when it stretches a passph
       await #expect(processExitsWith: .exitCode(0)) {
         [directory = directory as String, number = number as CInt] in
         let daemon = try daemon(in: directory) { kill(getpid(), number) }
-        exit(try await untilToldToStop(daemon))
+        exit(try await untilToldToStop(daemon, hasTerminal: true))
       }
       #expect(mode(of: directory + "/s") == nil)
     }

@@ -78,8 +78,10 @@ import Testing
     await opened.close()
   }
 
-  @Test(arguments: [0o644, 0o660, 0o400, 0o700, 0o000])
-  func `of another mode than 0600 is refused; it and the store stay as they are`(permissions: Int)
+  @Test(arguments: [0o644, 0o660, 0o440, 0o700, 0o000])
+  func `of another mode than 0600 and 0400 is refused; it and the store stay as they are`(
+    permissions: Int
+  )
     async throws
   {
     try await store.fill([.sample()])

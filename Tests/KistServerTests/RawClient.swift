@@ -5,17 +5,17 @@ import Testing
 final class RawClient: Sendable {
   private let descriptor: Int32
 
-  init(connectingTo path: String) throws {
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-    let result = unsafe withUnsafePointer(to: &address) {
-      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
+  /// - Parameter name: the abstract name that its own socket is bound to.
+  init(connectingTo path: String, from name: String? = nil) throws {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    self.descriptor = descriptor
+    let isBound = name.map { name in
+      unsafe withAddress([0] + Array(name.utf8)) { unsafe bind(descriptor, $0, $1) } == 0
     }
-    guard result == 0 else {
+    guard
+      isBound != false,
+      unsafe withAddress(Array(path.utf8) + [0], { unsafe connect(descriptor, $0, $1) }) == 0
+    else {
       let code = errno
       Foundation.close(descriptor)
       throw POSIXError(POSIXErrorCode(rawValue: code)!)
@@ -63,6 +63,18 @@ final class RawClient: Sendable {
       }
       return String(decoding: bytes, as: UTF8.self)
     }
+  }
+}
+
+private func withAddress(
+  _ path: [UInt8], _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+) -> Int32 {
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path) }
+  let size = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
+  return unsafe withUnsafePointer(to: &address) {
+    unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, size) }
   }
 }
 

@@ -14,9 +14,9 @@ static inline int kist_set_dumpable(int dumpable) {
 /// registers and the memory behind them.
 void kist_default_crash_signals(void);
 
-/// Takes the signals that ask this process to end: SIGTERM, SIGINT, and SIGHUP unless it is ignored;
-/// with `all`, also SIGQUIT, SIGUSR1 and SIGUSR2. In C, because Swift may not run in a handler.
-/// Returns a descriptor that a byte can be read from once one has come, or -1 with errno set.
+/// Takes the signals that ask this process to end or to reload: SIGTERM, SIGINT, and SIGHUP unless it
+/// is ignored; with `all`, also SIGQUIT, SIGUSR1 and SIGUSR2. In C, because Swift may not run in a
+/// handler. Returns a descriptor from which their numbers are read, a byte each, or -1 with errno set.
 int kist_take_signals(int all);
 
 /// From here on signals are for a command, and not told on the descriptor. Returns the last one that

@@ -6,6 +6,8 @@ public struct OpenStorage: Sendable {
   public var access: StorageAccess
   /// What tells this storage from others of its kind, where there can be several.
   public var id: String?
+  /// Why it is this one, where it was chosen among others.
+  public var reason: String?
   /// What an answered change survives; known also where the storage cannot be reached yet.
   public var durability: StorageStatus.Durability
   /// Finishes what was begun, wipes the keys and lets go of the files.
@@ -16,12 +18,13 @@ public struct OpenStorage: Sendable {
   /// Puts the faces together.
   public init(
     credentials: UserStorage, access: StorageAccess, id: String? = nil,
-    durability: StorageStatus.Durability,
+    reason: String? = nil, durability: StorageStatus.Durability,
     close: @escaping @Sendable () async -> Void
   ) {
     self.credentials = credentials
     self.access = access
     self.id = id
+    self.reason = reason
     self.durability = durability
     self.close = close
   }

@@ -8,6 +8,8 @@ public struct StorageStatus: Sendable, Equatable {
     public static let disk = Self(rawValue: "disk")
     /// What the keyring's provider lets it survive.
     public static let provider = Self(rawValue: "provider")
+    /// Not known: the storage could not be opened.
+    public static let unknown = Self(rawValue: "unknown")
     /// Nothing: it is gone with the process.
     public static let memory = Self(rawValue: "memory")
 

@@ -1,44 +1,35 @@
 internal import Glibc
-package import KistCore
+internal import KistCore
 internal import KistServer
 internal import KistWire
-package import Logging
+internal import Logging
 
 /// What kistd does, once it knows what was asked of it.
-package struct Daemon: Sendable {
-  package var options: Options
+struct Daemon: Sendable {
+  var options: Options
   /// Opens the storage; what it has begun cannot be cancelled.
-  package var open: @Sendable () async throws(StorageError) -> OpenStorage
-  package var environment: @Sendable (String) -> String?
-  package var logger: Logger
-  package var previous: Hardening.Previous
-
-  package init(
-    options: Options, open: @escaping @Sendable () async throws(StorageError) -> OpenStorage,
-    environment: @escaping @Sendable (String) -> String?, logger: Logger,
-    previous: Hardening.Previous
-  ) {
-    self.options = options
-    self.open = open
-    self.environment = environment
-    self.logger = logger
-    self.previous = previous
-  }
+  var open: @Sendable () async throws(StorageError) -> OpenStorage
+  var environment: @Sendable (String) -> String?
+  var logger: Logger
+  var previous: Hardening.Previous
+  var sockets = PassedSockets()
+  var manager = ServiceManager.none
 
   /// Serves until the task is cancelled, or for as long as the command runs; gives the exit status.
   ///
   /// The replies in flight are finished, and then the storage is closed. A storage that is still
-  /// being opened is given up: whatever that was doing may end at any moment without harm.
-  package func run() async throws -> CInt {
+  /// being opened is given up: whatever that was doing may end at any moment without harm. It is
+  /// opened again whenever that is asked for.
+  func run(reopening requests: AsyncStream<Void>) async throws -> CInt {
     guard !options.command.isEmpty else {
-      let location = try socketLocation()
-      return try await serve(at: location) { server in
+      let socket = try listeningSocket()
+      return try await serve(at: socket, reopening: requests) { server in
         try await server()
         return 0
       } ?? 0
     }
     return try await withSocketOfItsOwn { location in
-      try await serve(at: location) { server in
+      try await serve(at: DaemonSocket(claiming: location), reopening: requests) { server in
         let child = try ChildProcess.start(
           options.command, socket: location.path, previous: previous)
         return try await child?.status(whileRunning: server)
@@ -48,47 +39,124 @@ package struct Daemon: Sendable {
 
   /// Gives what the body gives, or `nil` when kistd was told to stop before there was a storage.
   private func serve(
-    at location: SocketLocation,
+    at socket: DaemonSocket, reopening requests: AsyncStream<Void>,
     _ body: (@escaping @Sendable () async throws -> Void) async throws -> CInt?
   ) async throws -> CInt? {
-    let socket = try DaemonSocket(claiming: location)
     defer { socket.remove() }
-    guard let storage = try await untilCancelled(open) else { return nil }
+    guard let opened = try await untilCancelled(openToServe) else { return nil }
+    let storage = Leased(Served(opened, options))
     let result: Result<CInt?, any Error>
     do {
-      let answer = storage.answering(options)
-      var state = await storage.access.state()
-      state["socket"] = "\(location.path)"
-      logger.info("serving", metadata: state)
-      logger.debug(
-        "opened",
-        metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
-      let server = Server(
-        maximumConnections: options.maximumConnections, logger: logger, serve: { _ in answer })
-      result = .success(try await body { try await server.run(listeningOn: socket.descriptor) })
+      result = .success(
+        try await body { try await serve(storage, at: socket, reopening: requests) })
     } catch { result = .failure(error) }
-    await storage.close()
+    await storage.use { await $0.storage.close() }
     logger.debug("stopped")
     return try result.get()
   }
 
-  private func socketLocation() throws(StorageError) -> SocketLocation {
-    if let path = options.socket { return try SocketLocation(path: path) }
-    return try SocketLocation(
-      environment: environment, uid: geteuid(), isOurDirectory: isOurDirectory)
+  private func serve(
+    _ storage: Leased<Served>, at socket: DaemonSocket, reopening requests: AsyncStream<Void>
+  ) async throws {
+    await logServing(storage, at: socket)
+    let server = Server(
+      maximumConnections: options.maximumConnections,
+      whenServing: { manager.tell(.ready) },
+      heartbeat: manager.watchdogInterval.map { limit in
+        Heartbeat(every: limit / 2) { manager.tell(.watchdog) }
+      },
+      idleExit: options.idleExit.map { time in
+        IdleExit(after: time) { await mayExit(storage) }
+      },
+      logger: logger,
+      serve: { _ in { line in await storage.use { await $0.answer(line) } } })
+    try await withThrowingDiscardingTaskGroup { group in
+      if let descriptor = sockets.credentials {
+        let credentials = UnitCredentials(
+          load: { request throws(StorageError) in
+            try await storage.use { served throws(StorageError) in
+              try await served.storage.credentials.load(request)
+            }
+          }, logger: logger)
+        group.addTask {
+          try await ByteServer(give: credentials.answer).run(listeningOn: descriptor)
+        }
+      }
+      group.addTask {
+        try await tellHowItStands(storage)
+        for await _ in requests {
+          manager.tell(.reloadingNow())
+          await reopen(storage)
+          await logServing(storage, at: socket)
+          manager.tell(.ready)
+          try await tellHowItStands(storage)
+        }
+      }
+      try await server.run(listeningOn: socket.descriptor)
+      group.cancelAll()
+    }
   }
 
-  /// A command has a daemon, and so a socket, of its own unless a path was given.
-  private func withSocketOfItsOwn(
-    _ body: (SocketLocation) async throws -> CInt
-  ) async throws -> CInt {
-    if let path = options.socket { return try await body(SocketLocation(path: path)) }
-    let directory = try makeTemporaryDirectory(
-      in: environment("XDG_RUNTIME_DIR").flatMap { isOurDirectory($0) ? $0 : nil } ?? "/tmp")
-    defer {
-      unsafe unlink(directory + "/kist.sock.lock")
-      unsafe rmdir(directory)
+  /// What cannot be opened is told to a person by the end of kistd, and to the clients of a service,
+  /// whom nobody else tells, by an answer.
+  private func openToServe() async throws(StorageError) -> OpenStorage {
+    do throws(StorageError) { return try await open() } catch {
+      guard manager.isThere else { throw error }
+      return failing(error)
     }
-    return try await body(SocketLocation(path: directory + "/kist.sock"))
   }
+
+  private func failing(_ error: StorageError) -> OpenStorage {
+    logger.error(
+      "cannot open the storage; every request is answered so",
+      metadata: ["reason": "\(error)", "hint": "\(error.hint ?? "")"])
+    return .failing(error)
+  }
+
+  /// Opens the storage again as at a start, unless that would take a person, or undo what one did.
+  private func reopen(_ storage: Leased<Served>) async {
+    await storage.replace { served in
+      if let status = try? await served.storage.access.status(), !status.reopensByItself {
+        logger.notice("kept the storage as it is: to open it again takes a person")
+        return served
+      }
+      await served.storage.close()
+      do throws(StorageError) { return Served(try await open(), options) } catch {
+        return Served(failing(error), options)
+      }
+    }
+  }
+
+  /// Whether the next kistd would find everything as it is now.
+  private func mayExit(_ storage: Leased<Served>) async -> Bool {
+    guard
+      let status = await storage.use({ try? await $0.storage.access.status() }),
+      status.reopensByItself
+    else { return false }
+    logger.info("stopping, since nobody is connected")
+    manager.tell(.stopping)
+    return true
+  }
+
+  private func logServing(_ storage: Leased<Served>, at socket: DaemonSocket) async {
+    let reason = await storage.use { $0.storage.reason }
+    logger.info(
+      "serving", metadata: ["reason": "\(reason ?? "")", "socket": "\(socket.path)"])
+    logger.debug(
+      "opened", metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
+  }
+
+  private func tellHowItStands(_ storage: Leased<Served>) async throws {
+    // A provider that does not answer keeps nobody from stopping.
+    let summary = try await untilCancelled {
+      await storage.use { await $0.storage.access.summary() }
+    }
+    if let summary { manager.tell(.status(summary)) }
+  }
+}
+
+extension StorageStatus {
+  /// Whether opening it again needs nobody and gives what there is now: one that is locked may have
+  /// been locked by a person.
+  fileprivate var reopensByItself: Bool { !isLocked && reopensAtRestart }
 }

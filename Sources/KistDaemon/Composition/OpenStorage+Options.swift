@@ -1,6 +1,7 @@
 package import KistCore
 package import KistFile
 package import Logging
+private import Synchronization
 
 extension OpenStorage {
   /// Chooses a storage and opens it; the log says why that one, and when a store was made.
@@ -34,6 +35,7 @@ extension OpenStorage {
         try pinFile.write(new)
       }
     }
+    storage.reason = selection.reason
     storage.access = storage.access.reporting(reason: selection.reason, since: .now)
     return storage
   }
@@ -72,7 +74,23 @@ extension EncryptedFile.KeySource {
   package init(_ source: Options.KeySource) throws(StorageError) {
     switch source {
     case .file(let path): self = .keyFile(path: path)
+    case .passphraseFile(let path): self = .passphraseFile(path: path)
     case .passphrase(let descriptor): self = .passphrase(try readPassphrase(from: descriptor))
+    }
+  }
+}
+
+/// A key source that is used again and again, but for a passphrase, which is handed over once and
+/// then forgotten here.
+final class KeySourceForOnce: Sendable {
+  private let source: Mutex<EncryptedFile.KeySource>
+
+  init(_ source: EncryptedFile.KeySource) { self.source = Mutex(source) }
+
+  func take() -> EncryptedFile.KeySource {
+    source.withLock { source in
+      defer { if case .passphrase = source { source = .none } }
+      return source
     }
   }
 }
@@ -87,7 +105,7 @@ extension Options {
     case .file(let key):
       "made a new store, \(storePath), which its key \(key) alone opens: keep a copy of the key "
         + "elsewhere"
-    case .passphrase:
+    case .passphraseFile, .passphrase:
       "made a new store, \(storePath), which its passphrase alone opens: it cannot be recovered"
     }
   }

@@ -1,16 +1,12 @@
 internal import KistCore
-internal import Logging
 
 extension StorageAccess {
-  /// How the storage stands, for the log.
-  func state() async -> Logger.Metadata {
+  /// How the storage stands, in a few words.
+  func summary() async -> String {
     do throws(StorageError) {
       let status = try await status()
-      return [
-        "storage": "\(status.storage), \(status.isLocked ? "locked" : "open")",
-        "reason": "\(status.reason ?? "")",
-      ]
-    } catch { return ["storage": "\(error)"] }
+      return "\(status.storage), \(status.isLocked ? "locked" : "open")"
+    } catch { return "\(error)" }
   }
 
   /// Adds to each status what only the daemon knows: why this storage, and for how long.

@@ -3,15 +3,22 @@ internal import KistCore
 
 /// The variables that kistd reads, beside all that begin with `KISTD_`.
 private let others: Set<String> = [
-  "DBUS_SESSION_BUS_ADDRESS", "HOME", "KIST_SOCKET", "XDG_DATA_HOME", "XDG_RUNTIME_DIR",
-  "XDG_STATE_HOME",
+  "CREDENTIALS_DIRECTORY", "DBUS_SESSION_BUS_ADDRESS", "HOME", "JOURNAL_STREAM", "KIST_SOCKET",
+  "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
 ]
 
-/// Reads the part of the environment that is for kistd.
+/// Those that a service manager sets for kistd alone, and that no program is to have that it starts.
+private let ofThisProcess: Set<String> = [
+  "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "LISTEN_PIDFDID", "NOTIFY_SOCKET", "WATCHDOG_PID",
+  "WATCHDOG_USEC",
+]
+
+/// Reads the part of the environment that is for kistd, and takes out what is for it alone.
 ///
+/// Before there is another thread.
 /// Throws `badRequest`, naming the variable, when a value is not UTF-8: repaired, it would be another
 /// one.
-func readEnvironment() throws(StorageError) -> [String: String] {
+func takeEnvironment() throws(StorageError) -> [String: String] {
   var variables: [String: String] = [:]
   var next = unsafe environ
   while let entry = unsafe next.pointee {
@@ -20,7 +27,8 @@ func readEnvironment() throws(StorageError) -> [String: String] {
     let length = unsafe equals - entry
     let name = unsafe String(
       decoding: UnsafeRawBufferPointer(start: entry, count: length), as: UTF8.self)
-    guard name.hasPrefix("KISTD_") || others.contains(name) else { continue }
+    guard name.hasPrefix("KISTD_") || others.contains(name) || ofThisProcess.contains(name)
+    else { continue }
     guard let value = unsafe String(validatingCString: equals + 1) else {
       throw StorageError(
         .badRequest, "the environment variable \(name) is not UTF-8",
@@ -29,5 +37,6 @@ func readEnvironment() throws(StorageError) -> [String: String] {
     // The first one counts, as for getenv(3).
     if variables[name] == nil { variables[name] = value }
   }
+  for name in ofThisProcess { unsafe unsetenv(name) }
   return variables
 }

@@ -5,7 +5,9 @@ extension Kistd {
   /// Reads the options; a flag wins over its variable, and a variable that is empty is not set.
   ///
   /// Throws `badRequest`, naming the flag or the variable that is wrong.
-  func options(environment: (String) -> String?) throws(StorageError) -> Options {
+  func options(
+    environment: (String) -> String?, isFile: (String) -> Bool = isFile
+  ) throws(StorageError) -> Options {
     func variable(_ name: String) -> String? {
       environment(name).flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -26,7 +28,15 @@ extension Kistd {
     }
 
     let keySource: Options.KeySource
-    if let descriptor = setting("passphrase-fd", store.passphraseFd) {
+    if let credential = variable("CREDENTIALS_DIRECTORY").map({ $0 + "/kist.key" }),
+      isFile(credential)
+    {
+      keySource = .file(path: credential)
+    } else if let credential = variable("CREDENTIALS_DIRECTORY").map({ $0 + "/kist.passphrase" }),
+      isFile(credential)
+    {
+      keySource = .passphraseFile(path: credential)
+    } else if let descriptor = setting("passphrase-fd", store.passphraseFd) {
       keySource = .passphrase(descriptor: CInt(try descriptor.integer(in: 0...Int(CInt.max))))
     } else if let path = try setting("key-file", store.keyFile)?.path()
       ?? home("XDG_STATE_HOME", "/.local/state").map({ $0 + "/key" })
@@ -38,7 +48,7 @@ extension Kistd {
 
     return Options(
       socket: try setting("socket", socket)?.path(),
-      storage: try setting("storage", storage)?.choice() ?? .auto,
+      storage: try setting("storage", storage)?.choice() ?? keySource.impliedStorage,
       dataDirectory: data,
       keySource: keySource,
       // A directory that was named is a world of its own.
@@ -46,8 +56,19 @@ extension Kistd {
       keyringLock: (home("XDG_STATE_HOME", "/.local/state") ?? data) + "/keyring.lock",
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? 128,
+      idleExit: try setting("idle-exit", idleExit)?.duration(),
       deadline: try setting("deadline", store.deadline)?.duration() ?? .seconds(30),
       logLevel: try setting("log-level", store.logLevel)?.logLevel() ?? .info,
       command: command)
+  }
+}
+
+extension Options.KeySource {
+  /// Who gives a passphrase means the storage that takes one; a key file is there by default.
+  fileprivate var impliedStorage: Options.StorageChoice {
+    switch self {
+    case .file: .auto
+    case .passphraseFile, .passphrase: .encryptedFile
+    }
   }
 }

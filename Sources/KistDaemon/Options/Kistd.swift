@@ -35,6 +35,12 @@ struct Kistd: ParsableCommand {
   @Option(help: ArgumentHelp("The clients that are served at once; 128.", valueName: "number"))
   var maxConnections: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "End when nobody has been connected for so long, if the storage opens again by itself.",
+      valueName: "duration"))
+  var idleExit: String?
+
   @Argument(parsing: .postTerminator, help: "The command to serve for.")
   var command: [String] = []
 }

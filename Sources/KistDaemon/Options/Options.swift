@@ -14,6 +14,8 @@ package struct Options: Sendable, Equatable {
   /// Where the store's key comes from.
   package enum KeySource: Sendable, Equatable {
     case file(path: String)
+    /// A file with a passphrase.
+    case passphraseFile(path: String)
     /// A descriptor to read a passphrase from.
     case passphrase(descriptor: CInt)
   }
@@ -30,6 +32,8 @@ package struct Options: Sendable, Equatable {
   /// says.
   package var keyringLock: String
   package var maximumConnections: Int
+  /// How long nobody is connected before kistd ends; for ever where there is `nil`.
+  package var idleExit: Duration?
   package var deadline: Duration
   package var logLevel: Logger.Level
   /// The command to serve for; empty to serve until told to stop.

@@ -23,7 +23,9 @@ struct Setting {
     if let number = Int(text), number > 0 {
       throw error("has no unit", hint: "say \(number)s for seconds")
     }
-    let units: [(suffix: String, milliseconds: Int)] = [("ms", 1), ("s", 1000), ("m", 60_000)]
+    let units: [(suffix: String, milliseconds: Int)] = [
+      ("ms", 1), ("s", 1000), ("min", 60_000), ("m", 60_000), ("h", 3_600_000),
+    ]
     for unit in units where text.hasSuffix(unit.suffix) {
       guard
         let number = Int(text.dropLast(unit.suffix.count)), number > 0,

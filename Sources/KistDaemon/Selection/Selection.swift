@@ -24,7 +24,7 @@ extension Selection {
       if kind == .libsecret, case .store(_, hasCredentials: true) = file {
         throw .elsewhere(.encryptedFile, asked: kind)
       }
-      return Selection(kind: kind, reason: "\(kind.name): asked for with --storage")
+      return Selection(kind: kind, reason: "\(kind.name): it was asked for")
     }
     return try select(keyring: keyring, file: file)
   }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import KistCore
 
-/// The signals that ask kistd to end, or are for its command.
+/// The signals that ask kistd to end or to reload, or are for its command.
 struct Signals: Sendable {
   private let mailbox: CInt
 
@@ -15,12 +15,14 @@ struct Signals: Sendable {
     return Signals(mailbox: mailbox)
   }
 
-  /// Runs a body, on a thread of its own, when the first signal has come.
-  func whenOneComes(_ body: @escaping @Sendable () -> Void) {
+  /// Runs a body, on a thread of its own, with the number of each signal that comes.
+  func whenOneComes(_ body: @escaping @Sendable (CInt) -> Void) {
     startThread {
-      var byte: UInt8 = 0
-      while unsafe read(mailbox, &byte, 1) < 0, errno == EINTR {}
-      body()
+      while true {
+        var number: UInt8 = 0
+        let count = unsafe read(mailbox, &number, 1)
+        if count == 1 { body(CInt(number)) } else if count == 0 || errno != EINTR { return }
+      }
     }
   }
 

@@ -3,15 +3,24 @@ package import KistCore
 internal import KistServer
 package import KistWire
 
-/// The daemon's listening socket: mode 0600 in a directory of mode 0700, whatever the umask.
+/// The daemon's listening socket.
 package struct DaemonSocket: Sendable {
   package let path: String
   /// What to accept connections from; who serves it closes it.
   package let descriptor: CInt
-  private let lock: ProcessLock
-  private let identity: FileIdentity
+  /// Nothing, where the socket is somebody else's.
+  private let lock: ProcessLock?
+  private let identity: FileIdentity?
 
-  /// Takes the place: a socket that nobody listens on is replaced, anything else is left alone.
+  /// Serves the socket of a service manager, who keeps it and its path.
+  init(handedOver descriptor: CInt) {
+    path = socketPath(of: descriptor)
+    self.descriptor = descriptor
+    lock = nil
+    identity = nil
+  }
+
+  /// Takes the place, with mode 0600 in a directory of mode 0700, whatever the umask: a socket that nobody listens on is replaced, anything else is left alone.
   ///
   /// Throws `unavailable`, naming the pid, where a daemon is running already.
   package init(claiming location: SocketLocation) throws(StorageError) {
@@ -26,7 +35,7 @@ package struct DaemonSocket: Sendable {
 
   /// Removes the socket from the file system, if it is still this one.
   package func remove() {
-    if FileIdentity(of: path) == identity { unsafe unlink(path) }
+    if let identity, FileIdentity(of: path) == identity { unsafe unlink(path) }
   }
 }
 
@@ -36,6 +45,20 @@ func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
     StorageError(
       .unavailable, "kistd is already running, \(owner)",
       hint: "use that one at \(path), or name another socket with --socket")
+  }
+}
+
+/// The path that a Unix socket is bound to; empty where it is bound to none.
+private func socketPath(of descriptor: CInt) -> String {
+  var address = sockaddr_un()
+  var size = socklen_t(MemoryLayout<sockaddr_un>.size)
+  _ = unsafe withUnsafeMutablePointer(to: &address) { address in
+    unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+      unsafe getsockname(descriptor, address, &size)
+    }
+  }
+  return unsafe withUnsafeBytes(of: &address.sun_path) { path in
+    unsafe String(decoding: path.prefix { $0 != 0 }, as: UTF8.self)
   }
 }
 

@@ -33,6 +33,12 @@ func isOurDirectory(_ path: String) -> Bool {
     && status.st_uid == geteuid()
 }
 
+/// Whether there is a regular file.
+func isFile(_ path: String) -> Bool {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+}
+
 /// Whether there is a socket.
 func isSocket(_ path: String) -> Bool {
   var status = stat()

@@ -6,36 +6,17 @@ internal import KistSodium
 enum KeyFile {
   /// Reads the key; `nil` when there is no such file, `denied` when others could have read it.
   static func read(_ path: String) throws(StorageError) -> GuardedKey? {
-    guard let descriptor = Descriptor.openIfPresent(path, O_RDONLY | O_NONBLOCK) else {
-      switch errno {
-      case ENOENT, ENOTDIR: return nil
-      case EACCES:
-        throw refusal(
-          path, "may not be read", hint: "`chmod 600 \(path)`, in a directory that you may enter")
-      case ELOOP: throw refusal(path, "is a symbolic link", hint: "name the file itself")
-      default: throw .system("opening", path: path)
-      }
-    }
-    let status = descriptor.status()
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      throw refusal(path, "is not a regular file", hint: "name another one")
-    }
-    guard status.st_uid == geteuid() else {
-      throw refusal(path, "belongs to another user", hint: "`chown` it to the user of kistd")
-    }
-    guard status.st_mode & 0o7777 == 0o600 else {
-      throw refusal(
-        path, "has mode \(String(status.st_mode & 0o7777, radix: 8))",
-        hint: "`chmod 600 \(path)`, and think about who may have read it")
-    }
-    guard status.st_size == GuardedKey.size else {
-      throw refusal(
-        path, "has \(status.st_size) bytes instead of \(GuardedKey.size)",
+    guard let file = try PrivateFile.open(path, "key file") else { return nil }
+    guard file.size == GuardedKey.size else {
+      throw file.refusal(
+        "has \(file.size) bytes instead of \(GuardedKey.size)",
         hint: "put the right one back; kistd makes one only together with a new store")
     }
     return try GuardedKey { output throws(StorageError) in
-      try descriptor.read(into: &output, path: path)
-      if !output.isFull { throw refusal(path, "was cut while it was read", hint: "try again") }
+      try file.descriptor.read(into: &output, path: path)
+      if !output.isFull {
+        throw file.refusal("was cut while it was read", hint: "try again")
+      }
     }
   }
 
@@ -58,12 +39,9 @@ enum KeyFile {
     try flushDirectory(of: path)
     if isOurs { return key }
     guard let existing = try read(path) else {
-      throw refusal(path, "was removed while it was read", hint: "try again")
+      throw StorageError(
+        .denied, "the key file \(path) was removed while it was read", hint: "try again")
     }
     return existing
-  }
-
-  private static func refusal(_ path: String, _ what: String, hint: String) -> StorageError {
-    StorageError(.denied, "the key file \(path) \(what)", hint: hint)
   }
 }

@@ -45,10 +45,7 @@ private func newSlot(
   let kind: KeySlot.Kind
   let key: SymmetricKey
   switch options.keySource {
-  case .none:
-    throw StorageError(
-      .unavailable, "there is no store at \(options.path), and no key to make one with",
-      hint: "start kistd with a key file or a passphrase")
+  case .none: throw .noKey(for: options.path)
   case .keyFile(let path):
     kind = .keyFile
     if let existing = try KeyFile.read(path) {
@@ -56,6 +53,11 @@ private func newSlot(
     } else {
       key = try wrappingKey(from: try KeyFile.create(path))
     }
+  case .passphraseFile(let path):
+    guard let passphrase = try PassphraseFile.read(path) else { throw .noKey(for: options.path) }
+    var options = options
+    options.keySource = .passphrase(passphrase)
+    return try newSlot(options, wrapping: master, storeID: storeID)
   case .passphrase(let passphrase):
     try checkPassphrase(passphrase)
     let salt = randomBytes(KDFCost.saltSize)
@@ -65,4 +67,12 @@ private func newSlot(
   }
   return KeySlot(
     number: 1, kind: kind, wrapping: master, under: key, storeID: storeID, nonce: options.nonces())
+}
+
+extension StorageError {
+  fileprivate static func noKey(for store: String) -> StorageError {
+    StorageError(
+      .unavailable, "there is no store at \(store), and no key to make one with",
+      hint: "start kistd with a key file or a passphrase")
+  }
 }

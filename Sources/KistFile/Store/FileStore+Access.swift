@@ -13,8 +13,9 @@ extension FileStore {
     }
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
-      unlocksWith: keyFilePath == nil ? .passphrase : .keyFile,
-      reopensAtRestart: keyFilePath.map { (try? exists($0)) == true } ?? false, durability: .disk,
+      unlocksWith: unlockingFile == nil ? .passphrase : .keyFile,
+      reopensAtRestart: unlockingFile.map { (try? exists($0)) == true } ?? false,
+      durability: .disk,
       keyProtection: keyProtection, integrity: session?.check.integrity)
     if let session {
       status.count = try connections.loads.use { database throws(StorageError) in
@@ -75,14 +76,19 @@ extension FileStore {
       master: master, storeID: storeID, path: options.path, reading: connections.loads)
   }
 
-  private var keyFilePath: String? {
-    if hasKeyFileSlot, case .keyFile(let path) = options.keySource { path } else { nil }
+  /// The file that unlocks the store when nobody is there, if it is one that can.
+  private var unlockingFile: String? {
+    switch options.keySource {
+    case .keyFile(let path): hasKeyFileSlot ? path : nil
+    case .passphraseFile(let path): hasKeyFileSlot ? nil : path
+    case .passphrase, .none: nil
+    }
   }
 
   private var keyProtection: String {
-    keyFilePath.map {
-      "a key file, \($0): whoever can read it and the store can read the credentials; the store "
-        + "without it tells nothing"
+    unlockingFile.map {
+      "a \(hasKeyFileSlot ? "key" : "passphrase") file, \($0): whoever can read it and the store "
+        + "can read the credentials; the store without it tells nothing"
     }
       ?? "a passphrase, which is kept nowhere: while the store is unlocked, its key is in the "
       + "memory of kistd"

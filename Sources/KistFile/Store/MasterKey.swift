@@ -23,6 +23,13 @@ func masterKey(
     throw .locked(
       "the key file \(path) does not open this store",
       hint: "put the store's own key file there, then `kist unlock`")
+  case .passphraseFile(let path):
+    guard let passphrase = try PassphraseFile.read(path) else {
+      throw .locked(
+        "the file with the store's passphrase, \(path), is missing",
+        hint: "put it back, then `kist unlock`")
+    }
+    return try masterKey(from: .passphrase(passphrase), slots, storeID: storeID)
   case .passphrase(let passphrase):
     try checkPassphrase(passphrase)
     for slot in slots {

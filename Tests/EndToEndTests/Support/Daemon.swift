@@ -20,14 +20,16 @@ struct DaemonEnd {
 }
 
 /// Runs kistd in a home until the body is done, and ends it with SIGTERM if it still runs then.
+///
+/// - Parameter input: what it reads from standard input.
 @discardableResult
 func withDaemon(
-  in home: Home, _ arguments: [String] = [], waitUntilReady: Bool = true,
+  in home: Home, _ arguments: [String] = [], input: String = "", waitUntilReady: Bool = true,
   _ body: (Daemon) async throws -> Void
 ) async throws -> DaemonEnd {
   let end = try await run(
     .name("kistd"), arguments: .init(arguments), environment: home.environment,
-    input: .none, output: .discarded, error: .string(limit: 1 << 20)
+    input: .string(input), output: .discarded, error: .string(limit: 1 << 20)
   ) { execution in
     let daemon = Daemon(home: home, processIdentifier: execution.processIdentifier.value) {
       try? execution.send(signal: $0)

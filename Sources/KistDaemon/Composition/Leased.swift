@@ -1,0 +1,85 @@
+internal import Synchronization
+
+/// A value in use by many, which can be replaced beneath them.
+final class Leased<Value: Sendable>: Sendable {
+  private struct State {
+    var value: Value
+    var users = 0
+    var isBeingReplaced = false
+    /// Told when the last user has left a value that is being replaced.
+    var whenUnused: CheckedContinuation<Void, Never>?
+    /// Who wants to use what it is replaced with.
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state: Mutex<State>
+
+  init(_ value: Value) { state = Mutex(State(value: value)) }
+
+  /// Lends the value; waits while it is being replaced.
+  func use<Result, Failure>(
+    _ body: (Value) async throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    while true {
+      guard let value = enter() else {
+        await waitForTheNext()
+        continue
+      }
+      defer { leave() }
+      return try await body(value)
+    }
+  }
+
+  /// Replaces the value when nobody uses it any more; one replacement at a time.
+  func replace(_ make: (Value) async -> Value) async {
+    await waitUntilUnused()
+    let new = await make(state.withLock { $0.value })
+    let waiting = state.withLock { state in
+      state.value = new
+      state.isBeingReplaced = false
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  private func enter() -> Value? {
+    state.withLock { state in
+      if state.isBeingReplaced { return nil }
+      state.users += 1
+      return state.value
+    }
+  }
+
+  private func leave() {
+    let whenUnused = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      state.users -= 1
+      guard state.users == 0 else { return nil }
+      defer { state.whenUnused = nil }
+      return state.whenUnused
+    }
+    whenUnused?.resume()
+  }
+
+  private func waitForTheNext() async {
+    await withCheckedContinuation { continuation in
+      let isThere = state.withLock { state in
+        if state.isBeingReplaced { state.waiting.append(continuation) }
+        return !state.isBeingReplaced
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  private func waitUntilUnused() async {
+    await withCheckedContinuation { continuation in
+      let isUnused = state.withLock { state in
+        precondition(!state.isBeingReplaced, "one replacement at a time")
+        state.isBeingReplaced = true
+        if state.users > 0 { state.whenUnused = continuation }
+        return state.users == 0
+      }
+      if isUnused { continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,36 @@
+internal import Glibc
+
+/// The address of the socket that a service manager listens on: a path, or with `@` before it a name
+/// in the abstract namespace (sd_notify(3), unix(7)).
+struct NotifySocketAddress: Sendable {
+  private let bytes: [UInt8]
+
+  /// `nil` where it is neither, or too long.
+  init?(_ text: String) {
+    var bytes = Array(text.utf8)
+    guard bytes.first == UInt8(ascii: "/") || bytes.first == UInt8(ascii: "@") else { return nil }
+    guard bytes.count > 1, bytes.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path) else {
+      return nil
+    }
+    if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
+    self.bytes = bytes
+  }
+
+  /// Sends a datagram, as long as that takes no waiting: the loop that serves waits for nobody.
+  func send(_ text: String) {
+    let descriptor = socket(
+      AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let size = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+    let text = Array(text.utf8)
+    _ = unsafe withUnsafePointer(to: &address) { address in
+      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe sendto(descriptor, text, text.count, CInt(MSG_NOSIGNAL), address, size)
+      }
+    }
+  }
+}

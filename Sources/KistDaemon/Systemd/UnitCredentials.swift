@@ -1,0 +1,67 @@
+internal import Glibc
+internal import KistCore
+internal import KistServer
+internal import Logging
+
+/// What a service manager is answered that asks for the credentials of units.
+struct UnitCredentials: Sendable {
+  /// Loads a credential.
+  var load: @Sendable (LoadRequest) async throws(StorageError) -> Credential
+  /// The text of /proc/PID/cgroup; `nil` where there is no such process.
+  var cgroup: @Sendable (_ pid: pid_t) -> String? = readCgroup(of:)
+  var logger: Logger
+
+  /// The secret of the service that is named as the unit, and of the account that is named as the
+  /// credential.
+  ///
+  /// A manager takes every end for the end of a credential, an empty one where nothing came. What
+  /// makes the unit fail is more than it accepts, and so that is the answer to everything else.
+  func answer(_ peer: Peer) async -> Secret {
+    guard Peer.isOwner(peer) else { return refuse(peer, "another user asked") }
+    guard let request = CredentialRequest(address: peer.abstractName) else {
+      return refuse(peer, "the address is not one that systemd connects from for a unit")
+    }
+    guard cgroup(peer.pid).flatMap(unit(ofCgroup:)) == request.unit else {
+      return refuse(peer, "who asked is not in the unit that it asked for")
+    }
+    do throws(StorageError) {
+      let key = CredentialKey(service: request.unit, account: request.id)
+      return try await load(LoadRequest(key: key)).secret
+    } catch {
+      logger.warning(
+        "refused a credential to a unit",
+        metadata: [
+          "unit": "\(request.unit)", "credential": "\(request.id)", "reason": "\(error)",
+        ])
+      return .moreThanACredential
+    }
+  }
+
+  private func refuse(_ peer: Peer, _ reason: String) -> Secret {
+    logger.warning(
+      "refused a credential", metadata: ["pid": "\(peer.pid)", "reason": "\(reason)"])
+    return .moreThanACredential
+  }
+}
+
+extension Secret {
+  /// Zeros, more of them than systemd accepts for all credentials of a unit, 1 MiB (systemd.exec(5)).
+  static let moreThanACredential: Secret = {
+    let size = (1 << 20) + 4096
+    var bytes = WipedBytes(capacity: size)
+    bytes.append(upTo: size) { output in
+      while !output.isFull { output.append(0) }
+    }
+    return Secret(bytes)
+  }()
+}
+
+private func readCgroup(of pid: pid_t) -> String? {
+  let descriptor = unsafe open("/proc/\(pid)/cgroup", O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { return nil }
+  defer { close(descriptor) }
+  // As long as a page, and so as the kernel makes it.
+  var bytes = [UInt8](repeating: 0, count: 4096)
+  let count = unsafe read(descriptor, &bytes, bytes.count)
+  return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+}

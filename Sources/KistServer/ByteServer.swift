@@ -1,0 +1,83 @@
+internal import Glibc
+package import KistCore
+internal import NIOCore
+internal import NIOPosix
+
+/// Answers each connection to a listening socket with bytes, and closes it; nothing is read.
+package struct ByteServer: Sendable {
+  /// The connections that are answered at once; one more waits for its turn.
+  package var maximumConnections: Int
+  /// How long a client may take to read its bytes.
+  package var patience: Duration
+  /// The bytes for a client; never cancelled.
+  package var give: @Sendable (Peer) async -> Secret
+
+  package init(
+    maximumConnections: Int = 16, patience: Duration = .seconds(10),
+    give: @escaping @Sendable (Peer) async -> Secret
+  ) {
+    self.maximumConnections = maximumConnections
+    self.patience = patience
+    self.give = give
+  }
+
+  /// Serves until the task is cancelled; then accepts no more, and returns when those are answered
+  /// that were accepted.
+  ///
+  /// The socket is closed at the end. Throws when it cannot be listened on.
+  package func run(listeningOn descriptor: CInt) async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let result: Result<Void, any Error>
+    do {
+      let listener = try await ServerBootstrap(group: group)
+        .childChannelOption(.autoRead, value: false)
+        .bind(
+          descriptor, serverBackPressureStrategy: .init(lowWatermark: 1, highWatermark: 1)
+        ) { channel in
+          channel.eventLoop.makeCompletedFuture { (channel: channel, peer: try channel.peer()) }
+        }
+      // A task of its own, so that cancelling the caller cancels no answer.
+      let answering = Task { try await answerConnections(to: listener) }
+      result = .success(
+        try await withTaskCancellationHandler {
+          try await answering.value
+        } onCancel: {
+          listener.channel.close(promise: nil)
+        })
+    } catch { result = .failure(error) }
+    try? await group.shutdownGracefully()
+    try result.get()
+  }
+
+  private func answerConnections(
+    to listener: NIOAsyncChannel<(channel: any Channel, peer: Peer), Never>
+  ) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      var room = maximumConnections
+      try await listener.executeThenClose { connections in
+        for try await (channel, peer) in connections {
+          if room == 0 { try await group.next() } else { room -= 1 }
+          group.addTask { await answer(channel, peer) }
+        }
+      }
+    }
+  }
+
+  /// A client that has gone is not an error: what it asked for is asked for again, or not wanted.
+  private func answer(_ channel: any Channel, _ peer: Peer) async {
+    let secret = await give(peer)
+    var buffer = channel.allocator.buffer(capacity: secret.count)
+    secret.withBytes { _ = unsafe buffer.writeBytes($0.bytes) }
+    let written = channel.eventLoop.flatSubmit { [buffer] in
+      let written = channel.writeAndFlush(buffer)
+      let giveUp = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
+        channel.close(promise: nil)
+      }
+      written.whenComplete { _ in giveUp.cancel() }
+      return written
+    }
+    try? await written.get()
+    buffer.wipe()
+    try? await channel.close()
+  }
+}

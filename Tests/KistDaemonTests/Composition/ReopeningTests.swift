@@ -1,0 +1,175 @@
+import ArgumentParser
+import Foundation
+import KistClient
+import KistTesting
+import Logging
+import Synchronization
+import Testing
+
+@testable import KistDaemon
+
+/// What a service manager was told.
+private final class Manager: Sendable {
+  private let notices = Mutex<[ServiceManager.Notice]>([])
+  private let (stream, continuation) = AsyncStream.makeStream(of: ServiceManager.Notice.self)
+
+  var serviceManager: ServiceManager {
+    ServiceManager(isThere: true, watchdogInterval: nil) { notice in
+      self.notices.withLock { $0.append(notice) }
+      self.continuation.yield(notice)
+    }
+  }
+
+  var all: [ServiceManager.Notice] { notices.withLock { $0 } }
+
+  /// Waits until it was told so many times more how the service stands.
+  func statuses(_ count: Int) async -> [String] {
+    var statuses: [String] = []
+    for await case .status(let text) in stream {
+      statuses.append(text)
+      if statuses.count == count { break }
+    }
+    return statuses
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `A storage that is opened again` {
+  /// Runs a daemon in this process, on the storages that it opens one after another.
+  private func withDaemon(
+    opening openings: @escaping @Sendable (Int) async throws(StorageError) -> OpenStorage,
+    manager: Manager,
+    _ body: (_ socket: String, _ reopen: () -> Void, Task<CInt, any Error>) async throws -> Void
+  ) async throws {
+    try await withDirectory { directory in
+      var options = try Kistd.parse([]).options { ["HOME": directory][$0] }
+      options.socket = directory + "/s"
+      let count = Mutex(0)
+      let daemon = Daemon(
+        options: options,
+        open: { () throws(StorageError) in
+          try await openings(
+            count.withLock {
+              $0 += 1
+              return $0
+            })
+        },
+        environment: { _ in nil }, logger: .kistd(level: .critical),
+        previous: Hardening.Previous(umask: 0o077, coreLimit: rlimit()),
+        manager: manager.serviceManager)
+      let (requests, request) = AsyncStream.makeStream(of: Void.self)
+      let run = Task { try await daemon.run(reopening: requests) }
+      try await body(directory + "/s", { request.yield() }, run)
+      run.cancel()
+      #expect(try await run.value == 0)
+    }
+  }
+
+  private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage {
+    let status = StorageStatus(
+      storage: "memory", isLocked: isLocked, reopensAtRestart: reopens, durability: .memory,
+      keyProtection: "none")
+    return OpenStorage(
+      credentials: .inMemory(now: { .sample }),
+      access: StorageAccess(
+        status: { () throws(StorageError) in status }, lock: { () throws(StorageError) in status },
+        unlock: { _ throws(StorageError) in status }),
+      durability: .memory, close: {})
+  }
+
+  @Test func `answers each request of a service with why it could not be opened, until it can`()
+    async throws
+  {
+    let manager = Manager()
+    try await withDaemon(
+      opening: { count throws(StorageError) in
+        if count == 1 { throw StorageError(.corrupt, "it is damaged", hint: "mend it") }
+        return memory()
+      }, manager: manager
+    ) { socket, reopen, _ in
+      #expect(await manager.statuses(1).first?.contains("it is damaged") == true)
+      let storage = UserStorage.remote(socketPath: socket)
+      let error = await #expect(throws: StorageError.self) {
+        try await storage.load(LoadRequest(key: CredentialKey(service: "s")))
+      }
+      #expect(error?.code == .corrupt && error?.hint == "mend it")
+      let refusal = await #expect(throws: StorageError.self) {
+        try await storage.save(
+          NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "x")))
+      }
+      #expect(refusal?.code == .corrupt && refusal?.outcome == .unchanged)
+      reopen()
+      #expect(await manager.statuses(1) == ["memory, open"])
+      // On the same connection.
+      _ = try await storage.save(
+        NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "x")))
+    }
+    let kinds = manager.all.map { $0.text.prefix { $0 != "=" } }
+    #expect(kinds == ["READY", "STATUS", "RELOADING", "READY", "STATUS"])
+  }
+
+  @Test func `is the next one for the clients of the one before`() async throws {
+    let manager = Manager()
+    try await withDaemon(opening: { _ in memory() }, manager: manager) { socket, reopen, _ in
+      _ = await manager.statuses(1)
+      let storage = UserStorage.remote(socketPath: socket)
+      let credential = NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "x"))
+      _ = try await storage.save(credential)
+      reopen()
+      _ = await manager.statuses(1)
+      let kept = try await storage.findAll()
+      #expect(kept.isEmpty, "it begins anew, being in memory")
+      _ = try await storage.save(credential)
+    }
+  }
+
+  @Test(arguments: [(true, true), (true, false), (false, false)])
+  func `is kept as it is where a person locked it, or is needed to open it`(
+    isLocked: Bool, reopens: Bool
+  ) async throws {
+    let manager = Manager()
+    try await withDaemon(
+      opening: { count throws(StorageError) in
+        #expect(count == 1)
+        return memory(isLocked: isLocked, reopens: reopens)
+      }, manager: manager
+    ) { socket, reopen, _ in
+      reopen()
+      _ = await manager.statuses(2)
+      let storage = UserStorage.remote(socketPath: socket)
+      let kept = try await storage.findAll()
+      #expect(kept.isEmpty)
+    }
+  }
+
+  @Test func `is what SIGHUP asks for where there is no terminal`() async throws {
+    try await withDirectory { directory in
+      await #expect(processExitsWith: .exitCode(0)) { [directory = directory as String] in
+        var options = try Kistd.parse([]).options { ["HOME": directory][$0] }
+        options.socket = directory + "/s"
+        let count = Mutex(0)
+        let daemon = Daemon(
+          options: options,
+          open: { () throws(StorageError) in
+            let count = count.withLock {
+              $0 += 1
+              return $0
+            }
+            if count < 3 { kill(getpid(), SIGHUP) } else { kill(getpid(), SIGTERM) }
+            let status = StorageStatus(
+              storage: "memory", isLocked: false, reopensAtRestart: true, durability: .memory,
+              keyProtection: "none")
+            return OpenStorage(
+              credentials: .inMemory(now: { .sample }),
+              access: StorageAccess(
+                status: { () throws(StorageError) in status },
+                lock: { () throws(StorageError) in status },
+                unlock: { _ throws(StorageError) in status }),
+              durability: .memory, close: {})
+          },
+          environment: { _ in nil }, logger: .kistd(level: .critical),
+          previous: Hardening.Previous(umask: 0o077, coreLimit: rlimit()))
+        exit(try await untilToldToStop(daemon, hasTerminal: false))
+      }
+    }
+  }
+}

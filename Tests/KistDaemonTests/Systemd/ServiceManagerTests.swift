@@ -1,0 +1,105 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `A service manager` {
+  /// A socket that takes datagrams, and gives them as text.
+  final class Listener {
+    let descriptor: Int32
+
+    init(_ path: [UInt8]) {
+      descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path) }
+      let size = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
+      let result = unsafe withUnsafePointer(to: &address) {
+        unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe bind(descriptor, $0, size)
+        }
+      }
+      precondition(result == 0)
+    }
+
+    deinit { close(descriptor) }
+
+    func receive() -> String {
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      let count = unsafe recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+      return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+    }
+  }
+
+  @Test(arguments: [
+    (ServiceManager.Notice.ready, "READY=1"), (.stopping, "STOPPING=1"), (.watchdog, "WATCHDOG=1"),
+    (.reloading(microseconds: 7), "RELOADING=1\nMONOTONIC_USEC=7"),
+    (.status("locked\nREADY=1"), "STATUS=locked\\u{a}READY=1"),
+  ])
+  func `is told in the lines of sd_notify, at a path or a name`(
+    notice: ServiceManager.Notice, text: String
+  ) async throws {
+    try await withDirectory { directory in
+      let atPath = Listener(Array((directory + "/n").utf8))
+      ServiceManager(environment: { ["NOTIFY_SOCKET": directory + "/n"][$0] }).tell(notice)
+      #expect(atPath.receive() == text)
+      let atName = Listener([0] + Array(directory.utf8))
+      ServiceManager(environment: { ["NOTIFY_SOCKET": "@" + directory][$0] }).tell(notice)
+      #expect(atName.receive() == text)
+    }
+  }
+
+  @Test(
+    arguments: [
+      nil, "", "relative", "/", "@", "vsock:2:1", "/" + String(repeating: "x", count: 200),
+    ] as [String?])
+  func `is nobody where there is no such address`(address: String?) {
+    let manager = ServiceManager(environment: { $0 == "NOTIFY_SOCKET" ? address : nil })
+    #expect(!manager.isThere)
+    manager.tell(.ready)
+  }
+
+  @Test(
+    arguments: [
+      (["WATCHDOG_USEC": "3000000"], Duration.seconds(3)),
+      (["WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "42"], .seconds(3)),
+      (["WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "43"], nil),
+      (["WATCHDOG_USEC": "0"], nil), (["WATCHDOG_USEC": "x"], nil), ([:], nil),
+    ] as [([String: String], Duration?)])
+  func `says how often it wants to hear`(environment: [String: String], interval: Duration?) {
+    let manager = ServiceManager(
+      environment: { name in name == "NOTIFY_SOCKET" ? "/nonexistent" : environment[name] }, pid: 42
+    )
+    #expect(manager.watchdogInterval == interval)
+    // Nobody hears it, and nothing happens.
+    manager.tell(.watchdog)
+  }
+
+  @Test func `is told of a reload by the clock that it has itself`() throws {
+    guard case .reloading(let first) = ServiceManager.Notice.reloadingNow(),
+      case .reloading(let second) = ServiceManager.Notice.reloadingNow()
+    else { throw CancellationError() }
+    #expect(0 < first && first <= second)
+  }
+
+  @Test func `has a journal where standard error leads to it, and lines with priorities`()
+    async throws
+  {
+    var status = stat()
+    #expect(unsafe fstat(STDERR_FILENO, &status) == 0)
+    let here = "\(status.st_dev):\(status.st_ino)"
+    #expect(isJournal(STDERR_FILENO) { $0 == "JOURNAL_STREAM" ? here : nil })
+    #expect(!isJournal(STDERR_FILENO) { $0 == "JOURNAL_STREAM" ? here + "0" : nil })
+    #expect(!isJournal(STDERR_FILENO) { _ in nil })
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let standardError = StandardError(isJournal: true)
+      standardError.write("one", level: .error)
+      standardError.write("two", level: .info)
+      StandardError().write("three", level: .info)
+      exit(0)
+    }
+    let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(log == "<3>one\n<6>two\nthree\n")
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@Suite struct `A passphrase file` {
+  let store = try! TestStore()
+  var path: String { store.keyPath }
+
+  private func write(_ text: String, mode: Int = 0o400) throws {
+    try? FileManager.default.removeItem(atPath: path)
+    try Data(text.utf8).write(to: URL(filePath: path))
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+  }
+
+  @Test(arguments: [0o400, 0o600])
+  func `opens the store by itself, also after a lock and a restart`(mode: Int) async throws {
+    try write("correct horse\n", mode: mode)
+    try await store.fill([.sample()], .passphraseFile(path: path))
+    let opened = try await store.open(.passphraseFile(path: path))
+    let status = try await opened.access.status()
+    #expect(!status.isLocked && status.reopensAtRestart && status.unlocksWith == .keyFile)
+    #expect(try await opened.access.lock().isLocked)
+    #expect(try await opened.access.unlock(nil).isLocked == false)
+    #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await opened.close()
+    let typed = try await store.open(.passphrase(Secret(utf8: "correct horse")))
+    #expect(try await typed.access.status().isLocked == false)
+    await typed.close()
+  }
+
+  @Test func `that is missing leaves the store locked, and makes none`() async throws {
+    await expect(.unavailable) { try await store.open(.passphraseFile(path: path)) }
+    try write("correct horse")
+    try await store.fill([.sample()], .passphraseFile(path: path))
+    try FileManager.default.removeItem(atPath: path)
+    let opened = try await store.open(.passphraseFile(path: path))
+    let error = await expect(.locked) { try await opened.credentials.load(.sample) }
+    #expect(error?.message.contains("is missing") == true)
+    #expect(try await opened.access.status().reopensAtRestart == false)
+    try write("correct horse")
+    #expect(try await opened.access.unlock(nil).isLocked == false)
+    await opened.close()
+  }
+
+  @Test(arguments: [("wrong", StorageError.Code.wrongPassphrase), ("", .badRequest)])
+  func `that is of another store is refused, as a passphrase is`(
+    text: String, code: StorageError.Code
+  ) async throws {
+    try await store.fill([.sample()], .passphrase(Secret(utf8: "correct horse")))
+    try write(text)
+    try await store.expectRefusedUntouched(code) {
+      try await store.open(.passphraseFile(path: path))
+    }
+  }
+
+  @Test func `that others may read is refused`() async throws {
+    try write("correct horse", mode: 0o644)
+    await expect(.denied) { try await store.open(.passphraseFile(path: path)) }
+  }
+}

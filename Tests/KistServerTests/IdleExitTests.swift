@@ -1,0 +1,111 @@
+import Foundation
+import KistServer
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A server that ends when it is idle` {
+  @Test func `ends when nobody has been connected for so long`() async throws {
+    let idle = IdleExit(after: .milliseconds(20)) { true }
+    try await withServer(configured: { $0.idleExit = idle }) { server in
+      try await server.ended()
+      #expect(throws: POSIXError.self) { try server.connect() }
+    }
+  }
+
+  @Test func `does not end while somebody is connected, who may say nothing`() async throws {
+    let wasAsked = Atomic(false)
+    let idle = IdleExit(after: .milliseconds(20)) {
+      wasAsked.store(true, ordering: .relaxed)
+      return true
+    }
+    try await withServer(configured: { $0.idleExit = idle }) { server in
+      let client = try server.connect()
+      await client.send("a\n")
+      #expect(await client.line() == "a\n")
+      // Time for it to go wrong; what it shows does not hang on how long.
+      try await Task.sleep(for: .milliseconds(100))
+      await client.send("b\n")
+      #expect(await client.line() == "b\n")
+      let whileConnected = wasAsked.load(ordering: .relaxed)
+      #expect(!whileConnected)
+      client.endSending()
+      #expect(await client.rest() == "")
+      try await server.ended()
+    }
+  }
+
+  @Test func `goes on where it may not, and asks again`() async throws {
+    let count = Mutex(0)
+    let idle = IdleExit(after: .milliseconds(10)) {
+      count.withLock { count in
+        count += 1
+        return count == 3
+      }
+    }
+    try await withServer(configured: { $0.idleExit = idle }) { server in
+      try await server.ended()
+    }
+    #expect(count.withLock { $0 } == 3)
+  }
+
+  @Test func `does not end on somebody who connects while it asks`() async throws {
+    let gate = Gate()
+    let idle = IdleExit(after: .milliseconds(10)) {
+      await gate.pass()
+      return true
+    }
+    try await withServer(configured: { $0.idleExit = idle }) { server in
+      await gate.arrived(1)
+      let client = try server.connect()
+      await client.send("a\n")
+      #expect(await client.line() == "a\n")
+      gate.open()
+      await client.send("b\n")
+      #expect(await client.line() == "b\n")
+    }
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `A server that is watched` {
+  @Test func `says once that it serves, and again and again that it lives`() async throws {
+    let (beats, beat) = AsyncStream.makeStream(of: Void.self)
+    let (starts, start) = AsyncStream.makeStream(of: Void.self)
+    try await withServer(configured: {
+      $0.whenServing = { start.yield() }
+      $0.heartbeat = Heartbeat(every: .milliseconds(1)) { beat.yield() }
+    }) { _ in
+      for await _ in starts { break }
+      var iterator = beats.makeAsyncIterator()
+      for _ in 0..<5 { await iterator.next() }
+    }
+    start.finish()
+    for await _ in starts { Issue.record("it said so again") }
+  }
+
+  @Test func `is silent while its loop hangs`() async throws {
+    let isHanging = Atomic(false)
+    let (beats, beat) = AsyncStream.makeStream(of: Bool.self)
+    let hang: Serve = { _ in
+      { line in
+        isHanging.store(true, ordering: .relaxed)
+        _ = poll(nil, 0, 100)
+        isHanging.store(false, ordering: .relaxed)
+        return line
+      }
+    }
+    try await withServer(
+      serve: hang,
+      configured: {
+        $0.heartbeat = Heartbeat(every: .milliseconds(1)) {
+          beat.yield(isHanging.load(ordering: .relaxed))
+        }
+      }
+    ) { server in
+      let client = try server.connect()
+      await client.send("a\n")
+      #expect(await client.line() == "a\n")
+    }
+    beat.finish()
+    for await whileHanging in beats { #expect(!whileHanging) }
+  }
+}
