@@ -85,6 +85,6 @@ extension SecretService {
         + "read what is in it while it is unlocked",
       count: isLocked
         ? nil
-        : try await summaries(with: Item.attributes(of: CredentialQuery()), by: deadline).count)
+        : try await keys(with: Item.attributes(of: CredentialQuery()), by: deadline).count)
   }
 }

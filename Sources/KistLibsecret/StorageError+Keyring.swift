@@ -20,11 +20,23 @@ extension StorageError {
     .locked("the keyring is locked")
   }
 
-  /// An item of ours that cannot be read; it is left as it is.
-  static func damagedItem(_ problem: String) -> StorageError {
+  /// Items went away each time before they were read.
+  static var changingKeyring: StorageError {
     StorageError(
-      .corrupt, "an item of the keyring is damaged: \(problem); it was left as it is",
-      hint: "delete it with the keyring's own program, and save the credential again")
+      .busy, "items of the keyring went away each time before they were read",
+      hint: "try again; if it stays so, start the keyring's provider anew")
+  }
+
+  /// An item of ours that cannot be read; it is left as it is.
+  ///
+  /// The end of its path is what other programs tell it by, and says nothing of what is in it.
+  static func damagedItem(_ path: ObjectPath, _ problem: String) -> StorageError {
+    StorageError(
+      .corrupt,
+      "item \(path.rawValue.split(separator: "/").last ?? "/") of the keyring is damaged: "
+        + "\(problem); it was left as it is",
+      hint: "what is whole is still loaded (`kist load`); delete the item with the keyring's own "
+        + "program, and save the credential again")
   }
 
   /// A keyring that is not to be trusted with a credential.

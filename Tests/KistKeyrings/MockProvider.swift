@@ -24,6 +24,8 @@ package final class MockProvider: Sendable {
     case answersWrongTypes(in: String? = nil)
     /// Answers an encrypted session with this in place of its key.
     case sessionKey(Key)
+    /// Every search finds an item that is gone, each time another.
+    case findsGhosts
     /// The collection is locked; unlocking it asks with a prompt.
     case locked
     /// How prompts end, where it is not by being dismissed.
@@ -74,6 +76,7 @@ package final class MockProvider: Sendable {
       case .diesAfter(let method): "dies-after=\(method)"
       case .answersWrongTypes(let method): named("wrong-types", method)
       case .sessionKey(let key): "session-key=\(key.rawValue)"
+      case .findsGhosts: "finds-ghosts"
       case .locked: "locked"
       case .prompt(let prompt): "prompt=\(prompt.rawValue)"
       case .createAsksPrompt: "create-asks-prompt"
@@ -87,12 +90,30 @@ package final class MockProvider: Sendable {
     }
   }
 
+  /// An item under kist's schema, as another program might have made it.
+  package struct Item: Sendable {
+    fileprivate let attributes: [String: String]
+    fileprivate let value: String
+
+    package init(
+      _ service: String, _ account: String, _ more: [String: String] = [:], value: String
+    ) {
+      attributes = [
+        "xdg:schema": "io.kist.Credential", "service": service, "account": account,
+      ].merging(more) { $1 }
+      self.value = value
+    }
+  }
+
   private let bus: PrivateBus
   private let process: Mutex<Program>
 
-  /// Starts a provider and returns once it owns the name.
-  package init(_ behaviours: [Behaviour] = [], on bus: PrivateBus) async throws {
+  /// Starts a provider and returns once it owns the name; its items are numbered from 1 on.
+  package init(
+    _ behaviours: [Behaviour] = [], holding items: [Item] = [], on bus: PrivateBus
+  ) async throws {
     self.bus = bus
+    try write(items, to: itemFile(bus))
     process = Mutex(try await startProvider(behaviours, on: bus))
   }
 
@@ -129,7 +150,7 @@ private func startProvider(
   let script = URL(filePath: #filePath).deletingLastPathComponent().path + "/Mock/provider.py"
   let provider = try bus.start(
     "/usr/bin/python3",
-    ["-B", script, bus.session.folder + "/items.json", logFile(bus)] + behaviours.map(\.word))
+    ["-B", script, itemFile(bus), logFile(bus)] + behaviours.map(\.word))
   try await poll("the provider owns its name") {
     guard provider.isRunning else { throw NotInTime(description: provider.output.errors) }
     return provider.output.text == "ready\n"
@@ -138,3 +159,16 @@ private func startProvider(
 }
 
 private func logFile(_ bus: PrivateBus) -> String { bus.session.folder + "/calls" }
+private func itemFile(_ bus: PrivateBus) -> String { bus.session.folder + "/items.json" }
+
+/// Writes items as the provider does.
+private func write(_ items: [MockProvider.Item], to path: String) throws {
+  let rows = items.enumerated().map { offset, item in
+    [
+      "/org/freedesktop/secrets/collection/login/\(offset + 1)", "label", item.attributes,
+      item.value.utf8.map { String(format: "%02x", $0) }.joined(), "text/plain", 1_767_323_045,
+    ] as [Any]
+  }
+  let state: [String: Any] = ["number": items.count, "items": rows]
+  try JSONSerialization.data(withJSONObject: state).write(to: URL(filePath: path))
+}

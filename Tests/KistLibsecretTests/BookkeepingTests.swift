@@ -5,6 +5,7 @@
   import Testing
 
   @Suite struct `The bookkeeping of an item` {
+    private let item = ObjectPath(rawValue: "/org/freedesktop/secrets/collection/login/7")
     private static let moment = Timestamp(rfc3339: "2026-01-02T03:04:05Z")!
 
     private let bookkeeping = Bookkeeping(
@@ -14,7 +15,7 @@
       after: nil, revision: Revision(epoch: "e", sequence: 7), at: Self.moment)
 
     @Test func `comes back as it was`() throws {
-      #expect(try Bookkeeping(decoding: bookkeeping.encoded) == bookkeeping)
+      #expect(try Bookkeeping(decoding: bookkeeping.encoded, of: item) == bookkeeping)
     }
 
     @Test func `is JSON in base64, as the documents show it`() throws {
@@ -33,14 +34,14 @@
     ])
     func `that cannot be read is corrupt, and says nothing of what is in it`(json: String) throws {
       let error = #expect(throws: StorageError.self) {
-        try Bookkeeping(decoding: Data(json.utf8).base64EncodedString())
+        try Bookkeeping(decoding: Data(json.utf8).base64EncodedString(), of: item)
       }
       #expect(error?.code == .corrupt)
       #expect(error?.message.contains("yesterday") == false)
     }
 
     @Test func `that is not base64 is corrupt`() {
-      let error = #expect(throws: StorageError.self) { try Bookkeeping(decoding: "???") }
+      let error = #expect(throws: StorageError.self) { try Bookkeeping(decoding: "???", of: item) }
       #expect(error?.code == .corrupt)
     }
   }

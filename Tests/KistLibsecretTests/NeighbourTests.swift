@@ -36,6 +36,29 @@
       }
     }
 
+    @Test(arguments: [
+      (String(repeating: "a", count: 1025), "alice"),
+      ("example.org", String(repeating: "a", count: 1025)), ("example.org", "a\u{9C}b"),
+    ])
+    func `save under names that kist cannot serve, which it does not list, and leaves`(
+      service: String, account: String
+    ) async throws {
+      try await withPrivateBus { bus in
+        _ = try await GnomeKeyring(.password("pw"), on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address))
+        let stored = try await SecretTool(on: bus).store(
+          "other".utf8, "service", service, "account", account, "xdg:schema", "io.kist.Credential")
+        #expect(stored.status == 0)
+        #expect(try await storage.credentials.findAll().isEmpty)
+        try await storage.credentials.save(NewCredential(key: key, secret: Secret(utf8: "ours")))
+        #expect(try await storage.credentials.findAll().map(\.key) == [key])
+        #expect(try await storage.access.status().count == 1)
+        #expect(try await storage.credentials.delete(key))
+        let collection = try #require(try await bus.defaultCollection())
+        #expect(try await bus.items(of: collection).count == 1)
+      }
+    }
+
     /// Items that a search for ours finds, too, or nearly.
     ///
     /// Those with fewer attributes first, for

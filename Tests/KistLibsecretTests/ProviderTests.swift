@@ -35,6 +35,9 @@
       _ = try await $0.credentials.save(.sample(secret: "new"))
     }
     private static let load = Request("a load") { _ = try await $0.credentials.load(.sample) }
+    private static let loadOfNothing = Request("a load of what is not there") {
+      _ = try await $0.credentials.load(CredentialKey(service: "nothing"))
+    }
     private static let delete = Request("a delete") { _ = try await $0.credentials.delete(.sample) }
     private static let find = Request("a find") {
       _ = try await $0.credentials.find(CredentialQuery())
@@ -101,6 +104,11 @@
           "has its prompt dismissed in another type", [.locked, .prompt(.dismissedWithWrongType)],
           unlock, .locked),
         Case("never completes its prompt", [.locked, .prompt(.neverCompletes)], unlock, .timeout),
+        Case("finds items that are gone", [.findsGhosts], find, .busy),
+        Case("finds items that are gone", [.findsGhosts], status, .busy),
+        Case("finds items that are gone", [.findsGhosts], loadOfNothing, .busy),
+        Case("finds items that are gone", [.findsGhosts], save, .busy, .unchanged),
+        Case("finds items that are gone", [.findsGhosts], delete, .busy, .unchanged),
         Case("claims to store", [.claimsToStore], save, .unavailable, .unchanged),
       ])
     func `is told from others`(example: Case) async throws {
@@ -161,6 +169,23 @@
         #expect(error?.outcome == .unknown)
         #expect(try await storage.credentials.load(.sample).secret == Secret(utf8: "new"))
         #expect(!provider.calls.contains("Item.Delete"))
+        await storage.close()
+      }
+    }
+
+    @Test func `has more items of a key than may be asked for at once is asked for all`()
+      async throws
+    {
+      try await withPrivateBus { bus in
+        let key = CredentialKey.sample
+        let others = (0..<200).map { number in
+          MockProvider.Item(key.service, key.account, ["more": "\(number)"], value: "other")
+        }
+        let ours = MockProvider.Item(key.service, key.account, value: "ours")
+        _ = try await MockProvider(holding: others + [ours], on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address))
+        #expect(try await storage.credentials.load(key).secret == Secret(utf8: "ours"))
+        #expect(try await storage.credentials.findAll().map(\.key) == [key])
         await storage.close()
       }
     }

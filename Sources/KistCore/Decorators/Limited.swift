@@ -21,6 +21,11 @@ extension UserStorage {
   }
 }
 
+extension CredentialKey {
+  /// Whether requests can be about it: whether it is within the limits of the protocol.
+  package var isWithinLimits: Bool { (try? check(self)) != nil }
+}
+
 /// Says of a refused change that nothing was changed.
 private func unchanged(_ check: () throws(StorageError) -> Void) throws(StorageError) {
   do { try check() } catch { throw error.withOutcome(.unchanged) }

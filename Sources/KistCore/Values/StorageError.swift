@@ -26,7 +26,8 @@ public struct StorageError: Error, Hashable, Sendable {
     case corrupt
     /// The passphrase opens no slot.
     case wrongPassphrase
-    /// Too many connections, or an unlock is under way; nothing was carried out.
+    /// Too many connections, another unlock is under way, or the keyring keeps changing; nothing was
+    /// carried out.
     case busy
     /// No space or quota is left.
     case full

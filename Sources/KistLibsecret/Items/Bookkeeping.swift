@@ -59,10 +59,10 @@ extension Bookkeeping {
     return text.string
   }
 
-  init(decoding encoded: String) throws(StorageError) {
+  init(decoding encoded: String, of item: ObjectPath) throws(StorageError) {
     var bytes = WipedBytes(capacity: encoded.utf8.count)
     guard encoded.withBytes({ appendDecodedBase64($0, to: &bytes) }) else {
-      throw .damagedItem("its bookkeeping is not base64")
+      throw .damagedItem(item, "its bookkeeping is not base64")
     }
     do throws(JSONError) {
       let object = try JSONObject(Secret(bytes))
@@ -84,7 +84,7 @@ extension Bookkeeping {
       modifiedAt = try object.required("modifiedAt").moment()
       expiresAt = try object["expiresAt"]?.moment()
     } catch {
-      throw .damagedItem("its bookkeeping is wrong at \(error.description)")
+      throw .damagedItem(item, "its bookkeeping is wrong at \(error.description)")
     }
   }
 }

@@ -30,27 +30,32 @@ struct Item {
     attributes(of: key).merging([Name.bookkeeping: bookkeeping.encoded]) { $1 }
   }
 
-  /// Reads the attributes of an item; none for one with others than a credential's, which is
-  /// somebody else's.
-  ///
-  /// The other properties (`a{sv}`) are asked for where there is no bookkeeping.
-  init?(
-    at path: ObjectPath, _ attributes: [String: String], properties: () async throws -> Variant
-  ) async throws {
+  /// The key of the credential that an item with these attributes keeps; none for one with others
+  /// than a credential's, or with a name that no request can have, which is somebody else's.
+  static func key(of attributes: [String: String]) -> CredentialKey? {
     guard
       attributes[Name.schema] == Self.schema,
       let service = attributes[Name.service].flatMap(ItemName.decode),
       let account = attributes[Name.account].flatMap(ItemName.decode),
       // As a search for the key would have it: what is listed can be loaded.
-      !service.isEmpty,
       attributes[Name.service]?.hasSameBytes(as: ItemName.encode(service)) == true,
       attributes[Name.account]?.hasSameBytes(as: ItemName.encode(account)) == true,
       attributes.keys.allSatisfy({ Name.ours.contains($0) || Name.providers.contains($0) })
     else { return nil }
     let key = CredentialKey(service: service, account: account)
+    return key.isWithinLimits ? key : nil
+  }
+
+  /// Reads the attributes of an item of a key.
+  ///
+  /// The other properties (`a{sv}`) are asked for where there is no bookkeeping.
+  init(
+    of key: CredentialKey, at path: ObjectPath, _ attributes: [String: String],
+    properties: () async throws -> Variant
+  ) async throws {
     self.path = path
     if let encoded = attributes[Name.bookkeeping] {
-      let bookkeeping = try Bookkeeping(decoding: encoded)
+      let bookkeeping = try Bookkeeping(decoding: encoded, of: path)
       generation = bookkeeping.generation
       summary = bookkeeping.summary(of: key)
     } else {

@@ -21,14 +21,14 @@ enum ItemValue {
     }
   }
 
-  static func decode(_ value: Secret) throws(StorageError) -> Secret {
+  static func decode(_ value: Secret, of item: ObjectPath) throws(StorageError) -> Secret {
     let secret: Secret? = value.withBytes { bytes in
       guard isMarked(bytes) else { return value }
       var secret = WipedBytes(capacity: bytes.count)
       let text = bytes.extracting(mark.count...)
       return appendDecodedBase64(text, to: &secret) ? Secret(secret) : nil
     }
-    guard let secret else { throw .damagedItem("its value is marked as base64, and is not") }
+    guard let secret else { throw .damagedItem(item, "its value is marked as base64, and is not") }
     return secret
   }
 

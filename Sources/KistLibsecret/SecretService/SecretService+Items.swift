@@ -9,29 +9,24 @@ extension SecretService {
 
   /// The items of a key, the newest first.
   func items(of key: CredentialKey, by deadline: Deadline) async throws -> [Item] {
-    try await items(with: Item.attributes(of: key), by: deadline)
-      .filter { $0.summary.key == key }
-      .sorted { $0.isNewer(than: $1) }
+    try await found(with: Item.attributes(of: key), by: deadline) { path, attributes in
+      try await item(of: key, at: path, attributes, by: deadline)
+    }.sorted { $0.isNewer(than: $1) }
   }
 
   /// The items that have these attributes.
-  ///
-  /// One that went away meanwhile may have been replaced by another: then it is looked for again.
   func items(with attributes: [String: String], by deadline: Deadline) async throws -> [Item] {
-    var items: [Item] = []
-    var seen: Set<ObjectPath> = []
-    for _ in 0..<Self.rounds {
-      var isWhole = true
-      let new = try await search(attributes, by: deadline).filter { seen.insert($0).inserted }
-      for start in stride(from: 0, to: new.count, by: Self.batch) {
-        let read = try await self.items(
-          at: new[start..<min(start + Self.batch, new.count)], by: deadline)
-        items += read.items
-        isWhole = isWhole && read.areWhole
-      }
-      if isWhole { return items }
+    try await found(with: attributes, by: deadline) { path, attributes in
+      try await item(at: path, attributes, by: deadline)
     }
-    throw BusError.malformed
+  }
+
+  /// The keys of the items that have these attributes, whether or not the items can be read.
+  func keys(
+    with attributes: [String: String], by deadline: Deadline
+  ) async throws -> Set<CredentialKey> {
+    Set(
+      try await found(with: attributes, by: deadline) { _, attributes in Item.key(of: attributes) })
   }
 
   /// The credential of a key; `nil` where there is none.
@@ -40,19 +35,24 @@ extension SecretService {
       let paths = try await search(Item.attributes(of: key), by: deadline)
       // Values and attributes are asked for together: a load takes two round trips.
       let values = paths.isEmpty ? nil : try startGettingSecrets(of: paths, by: deadline)
-      let (items, areWhole) = try await items(at: paths[...], by: deadline)
-      let newest = items.filter { $0.summary.key == key }.max { $1.isNewer(than: $0) }
+      let (items, areWhole) = try await read(paths, by: deadline) { path, attributes in
+        try await item(of: key, at: path, attributes, by: deadline)
+      }
+      let newest = items.max { $1.isNewer(than: $0) }
       if let newest, let value = try await secret(of: newest.path, in: values) {
-        return Credential(summary: newest.summary, secret: try ItemValue.decode(value))
+        return Credential(
+          summary: newest.summary, secret: try ItemValue.decode(value, of: newest.path))
       }
       if newest == nil, areWhole { return nil }
     }
-    throw BusError.malformed
+    throw StorageError.changingKeyring
   }
 
   /// An item; `nil` when it is gone or somebody else's.
   func item(at path: ObjectPath, by deadline: Deadline) async throws -> Item? {
-    try await items(at: [path], by: deadline).items.first
+    try await read([path], by: deadline) { path, attributes in
+      try await item(at: path, attributes, by: deadline)
+    }.values.first
   }
 
   /// The value of an item as it is stored; `nil` when the item is gone.
@@ -71,24 +71,55 @@ extension SecretService {
     return nil
   }
 
-  /// Reads items; those that are somebody else's are left out, and so are those that are gone, of
-  /// which there were none when they are whole.
-  private func items(
-    at paths: ArraySlice<ObjectPath>, by deadline: Deadline
-  ) async throws -> (items: [Item], areWhole: Bool) {
-    let replies = try paths.map { try startGettingAttributes(of: $0, by: deadline) }
-    var items: [Item] = []
-    var areWhole = true
-    for (path, reply) in zip(paths, replies) {
-      do {
-        let attributes = try await reply.value().children[0].unboxed
-        guard attributes.isOfType("a{ss}") else { throw BusError.malformed }
-        let item = try await Item(at: path, attributes.strings) {
-          try await properties(of: path, by: deadline)
-        }
-        if let item { items.append(item) }
-      } catch BusError.noSuchObject { areWhole = false }
+  /// An item with these attributes; `nil` when it is not one of the key, or of any, and so somebody
+  /// else's.
+  private func item(
+    of key: CredentialKey? = nil, at path: ObjectPath, _ attributes: [String: String],
+    by deadline: Deadline
+  ) async throws -> Item? {
+    guard let found = Item.key(of: attributes), key == nil || found == key else { return nil }
+    return try await Item(of: found, at: path, attributes) {
+      try await properties(of: path, by: deadline)
     }
-    return (items, areWhole)
+  }
+
+  /// What is made of the items that have these attributes.
+  ///
+  /// One that went away meanwhile may have been replaced by another: then it is looked for again.
+  private func found<Value>(
+    with attributes: [String: String], by deadline: Deadline,
+    _ value: (ObjectPath, [String: String]) async throws -> Value?
+  ) async throws -> [Value] {
+    var values: [Value] = []
+    var seen: Set<ObjectPath> = []
+    for _ in 0..<Self.rounds {
+      let new = try await search(attributes, by: deadline).filter { seen.insert($0).inserted }
+      let read = try await read(new, by: deadline, value)
+      values += read.values
+      if read.areWhole { return values }
+    }
+    throw StorageError.changingKeyring
+  }
+
+  /// What is made of items by their attributes; those that are gone are left out, of which there were
+  /// none when they are whole.
+  private func read<Value>(
+    _ paths: [ObjectPath], by deadline: Deadline,
+    _ value: (ObjectPath, [String: String]) async throws -> Value?
+  ) async throws -> (values: [Value], areWhole: Bool) {
+    var values: [Value] = []
+    var areWhole = true
+    for start in stride(from: 0, to: paths.count, by: Self.batch) {
+      let batch = paths[start..<min(start + Self.batch, paths.count)]
+      let replies = try batch.map { try startGettingAttributes(of: $0, by: deadline) }
+      for (path, reply) in zip(batch, replies) {
+        do {
+          let attributes = try await reply.value().children[0].unboxed
+          guard attributes.isOfType("a{ss}") else { throw BusError.malformed }
+          if let value = try await value(path, attributes.strings) { values.append(value) }
+        } catch BusError.noSuchObject { areWhole = false }
+      }
+    }
+    return (values, areWhole)
   }
 }
