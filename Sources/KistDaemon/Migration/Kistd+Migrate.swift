@@ -80,24 +80,32 @@ private func tell(_ outcome: Migration.Outcome, to kind: StorageKind) throws(Sto
     print(
       "moved \(count) credential\(count == 1 ? "" : "s") from \(kind.other.name) to \(kind.name)")
     guard !left.isEmpty else { return 0 }
-    list(left)
+    list(left, "differs")
     throw StorageError(
       .conflict,
       "\(kind.other.name) still has \(left.count) that are not, or not the same, in \(kind.name), "
         + "which counts",
       hint: "they were left as they are; remove them there when you do not need them")
   case .differing(let keys):
-    list(keys)
+    list(keys, "differs")
     throw StorageError(
       .conflict,
       "\(kind.name) has something else under \(keys.count) of the keys; nothing was "
         + "copied or removed, and credentials are kept where they were",
       hint: "delete or rename those that are kept, with `kist`, and run it again",
       outcome: .unchanged)
+  case .damaged(let keys):
+    list(keys, "damaged")
+    throw StorageError(
+      .corrupt,
+      "\(keys.count) of the credentials cannot be read, in \(kind.other.name) or in \(kind.name); "
+        + "nothing was copied or removed, and credentials are kept where they were",
+      hint: "`kist load` says what is the matter with each of those that are kept",
+      outcome: .unchanged)
   }
 }
 
 /// A reference has nothing in it that a terminal would obey.
-private func list(_ keys: [CredentialKey]) {
-  for key in keys.sorted() { writeToStandardError("differs: \(CredentialReference(key))\n") }
+private func list(_ keys: [CredentialKey], _ what: String) {
+  for key in keys.sorted() { writeToStandardError("\(what): \(CredentialReference(key))\n") }
 }

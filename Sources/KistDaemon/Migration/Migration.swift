@@ -26,6 +26,8 @@ package struct Migration: Sendable {
     case moved(Int, left: [CredentialKey])
     /// These are in the target, too, and not the same; nothing was copied, switched or removed.
     case differing([CredentialKey])
+    /// These are damaged in one of the storages; nothing was copied, switched or removed.
+    case damaged([CredentialKey])
   }
 
   package init(
@@ -41,7 +43,8 @@ package struct Migration: Sendable {
   }
 
   package func run() async throws(StorageError) -> Outcome {
-    var (same, missing, differing) = try await compare()
+    var (same, missing, differing, damaged) = try await compare()
+    guard damaged.isEmpty else { return .damaged(damaged) }
     let total = same.count + missing.count + differing.count
     if !isSwitched {
       guard differing.isEmpty else { return .differing(differing) }
@@ -69,28 +72,34 @@ package struct Migration: Sendable {
 
   /// Compares all before the first is copied: a copy grows old beside a source that stays in use.
   private func compare() async throws(StorageError) -> (
-    same: [CredentialSummary], missing: [CredentialKey], differing: [CredentialKey]
+    same: [CredentialSummary], missing: [CredentialKey], differing: [CredentialKey],
+    damaged: [CredentialKey]
   ) {
     let keys = try await source.findAll().map(\.key)
     var same: [CredentialSummary] = []
     var missing: [CredentialKey] = []
     var differing: [CredentialKey] = []
+    var damaged: [CredentialKey] = []
     for (number, key) in keys.enumerated() {
       let request = LoadRequest(key: key, allowExpired: true)
-      let original = try await source.load(request)
       do throws(StorageError) {
-        if try await target.load(request).hasSameContent(as: original) {
-          same.append(original.summary)
+        let original = try await source.load(request)
+        if let copy = try await target.loadIfThere(request) {
+          if copy.hasSameContent(as: original) {
+            same.append(original.summary)
+          } else {
+            differing.append(key)
+          }
         } else {
-          differing.append(key)
+          missing.append(key)
         }
       } catch {
-        guard error.code == .notFound else { throw error }
-        missing.append(key)
+        guard error.code == .corrupt else { throw error }
+        damaged.append(key)
       }
       report(.compared, number + 1, keys.count)
     }
-    return (same, missing, differing)
+    return (same, missing, differing, damaged)
   }
 
   /// Copies a credential that the target does not have, and reads it back; gives the original.
@@ -102,6 +111,16 @@ package struct Migration: Sendable {
       throw .internal("a copy is not the same as its original; nothing was removed")
     }
     return original.summary
+  }
+}
+
+extension UserStorage {
+  /// Loads a credential; `nil` where there is none.
+  fileprivate func loadIfThere(_ request: LoadRequest) async throws(StorageError) -> Credential? {
+    do throws(StorageError) { return try await load(request) } catch {
+      guard error.code == .notFound else { throw error }
+      return nil
+    }
   }
 }
 

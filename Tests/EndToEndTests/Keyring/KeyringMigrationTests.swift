@@ -78,6 +78,43 @@
       }
     }
 
+    @Test func `leaves what another program stored under a name that kist cannot serve`()
+      async throws
+    {
+      try await withKeyring { home, bus, _ in
+        try await withDaemon(in: home) { daemon in
+          try await daemon.connect().save(credentials[0])
+        }
+        try await SecretTool(on: bus).store(
+          "other".utf8, "service", "example.org", "account", String(repeating: "a", count: 1025),
+          "xdg:schema", "io.kist.Credential")
+        let end = try await command("kistd", ["migrate", "--to", "encrypted-file"], in: home)
+        #expect(end.status == .exited(0), "\(end.error)")
+        #expect(end.output.contains("moved 1 credential "))
+        let collection = try #require(try await bus.defaultCollection())
+        #expect(try await bus.items(of: collection).count == 1)
+      }
+    }
+
+    @Test func `names what is damaged, and moves nothing`() async throws {
+      try await withKeyring { home, bus, _ in
+        try await withDaemon(in: home) { daemon in
+          try await daemon.connect().save(credentials[0])
+        }
+        try await SecretTool(on: bus).store(
+          "kist1:!".utf8, "service", "example.net", "account", "bob", "xdg:schema",
+          "io.kist.Credential")
+        let end = try await command("kistd", ["migrate", "--to", "encrypted-file"], in: home)
+        #expect(end.status == .exited(10), "\(end.output)")
+        #expect(
+          end.error.contains(
+            "damaged: \(CredentialReference(CredentialKey(service: "example.net", account: "bob")))"
+          ))
+        let collection = try #require(try await bus.defaultCollection())
+        #expect(try await bus.items(of: collection).count == 2)
+      }
+    }
+
     private func migrate(to kind: String, in home: Home) async throws {
       let end = try await command("kistd", ["migrate", "--to", kind], in: home)
       #expect(end.status == .exited(0), "\(end.error)")

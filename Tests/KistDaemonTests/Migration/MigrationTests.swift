@@ -87,6 +87,35 @@ import Testing
     #expect(try await world.target.findAll().map(\.key) == [other.key])
   }
 
+  @Test(arguments: [true, false])
+  func `lists what is damaged, and copies, removes and switches nothing`(
+    isInSource: Bool
+  ) async throws {
+    let world = try await World()
+    try await world.target.save(World.credentials[0])
+    let damaged = [World.credentials[0].key, World.credentials[1].key]
+    func damage(_ storage: UserStorage) -> UserStorage {
+      var storage = storage
+      storage.load = { [load = storage.load] request throws(StorageError) in
+        guard !damaged.contains(request.key) else { throw StorageError(.corrupt, "damaged") }
+        return try await load(request)
+      }
+      return storage
+    }
+    let migration = Migration(
+      from: isInSource ? damage(world.source) : world.source,
+      to: isInSource ? world.target : damage(world.target), isSwitched: false,
+      switchPin: { Issue.record("it was switched") })
+    let outcome = try await migration.run()
+    guard case .damaged(let keys) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(keys.sorted() == damaged.sorted())
+    #expect(try await world.source.findAll().count == World.credentials.count)
+    #expect(try await world.target.findAll().map(\.key) == [World.credentials[0].key])
+  }
+
   @Test func `tells labels apart that only look the same`() async throws {
     let world = try await World(credentials: [.sample(label: "\u{e9}")])
     try await world.target.save(.sample(label: "e\u{301}"))
