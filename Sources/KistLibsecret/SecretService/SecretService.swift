@@ -69,56 +69,6 @@ extension SecretService {
   }
 }
 
-/// A collection.
-extension SecretService {
-  /// The default collection; throws where there is none.
-  func requiredCollection(by deadline: Deadline) async throws -> ObjectPath {
-    guard let collection = try await defaultCollection(by: deadline) else {
-      throw StorageError.noDefaultKeyring
-    }
-    return collection
-  }
-
-  /// The default collection; throws unless it is there and open, for only then is what is not found
-  /// not there.
-  func openCollection(by deadline: Deadline) async throws -> ObjectPath {
-    let collection = try await requiredCollection(by: deadline)
-    guard try await !isLocked(collection, by: deadline) else { throw BusError.locked }
-    return collection
-  }
-
-  func isLocked(_ collection: ObjectPath, by deadline: Deadline) async throws(BusError) -> Bool {
-    let value = try await ask(
-      .getProperty, of: collection,
-      .tuple(.string("org.freedesktop.Secret.Collection"), .string("Locked")), by: deadline
-    ).children[0].unboxed
-    guard value.isOfType("b") else { throw .malformed }
-    return value.bool
-  }
-
-  /// Makes an item beside those that are there, in a collection that is open.
-  ///
-  /// KeePassXC answers every such call with a prompt, which creates the item without asking anybody.
-  func createItem(
-    in collection: ObjectPath, label: String, attributes: [String: String], value: Secret,
-    by deadline: Deadline
-  ) async throws(BusError) -> ObjectPath {
-    let properties = Variant.properties([
-      "org.freedesktop.Secret.Item.Label": .string(label),
-      "org.freedesktop.Secret.Item.Attributes": .strings(attributes),
-    ])
-    let reply = try await ask(
-      .createItem, of: collection, .tuple(properties, session.encode(value), .bool(false)),
-      by: deadline
-    ).children
-    guard let prompt = reply[1].prompt else { return reply[0].objectPath }
-    try await answer(prompt, by: deadline)
-    // The bookkeeping is among the attributes: no other item has them all.
-    guard let item = try await search(attributes, by: deadline).first else { throw .malformed }
-    return item
-  }
-}
-
 /// An item.
 extension SecretService {
   /// Asks for the attributes of an item, `(v)` of `a{ss}`; of all its properties they come fastest.
@@ -144,59 +94,19 @@ extension SecretService {
   }
 }
 
-/// A prompt.
+/// What all of these are asked by.
 extension SecretService {
-  /// Shows a prompt and waits until it is completed; false when it was dismissed.
-  ///
-  /// What it says was its result is not read: whoever asked looks for himself.
-  func show(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) -> Bool {
-    let completed = PendingSignal()
-    let subscription = bus.subscribe(
-      to: "Completed", Method.promptInterface, of: prompt, from: owner
-    ) { completed.arrive(.success($0)) }
-    // A provider that is gone completes nothing.
-    let end = bus.subscribeToEnd(of: owner) { completed.arrive(.failure(.disconnected)) }
-    let timer = try bus.loop.startTimer(after: deadline.remaining()) {
-      completed.arrive(.failure(.timeout))
-    }
-    defer { extendLifetime((subscription, end, timer)) }
-    _ = try await ask(.prompt, of: prompt, .tuple(.string("")), by: deadline)
-    let arguments: Variant
-    do throws(BusError) { arguments = try await completed.value() } catch {
-      if error == .timeout { try? await dismiss(prompt, by: Deadline(after: .seconds(1))) }
-      throw error
-    }
-    guard let dismissed = arguments.children.first, dismissed.isOfType("b") else {
-      throw .malformed
-    }
-    return !dismissed.bool
-  }
-
-  /// Shows a prompt that stands between an open collection and a change of it.
-  private func answer(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
-    guard try await show(prompt, by: deadline) else { throw .dismissed }
-  }
-
-  func dismiss(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
-    _ = try await ask(.dismiss, of: prompt, nil, by: deadline)
-  }
-}
-
-extension SecretService {
-  private func start(
+  /// Makes a call whose answer is waited for with `value()`.
+  func start(
     _ method: Method, of object: ObjectPath, _ arguments: Variant?, by deadline: Deadline
   ) throws(BusError) -> PendingReply<Variant> {
     try bus.call(method, of: object, at: owner, arguments, by: deadline)
   }
 
-  private func ask(
+  /// Makes a call and waits for its answer.
+  func ask(
     _ method: Method, of object: ObjectPath, _ arguments: Variant?, by deadline: Deadline
   ) async throws(BusError) -> Variant {
     try await start(method, of: object, arguments, by: deadline).value()
   }
-}
-
-extension Variant {
-  /// The path of a prompt, where there is one.
-  fileprivate var prompt: ObjectPath? { objectPath == .none ? nil : objectPath }
 }
