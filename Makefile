@@ -15,7 +15,7 @@ KISTD := $(RELEASE) -Xlinker -z -Xlinker now --scratch-path .build-release/kistd
 # the compiler too, so with one folder for both programs each would be compiled again for the other.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release leaks demo install uninstall bench lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd leaks demo install uninstall bench lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -36,13 +36,18 @@ release: deps-build ## Build kistd and kist for use
 	@install -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
 
 test: deps ## Install what the tests need and run them all
-	$(SWIFT) test $(CHECKED) --skip KistLibsecretTests --skip EndToEndTests
+	$(SWIFT) test $(CHECKED) --skip KistLibsecretTests --skip EndToEndTests --skip SystemdTests
 	$(SWIFT) test $(CHECKED) --filter EndToEndTests
 	/usr/bin/python3 Tests/Reader/test_vectors.py
 	$(SWIFT) test $(CHECKED) --filter KistLibsecretTests
 
 test-release: release ## Run the end-to-end tests on the programs as they are released
 	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(SWIFT) test $(CHECKED) --filter EndToEndTests
+
+test-systemd: release ## Boot systemd 252 and 257 in containers and try kist there, as root
+	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
+	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
+	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(SWIFT) test $(CHECKED) --filter SystemdTests
 
 leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind

@@ -162,6 +162,12 @@ let package = Package(
         "KistTesting",
         .product(name: "Subprocess", package: "swift-subprocess"),
       ]),
+    .testTarget(
+      name: "SystemdTests",
+      dependencies: [
+        "KistTesting",
+        .product(name: "Subprocess", package: "swift-subprocess"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,42 @@
+import Testing
+
+@Suite(.needsSystemd)
+struct `A machine of the tests` {
+  @Test(arguments: Systemd.allCases)
+  func `runs the systemd that it is named after, and a manager for each user`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      for user in [Machine.User.alice, .bob] {
+        let version = try await machine.printed(
+          by: "systemctl --user show --property Version --value", as: user)
+        #expect(version.hasPrefix("\(systemd.rawValue)."))
+        #expect(
+          try await machine.printed(by: "id -un; id -u; pwd", as: user)
+            == "\(user)\n\(user.identifier)\n\(user.home)")
+      }
+      #expect(try await machine.printed(by: "ps -o comm= -p 1", as: .root) == "systemd")
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `has a home that is empty, and a checkout that cannot be changed`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      #expect(try await machine.printed(by: "find . -mindepth 1") == "")
+      #expect(try await machine.printed(by: "head -n 1 /kist/Makefile").contains("kist"))
+      let written = try await machine.shell("touch /kist/written", as: .root)
+      #expect(written.error.contains("Read-only file system"))
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `keeps nothing of what was done on another`(systemd: Systemd) async throws {
+    for _ in 0..<2 {
+      try await withMachine(systemd) { machine in
+        try await machine.printed(by: "mkdir ~/once /etc/once", as: .root)
+      }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Subprocess
+import Testing
+
+/// A booted system, with two users whose managers run, and the checkout at /kist.
+struct Machine: Sendable {
+  enum User: String, CaseIterable, Sendable { case root, alice, bob }
+
+  /// The process that is PID 1 inside.
+  let leader: String
+
+  /// Runs a script of bash inside, and gives up after a minute.
+  func shell(
+    _ script: String, as user: User = .alice, input: String = ""
+  ) async throws -> ShellEnd {
+    let end = try await run(
+      .name("nsenter"),
+      arguments: .init(
+        ["--target", leader, "--all", "--", "timeout", "--signal=KILL", "60"]
+          + ["setpriv", "--reuid", user.rawValue, "--regid", user.rawValue, "--init-groups"]
+          + ["env", "--ignore-environment", "--chdir=\(user.home)"] + user.environment
+          + ["bash", "-c", script]),
+      input: .string(input), output: .string(limit: 16 << 20), error: .string(limit: 1 << 20))
+    return ShellEnd(
+      status: end.terminationStatus, output: end.standardOutput, error: end.standardError)
+  }
+
+  /// What a script prints that must succeed, without the newline at its end.
+  @discardableResult
+  func printed(
+    by script: String, as user: User = .alice, input: String = "",
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> String {
+    let end = try await shell(script, as: user, input: input)
+    try #require(
+      end.status == .exited(0), "\(script)\n\(end.output)\n\(end.error)",
+      sourceLocation: sourceLocation)
+    return end.output.hasSuffix("\n") ? String(end.output.dropLast()) : end.output
+  }
+
+  /// Returns once a command succeeds; fails the test after a minute.
+  func wait(
+    until command: String, as user: User = .alice,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let script = "until \(command); do sleep 0.05; done >/dev/null 2>&1"
+    try await printed(by: script, as: user, sourceLocation: sourceLocation)
+  }
+}
+
+/// How a script ended, and what it wrote.
+struct ShellEnd: Sendable {
+  let status: TerminationStatus
+  let output: String
+  let error: String
+}
+
+extension Machine.User {
+  var home: String { self == .root ? "/root" : "/home/\(rawValue)" }
+  var identifier: Int { self == .root ? 0 : self == .alice ? 1000 : 1001 }
+
+  /// What a program of a user sees that the user's manager runs for.
+  fileprivate var environment: [String] {
+    let runtime = "/run/user/\(identifier)"
+    return [
+      "HOME=\(home)", "USER=\(rawValue)", "LANG=C.UTF-8",
+      "PATH=\(home)/.local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ]
+      + (self == .root
+        ? [] : ["XDG_RUNTIME_DIR=\(runtime)", "DBUS_SESSION_BUS_ADDRESS=unix:path=\(runtime)/bus"])
+  }
+}
+
+/// Runs a test on a machine of its own, that is gone when the test ends, however it ends.
+func withMachine(_ systemd: Systemd, _ body: (Machine) async throws -> Void) async throws {
+  let script = URL(filePath: #filePath).appending(path: "../../../../scripts/systemd-machine")
+  let end = try await run(
+    .name("bash"), arguments: [script.standardized.path, try #require(systemd.tree)],
+    input: .inputWriter, output: .sequence, error: .string(limit: 1 << 20)
+  ) { execution -> Result<Void, any Error> in
+    do {
+      var lines = execution.standardOutput.strings().makeAsyncIterator()
+      guard let leader = try await lines.next() else { return .success(()) }
+      try await body(Machine(leader: leader))
+      return .success(())
+    } catch {
+      return .failure(error)
+    }
+  }
+  #expect(end.terminationStatus == .exited(0), "\(end.standardError)")
+  try end.closureResult.get()
+}
