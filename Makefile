@@ -1,6 +1,8 @@
 # kist: build, test, try, install. `make help` lists the targets.
 
 PREFIX ?= $(HOME)/.local
+# Where systemd looks for the units of users: one place in a home, another for all homes.
+UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd/user
 SWIFT ?= swift
 # Imports that the manifest does not declare are errors.
 CHECKED := --explicit-target-dependency-import-check error
@@ -64,13 +66,22 @@ demo: release ## Save, load, list and delete on a fresh store, and show it
 bench: deps release ## Measure kist beside the physical limits, as ratios
 	Benchmarks/run --bin $(BIN)
 
-install: release ## Put kistd and kist under PREFIX (default ~/.local)
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
-	@echo "installed kistd and kist in $(DESTDIR)$(PREFIX)/bin; start the daemon with: kistd"
+# Built where one is missing or older than a source: who installs may be without a compiler.
+$(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
+	$(MAKE) release
 
-uninstall: ## Remove the two programs from PREFIX, never the data
+install: $(BIN)/kistd $(BIN)/kist ## Put the programs and units under PREFIX (default ~/.local)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS)
+	install -m 755 $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
+	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
+	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service
+	@echo "installed; have kistd start when it is needed: systemctl --user enable --now $(notdir $(wildcard systemd/*.socket))"
+
+uninstall: ## Stop kistd as a service and remove programs and units, never the data
+	@-[ -n "$(DESTDIR)" ] || ! systemctl --user --quiet is-enabled kistd.socket 2>/dev/null || \
+	  { systemctl --user disable --now kistd-credentials.socket kistd.socket; systemctl --user stop kistd.service; }
 	rm -f $(DESTDIR)$(PREFIX)/bin/kistd $(DESTDIR)$(PREFIX)/bin/kist
+	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(notdir $(wildcard systemd/*)))
 
 lint: ## Check the formatting
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks

@@ -167,7 +167,8 @@ let package = Package(
       dependencies: [
         "KistTesting",
         .product(name: "Subprocess", package: "swift-subprocess"),
-      ]),
+      ],
+      exclude: ["Probes"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -21,8 +21,9 @@ struct Machine: Sendable {
           + ["env", "--ignore-environment", "--chdir=\(user.home)"] + user.environment
           + ["bash", "-c", script]),
       input: .string(input), output: .string(limit: 16 << 20), error: .string(limit: 1 << 20))
-    return ShellEnd(
-      status: end.terminationStatus, output: end.standardOutput, error: end.standardError)
+    var status: Int?
+    if case .exited(let code) = end.terminationStatus { status = Int(code) }
+    return ShellEnd(status: status, output: end.standardOutput, error: end.standardError)
   }
 
   /// What a script prints that must succeed, without the newline at its end.
@@ -33,7 +34,7 @@ struct Machine: Sendable {
   ) async throws -> String {
     let end = try await shell(script, as: user, input: input)
     try #require(
-      end.status == .exited(0), "\(script)\n\(end.output)\n\(end.error)",
+      end.status == 0, "\(script)\n\(end.output)\n\(end.error)",
       sourceLocation: sourceLocation)
     return end.output.hasSuffix("\n") ? String(end.output.dropLast()) : end.output
   }
@@ -50,7 +51,8 @@ struct Machine: Sendable {
 
 /// How a script ended, and what it wrote.
 struct ShellEnd: Sendable {
-  let status: TerminationStatus
+  /// The exit status; `nil` when a signal ended it.
+  let status: Int?
   let output: String
   let error: String
 }
@@ -64,15 +66,26 @@ extension Machine.User {
     let runtime = "/run/user/\(identifier)"
     return [
       "HOME=\(home)", "USER=\(rawValue)", "LANG=C.UTF-8",
-      "PATH=\(home)/.local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      "PATH=\(home)/.local/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     ]
       + (self == .root
         ? [] : ["XDG_RUNTIME_DIR=\(runtime)", "DBUS_SESSION_BUS_ADDRESS=unix:path=\(runtime)/bus"])
   }
 }
 
+/// A kernel has instances of inotify(7) for about ten machines at once.
+private let turns = Turns(3)
+
 /// Runs a test on a machine of its own, that is gone when the test ends, however it ends.
 func withMachine(_ systemd: Systemd, _ body: (Machine) async throws -> Void) async throws {
+  await turns.take()
+  let end: Result<Void, any Error>
+  do { end = .success(try await boot(systemd, body)) } catch { end = .failure(error) }
+  await turns.give()
+  try end.get()
+}
+
+private func boot(_ systemd: Systemd, _ body: (Machine) async throws -> Void) async throws {
   let script = URL(filePath: #filePath).appending(path: "../../../../scripts/systemd-machine")
   let end = try await run(
     .name("bash"), arguments: [script.standardized.path, try #require(systemd.tree)],

@@ -1,0 +1,61 @@
+import Testing
+
+@Suite(.needsSystemd)
+struct `make install` {
+  @Test(arguments: Systemd.allCases)
+  func `puts all in place, and says the one command that enables it`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      let output = try await machine.printed(by: "cd /kist && make install")
+      let command = try machine.commandToEnable(in: output)
+      #expect(command == "systemctl --user enable --now kistd-credentials.socket kistd.socket")
+      try await machine.printed(by: command)
+      for unit in ["kistd.socket", "kistd-credentials.socket"] {
+        #expect(try await machine.property("ActiveState", of: unit) == "active", "\(unit)")
+        #expect(try await machine.property("UnitFileState", of: unit) == "enabled", "\(unit)")
+      }
+      #expect(try await machine.property("ActiveState") == "inactive")
+      #expect(try await machine.printed(by: "printf pw | kist save s && kist load s") == "pw")
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `undone by make uninstall leaves the credentials and nothing else`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.printed(by: "printf pw | kist save s")
+      try await machine.printed(by: "cd /kist && make uninstall")
+      #expect(
+        try await machine.printed(by: "find . ! -type d | sort") == """
+          ./.local/share/kist/credentials.db
+          ./.local/share/kist/credentials.db.lock
+          ./.local/state/kist/key
+          ./.local/state/kist/storage
+          """)
+      for unit in ["kistd.service", "kistd.socket", "kistd-credentials.socket"] {
+        #expect(try await machine.property("ActiveState", of: unit) == "inactive", "\(unit)")
+      }
+      try await machine.install()
+      #expect(try await machine.printed(by: "kist load s") == "pw")
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `for all users serves each one with an empty home`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      let output = try await machine.printed(
+        by: "cd /kist && make install PREFIX=/usr/local", as: .root)
+      let command = try machine.commandToEnable(in: output)
+      for user in [Machine.User.alice, .bob] {
+        try await machine.printed(by: command, as: user)
+        try await machine.printed(by: "printf \(user) | kist save s", as: user)
+      }
+      for user in [Machine.User.alice, .bob] {
+        #expect(try await machine.printed(by: "kist load s", as: user) == "\(user)")
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+@Suite(.needsSystemd)
+struct `The sandbox of kistd.service` {
+  /// What gives leave, or says how the others refuse.
+  private let refusesNothing: Set = ["ReadWritePaths", "SystemCallErrorNumber"]
+  /// What a user namespace refuses by itself; the others of 252 have no effect without one.
+  private let refusedToUsers: Set = ["PrivateUsers", "NoNewPrivileges"]
+
+  @Test(arguments: Systemd.allCases)
+  func `refuses what each of its directives is there for`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      try await prepare(machine)
+      let inside = try await probes(
+        in: "kistd.service", of: machine,
+        settings: "Type=oneshot\nRestart=no\nWatchdogSec=0\nExecStart=")
+      for probe in inside { #expect(!probe.isAllowed, "\(probe)") }
+      // Each can tell: outside all of it is allowed.
+      let outside = try await probes(in: "probe.service", of: machine, settings: "Type=oneshot")
+      for probe in outside { #expect(probe.isAllowed, "\(probe)") }
+      #expect(inside.count == outside.count)
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `owes each refusal to the directive that stands for it`(systemd: Systemd) async throws {
+    let directives = try sandbox()
+    try await withMachine(systemd) { machine in
+      try await prepare(machine)
+      try await machine.printed(by: "mkdir -p ~/.local/share/kist ~/.local/state/kist")
+      let users = "Type=oneshot\nPrivateUsers=yes"
+      let without = try await probes(in: "probe.service", of: machine, settings: users)
+      for probe in without where !refusedToUsers.contains(probe.directive) {
+        #expect(probe.isAllowed, "\(probe)")
+      }
+      for (directive, lines) in directives where !refusesNothing.contains(directive) {
+        let settings = refusedToUsers.contains(directive) ? "Type=oneshot" : users
+        let probed = try await probes(
+          in: "probe.service", of: machine, settings: ([settings] + lines).joined(separator: "\n")
+        ).filter { $0.directive == directive }
+        #expect(!probed.isEmpty, "\(directive) has no probe")
+        for probe in probed { #expect(!probe.isAllowed, "\(probe)") }
+      }
+    }
+  }
+
+  @Test func `has its reasons in the documentation, directive by directive`() throws {
+    let page = try String(
+      contentsOf: checkout.appending(path: "docs/systemd.md"), encoding: .utf8)
+    let explained = Set(page.matches(of: /\n\| `(\w+)=/).map { String($0.1) })
+    #expect(Set(try sandbox().keys).isSubset(of: explained))
+  }
+
+  private let checkout = URL(filePath: #filePath).appending(path: "../../..").standardized
+
+  /// The directives of the sandbox, each with its lines.
+  private func sandbox() throws -> [String: [String]] {
+    let unit = try String(
+      contentsOf: checkout.appending(path: "systemd/kistd.service"), encoding: .utf8)
+    let section = try #require(unit.split(separator: "\n# The sandbox.").last)
+    let lines = section.split(separator: "\n").filter { $0.contains(/^[A-Z]\w+=/) }
+    try #require(lines.count > 10)
+    return Dictionary(grouping: lines.map(String.init)) { String($0.prefix { $0 != "=" }) }
+  }
+
+  private func prepare(_ machine: Machine) async throws {
+    try await machine.install()
+    try await machine.printed(
+      by: "bash /kist/Tests/SystemdTests/Probes/prepare.sh", as: .root)
+    try await machine.wait(until: "grep -q @kist-probe /proc/net/unix")
+  }
+
+  /// One thing that was tried.
+  private struct Probe: CustomStringConvertible {
+    let directive: String
+    let description: String
+    var isAllowed: Bool { description.hasSuffix(" allowed") }
+  }
+
+  /// Tries everything in a unit that has these settings beside its own.
+  private func probes(
+    in unit: String, of machine: Machine, settings: String
+  ) async throws -> [Probe] {
+    let output = try await machine.printed(
+      by: """
+        cd ~/.config/systemd/user
+        mkdir -p \(unit).d
+        [ \(unit) = kistd.service ] || echo "[Unit]" > \(unit)
+        cat > \(unit).d/probe.conf
+        systemctl --user daemon-reload
+        rm -f ~/probes
+        systemctl --user start \(unit)
+        systemctl --user stop \(unit) 2>/dev/null
+        cat ~/probes
+        """,
+      input: """
+        [Service]
+        \(settings)
+        ExecStart=/usr/bin/python3 /kist/Tests/SystemdTests/Probes/probe.py
+        StandardOutput=append:%h/probes
+        StandardError=journal
+        """)
+    return output.split(separator: "\n").map {
+      Probe(directive: String($0.prefix { $0 != " " }), description: String($0))
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import Testing
+
+@Suite(.needsSystemd)
+struct `kistd as a service` {
+  @Test(arguments: Systemd.allCases)
+  func `is started by the first connection, and keeps what it saved over a restart`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      #expect(try await machine.printed(by: "find . -mindepth 1") == "")
+      try await machine.install()
+      #expect(try await machine.property("ActiveState") == "inactive")
+      try await machine.printed(by: "printf pw | kist save s")
+      #expect(try await machine.property("ActiveState") == "active")
+      let process = try await machine.property("MainPID")
+      try await machine.printed(by: "systemctl --user restart kistd.service")
+      #expect(try await machine.property("MainPID") != process)
+      #expect(try await machine.printed(by: "kist load s") == "pw")
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `can be started by name, and reads its settings from a file`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      let settings =
+        "mkdir -p ~/.config/kist; echo KISTD_LOG_LEVEL=debug > ~/.config/kist/kistd.env"
+      try await machine.printed(by: "(cd /kist && make install); \(settings)")
+      try await machine.printed(by: "systemctl --user daemon-reload")
+      try await machine.printed(by: "systemctl --user start kistd.service")
+      #expect(try await machine.printed(by: "printf pw | kist save s && kist load s") == "pw")
+      #expect(try await machine.journal("--output json").contains(#""PRIORITY":"7""#))
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `is reached and seen by no other user`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.printed(by: "printf pw | kist save s")
+      let socket = "/run/user/1000/kist/kist.sock"
+      #expect(try await machine.printed(by: "stat -c '%a %F' \(socket)") == "600 socket")
+      #expect(try await machine.printed(by: "stat -c %a /run/user/1000/kist") == "700")
+      for attempt in ["stat \(socket)", "ls /run/user/1000/kist", "socat - UNIX:\(socket)"] {
+        let end = try await machine.shell(attempt, as: .bob)
+        #expect(end.status != 0, "\(attempt)")
+        #expect(end.error.contains("Permission denied"), "\(attempt)")
+      }
+      try await machine.printed(by: "cd /kist && make install", as: .bob)
+      let load = try await machine.shell("kist load s --socket \(socket)", as: .bob)
+      #expect(load.status != 0)
+      #expect(load.output == "")
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `is started anew by the watchdog when it hangs`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.addSettings("[Service]\nWatchdogSec=1s\n")
+      try await machine.printed(by: "printf pw | kist save s")
+      let process = try await machine.property("MainPID")
+      try await machine.printed(by: "kill -STOP \(process)")
+      try await machine.wait(
+        until: "[ $(systemctl --user show -P NRestarts kistd.service) -gt 0 ]")
+      #expect(try await machine.printed(by: "kist load s") == "pw")
+      #expect(try await machine.property("MainPID") != process)
+      #expect(try await machine.property("WatchdogSignal") == "9")
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `stays when the session bus ends`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.printed(by: "printf pw | kist save s")
+      let process = try await machine.property("MainPID")
+      let bus = try await machine.property("MainPID", of: "dbus.service")
+      try await machine.printed(by: "kill -KILL \(bus)")
+      try await machine.wait(until: "! [ -d /proc/\(bus) ]")
+      #expect(try await machine.printed(by: "kist load s") == "pw")
+      #expect(try await machine.property("MainPID") == process)
+      #expect(try await machine.property("NRestarts") == "0")
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `is reloaded in place`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.printed(by: "printf pw | kist save s")
+      let process = try await machine.property("MainPID")
+      try await machine.printed(by: "systemctl --user reload kistd.service")
+      #expect(try await machine.printed(by: "kist load s") == "pw")
+      #expect(try await machine.property("MainPID") == process)
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `tells the journal which storage it chose, and no secret`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.addSettings("[Service]\nEnvironment=KISTD_LOG_LEVEL=trace\n")
+      try await machine.printed(by: "printf canary-pw | kist save canary-s canary-a")
+      try await machine.printed(by: "kist load canary-s canary-a; kist load canary-x || true")
+      try await machine.printed(by: "systemctl --user stop kistd.service")
+      let journal = try await machine.journal()
+      #expect(journal.contains("serving reason=the encrypted file"), "\(journal)")
+      #expect(!journal.contains("canary"), "\(journal)")
+      #expect(try await machine.property("Result") == "success")
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import Testing
+
+@Suite(.needsSystemd)
+struct `The unit files` {
+  private let units = "~/.local/share/systemd/user"
+
+  @Test(arguments: Systemd.allCases)
+  func `give systemd-analyze verify nothing to say`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      let verify = "systemd-analyze --user verify \(units)/kistd*"
+      let end = try await machine.shell(verify)
+      #expect(end.status == 0)
+      #expect(end.output + end.error == "")
+      // It would speak of a mistake.
+      try await machine.printed(by: "echo Mistake=yes >> \(units)/kistd.service")
+      #expect(try await machine.shell(verify).error.contains("Mistake"))
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `are exposed by 2 of 10 at most`(systemd: Systemd) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      let security = "systemd-analyze --user security --offline=yes --no-pager --threshold"
+      try await machine.printed(by: "\(security)=20 \(units)/kistd.service")
+      try await machine.printed(by: "sed -i /^Restrict/d \(units)/kistd.service")
+      #expect(
+        try await machine.shell("\(security)=20 \(units)/kistd.service").status != 0)
+    }
+  }
+}
