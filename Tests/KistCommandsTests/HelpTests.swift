@@ -25,6 +25,12 @@ import Testing
     #expect(help.contains("USAGE: kist \(verb ?? "<subcommand>")"))
   }
 
+  @Test func `says that a keyring is locked for every program`() async {
+    let recorder = Recorder()
+    _ = await Kist.status(of: ["lock", "--help"], on: recorder.terminal())
+    #expect(recorder.output.contains("for every program that uses it"))
+  }
+
   @Test(arguments: ["bash", "zsh", "fish"])
   func `completes it in a shell`(shell: String) async {
     for arguments in [
