@@ -31,6 +31,8 @@ package struct ByteServer: Sendable {
     do {
       let listener = try await ServerBootstrap(group: group)
         .childChannelOption(.autoRead, value: false)
+        // systemd shuts down its side as soon as it is connected.
+        .childChannelOption(.allowRemoteHalfClosure, value: true)
         .bind(
           descriptor, serverBackPressureStrategy: .init(lowWatermark: 1, highWatermark: 1)
         ) { channel in

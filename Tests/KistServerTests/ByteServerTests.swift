@@ -35,6 +35,25 @@ import Testing
     }
   }
 
+  @Test func `answers a client that has shut down its own side, as systemd does at once`()
+    async throws
+  {
+    let gate = Gate()
+    let server = ByteServer { peer in
+      if !peer.abstractName.isEmpty { await gate.pass() }
+      return Secret(utf8: "bytes")
+    }
+    try await withByteServer(server) { path, _ in
+      let client = try RawClient(connectingTo: path, from: "kist-test-\(UUID().uuidString)")
+      await gate.arrived(1)
+      client.endSending()
+      // When a later one has its answer, the server has seen that.
+      #expect(try await RawClient(connectingTo: path).rest() == "bytes")
+      gate.open()
+      #expect(await client.rest() == "bytes")
+    }
+  }
+
   @Test func `tells who asks, and the abstract name that its socket has`() async throws {
     let peers = Mutex<[Peer]>([])
     let server = ByteServer { peer in
