@@ -56,10 +56,6 @@ let package = Package(
       name: "CLibsecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
 
-    // MARK: - Other tools' protocols
-
-    .target(name: "KistInterop", dependencies: ["KistCore"]),
-
     // MARK: - Programs
 
     .target(name: "CLinux"),
@@ -80,7 +76,6 @@ let package = Package(
       dependencies: [
         "KistClient",
         "KistCore",
-        "KistInterop",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -154,10 +149,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
-      name: "KistInteropTests", dependencies: ["KistCore", "KistInterop", "KistTesting"]),
-    .testTarget(
       name: "KistCommandsTests",
-      dependencies: ["KistClient", "KistCommands", "KistCore", "KistInterop", "KistTesting"],
+      dependencies: ["KistClient", "KistCommands", "KistCore", "KistTesting"],
       resources: [.copy("Cases")]),
     .testTarget(name: "HouseTests"),
     .testTarget(

@@ -78,10 +78,11 @@ struct `kistd as a service` {
       let process = try await machine.property("MainPID")
       let bus = try await machine.property("MainPID", of: "dbus.service")
       try await machine.printed(by: "kill -KILL \(bus)")
-      try await machine.wait(until: "! [ -d /proc/\(bus) ]")
+      // The manager may hang for a minute now: it connects to the bus that it is to start, and so is
+      // not asked.
+      try await machine.wait(until: "! [ -e /proc/\(bus)/exe ]")
       #expect(try await machine.printed(by: "kist load s") == "pw")
-      #expect(try await machine.property("MainPID") == process)
-      #expect(try await machine.property("NRestarts") == "0")
+      #expect(try await machine.printed(by: "ps -o comm= -p \(process)") == "kistd")
     }
   }
 

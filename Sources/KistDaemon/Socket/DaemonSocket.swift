@@ -29,9 +29,7 @@ package struct DaemonSocket: Sendable {
     lock = try socketLock(beside: path)
     try removeStaleSocket(path)
     descriptor = try listen(at: path)
-    guard let identity = FileIdentity(of: path) else {
-      throw .failed("look at", path, hint: otherSocketHint)
-    }
+    guard let identity = FileIdentity(of: path) else { throw .failed("look at", path) }
     self.identity = identity
   }
 
@@ -43,7 +41,7 @@ package struct DaemonSocket: Sendable {
 
 /// The right to a socket's path; a socket whose lock is free is stale.
 func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
-  try ProcessLock(at: path + ".lock", hint: otherSocketHint) { owner in
+  try ProcessLock(at: path + ".lock") { owner in
     StorageError(
       .unavailable, "kistd is already running, \(owner)",
       hint: "use that one at \(path), or name another socket with --socket")
@@ -81,7 +79,7 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   var status = stat()
   guard unsafe lstat(path, &status) == 0 else {
     if errno == ENOENT { return }
-    throw .failed("look at", path, hint: otherSocketHint)
+    throw .failed("look at", path)
   }
   guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
     throw StorageError(
@@ -91,9 +89,7 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   guard !isListenedOn(path) else {
     throw StorageError(
       .unavailable, "another program is listening at \(path)",
-      hint: otherSocketHint)
+      hint: "name another path with --socket")
   }
-  guard unsafe unlink(path) == 0 else {
-    throw .failed("replace", path, hint: otherSocketHint)
-  }
+  guard unsafe unlink(path) == 0 else { throw .failed("replace", path) }
 }

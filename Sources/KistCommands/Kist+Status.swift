@@ -12,31 +12,25 @@ extension Kist {
       terminal.report(error, asJSON: false)
       Glibc.exit(error.code.exitStatus)
     }
-    let program = CommandLine.programName
-    CallingThread.run {
-      Glibc.exit(await status(of: arguments, calledAs: program, on: terminal))
-    }
+    CallingThread.run { Glibc.exit(await status(of: arguments, on: terminal)) }
   }
 
   /// Carries out a command line and gives its exit status; what goes wrong is reported.
   ///
   /// - Parameters:
   ///   - arguments: the words after the program's name.
-  ///   - program: that name, by which a tool may call its helper.
   ///   - terminal: where help and errors go.
   ///   - run: carries out the command that was parsed; the command's own `run` unless a test
   ///     gives it other dependencies.
   package static func status(
-    of arguments: [String], calledAs program: String = "kist", on terminal: Terminal,
+    of arguments: [String], on terminal: Terminal,
     run: (sending any AsyncParsableCommand) async throws -> Void = runItself
   ) async -> CInt {
     do {
       do {
-        try await run(try command(of: arguments, calledAs: program))
+        try await run(try command(of: arguments))
       } catch let error as StorageError {
         throw error
-      } catch let exit as ExitCode {
-        return exit.rawValue
       } catch  where exitCode(for: error).isSuccess {
         guard !arguments.prefix(while: { $0 != "--" }).contains(where: isCluster) else {
           throw StorageError.badRequest("an option is not known")
@@ -60,10 +54,7 @@ extension Kist {
   }
 
   /// The command that is asked for; what `kist help` has to say is thrown.
-  private static func command(
-    of arguments: [String], calledAs program: String
-  ) throws -> sending any AsyncParsableCommand {
-    if let helper = Helper.called(program, arguments) { return helper }
+  private static func command(of arguments: [String]) throws -> sending any AsyncParsableCommand {
     if let load = Load.plainLine(arguments) { return load }
     var command = try parseAsRoot(arguments)
     if let command = command as? any AsyncParsableCommand { return command }
