@@ -56,6 +56,10 @@ let package = Package(
       name: "CLibsecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
 
+    // MARK: - Other tools' protocols
+
+    .target(name: "KistInterop", dependencies: ["KistCore"]),
+
     // MARK: - Programs
 
     .target(name: "CLinux"),
@@ -76,6 +80,7 @@ let package = Package(
       dependencies: [
         "KistClient",
         "KistCore",
+        "KistInterop",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -149,8 +154,10 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
+      name: "KistInteropTests", dependencies: ["KistCore", "KistInterop", "KistTesting"]),
+    .testTarget(
       name: "KistCommandsTests",
-      dependencies: ["KistClient", "KistCommands", "KistCore", "KistTesting"],
+      dependencies: ["KistClient", "KistCommands", "KistCore", "KistInterop", "KistTesting"],
       resources: [.copy("Cases")]),
     .testTarget(name: "HouseTests"),
     .testTarget(

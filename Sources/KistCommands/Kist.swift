@@ -12,8 +12,11 @@ package struct Kist: AsyncParsableCommand {
         kist load github.com alice
       """,
     version: KistVersion.current,
-    subcommands: [
-      Save.self, Load.self, Delete.self, List.self, Status.self, Lock.self, Unlock.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Credential", subcommands: [Save.self, Load.self, Delete.self, List.self]),
+      CommandGroup(name: "Storage", subcommands: [Status.self, Lock.self, Unlock.self]),
+      CommandGroup(name: "Integration", subcommands: [Helper.self]),
     ])
 
   package init() {}

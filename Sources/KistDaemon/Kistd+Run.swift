@@ -57,23 +57,14 @@ private func status(of arguments: [String]) async -> CInt {
   }
 }
 
-private func parse<Command: ParsableCommand>(
+/// Reads a command line; `--help` and `--version` end here.
+func parse<Command: ParsableCommand>(
   _ command: Command.Type, _ arguments: [String]
 ) throws(StorageError) -> Command {
   do { return try command.parse(arguments) } catch {
-    // How `--help` and `--version` end.
     if command.exitCode(for: error).isSuccess { command.exit(withError: error) }
     throw usageError(error, of: command)
   }
-}
-
-private func migrate(
-  _ arguments: [String], environment: @Sendable (String) -> String?
-) async throws(StorageError) -> CInt {
-  let (kind, options) = try parse(MigrateCommand.self, arguments).options(environment: environment)
-  return try await migrate(
-    to: kind, options, keySource: try EncryptedFile.KeySource(options.keySource),
-    environment: environment, logger: .kistd(level: options.logLevel))
 }
 
 /// Stops at SIGTERM, SIGINT and SIGHUP; with a command they are for that.

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import KistCore
+package import KistCore
 
 /// The errors that this storage words.
 extension StorageError {
@@ -36,13 +36,24 @@ extension StorageError {
   /// A call to the system failed.
   static func system(_ what: String, path: String, errno code: CInt = errno) -> StorageError {
     let reason = unsafe String(cString: strerror(code))
-    let message = "\(what) \(path) failed: \(reason)"
-    return switch code {
-    case ENOSPC, EDQUOT: StorageError(.full, message, hint: "free some space and try again")
-    case EROFS, EACCES, EPERM:
-      StorageError(
-        .unavailable, message, hint: "give kistd a directory that it may write, with `--data`")
-    default: StorageError(.unavailable, message)
+    let hint: String? =
+      switch code {
+      case ENOSPC, EDQUOT: "free some space and try again"
+      case EROFS, EACCES, EPERM: "give kistd a directory that it may write, with `--data`"
+      default: nil
+      }
+    return StorageError(Code(errno: code), "\(what) \(path) failed: \(reason)", hint: hint)
+  }
+}
+
+extension StorageError.Code {
+  /// What an error number of the system is to whoever asked (errno(3)): a file that may not be used is
+  /// `denied`, and one that cannot be is `unavailable`.
+  package init(errno code: CInt) {
+    switch code {
+    case ENOSPC, EDQUOT: self = .full
+    case EACCES, EPERM: self = .denied
+    default: self = .unavailable
     }
   }
 }

@@ -16,13 +16,19 @@ import Testing
     #expect(status == 0)
   }
 
-  @Test(arguments: [nil, "save", "load", "delete", "list", "status", "lock", "unlock"])
+  @Test(arguments: [nil, "save", "load", "delete", "list", "status", "lock", "unlock", "helper"])
   func `fits into 80 columns`(verb: String?) {
     let command = Kist.configuration.subcommands.first { $0._commandName == verb }
     let help =
       command.map { Kist.helpMessage(for: $0, columns: 80) } ?? Kist.helpMessage(columns: 80)
     for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
     #expect(help.contains("USAGE: kist \(verb ?? "<subcommand>")"))
+  }
+
+  @Test func `says that a keyring is locked for every program`() async {
+    let recorder = Recorder()
+    _ = await Kist.status(of: ["lock", "--help"], on: recorder.terminal())
+    #expect(recorder.output.contains("for every program that uses it"))
   }
 
   @Test(arguments: ["bash", "zsh", "fish"])

@@ -15,7 +15,7 @@ import Testing
 
   private static let home = ["HOME": "/home/u"]
   private static let standard = Options(
-    socket: nil, storage: .auto, dataDirectory: "/home/u/.local/share/kist",
+    socket: nil, storage: nil, dataDirectory: "/home/u/.local/share/kist",
     keySource: .file(path: "/home/u/.local/state/kist/key"),
     pinFile: "/home/u/.local/state/kist/storage",
     keyringLock: "/home/u/.local/state/kist/keyring.lock", maximumConnections: 128,
@@ -132,6 +132,23 @@ import Testing
   @Test func `a command without its dashes is told where they belong`() throws {
     let error = try Self.error(["true"], Self.home)
     #expect(error.hint?.contains("kistd -- COMMAND") == true)
+  }
+
+  @Test(arguments: [
+    ["--to", "encrypted-file", "--storage", "libsecret"], ["--to", "keychain"], [],
+    ["--to", "libsecret", "--", "foo"], ["--to", "libsecret", "foo"],
+  ])
+  func `what is wrong with a migration is told with where its options are shown`(
+    arguments: [String]
+  ) throws {
+    let thrown = try #require(
+      throws: (any Error).self,
+      performing: {
+        try MigrateCommand.parse(arguments).options(environment: { Self.home[$0] })
+      })
+    let error = usageError(thrown, of: MigrateCommand.self)
+    #expect(error.code.exitStatus == 64)
+    #expect(error.hint == "`kistd migrate --help` shows the options")
   }
 
   @Test func `a deadline without a unit is told which one`() throws {

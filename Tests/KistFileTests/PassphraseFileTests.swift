@@ -9,6 +9,8 @@ import Testing
   var path: String { store.keyPath }
 
   private func write(_ text: String, mode: Int = 0o400) throws {
+    try FileManager.default.createDirectory(
+      at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
     try? FileManager.default.removeItem(atPath: path)
     try Data(text.utf8).write(to: URL(filePath: path))
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)

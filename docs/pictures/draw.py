@@ -54,14 +54,15 @@ def rooms() -> str:
     p = Picture(1000, 470, "The rooms of kist, and which imports which")
     p.box(40, 20, 150, 44, "kist", kind="program")
     p.box(470, 20, 150, 44, "kistd", kind="program")
-    p.box(40, 104, 150, 56, "KistCommands", ["the CLI"], "program")
+    p.box(20, 104, 170, 56, "KistCommands", ["the CLI"], "program")
     p.box(470, 104, 150, 56, "KistDaemon", ["options, composition"], "program")
-    p.box(40, 206, 150, 56, "KistClient", ["POSIX sockets"], "io")
+    p.box(60, 206, 150, 56, "KistClient", ["POSIX sockets"], "io")
     p.box(330, 206, 150, 56, "KistServer", ["SwiftNIO"], "io")
     p.box(610, 206, 150, 56, "KistFile", ["SQLite"], "io")
     p.box(820, 206, 150, 56, "KistLibsecret", ["libsecret, GLib"], "io")
     p.box(185, 308, 150, 56, "KistWire", ["operations, lines"], "wire")
     p.box(610, 308, 150, 56, "KistSodium", ["libsodium"], "io")
+    p.box(20, 308, 130, 56, "KistInterop", ["tools' protocols"], "wire")
     p.box(185, 404, 150, 46, "KistJSON", kind="wire")
     p.box(400, 404, 570, 46, "KistCore: the vocabulary", kind="core")
     for start, end in [
@@ -69,7 +70,8 @@ def rooms() -> str:
         ((510, 160), (430, 206)), ((590, 160), (665, 206)), ((150, 262), (230, 308)),
         ((385, 262), (300, 308)), ((685, 262), (685, 308)), ((260, 364), (260, 404)),
         ((335, 350), (440, 404)), ((685, 364), (685, 404)), ((335, 427), (400, 427)),
-        ((615, 150), (825, 206)), ((895, 262), (895, 404)),
+        ((615, 150), (825, 206)), ((895, 262), (895, 404)), ((30, 160), (30, 308)),
+        ((110, 364), (190, 404)),
     ]:
         p.arrow(start, end)
     p.text(988, 462, "an arrow reads “imports”; the table has every edge", 11, FAINT, anchor="end")

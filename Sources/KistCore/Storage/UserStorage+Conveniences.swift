@@ -19,14 +19,20 @@ extension UserStorage {
   /// Finds everything that matches, page after page.
   public func findAll(_ query: CredentialQuery = CredentialQuery())
     async throws(StorageError) -> [CredentialSummary]
-  {
-    var found: [CredentialSummary] = []
-    var query = query
-    repeat {
-      let page = try await find(query)
-      found += page.credentials
-      query.after = page.next
-    } while query.after != nil
-    return found
-  }
+  { try await allPages(of: query, find) }
+}
+
+/// Finds everything that matches, page after page.
+package func allPages(
+  of query: CredentialQuery,
+  _ find: (CredentialQuery) async throws(StorageError) -> CredentialPage
+) async throws(StorageError) -> [CredentialSummary] {
+  var found: [CredentialSummary] = []
+  var query = query
+  repeat {
+    let page = try await find(query)
+    found += page.credentials
+    query.after = page.next
+  } while query.after != nil
+  return found
 }

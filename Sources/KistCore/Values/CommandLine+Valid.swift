@@ -11,4 +11,10 @@ extension CommandLine {
     }
     return words
   }
+
+  /// The last part of the name that the program was called by.
+  package static var programName: String {
+    guard let word = unsafe unsafeArgv[0] else { return "" }
+    return unsafe String(cString: word).split(separator: "/").last.map(String.init) ?? ""
+  }
 }

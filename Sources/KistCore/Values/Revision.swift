@@ -8,6 +8,21 @@ public struct Revision: Hashable, Sendable, RawRepresentable {
 
   /// Makes the mark of the `sequence`th change of a storage since its `epoch` began.
   package init(epoch: String, sequence: UInt64) { rawValue = "\(epoch).\(sequence)" }
+
+  /// Whether it is the mark of a later change than another; `nil` where that cannot be told, since
+  /// the two are not of one epoch.
+  package func isLater(than other: Revision) -> Bool? {
+    guard let mine = parts, let theirs = other.parts, mine.epoch == theirs.epoch else { return nil }
+    return mine.sequence > theirs.sequence
+  }
+
+  private var parts: (epoch: Substring, sequence: UInt64)? {
+    guard
+      let stop = rawValue.lastIndex(of: "."),
+      let sequence = UInt64(rawValue[rawValue.index(after: stop)...])
+    else { return nil }
+    return (rawValue[..<stop], sequence)
+  }
 }
 
 /// What must hold of a key for a change of it to be carried out.

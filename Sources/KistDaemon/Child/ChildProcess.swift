@@ -65,5 +65,5 @@ struct CommandNotStarted: Error, CustomStringConvertible {
   var code: CInt
 
   var exitStatus: CInt { code == ENOENT ? 127 : 126 }
-  var description: String { "cannot start \(command): \(text(of: code))" }
+  var description: String { "cannot start \(command): \(systemText(of: code))" }
 }

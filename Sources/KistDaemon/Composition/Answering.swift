@@ -2,8 +2,9 @@ package import KistCore
 package import KistWire
 
 extension OpenStorage {
-  /// What answers the lines of a client; the order in which a storage is wrapped is read here:
-  /// storage (which keeps limits and expiry itself), deadline, operations, lines.
+  /// What answers the lines of a client; the order in which an open storage is wrapped is read here:
+  /// storage (which keeps limits and expiry itself, and is worded and pinned by `open`), deadline,
+  /// operations, lines.
   package func answering(
     _ options: Options
   ) -> @Sendable (Line) async -> Line {

@@ -14,25 +14,23 @@ extension OpenStorage {
     let busAddress = sessionBusAddress(environment: environment, isSocket: isSocket)
     let selection = try Selection.select(
       asked: options.storage, pin: pin,
-      keyring: pin == nil && options.storage == .auto
+      keyring: pin == nil && options.storage == nil
         ? await probeKeyring(busAddress: busAddress) : nil,
       file: pin?.kind == .libsecret ? .absent : EncryptedFile.presence(at: options.storePath))
     var storage: OpenStorage
     switch selection.kind {
     case .libsecret:
-      storage = try .keyring(options, busAddress: busAddress)
+      storage = try .keyring(options, busAddress: busAddress).mappingErrors { error in
+        // What cannot be read may say so.
+        error.ofKeyring(isPinned: (try? pinFile.read() == nil) != true)
+      }
     case .encryptedFile:
       storage = try await .encryptedFile(options, keySource: keySource, logger: logger)
     }
     if pin == nil {
       let new = Pin(kind: selection.kind, storeID: storage.id)
       storage.credentials = storage.credentials.pinning { () throws(StorageError) in
-        if let now = try pinFile.read(), now != new {
-          throw StorageError(
-            .unavailable, "another kistd has begun to keep credentials in \(now.kind.name)",
-            hint: "stop both, and bring the credentials together with `kistd migrate`")
-        }
-        try pinFile.write(new)
+        try pinFile.write(new, insteadOf: nil)
       }
     }
     storage.reason = selection.reason
@@ -44,11 +42,12 @@ extension OpenStorage {
   static func keyring(
     _ options: Options, busAddress: String?
   ) throws(StorageError) -> OpenStorage {
-    try makeDirectory(directory(of: options.keyringLock))
-    let lock = try ProcessLock(at: options.keyringLock) { owner in
+    let hint = "see to the directory, or name another one in XDG_STATE_HOME"
+    try makeDirectory(directory(of: options.keyringLock), hint: hint)
+    let lock = try ProcessLock(at: options.keyringLock, hint: hint) { owner in
       StorageError(
         .unavailable, "kistd serves the keyring already, \(owner)",
-        hint: "use that one, or stop it first")
+        hint: "use that one, at the socket that its log names, or stop it first")
     }
     var storage = try openKeyring(busAddress: busAddress, deadline: options.deadline)
     storage.close = { [close = storage.close] in

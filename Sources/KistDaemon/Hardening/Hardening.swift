@@ -16,7 +16,9 @@ package enum Hardening {
   package static func apply() throws(StorageError) -> Previous {
     try StandardDescriptors.reserve()
     kist_default_crash_signals()
-    guard kist_set_dumpable(0) == 0 else { throw .internal("PR_SET_DUMPABLE: \(text(of: errno))") }
+    guard kist_set_dumpable(0) == 0 else {
+      throw .internal("PR_SET_DUMPABLE: \(systemText(of: errno))")
+    }
     var limit = rlimit()
     unsafe getrlimit(core, &limit)
     setCoreLimit(rlimit(rlim_cur: 0, rlim_max: limit.rlim_max))

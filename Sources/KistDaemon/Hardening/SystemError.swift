@@ -1,6 +1,19 @@
 internal import Glibc
+internal import KistCore
+internal import KistFile
 
 /// What the system says of an error number (strerror(3)).
-func text(of code: CInt) -> String {
+func systemText(of code: CInt) -> String {
   unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+}
+
+extension StorageError {
+  /// What the system refused to do, read from `errno`.
+  static func failed(_ action: String, _ path: String, hint: String) -> StorageError {
+    let number = errno
+    let code = Code(errno: number)
+    return StorageError(
+      code, "cannot \(action) \(path): \(systemText(of: number))",
+      hint: code == .full ? "free some space and try again" : hint)
+  }
 }

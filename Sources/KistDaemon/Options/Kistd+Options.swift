@@ -46,9 +46,14 @@ extension Kistd {
       throw .wrongUsage("there is no HOME", hint: "say with --key-file where the key is")
     }
 
+    let kind =
+      if let asked = setting("storage", storage) { try asked.storageKind() } else {
+        keySource.impliedStorage
+      }
+
     return Options(
       socket: try setting("socket", socket)?.path(),
-      storage: try setting("storage", storage)?.choice() ?? keySource.impliedStorage,
+      storage: kind,
       dataDirectory: data,
       keySource: keySource,
       // A directory that was named is a world of its own.
@@ -65,9 +70,9 @@ extension Kistd {
 
 extension Options.KeySource {
   /// Who gives a passphrase means the storage that takes one; a key file is there by default.
-  fileprivate var impliedStorage: Options.StorageChoice {
+  fileprivate var impliedStorage: StorageKind? {
     switch self {
-    case .file: .auto
+    case .file: nil
     case .passphraseFile, .passphrase: .encryptedFile
     }
   }

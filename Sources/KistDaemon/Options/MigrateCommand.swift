@@ -19,12 +19,12 @@ struct MigrateCommand: ParsableCommand {
     environment: (String) -> String?
   ) throws(StorageError) -> (kind: StorageKind, Options) {
     guard let kind = StorageKind(rawValue: to) else {
-      throw .wrongUsage("--to must be libsecret or encrypted-file")
+      throw .wrongUsage("--to must be libsecret or encrypted-file", of: Self.self)
     }
     do {
       var kistd = try Kistd.parse([])
       kistd.store = store
       return (kind, try kistd.options(environment: environment))
-    } catch { throw usageError(error) }
+    } catch { throw usageError(error, of: Self.self) }
   }
 }

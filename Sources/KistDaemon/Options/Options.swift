@@ -2,15 +2,6 @@ package import Logging
 
 /// What kistd was asked to do: a value, read from flags and the environment.
 package struct Options: Sendable, Equatable {
-  /// Which storage to open.
-  package enum StorageChoice: String, Sendable, CaseIterable {
-    /// The keyring where there is one, else the encrypted file; and where credentials have been kept
-    /// before.
-    case auto
-    case libsecret
-    case encryptedFile = "encrypted-file"
-  }
-
   /// Where the store's key comes from.
   package enum KeySource: Sendable, Equatable {
     case file(path: String)
@@ -22,7 +13,8 @@ package struct Options: Sendable, Equatable {
 
   /// The path of the socket, where one was given.
   package var socket: String?
-  package var storage: StorageChoice
+  /// Which storage to open; the one that is found to be right where there is `nil`.
+  package var storage: StorageKind?
   /// The directory of the store.
   package var dataDirectory: String
   package var keySource: KeySource

@@ -7,7 +7,7 @@ internal import KistCore
 /// be one that this process was given: with FD_CLOEXEC set it is one that it opened for itself.
 func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
   let flags = fcntl(descriptor, F_GETFD)
-  guard flags >= 0 else { throw .unreadable(descriptor, text(of: errno)) }
+  guard flags >= 0 else { throw .unreadable(descriptor, systemText(of: errno)) }
   guard flags & FD_CLOEXEC == 0 else {
     throw .unreadable(descriptor, "kistd was not started with it")
   }
@@ -27,7 +27,7 @@ func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
       if count < 0, errno != EINTR { failure = errno }
     }
   }
-  guard failure == 0 else { throw .unreadable(descriptor, text(of: failure)) }
+  guard failure == 0 else { throw .unreadable(descriptor, systemText(of: failure)) }
   let passphrase = Secret(bytes).withoutNewline
   guard passphrase.count <= Limits.passphrase else {
     throw StorageError(.tooLarge, "the passphrase is longer than \(Limits.passphrase) bytes")

@@ -36,11 +36,13 @@ struct Setting {
     throw error("must be a time of at most a day, such as 30s, 500ms or 2m")
   }
 
-  func choice() throws(StorageError) -> Options.StorageChoice {
-    guard let choice = Options.StorageChoice(rawValue: text) else {
+  /// A kind of storage; `nil` for `auto`.
+  func storageKind() throws(StorageError) -> StorageKind? {
+    if text == "auto" { return nil }
+    guard let kind = StorageKind(rawValue: text) else {
       throw error("must be auto, libsecret or encrypted-file")
     }
-    return choice
+    return kind
   }
 
   func logLevel() throws(StorageError) -> Logger.Level {

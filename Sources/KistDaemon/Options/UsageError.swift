@@ -10,18 +10,21 @@ func usageError<Command: ParsableCommand>(
   let message = Command.message(for: error)
   // The parser has no type of its own for it.
   if message.contains("nexpected argument") {
-    return StorageError(
-      .badRequest, "an argument was not expected",
-      hint: "put `--` before a command to serve for: `kistd -- COMMAND`")
+    return .wrongUsage(
+      "an argument was not expected", of: command,
+      hint: command == Kistd.self
+        ? "put `--` before a command to serve for: `kistd -- COMMAND`" : nil)
   }
-  return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst())
+  return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
 }
 
 extension StorageError {
   /// An option or a variable that is wrong, told without its value.
   static func wrongUsage(
-    _ message: String, hint: String? = nil
+    _ message: String, of command: any ParsableCommand.Type = Kistd.self, hint: String? = nil
   ) -> StorageError {
-    StorageError(.badRequest, message, hint: hint ?? "`kistd --help` shows the options")
+    StorageError(
+      .badRequest, message,
+      hint: hint ?? "`\(command.configuration.commandName ?? "kistd") --help` shows the options")
   }
 }

@@ -25,7 +25,7 @@ internal import KistCore
     fileprivate static var noKeyrings: StorageError {
       StorageError(
         .unavailable, "this kistd was built without support for keyrings",
-        hint: "use the encrypted file, or a kistd with the trait Libsecret")
+        hint: "use a kistd that was built with the trait Libsecret")
     }
   }
 #endif

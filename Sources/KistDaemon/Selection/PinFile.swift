@@ -1,5 +1,6 @@
 internal import Glibc
 package import KistCore
+internal import KistFile
 
 /// The file that says where credentials are kept.
 package struct PinFile: Sendable {
@@ -12,43 +13,36 @@ package struct PinFile: Sendable {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw .pin("read", path)
+      throw .failed("read", path, hint: Self.hint)
     }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-    guard count >= 0 else { throw .pin("read", path) }
+    guard count >= 0 else { throw .failed("read", path, hint: Self.hint) }
     return try Pin(String(decoding: bytes.prefix(count), as: UTF8.self), at: path)
   }
 
   /// Writes it: when this returns, it is on disk, whole.
-  package func write(_ pin: Pin) throws(StorageError) {
-    let folder = directory(of: path)
-    try makeDirectory(folder)
-    let new = path + ".new"
-    unsafe unlink(new)
-    let descriptor = unsafe open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw .pin("write", new) }
-    defer { close(descriptor) }
-    let bytes = Array(pin.text.utf8)
-    guard
-      unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0,
-      unsafe rename(new, path) == 0
-    else { throw .pin("write", path) }
-    let parent = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard parent >= 0 else { throw .pin("flush", folder) }
-    defer { close(parent) }
-    guard fsync(parent) == 0 else { throw .pin("flush", folder) }
+  ///
+  /// The first one is never replaced by another first one: of two daemons that begin at once, one
+  /// throws `unavailable`.
+  package func write(_ pin: Pin, insteadOf previous: Pin?) throws(StorageError) {
+    try makeDirectory(directory(of: path), hint: Self.hint)
+    do throws(StorageError) {
+      let bytes = Array(pin.text.utf8)
+      if try writeWhole(bytes.span, to: path, replacing: previous != nil) { return }
+    } catch {
+      var error = error
+      error.message += "; it is to say where credentials are kept"
+      if error.code != .full { error.hint = Self.hint }
+      throw error
+    }
+    if let now = try read(), now != pin {
+      throw StorageError(
+        .unavailable, "another kistd has begun to keep credentials in \(now.kind.name)",
+        hint: "stop both, and bring the credentials together with `kistd migrate`")
+    }
   }
-}
 
-extension StorageError {
-  /// What the system refused to do with the pin, read from `errno`.
-  fileprivate static func pin(_ action: String, _ path: String) -> StorageError {
-    StorageError(
-      errno == ENOSPC || errno == EDQUOT
-        ? .full : errno == EACCES || errno == EPERM || errno == EROFS ? .denied : .unavailable,
-      "cannot \(action) \(path), which says where credentials are kept: \(text(of: errno))",
-      hint: "see to the directory, and try again")
-  }
+  private static let hint = "see to the directory, and try again"
 }

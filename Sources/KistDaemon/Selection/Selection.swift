@@ -4,7 +4,7 @@ package import KistFile
 /// Which storage kistd opens, and why.
 package struct Selection: Sendable, Equatable {
   package var kind: StorageKind
-  /// A sentence for the log and for `status`.
+  /// A clause for the log and for `status`; what it tells of is the start, and may be otherwise since.
   package var reason: String
 }
 
@@ -13,12 +13,12 @@ extension Selection {
   ///
   /// Where credentials have been kept, they are kept: a pinned storage that cannot be used today is
   /// chosen all the same, and says so itself, because credentials that seem to have vanished are
-  /// worse than an error. `keyring` is `nil` where it makes no difference, and nobody looked.
+  /// worse than an error. `asked` is `nil` where none was asked for by name; `keyring` is `nil` where it makes no difference, and nobody looked.
   package static func select(
-    asked: Options.StorageChoice, pin: Pin?, keyring: StorageProbe?, file: EncryptedFile.Presence
+    asked: StorageKind?, pin: Pin?, keyring: StorageProbe?, file: EncryptedFile.Presence
   ) throws(StorageError) -> Selection {
     if let pin { return try select(asked: asked, pin: pin, file: file) }
-    if let kind = asked.kind {
+    if let kind = asked {
       // Where the file cannot be looked at, nobody knows what would vanish.
       if kind == .libsecret, case .unreadable(let error) = file { throw error }
       if kind == .libsecret, case .store(_, hasCredentials: true) = file {
@@ -30,9 +30,9 @@ extension Selection {
   }
 
   private static func select(
-    asked: Options.StorageChoice, pin: Pin, file: EncryptedFile.Presence
+    asked: StorageKind?, pin: Pin, file: EncryptedFile.Presence
   ) throws(StorageError) -> Selection {
-    if let kind = asked.kind, kind != pin.kind { throw .elsewhere(pin.kind, asked: kind) }
+    if let kind = asked, kind != pin.kind { throw .elsewhere(pin.kind, asked: kind) }
     if pin.kind == .encryptedFile {
       switch file {
       case .absent: throw .gone
@@ -57,26 +57,15 @@ extension Selection {
     switch keyring {
     case .open(hasCredentials: true):
       if isInFile { throw .inBoth }
-      return Selection(kind: .libsecret, reason: "the keyring: it has credentials of kist")
+      return Selection(kind: .libsecret, reason: "the keyring: it had credentials of kist")
     case _ where isInFile:
-      return Selection(kind: .encryptedFile, reason: "the encrypted file: it has credentials")
-    case .open: return Selection(kind: .libsecret, reason: "the keyring: it is there and unlocked")
+      return Selection(kind: .encryptedFile, reason: "the encrypted file: it had credentials")
+    case .open: return Selection(kind: .libsecret, reason: "the keyring: it was there and unlocked")
     case .locked:
-      return Selection(kind: .libsecret, reason: "the keyring: it is there, and can be unlocked")
+      return Selection(kind: .libsecret, reason: "the keyring: it was there, and could be unlocked")
     case .unusable(let error):
       return Selection(kind: .encryptedFile, reason: "the encrypted file: \(error.message)")
     case nil: return Selection(kind: .encryptedFile, reason: "the encrypted file")
-    }
-  }
-}
-
-extension Options.StorageChoice {
-  /// The storage that is asked for by name.
-  var kind: StorageKind? {
-    switch self {
-    case .auto: nil
-    case .libsecret: .libsecret
-    case .encryptedFile: .encryptedFile
     }
   }
 }
@@ -85,7 +74,8 @@ extension StorageError {
   fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
     StorageError(
       .unavailable, "credentials are kept in \(kind.name), and \(asked.name) is asked for",
-      hint: "move them with `kistd migrate --to \(asked.rawValue)`, or leave --storage out")
+      hint: "move them with `kistd migrate --to \(asked.rawValue)`, leave --storage out, or "
+        + "name another store with --data")
   }
 
   fileprivate static var inBoth: StorageError {

@@ -11,7 +11,7 @@ struct Signals: Sendable {
   /// - Parameter forCommand: whether to take those too that kistd has no use for.
   static func take(forCommand: Bool) throws(StorageError) -> Signals {
     let mailbox = kist_take_signals(forCommand ? 1 : 0)
-    guard mailbox >= 0 else { throw .internal("cannot take the signals: \(text(of: errno))") }
+    guard mailbox >= 0 else { throw .internal("cannot take the signals: \(systemText(of: errno))") }
     return Signals(mailbox: mailbox)
   }
 

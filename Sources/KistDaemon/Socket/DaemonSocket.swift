@@ -29,7 +29,9 @@ package struct DaemonSocket: Sendable {
     lock = try socketLock(beside: path)
     try removeStaleSocket(path)
     descriptor = try listen(at: path)
-    guard let identity = FileIdentity(of: path) else { throw .failed("look at", path) }
+    guard let identity = FileIdentity(of: path) else {
+      throw .failed("look at", path, hint: otherSocketHint)
+    }
     self.identity = identity
   }
 
@@ -41,7 +43,7 @@ package struct DaemonSocket: Sendable {
 
 /// The right to a socket's path; a socket whose lock is free is stale.
 func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
-  try ProcessLock(at: path + ".lock") { owner in
+  try ProcessLock(at: path + ".lock", hint: otherSocketHint) { owner in
     StorageError(
       .unavailable, "kistd is already running, \(owner)",
       hint: "use that one at \(path), or name another socket with --socket")
@@ -79,7 +81,7 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   var status = stat()
   guard unsafe lstat(path, &status) == 0 else {
     if errno == ENOENT { return }
-    throw .failed("look at", path)
+    throw .failed("look at", path, hint: otherSocketHint)
   }
   guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
     throw StorageError(
@@ -89,7 +91,9 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   guard !isListenedOn(path) else {
     throw StorageError(
       .unavailable, "another program is listening at \(path)",
-      hint: "name another path with --socket")
+      hint: otherSocketHint)
   }
-  guard unsafe unlink(path) == 0 else { throw .failed("replace", path) }
+  guard unsafe unlink(path) == 0 else {
+    throw .failed("replace", path, hint: otherSocketHint)
+  }
 }

@@ -9,20 +9,22 @@ final class ProcessLock: Sendable {
   private let descriptor: CInt
 
   /// Takes the lock, or throws what is said of its owner, "pid 123".
+  ///
+  /// - Parameter hint: what to do where the file cannot be locked at all.
   init(
-    at path: String, orElse refusal: (_ owner: String) -> StorageError
+    at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {
     descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw .failed("open", path) }
+    guard descriptor >= 0 else { throw .failed("open", path, hint: hint) }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      guard errno == EWOULDBLOCK else { throw .failed("lock", path) }
+      guard errno == EWOULDBLOCK else { throw .failed("lock", path, hint: hint) }
       throw refusal(owner())
     }
     let pid = Array("\(getpid())\n".utf8)
     guard
       ftruncate(descriptor, 0) == 0,
       unsafe pwrite(descriptor, pid, pid.count, 0) == pid.count
-    else { throw .failed("write", path) }
+    else { throw .failed("write", path, hint: hint) }
   }
 
   deinit { close(descriptor) }

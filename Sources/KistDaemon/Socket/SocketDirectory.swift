@@ -3,9 +3,11 @@ internal import KistCore
 
 /// Makes the directory of a socket with mode 0700, or checks that it is ours alone.
 func prepareSocketDirectory(_ directory: String) throws(StorageError) {
-  try makeDirectory(directory)
+  try makeDirectory(directory, hint: otherSocketHint)
   var status = stat()
-  guard unsafe lstat(directory, &status) == 0 else { throw .failed("look at", directory) }
+  guard unsafe lstat(directory, &status) == 0 else {
+    throw .failed("look at", directory, hint: otherSocketHint)
+  }
   guard status.st_mode & S_IFMT == S_IFDIR else {
     throw StorageError(
       .denied, "the socket's directory \(directory) is not a directory",
@@ -52,12 +54,16 @@ func directory(of path: String) -> String {
 }
 
 /// Makes a directory of mode 0700, and those above it, unless they are there.
-func makeDirectory(_ path: String) throws(StorageError) {
+///
+/// - Parameter hint: what to do where it cannot be made.
+func makeDirectory(_ path: String, hint: String) throws(StorageError) {
   if isMade(path) { return }
-  guard errno == ENOENT, path.contains("/") else { throw .failed("make the directory", path) }
-  try makeDirectory(directory(of: path))
+  guard errno == ENOENT, path.contains("/") else {
+    throw .failed("make the directory", path, hint: hint)
+  }
+  try makeDirectory(directory(of: path), hint: hint)
   // Once: behind a link to nowhere there is no parent, however often it is made.
-  guard isMade(path) else { throw .failed("make the directory", path) }
+  guard isMade(path) else { throw .failed("make the directory", path, hint: hint) }
 }
 
 /// Whether there is something at a path, made with mode 0700 if there was not; `errno` says why not.
@@ -67,13 +73,5 @@ private func isMade(_ path: String) -> Bool {
   return unsafe chmod(path, 0o700) == 0
 }
 
-extension StorageError {
-  /// What the system refused to do, read from `errno`.
-  static func failed(
-    _ action: String, _ path: String, hint: String = "name another path with --socket"
-  ) -> StorageError {
-    StorageError(
-      errno == EACCES || errno == EPERM || errno == EROFS ? .denied : .unavailable,
-      "cannot \(action) \(path): \(text(of: errno))", hint: hint)
-  }
-}
+/// What to do where a socket cannot be made.
+let otherSocketHint = "name another path with --socket"

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import KistCore
 internal import KistSodium
 
@@ -27,16 +26,9 @@ enum KeyFile {
   static func create(_ path: String) throws(StorageError) -> GuardedKey {
     try prepareDirectory(of: path)
     let key = try GuardedKey.random()
-    let unfinished = "\(path).new-\(UInt64.random(in: .min ... .max))"
-    let descriptor = try Descriptor.open(unfinished, O_WRONLY | O_CREAT | O_EXCL)
-    defer { unsafe unlink(unfinished) }
-    try descriptor.setMode(0o600, path: unfinished)
-    try key.withBytes { key throws(StorageError) in try descriptor.write(key, path: unfinished) }
-    try descriptor.flush(path: unfinished)
-    // Unlike `rename`, `link` fails when the name is taken.
-    let isOurs = unsafe link(unfinished, path) == 0
-    guard isOurs || errno == EEXIST else { throw .system("making", path: path) }
-    try flushDirectory(of: path)
+    let isOurs = try key.withBytes { bytes throws(StorageError) in
+      try writeWhole(bytes, to: path, replacing: false)
+    }
     if isOurs { return key }
     guard let existing = try read(path) else {
       throw StorageError(

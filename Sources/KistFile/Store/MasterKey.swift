@@ -53,7 +53,10 @@ func wrappingKey(from keyFile: GuardedKey) throws(StorageError) -> SymmetricKey 
 
 /// Refuses a passphrase that no store has.
 func checkPassphrase(_ passphrase: Secret) throws(StorageError) {
-  if passphrase.isEmpty { throw .badRequest("the passphrase is empty") }
+  if passphrase.isEmpty {
+    throw StorageError(
+      .badRequest, "the passphrase is empty", hint: "give one that has at least one character")
+  }
   if passphrase.count > Limits.passphrase {
     throw .tooLarge("the passphrase", limit: Limits.passphrase, size: passphrase.count)
   }

@@ -14,14 +14,53 @@ import Testing
     try await withDirectory { directory in
       let file = PinFile(path: directory + "/state/kist/storage")
       #expect(try file.read() == nil)
-      try file.write(pin)
+      try file.write(pin, insteadOf: nil)
       #expect(try file.read() == pin)
       let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions]
       #expect(mode as? Int == 0o600)
-      try file.write(Pin(kind: .libsecret, storeID: nil))
+      try file.write(Pin(kind: .libsecret, storeID: nil), insteadOf: pin)
       #expect(try file.read() == Pin(kind: .libsecret, storeID: nil))
       let names = try FileManager.default.contentsOfDirectory(atPath: directory + "/state/kist")
       #expect(names == ["storage"])
+    }
+  }
+
+  @Test func `is not replaced by another first one`() async throws {
+    try await withDirectory { directory in
+      let file = PinFile(path: directory + "/storage")
+      let first = Pin(kind: .libsecret, storeID: nil)
+      for _ in 0..<2 { try file.write(first, insteadOf: nil) }
+      let error = try #require(
+        throws: StorageError.self,
+        performing: { try file.write(Pin(kind: .encryptedFile, storeID: "0a"), insteadOf: nil) })
+      #expect(error.code == .unavailable)
+      #expect(error.message.contains("another kistd"))
+      #expect(try file.read() == first)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["storage"])
+    }
+  }
+
+  @Test func `that does not fit on the disk is full, leaves nothing, and the old one`()
+    async throws
+  {
+    try await withDirectory { directory in
+      // In a process of its own, because the limit is the whole process's.
+      await #expect(processExitsWith: .success) { [directory = directory as String] in
+        signal(SIGXFSZ, SIG_IGN)
+        let file = PinFile(path: directory + "/storage")
+        let old = Pin(kind: .libsecret, storeID: nil)
+        try file.write(old, insteadOf: nil)
+        // A write stops short there, and says no more than how far it came.
+        var limit = rlimit(rlim_cur: 5, rlim_max: 5)
+        unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        let error = #expect(throws: StorageError.self) {
+          try file.write(Pin(kind: .encryptedFile, storeID: "0a"), insteadOf: old)
+        }
+        #expect(error?.code == .full)
+        #expect(error?.message.contains("where credentials are kept") == true)
+        #expect(try file.read() == old)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["storage"])
+      }
     }
   }
 

@@ -6,14 +6,14 @@ import Testing
 @Suite struct `The storage that is chosen` {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let asked: Options.StorageChoice
+    let asked: StorageKind?
     let pin: Pin?
     let keyring: StorageProbe?
     let file: EncryptedFile.Presence
     let chosen: StorageKind?
 
     init(
-      _ description: String, asked: Options.StorageChoice = .auto, pin: Pin? = nil,
+      _ description: String, asked: StorageKind? = nil, pin: Pin? = nil,
       keyring: StorageProbe? = nil, file: EncryptedFile.Presence = .absent, is chosen: StorageKind?
     ) {
       testDescription = description

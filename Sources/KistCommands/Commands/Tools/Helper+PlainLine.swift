@@ -1,0 +1,23 @@
+internal import ArgumentParser
+internal import KistInterop
+
+extension Helper {
+  /// Reads what a tool starts: a program of the tool's own name, or `helper TOOL` without options;
+  /// `nil` for any other line.
+  ///
+  /// As with `Load.plainLine`, the argument parser would take longer than the rest.
+  static func called(_ program: String, _ arguments: [String]) -> Helper? {
+    if let tool = Tool(program: program) { return Helper(tool, arguments) }
+    guard
+      arguments.first == "helper", arguments.count > 1, let tool = Tool(rawValue: arguments[1]),
+      !arguments.contains(where: { $0.hasPrefix("-") })
+    else { return nil }
+    return Helper(tool, Array(arguments[2...]))
+  }
+
+  private init(_ tool: Tool, _ words: [String]) {
+    self.init()
+    self.tool = tool
+    self.words = words
+  }
+}

@@ -1,0 +1,53 @@
+package import ArgumentParser
+package import KistClient
+package import KistInterop
+
+/// A command that another tool starts, in whose own protocol everything is said, errors too.
+package struct Helper: AsyncParsableCommand {
+  package static let configuration = CommandConfiguration(
+    commandName: "helper",
+    abstract: "Answer another tool that asks for a credential.",
+    usage: "kist helper <tool> [<words> ...]",
+    discussion: """
+      Tools start this themselves, mostly by a name of its own, such as git-credential-kist; what \
+      it reads and prints is the tool's protocol.
+
+        printf 'protocol=https\\nhost=github.com\\n' | kist helper git get
+      """)
+
+  @Argument(help: "The tool that asks.")
+  package var tool: Tool
+
+  @Argument(help: "What the tool says, such as: get, store, erase.")
+  package var words: [String] = []
+
+  package init() {}
+
+  package func run() async throws {
+    let storage: UserStorage
+    do throws(StorageError) { storage = try .remote() } catch { storage = .failing(error) }
+    try await perform(storage, .live, variable: environmentVariable)
+  }
+
+  /// Answers one call; throws its exit status where that is not 0.
+  package func perform(
+    _ storage: UserStorage, _ terminal: Terminal,
+    variable: @escaping @Sendable (String) -> String?
+  ) async throws {
+    let call = HelperCall(
+      arguments: words, variable: variable,
+      readInput: { () throws(StorageError) in
+        try terminal.input(upTo: HelperCall.longestInput, "standard input")
+      },
+      now: terminal.now)
+    let answer =
+      switch tool {
+      case .git: await answerGit(call, storage)
+      }
+    if !answer.output.isEmpty { try terminal.writeBytes(answer.output) }
+    if let complaint = answer.complaint { terminal.report(complaint, asJSON: false) }
+    if answer.status != 0 { throw ExitCode(answer.status) }
+  }
+}
+
+extension Tool: ExpressibleByArgument {}

@@ -1,0 +1,57 @@
+internal import KistCore
+
+extension GitMessage {
+  /// Saves what git found to be right; nothing where it is there already, as git says so after every
+  /// use of it.
+  func store(
+    now: Timestamp, load: Load, save: Save, delete: Delete
+  ) async throws(StorageError) {
+    guard let new = newCredential else { return }
+    let refreshKey = Self.refreshKey(of: new.key)
+    if try await isNews(new, now, load) {
+      _ = try await save(SaveRequest(credential: new))
+      if refreshToken == nil { _ = try await delete(DeleteRequest(key: refreshKey)) }
+    }
+    if let refreshToken {
+      let new = NewCredential(
+        key: refreshKey, secret: refreshToken,
+        attributes: [Attributes.toolName: Tool.git.rawValue, "kind": "oauth_refresh_token"])
+      if try await isNews(new, now, load) { _ = try await save(SaveRequest(credential: new)) }
+    }
+  }
+
+  /// What is to be saved; `nil` for what has too little of a credential, or shall not be stored.
+  private var newCredential: NewCredential? {
+    guard let service, !isEphemeral else { return nil }
+    var attributes = attributes
+    let secret: Secret
+    if let authtype, let credential {
+      attributes["authtype"] = authtype
+      secret = credential
+    } else if let password, username != nil {
+      secret = password
+    } else {
+      return nil
+    }
+    return NewCredential(
+      key: CredentialKey(service: service, account: username ?? ""), secret: secret,
+      attributes: attributes, expiresAt: passwordExpiry)
+  }
+
+  /// Whether something else is stored, or nothing.
+  ///
+  /// One that a person saved, with the same secret, keeps the name and the time that it was given.
+  private func isNews(
+    _ new: NewCredential, _ now: Timestamp, _ load: Load
+  ) async throws(StorageError) -> Bool {
+    guard
+      let old = try await stored(new.key, load), old.secret == new.secret,
+      !old.summary.isExpired(at: now)
+    else { return true }
+    let isSameTime = old.summary.expiresAt == new.expiresAt
+    if old.summary.isSavedByHand, new.attributes["authtype"] == nil {
+      return !isSameTime && new.expiresAt != nil
+    }
+    return !isSameTime || old.summary.attributes != new.attributes
+  }
+}

@@ -1,0 +1,48 @@
+package import KistCore
+
+/// What git sends to a helper: git-credential(1), "INPUT/OUTPUT FORMAT"; what is absent is `nil`.
+package struct GitMessage: Sendable, Equatable {
+  /// The scheme of the URL.
+  package var scheme: String?
+  /// With its port.
+  package var host: String?
+  package var path: String?
+  package var username: String?
+  package var password: Secret?
+  package var passwordExpiry: Timestamp?
+  package var refreshToken: Secret?
+  /// The scheme of an `Authorization` header, whose other part is `credential`.
+  package var authtype: String?
+  package var credential: Secret?
+  /// Whether nothing of it may be stored.
+  package var isEphemeral = false
+  /// Whether this git knows `authtype` and `credential`.
+  package var knowsAuthtype = false
+}
+
+extension GitMessage {
+  /// Whether it says what is meant; without any of these it would be everything that is stored.
+  var namesSomething: Bool { scheme != nil || host != nil || path != nil || username != nil }
+
+  /// The service of the credentials that are meant: `scheme://host[:port][/path]`.
+  ///
+  /// A scheme has no colon and a host has no slash, so that no two requests share one.
+  var service: String? {
+    guard let scheme, host != nil || path != nil else { return nil }
+    return "\(scheme)://\(host ?? "")" + (path.map { "/\($0)" } ?? "")
+  }
+
+  /// What tells the credentials that git saved apart.
+  var attributes: Attributes {
+    var attributes: Attributes = [Attributes.toolName: Tool.git.rawValue]
+    attributes["protocol"] = scheme
+    attributes["host"] = host
+    attributes["path"] = path
+    return attributes
+  }
+
+  /// Where the refresh token is kept that belongs to a credential.
+  static func refreshKey(of key: CredentialKey) -> CredentialKey {
+    CredentialKey(service: "oauth_refresh_token:" + key.service, account: key.account)
+  }
+}

@@ -1,0 +1,39 @@
+internal import KistCore
+
+/// Writes what a helper sends to git: `key=value`, one a line.
+struct GitWriter: ~Copyable {
+  private var text = WipedBytes(capacity: 256)
+
+  mutating func line(_ key: StaticString, _ value: String) {
+    begin(key)
+    text.append(utf8: value)
+    text.append(UInt8(ascii: "\n"))
+  }
+
+  /// Throws for a value that would be two lines, or that git would take for another.
+  mutating func line(_ key: StaticString, _ value: Secret) throws(StorageError) {
+    guard value.withBytes(isOneLine) else {
+      throw StorageError(
+        .badRequest, "the credential has a line break or a NUL in it, and git takes neither",
+        hint: "save it anew without: `kist save` drops one newline at the end")
+    }
+    begin(key)
+    text.reserve(value.count + 1)
+    value.withBytes { text.append($0) }
+    text.append(UInt8(ascii: "\n"))
+  }
+
+  consuming func finish() -> Secret { Secret(text) }
+
+  private mutating func begin(_ key: StaticString) {
+    key.withBytes { text.append($0) }
+    text.append(UInt8(ascii: "="))
+  }
+}
+
+/// Whether there is no LF, CR or NUL.
+func isOneLine(_ bytes: Span<UInt8>) -> Bool {
+  bytes.indices.allSatisfy {
+    bytes[$0] != UInt8(ascii: "\n") && bytes[$0] != UInt8(ascii: "\r") && bytes[$0] != 0
+  }
+}

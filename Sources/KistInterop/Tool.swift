@@ -1,0 +1,17 @@
+/// The tools that kist helps, by the names that they have in `kist helper TOOL`.
+package enum Tool: String, CaseIterable, Sendable {
+  case git
+
+  /// What a tool calls its helper, where it calls it by a name of the tool's choice.
+  package var program: String? {
+    switch self {
+    case .git: "git-credential-kist"
+    }
+  }
+
+  /// The tool that calls its helper so.
+  package init?(program: String) {
+    guard let tool = Self.allCases.first(where: { $0.program == program }) else { return nil }
+    self = tool
+  }
+}

@@ -1,0 +1,67 @@
+#if Libsecret
+  import Foundation
+  import KistKeyrings
+  import Subprocess
+  import Testing
+
+  @Suite(.needsKeyring)
+  struct `What kistd migrate says` {
+    @Test func `to where credentials are kept already says so`() async throws {
+      try await withKeyring { home, _, _ in
+        let first = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
+        #expect(first.output.hasPrefix("there was nothing to move"), "\(first.error)")
+        for _ in 0..<2 {
+          let again = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
+          #expect(again.status == .exited(0))
+          #expect(again.output.hasPrefix("credentials are kept in the keyring already"))
+        }
+        #expect(!FileManager.default.fileExists(atPath: home.store))
+      }
+    }
+
+    @Test(arguments: ["libsecret", "encrypted-file"])
+    func `that meets something else tells the command that deletes that`(
+      kind: String
+    ) async throws {
+      try await withKeyring { home, _, _ in
+        let other = kind == "libsecret" ? "encrypted-file" : "libsecret"
+        try await save("kept", in: home, ["--storage", other])
+        let data =
+          kind == "libsecret"
+          ? home.path + "/else" : (home.store as NSString).deletingLastPathComponent
+        try await save("left", in: home, ["--storage", kind, "--data", data])
+        try FileManager.default.removeItem(atPath: data + "/storage")
+        let refused = try await command("kistd", ["migrate", "--to", kind], in: home)
+        #expect(refused.status == .exited(3), "\(refused.error)")
+        let hint = try #require(refused.error.firstMatch(of: /else with `(.+)`; then run it again/))
+        let deletion = hint.1.replacingOccurrences(of: "SERVICE ACCOUNT", with: "s")
+        let deleted = try await command("sh", ["-c", deletion], in: home)
+        #expect(deleted.status == .exited(0), "\(deletion): \(deleted.error)")
+        let moved = try await command("kistd", ["migrate", "--to", kind], in: home)
+        #expect(moved.output.hasPrefix("moved 1 credential from"), "\(moved.error)")
+        try await withDaemon(in: home) { _ in
+          let loaded = try await command("kist", ["load", "s"], in: home)
+          #expect(loaded.output == "kept")
+        }
+      }
+    }
+
+    private func save(_ secret: String, in home: Home, _ options: [String]) async throws {
+      let end = try await command(
+        "kistd", options + ["--", "sh", "-c", "printf \(secret) | kist save s"], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+    }
+
+    @Test func `names the key file that is gone, and no kist unlock`() async throws {
+      try await withKeyring { home, _, _ in
+        try await save("kept", in: home, ["--storage", "encrypted-file"])
+        let key = home.path + "/.local/state/kist/key"
+        try FileManager.default.moveItem(atPath: key, toPath: key + ".away")
+        let refused = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
+        #expect(refused.status == .exited(5), "\(refused.error)")
+        #expect(refused.error.contains("the store's key file \(key) is missing"))
+        #expect(!refused.error.contains("passphrase") && !refused.error.contains("kist unlock"))
+      }
+    }
+  }
+#endif

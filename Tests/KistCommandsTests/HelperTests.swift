@@ -1,0 +1,40 @@
+import KistClient
+import KistCommands
+import KistInterop
+import KistTesting
+import Testing
+
+@Suite struct `A tool finds its helper` {
+  @Test(arguments: [
+    ("git-credential-kist", ["get"], Tool.git, ["get"]),
+    ("git-credential-kist", ["--get"], .git, ["--get"]),
+    ("git-credential-kist", [], .git, []),
+    ("kist", ["helper", "git", "get"], .git, ["get"]),
+    ("kist", ["helper", "git", "--", "get"], .git, ["get"]),
+    ("kist", ["helper", "git"], .git, []),
+  ])
+  func `by its name, or as a command`(
+    program: String, arguments: [String], tool: Tool, words: [String]
+  ) async throws {
+    var helper: Helper?
+    _ = await Kist.status(of: arguments, calledAs: program, on: Recorder().terminal()) {
+      helper = $0 as? Helper
+    }
+    #expect(helper?.tool == tool)
+    #expect(helper?.words == words)
+  }
+
+  @Test(arguments: Tool.allCases)
+  func `as a command without options, read as the argument parser reads it`(tool: Tool) async {
+    for words in [[], ["get"], ["get", ""], ["get", "a b"], ["", "\u{2013}dash"]] {
+      var read: [[String]] = []
+      for end in [[], ["--"]] {
+        let arguments = ["helper", tool.rawValue] + words + end
+        _ = await Kist.status(of: arguments, on: Recorder().terminal()) { command in
+          read += ((command as? Helper)?.words).map { [$0] } ?? []
+        }
+      }
+      #expect(read == [words, words])
+    }
+  }
+}

@@ -1,0 +1,70 @@
+#if Libsecret
+  import Foundation
+  import KistCore
+  import KistFile
+  import KistTesting
+  import Testing
+
+  @testable import KistDaemon
+
+  /// Where there is no session bus, and so no keyring.
+  @Suite struct `kistd migrate without a keyring` {
+    @Test func `from the keyring says that credentials are there, and makes no file`() async throws
+    {
+      try await withDirectory { home in
+        let pin = Pin(kind: .libsecret, storeID: nil)
+        try pinFile(in: home).write(pin, insteadOf: nil)
+        let error = try await migrate(to: "encrypted-file", in: home, endsWith: 7).error
+        #expect(error.contains("hint: credentials are kept in the keyring"))
+        #expect(!error.contains("encrypted"), "that would be a circle")
+        #expect(mode(of: home + "/.local/share/kist") == nil)
+        #expect(try pinFile(in: home).read() == pin)
+      }
+    }
+
+    @Test func `to the file, of nothing, says how to begin with the file`() async throws {
+      try await withDirectory { home in
+        let error = try await migrate(to: "encrypted-file", in: home, endsWith: 7).error
+        #expect(error.contains("`kistd --storage encrypted-file`"))
+        #expect(try pinFile(in: home).read() == nil)
+      }
+    }
+
+    @Test func `to the file, where credentials are kept there, is done already`() async throws {
+      try await withDirectory { home in
+        let file = try await EncryptedFile.open(
+          EncryptedFile.Options(
+            path: home + "/.local/share/kist/credentials.db",
+            keySource: .keyFile(path: home + "/.local/state/kist/key")))
+        try await file.credentials.save(.sample())
+        await file.close()
+        try pinFile(in: home).write(Pin(kind: .encryptedFile, storeID: file.id), insteadOf: nil)
+        let output = try await migrate(to: "encrypted-file", in: home, endsWith: 0).output
+        #expect(output.hasPrefix("credentials are kept in the encrypted file already"))
+        #expect(output.contains("there is no session bus"))
+        let error = try await migrate(to: "libsecret", in: home, endsWith: 7).error
+        #expect(error.contains("there is no session bus"))
+      }
+    }
+
+    private func pinFile(in home: String) -> PinFile {
+      PinFile(path: home + "/.local/state/kist/storage")
+    }
+
+    private func migrate(
+      to kind: String, in home: String, endsWith status: CInt
+    ) async throws -> (output: String, error: String) {
+      let end = await #expect(
+        processExitsWith: .exitCode(status),
+        observing: [\.standardOutputContent, \.standardErrorContent]
+      ) { [kind = kind as String, home = home as String] in
+        await runKistd(["migrate", "--to", kind], home: home)
+      }
+      let result = try #require(end)
+      return (
+        String(decoding: result.standardOutputContent, as: UTF8.self),
+        String(decoding: result.standardErrorContent, as: UTF8.self)
+      )
+    }
+  }
+#endif

@@ -1,0 +1,61 @@
+import ArgumentParser
+import KistCore
+import KistFile
+import KistTesting
+import Logging
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `The hint of a keyring's error` {
+  private let toFile = "`kistd --storage encrypted-file`"
+
+  @Test func `names the encrypted file while nothing says that credentials are in the keyring`() {
+    let locked = StorageError.locked("the keyring is locked").ofKeyring(isPinned: false)
+    #expect(locked.hint?.hasPrefix("unlock it with `kist unlock`") == true)
+    #expect(locked.hint?.contains(toFile) == true)
+    let unreachable = StorageError(.unavailable, "no bus").ofKeyring(isPinned: false)
+    #expect(unreachable.hint?.contains(toFile) == true)
+  }
+
+  @Test func `is left as it is by everything else`() {
+    for error in [StorageError.notFound, .timeout(after: .seconds(1)), .wrongPassphrase] {
+      for isPinned in [false, true] { #expect(error.ofKeyring(isPinned: isPinned) == error) }
+    }
+    let locked = StorageError.locked("the keyring is locked")
+    #expect(locked.ofKeyring(isPinned: true) == locked)
+  }
+
+  #if Libsecret
+    @Test(arguments: [false, true])
+    func `says in every request of an opened one whether credentials are kept there`(
+      isPinned: Bool
+    ) async throws {
+      try await withDirectory { home in
+        let options = try Kistd.parse(["--storage", "libsecret"])
+          .options(environment: { ["HOME": home][$0] })
+        if isPinned {
+          try PinFile(path: options.pinFile).write(
+            Pin(kind: .libsecret, storeID: nil), insteadOf: nil)
+        }
+        let storage = try await OpenStorage.open(
+          options, keySource: .none, environment: { _ in nil }, logger: Logger(label: "test"))
+        let requests: [() async throws -> Void] = [
+          { _ = try await storage.access.status() }, { _ = try await storage.access.lock() },
+          { _ = try await storage.access.unlock(nil) },
+          { _ = try await storage.credentials.load(.sample) },
+          { _ = try await storage.credentials.save(.sample()) },
+          { _ = try await storage.credentials.delete(.sample) },
+          { _ = try await storage.credentials.findAll() },
+        ]
+        for request in requests {
+          let error = await #expect(throws: StorageError.self) { try await request() }
+          #expect(error?.code == .unavailable)
+          #expect(error?.hint?.contains("credentials are kept in the keyring") == isPinned)
+          #expect(error?.hint?.contains("encrypted") == !isPinned)
+        }
+        await storage.close()
+      }
+    }
+  #endif
+}

@@ -1,0 +1,98 @@
+import KistCore
+import KistInterop
+import KistTesting
+import Testing
+
+@Suite struct `What git's helper refuses` {
+  @Test(
+    arguments: ["get", "store", "erase"],
+    [
+      BadInput("cut off within a key", "protocol=https\nhos", "a line of git's is not key=value"),
+      BadInput("without a key", "=https\nhost=h\n", "a line of git's is not key=value"),
+      BadInput("not lines at all", "{\"v\":1}\n", "a line of git's is not key=value"),
+      BadInput("a CR", "protocol=https\r\nhost=h\r\n", "what git sent has a CR or a NUL in it"),
+      BadInput("a NUL", "protocol=https\nhost=h\0i\n", "what git sent has a CR or a NUL in it"),
+      BadInput(
+        "a password with a NUL", "protocol=https\nhost=h\nusername=u\npassword=a\0b\n",
+        "what git sent has a CR or a NUL in it"),
+      BadInput("not UTF-8", [UInt8]("host=".utf8) + [0xFF, 0xFE], "what git sent is not UTF-8"),
+      BadInput(
+        "a line longer than git's", "host=" + String(repeating: "h", count: 65_530),
+        "a line of git's is 65535 bytes long; the limit is 65534", status: 9),
+      BadInput(
+        "a host with a path in it", "protocol=https\nhost=h/p\n", "git's host has a slash in it"),
+      BadInput(
+        "a protocol with more in it", "protocol=oauth_refresh_token:https\nhost=h\n",
+        "git's protocol is not the scheme of a URL"),
+      BadInput("no protocol", "protocol=\nhost=h\n", "git's protocol is not the scheme of a URL"),
+      BadInput(
+        "a host longer than a service may be",
+        "protocol=https\nhost=\(String(repeating: "h", count: 2000))\nusername=u\npassword=p\n",
+        nil, status: 9),
+      BadInput(
+        "a control character", "protocol=https\nhost=a\u{1B}[2J\nusername=u\npassword=p\n",
+        "the service has a control character in it"),
+    ])
+  func `is answered with a complaint, and nothing is stored`(
+    operation: String, bad: BadInput
+  ) async throws {
+    let storage = UserStorage.inMemory(now: { .sample })
+    let answer = await Call.git(operation, bytes: bad.bytes, complains: "", status: 0)
+      .answer(from: storage)
+    #expect(answer.output.isEmpty)
+    #expect(answer.status == bad.status)
+    let complaint = try #require(answer.complaint)
+    if let expected = bad.complaint { #expect(complaint.message == expected) }
+    #expect(try await storage.findAll().isEmpty)
+  }
+
+  @Test(
+    arguments: ["get", "store", "erase"],
+    [
+      StorageError.locked("the storage is locked"),
+      StorageError(.unavailable, "no kistd is listening"), .timeout(after: .seconds(60)),
+    ])
+  func `is told on standard error where the storage says why`(
+    operation: String, error: StorageError
+  ) async {
+    let input = "protocol=https host=h username=u password=p"
+    let answer = await Call.git(operation, input).answer(from: .failing(error))
+    #expect(answer.output.isEmpty)
+    #expect(answer.complaint?.message == error.message)
+    #expect(answer.status == error.code.exitStatus)
+  }
+
+  @Test(arguments: ["get", "store", "erase"])
+  func `is input of more than a mebibyte, of which nothing is read`(operation: String) async {
+    let call = HelperCall(
+      arguments: [operation], variable: { _ in nil },
+      readInput: { () throws(StorageError) in
+        throw .tooLarge("standard input", limit: HelperCall.longestInput, size: 1 << 21)
+      },
+      now: { .sample })
+    let answer = await answerGit(call, .unimplemented)
+    #expect(answer.status == StorageError.Code.tooLarge.exitStatus)
+    #expect(answer.output.isEmpty)
+  }
+}
+
+/// Bytes that are no request, and what is said of them.
+struct BadInput: CustomTestStringConvertible {
+  let testDescription: String
+  let bytes: Secret
+  let complaint: String?
+  let status: Int32
+
+  init(
+    _ sentence: String, _ bytes: some Collection<UInt8>, _ complaint: String?, status: Int32 = 64
+  ) {
+    testDescription = sentence
+    self.bytes = Secret(copying: bytes)
+    self.complaint = complaint
+    self.status = status
+  }
+
+  init(_ sentence: String, _ text: String, _ complaint: String?, status: Int32 = 64) {
+    self.init(sentence, text.utf8, complaint, status: status)
+  }
+}
