@@ -32,6 +32,24 @@ import Testing
     #expect(error.hint == "the caller's")
   }
 
+  #if Libsecret
+    @Test func `to a second daemon on the keyring says which is the first, and where to find it`()
+      async throws
+    {
+      try await withDirectory { home in
+        let options = try Kistd.parse([]).options(environment: { ["HOME": home][$0] })
+        let first = try OpenStorage.keyring(options, busAddress: nil)
+        let error = try #require(
+          throws: StorageError.self,
+          performing: { try OpenStorage.keyring(options, busAddress: nil) })
+        #expect(error.message == "kistd serves the keyring already, pid \(getpid())")
+        #expect(error.hint?.contains("the socket that its log names") == true)
+        await first.close()
+        await (try OpenStorage.keyring(options, busAddress: nil)).close()
+      }
+    }
+  #endif
+
   @Test func `of the keyring's lock is not put down to the socket`() async throws {
     try await withDirectory { home in
       try Data().write(to: URL(filePath: home + "/.local"))

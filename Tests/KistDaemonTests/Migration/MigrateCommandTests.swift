@@ -47,6 +47,20 @@
       }
     }
 
+    @Test func `that is locked in the middle tells to run it again, for no kistd runs`()
+      async throws
+    {
+      let source = UserStorage.inMemory()
+      try await source.save(.sample())
+      var locked = source
+      locked.load = { _ throws(StorageError) in throw .locked("the keyring is locked") }
+      let migration = Migration(from: locked, to: .inMemory(), isSwitched: false, switchPin: {})
+      let error = try #require(
+        await #expect(throws: StorageError.self) { try await migration.runAsCommand() })
+      #expect(error.code == .locked)
+      #expect(error.hint?.contains("run `kistd migrate` again") == true)
+    }
+
     private func pinFile(in home: String) -> PinFile {
       PinFile(path: home + "/.local/state/kist/storage")
     }

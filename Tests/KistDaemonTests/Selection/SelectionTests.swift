@@ -93,6 +93,18 @@ import Testing
     #expect(selection.reason == "the encrypted file: there is no session bus")
   }
 
+  @Test func `says how things were, which may be otherwise since`() throws {
+    let cases = [
+      Case("", keyring: .open(hasCredentials: false), is: nil),
+      Case("", keyring: .open(hasCredentials: true), is: nil),
+      Case("", keyring: .locked(Self.lock), is: nil), Case("", file: Self.filled, is: nil),
+    ]
+    for example in cases {
+      let reason = try example.select().reason
+      #expect(!reason.contains(" is ") && !reason.contains(" has "), "\(reason)")
+    }
+  }
+
   @Test func `is told by name where there are credentials in both`() throws {
     let error = try #require(
       throws: StorageError.self,

@@ -1,0 +1,85 @@
+internal import Glibc
+internal import KistCore
+
+extension Migration {
+  /// Runs it where there is no kistd with which to unlock a keyring that is locked meanwhile.
+  func runAsCommand() async throws(StorageError) -> Outcome {
+    do throws(StorageError) { return try await run() } catch {
+      guard error.code == .locked else { throw error }
+      throw .locked(
+        error.message, hint: "run `kistd migrate` again: it has the keyring's provider ask")
+    }
+  }
+}
+
+/// One line that is written again and again, where a person looks on; an error, too, takes its place.
+func showProgress(_ step: Migration.Step, _ done: Int, _ total: Int) {
+  guard isatty(STDERR_FILENO) == 1 else { return }
+  writeToStandardError("\(step.rawValue) \(done) of \(total)" + (done == total ? "\n" : "\r"))
+}
+
+/// Tells a person what became of a migration, and gives the exit status.
+func tell(
+  _ outcome: Migration.Outcome, to kind: StorageKind, before pin: Pin?, _ options: Options
+) throws(StorageError) -> CInt {
+  switch outcome {
+  case .moved(let count, let left):
+    print(summary(of: count, to: kind, wasThere: pin?.kind == kind))
+    guard !left.isEmpty else { return 0 }
+    list(left, "differs")
+    throw StorageError(
+      .conflict,
+      "\(kind.other.name) still has \(left.count) that are not, or not the same, in \(kind.name), "
+        + "which counts",
+      hint: "they were left as they are; to delete one of them: "
+        + options.deletion(from: kind.other))
+  case .differing(let keys):
+    list(keys, "differs")
+    throw StorageError(
+      .conflict,
+      "\(kind.name) has something else under \(keys.count) of the keys; nothing was "
+        + "copied or removed, and credentials are kept where they were",
+      hint: "delete the one that you do not need of each two, with "
+        + "`kistd -- kist delete SERVICE ACCOUNT` where credentials are kept, or else with "
+        + options.deletion(from: kind) + "; then run it again",
+      outcome: .unchanged)
+  case .damaged(let keys):
+    list(keys, "damaged")
+    throw StorageError(
+      .corrupt,
+      "\(keys.count) of the credentials cannot be read, in \(kind.other.name) or in \(kind.name); "
+        + "nothing was copied or removed, and credentials are kept where they were",
+      hint: "`kist load` says what is the matter with each of those that are kept",
+      outcome: .unchanged)
+  }
+}
+
+/// What became of those that needed nobody's attention.
+private func summary(of count: Int, to kind: StorageKind, wasThere: Bool) -> String {
+  let credentials = "\(count) credential\(count == 1 ? "" : "s")"
+  return switch (wasThere, count) {
+  case (false, 0): "there was nothing to move; credentials are kept in \(kind.name) from now on"
+  case (false, _): "moved \(credentials) from \(kind.other.name) to \(kind.name)"
+  case (true, 0): "credentials are kept in \(kind.name) already; nothing was moved"
+  case (true, _):
+    "credentials are kept in \(kind.name) already; removed \(credentials) from "
+      + "\(kind.other.name) that had been left there"
+  }
+}
+
+extension Options {
+  /// The command that deletes a credential in a storage that credentials are not kept in.
+  fileprivate func deletion(from kind: StorageKind) -> String {
+    let start =
+      switch kind {
+      case .libsecret: "kistd --storage libsecret --data \"$(mktemp -d)\""
+      case .encryptedFile: "kistd --storage encrypted-file --data \(dataDirectory)"
+      }
+    return "`\(start) -- kist delete SERVICE ACCOUNT`"
+  }
+}
+
+/// A reference has nothing in it that a terminal would obey.
+private func list(_ keys: [CredentialKey], _ what: String) {
+  for key in keys.sorted() { writeToStandardError("\(what): \(CredentialReference(key))\n") }
+}
