@@ -58,7 +58,7 @@ let package = Package(
 
     // MARK: - Other tools' protocols
 
-    .target(name: "KistInterop", dependencies: ["KistCore"]),
+    .target(name: "KistInterop", dependencies: ["KistCore", "KistJSON"]),
 
     // MARK: - Programs
 

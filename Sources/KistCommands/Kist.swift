@@ -16,7 +16,7 @@ package struct Kist: AsyncParsableCommand {
       CommandGroup(
         name: "Credential", subcommands: [Save.self, Load.self, Delete.self, List.self]),
       CommandGroup(name: "Storage", subcommands: [Status.self, Lock.self, Unlock.self]),
-      CommandGroup(name: "Integration", subcommands: [Helper.self]),
+      CommandGroup(name: "Integration", subcommands: [Helper.self, Setup.self]),
     ])
 
   package init() {}

@@ -1,11 +1,15 @@
 /// The tools that kist helps, by the names that they have in `kist helper TOOL`.
 package enum Tool: String, CaseIterable, Sendable {
   case git
+  case docker
+  case cargo
 
   /// What a tool calls its helper, where it calls it by a name of the tool's choice.
   package var program: String? {
     switch self {
     case .git: "git-credential-kist"
+    case .docker: "docker-credential-kist"
+    case .cargo: "cargo-credential-kist"
     }
   }
 

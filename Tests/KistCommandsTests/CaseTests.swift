@@ -20,6 +20,11 @@ import Testing
         case let command as any RequiresStorageAccess: try await command.perform(access, terminal)
         case let command as Helper:
           try await command.perform(storage, terminal, variable: { _ in nil })
+        case let command as Setup:
+          try command.perform(terminal) { words in
+            terminal.writeError(Secret(utf8: "becomes \(words.count) words\n"))
+            return StorageError(.unavailable, "a test does not")
+          }
         default: try await Kist.runItself(command)
         }
       }

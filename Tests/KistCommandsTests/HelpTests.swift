@@ -16,7 +16,9 @@ import Testing
     #expect(status == 0)
   }
 
-  @Test(arguments: [nil, "save", "load", "delete", "list", "status", "lock", "unlock", "helper"])
+  @Test(arguments: [
+    nil, "save", "load", "delete", "list", "status", "lock", "unlock", "helper", "setup",
+  ])
   func `fits into 80 columns`(verb: String?) {
     let command = Kist.configuration.subcommands.first { $0._commandName == verb }
     let help =

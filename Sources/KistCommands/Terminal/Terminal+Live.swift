@@ -9,7 +9,7 @@ extension Terminal {
       inputIsTerminal: isatty(STDIN_FILENO) == 1,
       outputIsTerminal: isatty(STDOUT_FILENO) == 1,
       outputWidth: width(of: STDOUT_FILENO),
-      readInput: { limit throws(StorageError) in try readAll(of: STDIN_FILENO, upTo: limit) },
+      readPiece: { () throws(StorageError) in try nextPiece(of: STDIN_FILENO) },
       ask: { question throws(StorageError) in try shownLine(asking: question, on: "/dev/tty") },
       askHidden: { question throws(StorageError) in try hiddenLine(asking: question, on: "/dev/tty")
       },
@@ -33,24 +33,23 @@ private func width(of terminal: CInt) -> Int {
   return Int(size.ws_col)
 }
 
-/// Reads a stream to its end, or to one byte more than the limit.
-private func readAll(of descriptor: CInt, upTo limit: Int) throws(StorageError) -> Secret {
+/// Reads what a stream has, at most 64 KiB; nothing at its end.
+private func nextPiece(of descriptor: CInt) throws(StorageError) -> Secret {
   var bytes = WipedBytes(capacity: 4 << 10)
-  while bytes.count <= limit {
-    let count = bytes.append(upTo: min(limit + 1 - bytes.count, 64 << 10)) { free in
+  while true {
+    let count = bytes.append(upTo: 64 << 10) { free in
       unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
         let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)
         initializedCount = max(count, 0)
         return count
       }
     }
-    if count == 0 { break }
-    if count < 0, errno != EINTR {
+    if count >= 0 { return Secret(bytes) }
+    guard errno == EINTR else {
       throw StorageError(
         .badRequest, "standard input could not be read: \(describe(errno))", outcome: .unchanged)
     }
   }
-  return Secret(bytes)
 }
 
 /// Writes all of it; an error number, or 0.

@@ -47,16 +47,4 @@ extension Terminal {
     }
     return passphrase
   }
-
-  /// All of standard input; `limit` is what an error calls its bound.
-  func input(
-    upTo size: Int, _ what: String, limit: Int? = nil
-  ) throws(StorageError) -> Secret {
-    let input = try readInput(size)
-    guard input.count <= size else {
-      throw StorageError(
-        .tooLarge, "\(what) is longer than \(limit ?? size) bytes", outcome: .unchanged)
-    }
-    return input
-  }
 }

@@ -20,12 +20,3 @@ extension Terminal {
     writeError(Secret(utf8: "kist: \(error.message)\n\(hint)"))
   }
 }
-
-extension Secret {
-  fileprivate var withNewline: Secret {
-    var line = WipedBytes(capacity: count + 1)
-    withBytes { line.append($0) }
-    line.append(UInt8(ascii: "\n"))
-    return Secret(line)
-  }
-}

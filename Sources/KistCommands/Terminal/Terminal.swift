@@ -8,8 +8,8 @@ package struct Terminal: Sendable {
   package var outputIsTerminal: Bool
   /// How many columns that terminal has.
   package var outputWidth: Int
-  /// Reads standard input to its end, or to one byte more than a limit.
-  package var readInput: @Sendable (Int) throws(StorageError) -> Secret
+  /// Reads the next bytes of standard input, as many as there are; none at its end.
+  package var readPiece: @Sendable () throws(StorageError) -> Secret
   /// Asks a person for a line; the newline is not part of it.
   package var ask: @Sendable (String) throws(StorageError) -> String
   /// Asks a person for a line that is not shown; the newline is not part of it.
@@ -23,7 +23,7 @@ package struct Terminal: Sendable {
 
   package init(
     inputIsTerminal: Bool, outputIsTerminal: Bool, outputWidth: Int,
-    readInput: @escaping @Sendable (Int) throws(StorageError) -> Secret,
+    readPiece: @escaping @Sendable () throws(StorageError) -> Secret,
     ask: @escaping @Sendable (String) throws(StorageError) -> String,
     askHidden: @escaping @Sendable (String) throws(StorageError) -> Secret,
     writeBytes: @escaping @Sendable (Secret) throws(StorageError) -> Void,
@@ -33,7 +33,7 @@ package struct Terminal: Sendable {
     self.inputIsTerminal = inputIsTerminal
     self.outputIsTerminal = outputIsTerminal
     self.outputWidth = outputWidth
-    self.readInput = readInput
+    self.readPiece = readPiece
     self.ask = ask
     self.askHidden = askHidden
     self.writeBytes = writeBytes

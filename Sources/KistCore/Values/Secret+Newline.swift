@@ -2,6 +2,14 @@ extension Secret {
   /// The most bytes that a newline has: a file from Windows ends its lines with CR and LF.
   package static let longestNewline = 2
 
+  /// The bytes and one LF.
+  package var withNewline: Secret {
+    var line = WipedBytes(capacity: count + 1)
+    withBytes { line.append($0) }
+    line.append(UInt8(ascii: "\n"))
+    return Secret(line)
+  }
+
   /// The bytes before one LF, or CR and LF, at the end.
   ///
   /// Whoever reads a secret that a file or a pipe holds drops its newline this way, so that the same

@@ -40,6 +40,11 @@ extension StorageError {
     StorageError(.tooLarge, "\(what) is \(size) bytes long; the limit is \(limit)")
   }
 
+  /// A limit is exceeded, by something of which no more was read.
+  package static func tooLarge(_ what: String, limit: Int) -> StorageError {
+    StorageError(.tooLarge, "\(what) is longer than \(limit) bytes", outcome: .unchanged)
+  }
+
   /// The request does not follow the protocol.
   public static func badRequest(_ message: String) -> StorageError {
     StorageError(.badRequest, message)

@@ -77,10 +77,10 @@ private func firstIndex(of byte: Unicode.Scalar, in bytes: Span<UInt8>, from sta
 
 private func text(_ bytes: Span<UInt8>) throws(StorageError) -> String {
   try checkValue(bytes)
-  guard let utf8 = try? UTF8Span(validating: bytes) else {
+  guard let text = String(validating: bytes) else {
     throw .badRequest("what git sent is not UTF-8")
   }
-  return String(copying: utf8)
+  return text
 }
 
 private func secret(_ bytes: Span<UInt8>) throws(StorageError) -> Secret {

@@ -16,11 +16,13 @@ final class Recorder: Sendable {
     width: Int = 80
   ) -> Terminal {
     let answers = Answers(typed)
+    let unread = Mutex(input)
     return Terminal(
       inputIsTerminal: isTerminal, outputIsTerminal: isTerminal, outputWidth: width,
-      readInput: { limit throws(StorageError) in
-        input.withBytes { bytes in
-          Secret(copying: bytes.indices.prefix(limit + 1).map { bytes[$0] })
+      readPiece: { () throws(StorageError) in
+        unread.withLock { input in
+          defer { input = Secret(utf8: "") }
+          return input
         }
       },
       ask: { _ throws(StorageError) in try answers.next().text },

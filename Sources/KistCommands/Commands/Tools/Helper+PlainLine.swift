@@ -8,6 +8,8 @@ extension Helper {
   /// As with `Load.plainLine`, the argument parser would take longer than the rest.
   static func called(_ program: String, _ arguments: [String]) -> Helper? {
     if let tool = Tool(program: program) { return Helper(tool, arguments) }
+    // Cargo starts whatever it is told to with this one word.
+    if arguments == ["--cargo-plugin"] { return Helper(.cargo, []) }
     guard
       arguments.first == "helper", arguments.count > 1, let tool = Tool(rawValue: arguments[1]),
       !arguments.contains(where: { $0.hasPrefix("-") })

@@ -40,12 +40,23 @@ package struct Helper: AsyncParsableCommand {
         try terminal.input(upTo: HelperCall.longestInput, "standard input")
       },
       now: terminal.now)
-    let answer =
-      switch tool {
-      case .git: await answerGit(call, storage)
+    switch tool {
+    case .git: try await terminal.give(answerGit(call, storage))
+    case .docker: try await terminal.give(answerDocker(call, storage))
+    case .cargo:
+      try terminal.writeBytes(cargoHello)
+      try await terminal.answerLines(upTo: HelperCall.longestInput) { line in
+        await answerCargo(line, storage, now: terminal.now(), askToken: terminal.askHidden)
       }
-    if !answer.output.isEmpty { try terminal.writeBytes(answer.output) }
-    if let complaint = answer.complaint { terminal.report(complaint, asJSON: false) }
+    }
+  }
+}
+
+extension Terminal {
+  /// Gives a tool its answer; throws the exit status where that is not 0.
+  fileprivate func give(_ answer: HelperAnswer) throws {
+    if !answer.output.isEmpty { try writeBytes(answer.output) }
+    if let complaint = answer.complaint { report(complaint, asJSON: false) }
     if answer.status != 0 { throw ExitCode(answer.status) }
   }
 }

@@ -1,0 +1,58 @@
+package import KistCore
+
+/// What a provider says first: the versions of the protocol that it speaks.
+package let cargoHello = Secret(utf8: "{\"v\":[1]}\n")
+
+/// Answers one line of cargo's with one line, its newline included.
+///
+/// - Parameter askToken: asks a person for a token, with a question.
+package func answerCargo(
+  _ line: Secret, _ storage: UserStorage, now: Timestamp,
+  askToken: (String) throws(StorageError) -> Secret
+) async -> Secret {
+  do throws(StorageError) {
+    switch try CargoRequest(reading: line) {
+    case .get(let registry):
+      return try await registry.get(now: now, load: storage.load).line
+    case .login(let registry, let token, let url):
+      guard let token else {
+        let typed = try askToken(registry.question(url: url))
+        return try await registry.login(typed, save: storage.save).line
+      }
+      return try await registry.login(token, save: storage.save).line
+    case .logout(let registry):
+      return try await registry.logout(delete: storage.delete).line
+    case .other: return CargoReply.notSupported.line
+    }
+  } catch {
+    return CargoReply.failed(error).line
+  }
+}
+
+extension CargoRegistry {
+  fileprivate func get(now: Timestamp, load: Load) async throws(StorageError) -> CargoReply {
+    guard let credential = try await stored(key, load), !credential.summary.isExpired(at: now)
+    else { return .notFound }
+    guard credential.secret.validText != nil else { throw .notText }
+    return .token(credential.secret, until: credential.summary.expiresAt)
+  }
+
+  fileprivate func login(_ token: Secret, save: Save) async throws(StorageError) -> CargoReply {
+    guard !token.isEmpty else { throw .badRequest("the token is empty; nothing was saved") }
+    let credential = NewCredential(
+      key: key, secret: token, label: name.map { "cargo registry \($0)" },
+      attributes: [Attributes.toolName: Tool.cargo.rawValue])
+    _ = try await save(SaveRequest(credential: credential))
+    return .done("login")
+  }
+
+  fileprivate func logout(delete: Delete) async throws(StorageError) -> CargoReply {
+    try await delete(DeleteRequest(key: key)) ? .done("logout") : .notFound
+  }
+
+  /// The question for a token, with where to get one, if the registry says so in plain characters.
+  fileprivate func question(url: String?) -> String {
+    let isPlain = url?.utf8.allSatisfy { (0x21...0x7E).contains($0) } ?? false
+    return isPlain ? "Token, from \(url ?? ""): " : "Token: "
+  }
+}

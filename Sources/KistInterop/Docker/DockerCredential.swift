@@ -1,0 +1,51 @@
+internal import KistCore
+internal import KistJSON
+
+/// A user of a registry and a password, as docker writes and reads it.
+///
+/// The user `<token>` means that the secret is an identity token; it is a user like any other here.
+struct DockerCredential {
+  let registry: DockerRegistry
+  let username: String
+  let secret: Secret
+
+  /// Reads what docker sends to be stored.
+  init(reading input: Secret) throws(StorageError) {
+    do throws(JSONError) {
+      let object = try JSONObject(input)
+      let url = try object["ServerURL"]?.string() ?? ""
+      username = try object["Username"]?.string() ?? ""
+      secret = try object.required("Secret").secret()
+      registry = DockerRegistry(url: url)
+    } catch {
+      throw StorageError(error)
+    }
+    try registry.check()
+    guard !username.isEmpty else { throw .badRequest("no credentials username") }
+  }
+
+  /// Makes the answer to a `get`.
+  init(_ credential: Credential) throws(StorageError) {
+    guard credential.secret.validText != nil else { throw .notText }
+    registry = DockerRegistry(url: credential.summary.key.service)
+    username = credential.summary.key.account
+    secret = credential.secret
+  }
+
+  /// One line of JSON.
+  var line: Secret {
+    JSONWriter.object { writer in
+      writer.member("ServerURL", registry.url)
+      writer.member("Username", username)
+      writer.member("Secret", text: secret)
+    }.withNewline
+  }
+
+  /// Saves it beside those of other users of the registry, as the newest.
+  func store(save: Save) async throws(StorageError) {
+    let credential = NewCredential(
+      key: CredentialKey(service: registry.url, account: username), secret: secret,
+      attributes: [Attributes.toolName: Tool.docker.rawValue])
+    _ = try await save(SaveRequest(credential: credential))
+  }
+}

@@ -1,0 +1,30 @@
+internal import KistCore
+internal import KistJSON
+
+extension Secret {
+  /// The bytes as text; `nil` where they are not UTF-8.
+  var validText: String? { withBytes { String(validating: $0) } }
+}
+
+extension String {
+  /// Bytes as text; `nil` where they are not UTF-8.
+  init?(validating bytes: Span<UInt8>) {
+    guard let utf8 = try? UTF8Span(validating: bytes) else { return nil }
+    self.init(copying: utf8)
+  }
+}
+
+extension StorageError {
+  /// What is wrong with the JSON that a tool sent.
+  init(_ error: JSONError) { self = .badRequest("what was sent is not right: \(error)") }
+
+  /// The message and what to do about it, for a tool that shows one line.
+  var line: String { hint.map { "\(message); \($0)" } ?? message }
+
+  /// A tool that takes text is given no other bytes.
+  static var notText: StorageError {
+    StorageError(
+      .badRequest, "the credential is not text, and this tool takes nothing else",
+      hint: "see it with `kist load`")
+  }
+}
