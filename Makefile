@@ -26,7 +26,7 @@ deps-build: ## Install the Debian packages that building and the demo need
 	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev socat
 
 deps: deps-build ## Install the Debian packages that the tests need, too
-	@scripts/install-packages dbus-daemon gnome-keyring keepassxc libglib2.0-bin libsecret-tools python3 \
+	@scripts/install-packages dbus-daemon gcr gnome-keyring keepassxc libglib2.0-bin libsecret-tools python3 \
 	  python3-cryptography python3-dbus python3-gi python3-nacl util-linux xvfb
 
 build: deps-build ## Build everything for debugging

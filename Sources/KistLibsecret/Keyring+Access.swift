@@ -26,15 +26,18 @@ extension Keyring {
   /// Locks the default keyring, for every program that uses it.
   func lock() async throws(StorageError) -> StorageStatus {
     try await perform { deadline in
-      try await asking(by: deadline) { service in
+      let wasToStayLocked = isToStayLocked
+      // Before it is connected to, or again, which would open it.
+      isToStayLocked = true
+      return try await asking(by: deadline) { service in
         let collection = try await service.requiredCollection(by: deadline)
         if let prompt = try await service.lock(collection, by: deadline) {
           try await service.dismiss(prompt, by: deadline)
+          isToStayLocked = wasToStayLocked
           throw StorageError(
             .denied, "the keyring's provider wants to be asked before it locks",
             hint: "lock it with the provider's own program")
         }
-        isToStayLocked = true
         return try await service.status(of: collection, by: deadline)
       }
     }
@@ -53,20 +56,25 @@ extension Keyring {
     isUnlocking = true
     defer { isUnlocking = false }
     return try await perform { deadline in
-      isToStayLocked = false
-      return try await asking(by: deadline) { service in
+      try await asking(by: deadline) { service in
         let collection = try await service.requiredCollection(by: deadline)
-        if let prompt = try await service.unlock(collection, by: deadline) {
-          _ = try await service.show(prompt, by: deadline)
+        do throws(BusError) {
+          let prompt = try await service.promptToUnlock(collection, by: deadline)
+          _ = try await prompt?.isAccepted(by: deadline)
+        } catch {
+          guard error == .timeout, service.unlocking?.isOpen == true else { throw error }
+          throw StorageError.unansweredPrompt(within: options.deadline)
         }
         // What a prompt says of its result is not what counts.
         let status = try await service.status(of: collection, by: deadline)
         guard !status.isLocked else {
           throw StorageError.locked(
             "the keyring is still locked: its prompt was dismissed, or there was nobody to show it",
-            hint: "answer the prompt; without a desktop, start the provider with the password: "
-              + "`gnome-keyring-daemon --unlock`")
+            hint: "answer the prompt; without a screen, give the password to gnome-keyring anew: "
+              + "`gnome-keyring-daemon --replace --unlock --components=secrets`, on its standard input"
+          )
         }
+        isToStayLocked = false
         return status
       }
     }

@@ -41,6 +41,7 @@ package enum Libsecret {
           try await keyring.find(query)
         }
       ).keepingPromises(now: options.now),
+      // Asked for so seldom that they may cross threads at each of their answers.
       access: StorageAccess(
         status: { () throws(StorageError) in try await keyring.status() },
         lock: { () throws(StorageError) in try await keyring.lock() },

@@ -20,6 +20,13 @@ extension StorageError {
     .locked("the keyring is locked")
   }
 
+  /// A prompt that unlocks the keyring stays when nobody waits for it any more.
+  static func unansweredPrompt(within deadline: Duration) -> StorageError {
+    StorageError(
+      .timeout, "the keyring's prompt was not answered within \(deadline)",
+      hint: "it stays open: answer it, or ask again (`kist unlock`), which waits for the same one")
+  }
+
   /// Items went away each time before they were read.
   static var changingKeyring: StorageError {
     StorageError(

@@ -38,6 +38,8 @@ package final class GnomeKeyring: Sendable {
 
   package var processIdentifier: CInt { daemon.withLock { $0.processIdentifier } }
 
+  package var isRunning: Bool { daemon.withLock { $0.isRunning } }
+
   /// The directory of the keyring files.
   package var files: String { keyrings(bus.session) }
 
@@ -51,6 +53,18 @@ package final class GnomeKeyring: Sendable {
   package func restart(_ start: Start? = nil) async throws {
     try await stop()
     let started = try await startDaemon(start ?? self.start, on: bus)
+    daemon.withLock { $0 = started }
+  }
+
+  /// Starts another daemon in the place of this one, as a person without a screen does to unlock it.
+  package func replace(password: String) async throws {
+    let replaced = daemon.withLock { $0 }
+    let started = try bus.start(
+      "/usr/bin/gnome-keyring-daemon",
+      ["--foreground", "--replace", "--unlock", "--components=secrets"],
+      input: Data(password.utf8))
+    await replaced.waitUntilEnded()
+    try await bus.waitUntilDefaultCollection(is: .unlocked, of: started)
     daemon.withLock { $0 = started }
   }
 

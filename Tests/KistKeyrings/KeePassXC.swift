@@ -46,22 +46,6 @@ package final class KeePassXC: Sendable {
   }
 }
 
-/// An X server without a screen, for as long as the session.
-private struct Screen: Sendable {
-  /// For `DISPLAY`.
-  let name: String
-
-  init(in session: Session) async throws {
-    let server = try session.start(
-      "/usr/bin/Xvfb", ["-displayfd", "1", "-nolisten", "tcp", "-screen", "0", "800x600x24"])
-    try await poll("the X server is ready") {
-      guard server.isRunning else { throw NotInTime(description: server.output.errors) }
-      return server.output.text.hasSuffix("\n")
-    }
-    name = ":" + server.output.text.trimmingCharacters(in: .whitespacesAndNewlines)
-  }
-}
-
 private func startProgram(
   on bus: PrivateBus, _ screen: Screen, password: String
 ) async throws -> Program {

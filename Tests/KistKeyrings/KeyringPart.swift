@@ -2,7 +2,7 @@ import Foundation
 
 /// A program or a library that the tests of the keyring need beside the compiler.
 package enum KeyringPart: CaseIterable, Sendable {
-  case dbusDaemon, gdbus, gnomeKeyring, keePassXC, python, secretTool, xvfb
+  case dbusDaemon, gdbus, gnomeKeyring, keePassXC, prompter, python, secretTool, xvfb
 
   /// What must be there, and the Debian package that brings it.
   private var files: [(path: String, package: String)] {
@@ -12,6 +12,7 @@ package enum KeyringPart: CaseIterable, Sendable {
     case .gnomeKeyring: [("/usr/bin/gnome-keyring-daemon", "gnome-keyring")]
     case .keePassXC:
       [("/usr/bin/keepassxc", "keepassxc"), ("/usr/bin/keepassxc-cli", "keepassxc")]
+    case .prompter: [("/usr/libexec/gcr-prompter", "gcr")]
     case .python:
       [
         ("/usr/bin/python3", "python3"),

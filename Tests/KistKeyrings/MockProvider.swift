@@ -44,6 +44,10 @@ package final class MockProvider: Sendable {
     case replacesInPlace
     /// Stores values without the blanks at their ends.
     case altersValues
+    /// Stores values with a letter after them.
+    case appendsToValues
+    /// `Delete` of an item finds that another program has just deleted it.
+    case deletedByAnother
     /// Refuses encrypted sessions.
     case plainOnly
 
@@ -52,6 +56,8 @@ package final class MockProvider: Sendable {
       /// Dismissed, with a number where paths belong.
       case dismissedWithWrongType = "dismissed-wrong-type"
       case neverCompletes = "never-completes"
+      /// Accepted once the test answers it, and taken back by nothing.
+      case answered
     }
 
     package enum Key: String, Sendable {
@@ -83,6 +89,8 @@ package final class MockProvider: Sendable {
       case .deleteAsksPrompt: "delete-asks-prompt"
       case .noDefaultCollection: "no-default-collection"
       case .claimsToStore: "claims-to-store"
+      case .appendsToValues: "appends-to-values"
+      case .deletedByAnother: "deleted-by-another"
       case .replacesInPlace: "replaces-in-place"
       case .altersValues: "alters-values"
       case .plainOnly: "plain-only"
@@ -93,14 +101,17 @@ package final class MockProvider: Sendable {
   /// An item under kist's schema, as another program might have made it.
   package struct Item: Sendable {
     fileprivate let attributes: [String: String]
+    fileprivate let label: String
     fileprivate let value: String
 
     package init(
-      _ service: String, _ account: String, _ more: [String: String] = [:], value: String
+      _ service: String, _ account: String, _ more: [String: String] = [:],
+      label: String = "label", value: String
     ) {
       attributes = [
         "xdg:schema": "io.kist.Credential", "service": service, "account": account,
       ].merging(more) { $1 }
+      self.label = label
       self.value = value
     }
   }
@@ -128,6 +139,11 @@ package final class MockProvider: Sendable {
   package var calls: [String] {
     let log = (try? String(contentsOfFile: logFile(bus), encoding: .utf8)) ?? ""
     return log.split(separator: "\n").map(String.init)
+  }
+
+  /// Answers the prompts that wait for it, and those that will.
+  package func answerPrompts() throws {
+    try Data().write(to: URL(filePath: logFile(bus) + ".answer"))
   }
 
   package func kill() async throws {
@@ -165,7 +181,7 @@ private func itemFile(_ bus: PrivateBus) -> String { bus.session.folder + "/item
 private func write(_ items: [MockProvider.Item], to path: String) throws {
   let rows = items.enumerated().map { offset, item in
     [
-      "/org/freedesktop/secrets/collection/login/\(offset + 1)", "label", item.attributes,
+      "/org/freedesktop/secrets/collection/login/\(offset + 1)", item.label, item.attributes,
       item.value.utf8.map { String(format: "%02x", $0) }.joined(), "text/plain", 1_767_323_045,
     ] as [Any]
   }

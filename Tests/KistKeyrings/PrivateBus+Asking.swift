@@ -3,9 +3,13 @@ import Foundation
 extension PrivateBus {
   /// Whether somebody provides the Secret Service now; activates nobody.
   package func hasProvider() async throws -> Bool {
+    try await hasOwner("org.freedesktop.secrets")
+  }
+
+  /// Whether somebody owns a name now.
+  func hasOwner(_ name: String) async throws -> Bool {
     try await call(
-      "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner",
-      ["org.freedesktop.secrets"]
+      "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", [name]
     ).text.hasPrefix("(true")
   }
 

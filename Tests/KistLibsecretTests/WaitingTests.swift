@@ -6,14 +6,9 @@
   /// The server's tasks prefer its event loop, and are enqueued anew at points where others are not.
   @Suite(.timeLimit(.minutes(1)))
   struct `A task that prefers an executor of its own` {
-    @Test func `gets a reply that arrives while it begins to wait`() async throws {
+    @Test func `gets what arrives while it begins to wait`() async throws {
       let waiting = Waiting()
       #expect(try await onQueue { try await waiting.reply() } == 7)
-    }
-
-    @Test func `gets a signal that arrives while it begins to wait`() async throws {
-      let waiting = Waiting()
-      #expect(try await onQueue { await waiting.signal() } == 7)
     }
 
     @Test func `enters where another leaves while it begins to wait`() async throws {
@@ -35,18 +30,10 @@
     }
 
     func reply() async throws -> Int {
-      let reply = PendingReply<Int>()
+      let reply = Pending<Int>()
       let completion = unsafe reply.completion { _, _ in 7 }
       return try await during({ unsafe completeReply(nil, result: nil, completion: completion) }) {
         try await reply.value()
-      }
-    }
-
-    func signal() async -> Int {
-      let signal = PendingSignal()
-      return await during({ signal.arrive(.failure(.timeout)) }) {
-        _ = try? await signal.value()
-        return 7
       }
     }
 

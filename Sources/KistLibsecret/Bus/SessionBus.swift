@@ -18,11 +18,11 @@ final class SessionBus {
   static func connect(
     to address: String, on loop: MainLoop, by deadline: Deadline
   ) async throws(BusError) -> SessionBus {
-    let pending = PendingReply<GObjectReference>()
+    let pending = Pending<GObjectReference>()
     let cancellable = Cancellable()
     let timer = try loop.startTimer(after: deadline.remaining()) {
       // GLib waits for the answer to its Hello whatever is cancelled.
-      pending.expire()
+      pending.arrive(.failure(.timeout))
       cancellable.cancel()
     }
     defer { extendLifetime(timer) }
@@ -48,8 +48,8 @@ final class SessionBus {
   func call(
     _ method: Method, of object: ObjectPath, at name: String, _ arguments: Variant?,
     by deadline: Deadline
-  ) throws(BusError) -> PendingReply<Variant> {
-    let pending = PendingReply<Variant>()
+  ) throws(BusError) -> Pending<Variant> {
+    let pending = Pending<Variant>()
     let timeout = gint(clamping: try deadline.remaining().milliseconds)
     let connection = connection
     unsafe method.replyType.withCString { type in

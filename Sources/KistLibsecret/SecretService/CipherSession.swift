@@ -17,10 +17,10 @@ final class CipherSession {
   ) async throws(BusError) -> CipherSession {
     let service = unsafe GObjectReference(
       owning: kist_secret_service_new(bus.connection.opaque)!)
-    let pending = PendingReply<CipherSession>()
+    let pending = Pending<CipherSession>()
     let cancellable = Cancellable()
     let timer = try bus.loop.startTimer(after: deadline.remaining()) {
-      pending.expire()
+      pending.arrive(.failure(.timeout))
       cancellable.cancel()
     }
     defer { extendLifetime(timer) }

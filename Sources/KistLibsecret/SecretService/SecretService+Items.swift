@@ -61,7 +61,7 @@ extension SecretService {
   }
 
   private func secret(
-    of item: ObjectPath, in reply: PendingReply<Variant>?
+    of item: ObjectPath, in reply: Pending<Variant>?
   ) async throws(BusError) -> Secret? {
     let values = try await reply?.value().children[0].children ?? []
     for entry in values {

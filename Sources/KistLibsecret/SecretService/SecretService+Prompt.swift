@@ -1,38 +1,49 @@
 /// A prompt.
 extension SecretService {
-  /// Shows a prompt and waits until it is completed; false when it was dismissed.
+  /// Shows the prompt that unlocks a collection; `nil` where it opens without one, or is open.
   ///
-  /// What it says was its result is not read: whoever asked looks for himself.
-  func show(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) -> Bool {
-    let completed = PendingSignal()
-    let subscription = bus.subscribe(
-      to: "Completed", Method.promptInterface, of: prompt, from: owner
-    ) { completed.arrive(.success($0)) }
-    // A provider that is gone completes nothing.
-    let end = bus.subscribeToEnd(of: owner) { completed.arrive(.failure(.disconnected)) }
-    let timer = try bus.loop.startTimer(after: deadline.remaining()) {
-      completed.arrive(.failure(.timeout))
-    }
-    defer { extendLifetime((subscription, end, timer)) }
-    _ = try await ask(.prompt, of: prompt, .tuple(.string("")), by: deadline)
-    let arguments: Variant
-    do throws(BusError) { arguments = try await completed.value() } catch {
-      if error == .timeout { try? await dismiss(prompt, by: Deadline(after: .seconds(1))) }
+  /// One that nobody answered in time stays: gnome-keyring 42.1 ends at `Dismiss` while its dialogue is
+  /// up. Whoever asks again waits for the same one.
+  func promptToUnlock(
+    _ collection: ObjectPath, by deadline: Deadline
+  ) async throws(BusError) -> ShownPrompt? {
+    guard try await isLocked(collection, by: deadline) else { return nil }
+    if let unlocking, unlocking.isOpen { return unlocking }
+    guard let prompt = try await unlock(collection, by: deadline) else { return nil }
+    let shown = try await show(prompt, by: deadline)
+    unlocking = shown
+    return shown
+  }
+
+  /// Shows a prompt that stands between an open collection and a change of it, and waits for its end.
+  ///
+  /// One that nobody answers in time is taken back, so that the change is not made behind the next one.
+  func answer(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
+    let shown = try await show(prompt, by: deadline)
+    do throws(BusError) {
+      guard try await shown.isAccepted(by: deadline) else { throw .dismissed }
+    } catch {
+      if error == .timeout { try startDismissing(prompt) }
       throw error
     }
-    guard let dismissed = arguments.children.first, dismissed.isOfType("b") else {
-      throw .malformed
-    }
-    return !dismissed.bool
   }
 
-  /// Shows a prompt that stands between an open collection and a change of it.
-  func answer(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
-    guard try await show(prompt, by: deadline) else { throw .dismissed }
-  }
-
+  /// Takes back a prompt that was not shown.
   func dismiss(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
     _ = try await ask(.dismiss, of: prompt, nil, by: deadline)
+  }
+
+  private func show(
+    _ prompt: ObjectPath, by deadline: Deadline
+  ) async throws(BusError) -> ShownPrompt {
+    let shown = ShownPrompt(prompt, of: owner, on: bus)
+    _ = try await ask(.prompt, of: prompt, .tuple(.string("")), by: deadline)
+    return shown
+  }
+
+  /// Whoever asked has waited long enough, and does not wait for an answer to this.
+  private func startDismissing(_ prompt: ObjectPath) throws(BusError) {
+    _ = try start(.dismiss, of: prompt, nil, by: Deadline(after: .seconds(1)))
   }
 }
 

@@ -11,6 +11,8 @@ final class SecretService {
   /// The provider's own name on the bus: when it goes away, calls fail and start no other.
   let owner: String
   let session: CipherSession
+  /// The prompt that unlocks the collection, once one was shown.
+  var unlocking: ShownPrompt?
 
   /// Connects to the bus and opens a session with the provider.
   init(
@@ -49,7 +51,7 @@ extension SecretService {
   /// Asks for the values of items; of one that is locked or gone there is none.
   func startGettingSecrets(
     of items: [ObjectPath], by deadline: Deadline
-  ) throws(BusError) -> PendingReply<Variant> {
+  ) throws(BusError) -> Pending<Variant> {
     try start(
       .getSecrets, of: Self.object, .tuple(.objectPaths(items), .objectPath(session.path)),
       by: deadline)
@@ -74,7 +76,7 @@ extension SecretService {
   /// Asks for the attributes of an item, `(v)` of `a{ss}`; of all its properties they come fastest.
   func startGettingAttributes(
     of item: ObjectPath, by deadline: Deadline
-  ) throws(BusError) -> PendingReply<Variant> {
+  ) throws(BusError) -> Pending<Variant> {
     try start(
       .getProperty, of: item,
       .tuple(.string("org.freedesktop.Secret.Item"), .string("Attributes")), by: deadline)
@@ -87,9 +89,15 @@ extension SecretService {
     ).children[0]
   }
 
-  /// Deletes an item of a collection that is open.
+  /// Deletes an item of a collection that is open; one that is gone already was deleted by another.
   func delete(_ item: ObjectPath, by deadline: Deadline) async throws(BusError) {
-    let reply = try await ask(.deleteItem, of: item, nil, by: deadline)
+    let reply: Variant
+    do throws(BusError) {
+      reply = try await ask(.deleteItem, of: item, nil, by: deadline)
+    } catch {
+      guard error == .noSuchObject else { throw error }
+      return
+    }
     if let prompt = reply.children[0].prompt { try await answer(prompt, by: deadline) }
   }
 }
@@ -99,7 +107,7 @@ extension SecretService {
   /// Makes a call whose answer is waited for with `value()`.
   func start(
     _ method: Method, of object: ObjectPath, _ arguments: Variant?, by deadline: Deadline
-  ) throws(BusError) -> PendingReply<Variant> {
+  ) throws(BusError) -> Pending<Variant> {
     try bus.call(method, of: object, at: owner, arguments, by: deadline)
   }
 

@@ -17,8 +17,12 @@ class Faults:
     def __init__(self, words, log):
         self.words = words
         self.log = open(log, "a", buffering=1)
+        self.answer = log + ".answer"
         self.method = None
         self.slow = []
+
+    def is_answered(self):
+        return os.path.exists(self.answer)
 
     def has(self, name):
         return name in self.words

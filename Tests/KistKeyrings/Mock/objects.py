@@ -88,6 +88,9 @@ class Item(Object):
     @exported("Item", "", "o")
     def Delete(self):
         self.provider.require_unlocked()
+        if self.provider.faults.has("deleted-by-another"):
+            self.remove()
+            raise failure("NoSuchObject", "there is no such item")
         if self.provider.faults.has("delete-asks-prompt"):
             return self.provider.prompt(self.remove, dbus.String(""))
         self.remove()
@@ -118,6 +121,8 @@ class Collection(Object):
         value, content_type = provider.decoded(secret)
         if faults.has("alters-values"):
             value = value.strip(b" \t")
+        if faults.has("appends-to-values"):
+            value += b"x"
         attributes = {
             str(key): str(each)
             for key, each in properties.get(SECRET + "Item.Attributes", {}).items()}
@@ -160,11 +165,15 @@ class Prompt(Object):
 
     @exported("Prompt", "s")
     def Prompt(self, window):
-        GLib.idle_add(self.end)
+        GLib.timeout_add(10, self.end)
 
     def end(self):
         outcome = self.provider.faults.value("prompt", "dismissed")
-        if outcome == "accepted":
+        if outcome == "answered":
+            if not self.provider.faults.is_answered():
+                return True
+            self.Completed(False, self.act())
+        elif outcome == "accepted":
             self.Completed(False, self.act())
         elif outcome == "dismissed":
             self.Completed(True, self.nothing)

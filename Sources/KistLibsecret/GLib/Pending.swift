@@ -1,15 +1,23 @@
 internal import CLibsecret
 
-/// The answer to a call of GLib's that is under way: waited for once, on the loop's thread.
-final class PendingReply<Value> {
+/// What is waited for once, on the loop's thread: the answer to a call, or a signal.
+final class Pending<Value> {
   private var result: Result<Value, BusError>?
   private var waiting: CheckedContinuation<Void, Never>?
 
-  /// Waits for the answer.
+  /// The first to arrive counts.
+  func arrive(_ result: Result<Value, BusError>) {
+    guard self.result == nil else { return }
+    self.result = result
+    waiting?.resume()
+    waiting = nil
+  }
+
+  /// Waits for what arrives.
   func value() async throws(BusError) -> Value {
     if result == nil {
       // A task that prefers an executor of its own is enqueued once more before the continuation is
-      // made, and the answer may arrive in between.
+      // made, and the value may arrive in between.
       await withCheckedContinuation { continuation in
         if result == nil { waiting = continuation } else { continuation.resume() }
       }
@@ -24,20 +32,9 @@ final class PendingReply<Value> {
     let completion = unsafe Completion { result in
       var error: UnsafeMutablePointer<GError>? = nil
       let value = unsafe finish(result, &error)
-      unsafe self.complete(value.map { .success($0) } ?? .failure(BusError(owning: error)))
+      unsafe self.arrive(value.map { .success($0) } ?? .failure(BusError(owning: error)))
     }
     return unsafe Unmanaged.passRetained(completion).toOpaque()
-  }
-
-  /// Waits no longer: what GLib still answers is let go of.
-  func expire() { complete(.failure(.timeout)) }
-
-  /// The first to arrive counts.
-  private func complete(_ result: Result<Value, BusError>) {
-    guard self.result == nil else { return }
-    self.result = result
-    waiting?.resume()
-    waiting = nil
   }
 }
 

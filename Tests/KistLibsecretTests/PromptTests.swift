@@ -1,0 +1,79 @@
+#if Libsecret
+  import KistCore
+  import KistKeyrings
+  import KistLibsecret
+  import KistTesting
+  import Testing
+
+  @Suite struct `A prompt that nobody answers in time` {
+    @Test(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .prompter, .xvfb))
+    func `does not end gnome-keyring`() async throws {
+      try await withPrivateBus { bus in
+        let keyring = try await GnomeKeyring(.locked, on: bus)
+        _ = try await Prompter(on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(5)))
+        for _ in 0..<2 {
+          let error = await #expect(throws: StorageError.self) {
+            try await storage.access.unlock(nil)
+          }
+          #expect(error?.code == .timeout)
+          #expect(error?.message.contains("prompt") == true)
+          #expect(try await storage.access.status().isLocked)
+          #expect(try await storage.access.lock().isLocked)
+        }
+        await storage.close()
+        #expect(keyring.isRunning)
+      }
+    }
+
+    @Test(.requires(.dbusDaemon, .gdbus, .python))
+    func `stays, and is waited for by who asks again`() async throws {
+      try await withPrivateBus { bus in
+        let provider = try await MockProvider([.locked, .prompt(.answered)], on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(4)))
+        let error = await #expect(throws: StorageError.self) {
+          try await storage.access.unlock(nil)
+        }
+        #expect(error?.code == .timeout)
+        let asked = provider.calls.count
+        let second = Task { try await storage.access.unlock(nil) }
+        try await poll("it is asked again") { provider.calls.count > asked }
+        try provider.answerPrompts()
+        #expect(try await second.value.isLocked == false)
+        #expect(provider.calls.filter { $0 == "Prompt.Prompt" }.count == 1)
+        // Before the first is shown, another was taken back unseen.
+        let shown = provider.calls.drop { $0 != "Prompt.Prompt" }
+        #expect(!shown.contains("Prompt.Dismiss"))
+        await storage.close()
+      }
+    }
+
+    @Test(.requires(.dbusDaemon, .gdbus, .python))
+    func `opens the keyring when it is answered later`() async throws {
+      try await withPrivateBus { bus in
+        let provider = try await MockProvider([.locked, .prompt(.answered)], on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(4)))
+        await #expect(throws: StorageError.self) { try await storage.access.unlock(nil) }
+        try provider.answerPrompts()
+        try await poll("the keyring is open") { try await !storage.access.status().isLocked }
+        try await storage.credentials.save(.sample())
+        await storage.close()
+      }
+    }
+
+    @Test(.requires(.dbusDaemon, .gdbus, .python))
+    func `is taken back where it stands before a change`() async throws {
+      try await withPrivateBus { bus in
+        let provider = try await MockProvider(
+          [.createAsksPrompt, .prompt(.neverCompletes)], on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(4)))
+        let error = await #expect(throws: StorageError.self) {
+          try await storage.credentials.save(.sample())
+        }
+        #expect(error?.code == .timeout)
+        try await poll("it is taken back") { provider.calls.contains("Prompt.Dismiss") }
+        await storage.close()
+      }
+    }
+  }
+#endif
