@@ -13,7 +13,7 @@ extension Keyring {
       try request.condition.check(against: items.first?.summary.revision)
       let bookkeeping = Bookkeeping(
         request.credential, after: items.first, revision: nextRevision(), at: options.now())
-      try await begun {
+      try await begun(with: service) {
         try await service.create(request.credential, bookkeeping, in: collection, by: deadline)
       }
       // The new one is there, whatever becomes of the old ones.
@@ -33,7 +33,7 @@ extension Keyring {
       if let expected = request.ifRevision {
         try Condition.ifRevision(expected).check(against: items.first?.summary.revision)
       }
-      try await begun {
+      try await begun(with: service) {
         for item in items.reversed() { try await service.delete(item.path, by: deadline) }
       }
       return !items.isEmpty
@@ -54,9 +54,11 @@ extension Keyring {
   }
 
   /// From here on, what gets no answer may have been carried out.
-  private func begun(_ body: () async throws -> Void) async throws {
+  private func begun(
+    with service: SecretService, _ body: () async throws -> Void
+  ) async throws {
     do { try await body() } catch let error as BusError where error.leavesOutcomeOpen {
-      if error == .disconnected { disconnect() }
+      if error == .disconnected { disconnect(from: service) }
       throw StorageError(error, deadline: options.deadline).withOutcome(.unknown)
     }
   }

@@ -21,8 +21,11 @@ actor Keyring {
 
   init(_ options: Libsecret.Options) { self.options = options }
 
-  func close() {
+  /// Waits for the change that is under way, which ends within its time; those behind it are refused.
+  func close() async {
     isClosed = true
+    await changes.enter()
+    defer { changes.leave() }
     service = nil
   }
 
@@ -44,11 +47,12 @@ actor Keyring {
   }
 
   private func connected(by deadline: Deadline) async throws -> SecretService {
+    guard !isClosed else { throw StorageError.closed }
     if let service { return service }
     await connecting.enter()
     defer { connecting.leave() }
-    if let service { return service }
     guard !isClosed else { throw StorageError.closed }
+    if let service { return service }
     guard let address = options.busAddress else { throw StorageError.noBus }
     let new = try await SecretService(connectingTo: address, on: loop, by: deadline)
     if !isToStayLocked { try await openWithoutPrompt(new, by: deadline) }
@@ -56,10 +60,8 @@ actor Keyring {
     return new
   }
 
-  /// Connects anew at the next request.
-  func disconnect() { service = nil }
-
-  private func disconnect(from gone: SecretService) {
+  /// Connects anew at the next request, unless that has happened already.
+  func disconnect(from gone: SecretService) {
     if service === gone { service = nil }
   }
 

@@ -19,6 +19,12 @@
       /// Where a timeout is expected, long enough for what comes before the call without an answer.
       var deadline: Duration { code == .timeout ? .seconds(4) : .seconds(30) }
 
+      /// The secrets that may be there after it; `nil` for none.
+      var leaves: [Secret?] {
+        guard outcome == .unknown else { return [Secret(utf8: "old")] }
+        return [Secret(utf8: "old"), request.isDelete ? nil : Secret(utf8: "new")]
+      }
+
       init(
         _ description: String, _ behaviours: [MockProvider.Behaviour], _ request: Request,
         _ code: StorageError.Code, _ outcome: StorageError.Outcome? = nil
@@ -38,7 +44,9 @@
     private static let loadOfNothing = Request("a load of what is not there") {
       _ = try await $0.credentials.load(CredentialKey(service: "nothing"))
     }
-    private static let delete = Request("a delete") { _ = try await $0.credentials.delete(.sample) }
+    private static let delete = Request("a delete", isDelete: true) {
+      _ = try await $0.credentials.delete(.sample)
+    }
     private static let find = Request("a find") {
       _ = try await $0.credentials.find(CredentialQuery())
     }
@@ -110,6 +118,7 @@
         Case("finds items that are gone", [.findsGhosts], save, .busy, .unchanged),
         Case("finds items that are gone", [.findsGhosts], delete, .busy, .unchanged),
         Case("claims to store", [.claimsToStore], save, .unavailable, .unchanged),
+        Case("alters what it stores", [.appendsToValues], save, .unavailable, .unchanged),
       ])
     func `is told from others`(example: Case) async throws {
       try await withPrivateBus { bus in
@@ -133,10 +142,10 @@
 
         // Nothing is lost, and the storage goes on with a provider that behaves.
         try await provider.restart()
-        let kept = try? await storage.credentials.load(.sample).secret
-        #expect(
-          kept == Secret(utf8: "old")
-            || example.outcome == .unknown && (kept == nil || kept == Secret(utf8: "new")))
+        let kept =
+          try await storage.credentials.findAll().isEmpty
+          ? nil : try await storage.credentials.load(.sample).secret
+        #expect(example.leaves.contains(kept))
         try await storage.credentials.save(.sample(secret: "newest"))
         #expect(try await storage.credentials.findAll().count == 1)
         #expect(try await storage.credentials.load(.sample).secret == Secret(utf8: "newest"))
@@ -152,6 +161,20 @@
         try await storage.credentials.save(.sample(secret: " blanks "))
         #expect(try await storage.credentials.load(.sample).secret == Secret(utf8: " blanks "))
         #expect(provider.isRunning)
+        await storage.close()
+      }
+    }
+
+    @Test func `finds that another has deleted what it is to delete says that it is gone`()
+      async throws
+    {
+      try await withPrivateBus { bus in
+        let provider = try await MockProvider([.deletedByAnother], on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address))
+        try await storage.credentials.save(.sample())
+        #expect(try await storage.credentials.delete(.sample))
+        #expect(provider.calls.contains("Item.Delete"))
+        #expect(try await storage.credentials.findAll().isEmpty)
         await storage.close()
       }
     }

@@ -5,14 +5,16 @@ import Testing
 struct Request: Sendable, CustomTestStringConvertible {
   let testDescription: String
   private let isChange: Bool
+  let isDelete: Bool
   private let body: @Sendable (OpenStorage) async throws -> Void
 
   init(
-    _ description: String, isChange: Bool = false,
+    _ description: String, isChange: Bool = false, isDelete: Bool = false,
     _ body: @escaping @Sendable (OpenStorage) async throws -> Void
   ) {
     testDescription = description
     self.isChange = isChange
+    self.isDelete = isDelete
     self.body = body
   }
 
