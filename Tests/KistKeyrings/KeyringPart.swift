@@ -26,33 +26,8 @@ package enum KeyringPart: CaseIterable, Sendable {
   }
 
   /// The Debian packages to install before these parts are all there, in order of name.
-  package static func missingPackages(
-    for parts: [Self], exists: (String) -> Bool = FileManager.default.fileExists
-  ) -> [String] {
-    Set(parts.flatMap(\.files).filter { !exists($0.path) }.map(\.package)).sorted()
-  }
-}
-
-/// Parts are missing where all must be there.
-package struct MissingKeyringParts: Error, Equatable, CustomStringConvertible {
-  package let packages: [String]
-
-  package var description: String {
-    "Not installed: \(packages.joined(separator: ", ")). Install the Debian packages with `make deps`."
-  }
-
-  /// What keeps a test of these parts from running; `nil` when nothing does.
-  package init?(for parts: [KeyringPart], exists: (String) -> Bool = FileManager.default.fileExists)
-  {
-    packages = KeyringPart.missingPackages(for: parts, exists: exists)
-    if packages.isEmpty { return nil }
-  }
-
-  /// Whether a test that misses parts is skipped; under `CI` it fails.
-  package func allowsSkipping(
-    environment: [String: String] = ProcessInfo.processInfo.environment
-  ) throws(Self) -> Bool {
-    guard environment["CI"] == nil else { throw self }
-    return true
+  package static func missingPackages(for parts: [Self]) -> [String] {
+    let missing = parts.flatMap(\.files).filter { !FileManager.default.fileExists(atPath: $0.path) }
+    return Set(missing.map(\.package)).sorted()
   }
 }

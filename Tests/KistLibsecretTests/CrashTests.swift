@@ -12,7 +12,7 @@
     ) async throws {
       try await withPrivateBus { bus in
         _ = try await GnomeKeyring(.password("pw"), on: bus)
-        try await check(change, on: bus)
+        #expect(try await change.faults(on: bus, by: inThisProcess) == [])
       }
     }
 
@@ -22,26 +22,11 @@
     ) async throws {
       try await withPrivateBus { bus in
         let keyring = try await GnomeKeyring(start, on: bus)
-        try await check(.replaceWhatWasLeft, on: bus) { try await keyring.restart() }
+        let faults = try await InterruptedChange.replaceWhatWasLeft.faults(
+          on: bus, by: inThisProcess
+        ) { try await keyring.restart() }
+        #expect(faults == [])
       }
-    }
-
-    /// Cuts a change off before and after each of its calls, among items of others.
-    private func check(
-      _ change: InterruptedChange, on bus: PrivateBus, interlude: () async throws -> Void = {}
-    ) async throws {
-      let neighbours = try await Neighbours(on: bus)
-      let whole = try await Interruption(of: change, at: nil, on: bus, by: inThisProcess)
-      #expect(whole.faults == [])
-      #expect(whole.calls.contains(change.member))
-      for call in 1...whole.calls.count {
-        for moment in [BusProxy.Moment.before(call: call), .after(call: call)] {
-          let interruption = try await Interruption(
-            of: change, at: moment, on: bus, by: inThisProcess, interlude: interlude)
-          #expect(interruption.faults == [])
-        }
-      }
-      #expect(try await neighbours.areUntouched())
     }
   }
 

@@ -19,8 +19,9 @@ func withKeyring(
 extension Trait where Self == ConditionTrait {
   /// Skips a test where no keyring can be started; in continuous integration it fails instead.
   static var needsKeyring: Self {
-    let missing = MissingKeyringParts(for: [.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool])
-    let packages = missing?.packages.joined(separator: ", ") ?? ""
-    return .needs("the Debian packages \(packages), to run a keyring", missing == nil)
+    let packages = KeyringPart.missingPackages(
+      for: [.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool])
+    return .needs(
+      "the Debian packages \(packages.joined(separator: ", ")), to run a keyring", packages.isEmpty)
   }
 }

@@ -10,33 +10,19 @@
     func `leaves the old or the new credential, and the next save cleans up`(
       change: InterruptedChange
     ) async throws {
-      try await withKeyring { home, bus, _ in try await check(change, in: home, on: bus) }
+      try await withKeyring { home, bus, _ in
+        let faults = try await change.faults(on: bus, by: access(by: home))
+        #expect(faults == [])
+      }
     }
 
     @Test func `does so when the keyring is restarted after it`() async throws {
       try await withKeyring { home, bus, keyring in
-        try await check(.replace, in: home, on: bus) { try await keyring.restart() }
+        let faults = try await InterruptedChange.replace.faults(
+          on: bus, by: access(by: home)
+        ) { try await keyring.restart() }
+        #expect(faults == [])
       }
-    }
-
-    /// Kills the daemon before and after each call of a change, among items of others.
-    private func check(
-      _ change: InterruptedChange, in home: Home, on bus: PrivateBus,
-      interlude: () async throws -> Void = {}
-    ) async throws {
-      let access = access(by: home)
-      let neighbours = try await Neighbours(on: bus)
-      let whole = try await Interruption(of: change, at: nil, on: bus, by: access)
-      #expect(whole.faults == [])
-      #expect(whole.calls.contains(change.member))
-      for call in 1...whole.calls.count {
-        for moment in [BusProxy.Moment.before(call: call), .after(call: call)] {
-          let interruption = try await Interruption(
-            of: change, at: moment, on: bus, by: access, interlude: interlude)
-          #expect(interruption.faults == [])
-        }
-      }
-      #expect(try await neighbours.areUntouched())
     }
 
     /// A daemon of its own for each piece of work; it is connected to the keyring when that begins.

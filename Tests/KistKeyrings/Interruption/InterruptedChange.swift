@@ -28,7 +28,7 @@ package enum InterruptedChange: String, CaseIterable, Sendable, CustomStringConv
   }
 
   /// The call that cannot be missing among those of the change.
-  package var member: String { new == nil ? "Delete" : "CreateItem" }
+  var member: String { new == nil ? "Delete" : "CreateItem" }
 
   func prepare(by access: KeyringAccess, on bus: PrivateBus) async throws {
     guard old != nil else { return }

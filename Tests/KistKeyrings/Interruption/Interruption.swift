@@ -2,12 +2,12 @@ import KistCore
 import Synchronization
 
 /// A change that was cut off, what was readable then, and what the next save made of it.
-package struct Interruption: Sendable {
-  package let change: InterruptedChange
+struct Interruption: Sendable {
+  let change: InterruptedChange
   /// `nil` where nothing cut it off.
-  package let moment: BusProxy.Moment?
+  let moment: BusProxy.Moment?
   /// What the change called.
-  package let calls: [String]
+  let calls: [String]
   private let isCutOff: Bool
   private let error: StorageError?
   private let readable: Credential?
@@ -17,11 +17,7 @@ package struct Interruption: Sendable {
   private let itemsAfterNextSave: Set<String>
 
   /// Carries a change out, cuts it off, reads and saves anew, and deletes everything again.
-  ///
-  /// - Parameters:
-  ///   - access: gives the storage that is cut off, and another one to read with.
-  ///   - interlude: what happens between the crash and the reading.
-  package init(
+  init(
     of change: InterruptedChange, at moment: BusProxy.Moment?, on bus: PrivateBus,
     by access: KeyringAccess, interlude: () async throws -> Void = {}
   ) async throws {
@@ -63,7 +59,7 @@ package struct Interruption: Sendable {
   }
 
   /// What went otherwise than promised, a sentence each.
-  package var faults: [String] {
+  var faults: [String] {
     var faults: [String] = []
     func expect(_ isTrue: Bool, _ sentence: String) {
       if !isTrue { faults.append("\(change), cut off \(moment, default: "nowhere"): \(sentence)") }

@@ -8,6 +8,7 @@ package struct Neighbours: Sendable {
     [
       "service", "example.org", "account", "alice", "xdg:schema", "io.kist.Credential", "more", "x",
     ],
+    ["service", "example.org", "account", "alice", "xdg:schema", "org.example.Other"],
     ["service", "example.org", "account", "bob", "xdg:schema", "io.kist.Credential"],
   ]
 

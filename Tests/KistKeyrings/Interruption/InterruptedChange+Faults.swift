@@ -1,0 +1,25 @@
+extension InterruptedChange {
+  /// Cuts the change off before and after each of its calls, among items of others, and tells what
+  /// went otherwise than promised, a sentence each.
+  ///
+  /// - Parameters:
+  ///   - access: gives the storage that is cut off, and another one to read with.
+  ///   - interlude: what happens between the crash and the reading.
+  package func faults(
+    on bus: PrivateBus, by access: KeyringAccess, interlude: () async throws -> Void = {}
+  ) async throws -> [String] {
+    let neighbours = try await Neighbours(on: bus)
+    let whole = try await Interruption(of: self, at: nil, on: bus, by: access)
+    var faults = whole.faults
+    if !whole.calls.contains(member) { faults.append("\(self): \(member) is not among its calls") }
+    for call in whole.calls.indices.map({ $0 + 1 }) {
+      for moment in [BusProxy.Moment.before(call: call), .after(call: call)] {
+        faults += try await Interruption(
+          of: self, at: moment, on: bus, by: access, interlude: interlude
+        ).faults
+      }
+    }
+    if try await !neighbours.areUntouched() { faults.append("\(self): items of others changed") }
+    return faults
+  }
+}
