@@ -14,10 +14,10 @@ extension Keyring {
     do throws(StorageError) {
       return try await perform { deadline in
         try await asking(by: deadline) { service in
-          let paths = try await service.search(
-            Item.attributes(of: CredentialQuery()), by: deadline)
+          let keys = try await service.keys(
+            with: Item.attributes(of: CredentialQuery()), by: deadline)
           _ = try await service.openCollection(by: deadline)
-          return .open(hasCredentials: !paths.isEmpty)
+          return .open(hasCredentials: !keys.isEmpty)
         }
       }
     } catch { return error.code == .locked ? .locked(error) : .unusable(error) }

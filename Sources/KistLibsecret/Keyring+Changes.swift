@@ -68,7 +68,9 @@ extension BusError {
   fileprivate var leavesOutcomeOpen: Bool {
     switch self {
     case .timeout, .disconnected, .malformed: true
-    case .noOwner, .startFailed, .noSuchObject, .locked, .dismissed, .refused: false
+    case .unreachableBus, .wrongBusAddress, .noOwner, .startFailed, .noSuchObject, .locked,
+      .dismissed, .refused:
+      false
     }
   }
 }

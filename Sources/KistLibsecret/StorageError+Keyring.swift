@@ -8,6 +8,20 @@ extension StorageError {
       hint: "log in to a desktop session, or keep credentials in the encrypted file")
   }
 
+  static var unreachableBus: StorageError {
+    StorageError(
+      .unavailable, "nothing answers at the address of the session bus",
+      hint:
+        "see whether DBUS_SESSION_BUS_ADDRESS names a bus that runs, or keep credentials in the "
+        + "encrypted file")
+  }
+
+  static var wrongBusAddress: StorageError {
+    StorageError(
+      .unavailable, "the address of the session bus is not one that D-Bus can read",
+      hint: "correct DBUS_SESSION_BUS_ADDRESS, such as unix:path=/run/user/1000/bus")
+  }
+
   static var closed: StorageError { StorageError(.unavailable, "the storage is closed") }
 
   static var noDefaultKeyring: StorageError {
@@ -34,16 +48,29 @@ extension StorageError {
       hint: "try again; if it stays so, start the keyring's provider anew")
   }
 
-  /// An item of ours that cannot be read; it is left as it is.
-  ///
-  /// The end of its path is what other programs tell it by, and says nothing of what is in it.
-  static func damagedItem(_ path: ObjectPath, _ problem: String) -> StorageError {
+  /// An item of ours whose bookkeeping cannot be read; it is left as it is.
+  static func damagedBookkeeping(_ path: ObjectPath, _ problem: String) -> StorageError {
+    damagedItem(
+      path, "its bookkeeping \(problem)",
+      hint: "delete the item with the keyring's own program, and save the credential again")
+  }
+
+  /// An item of ours whose value is no secret; a save replaces it, as it does every value unread.
+  static func damagedValue(_ path: ObjectPath, _ problem: String) -> StorageError {
+    damagedItem(
+      path, "its value \(problem)",
+      hint: "save the credential again (`kist save`), or delete it (`kist delete`)")
+  }
+
+  /// The end of the path is what other programs tell an item by, and says nothing of what is in it.
+  private static func damagedItem(
+    _ path: ObjectPath, _ problem: String, hint: String
+  ) -> StorageError {
     StorageError(
       .corrupt,
       "item \(path.rawValue.split(separator: "/").last ?? "/") of the keyring is damaged: "
         + "\(problem); it was left as it is",
-      hint: "what is whole is still loaded (`kist load`); delete the item with the keyring's own "
-        + "program, and save the credential again")
+      hint: "\(hint); what is whole is still loaded (`kist load`)")
   }
 
   /// A keyring that is not to be trusted with a credential.
@@ -64,6 +91,8 @@ extension StorageError {
       self.init(
         .unavailable, "the keyring's provider, or the session bus, went away",
         hint: "try again once it is running")
+    case .unreachableBus: self = .unreachableBus
+    case .wrongBusAddress: self = .wrongBusAddress
     case .noOwner:
       self.init(
         .unavailable, "no program provides a keyring on the session bus",

@@ -40,6 +40,16 @@
       #expect(error?.message.contains("yesterday") == false)
     }
 
+    @Test(arguments: ["", "e\\n7", "e 7", String(repeating: "e", count: 65)])
+    func `with a revision that would forge a line is corrupt`(revision: String) {
+      let json =
+        #"{"version":1,"generation":1,"revision":"\#(revision)","attributes":{},"createdAt":"2026-01-02T03:04:05Z","modifiedAt":"2026-01-02T03:04:05Z"}"#
+      let error = #expect(throws: StorageError.self) {
+        try Bookkeeping(decoding: Data(json.utf8).base64EncodedString(), of: item)
+      }
+      #expect(error?.message.contains("revision") == true)
+    }
+
     @Test func `that is not base64 is corrupt`() {
       let error = #expect(throws: StorageError.self) { try Bookkeeping(decoding: "???", of: item) }
       #expect(error?.code == .corrupt)

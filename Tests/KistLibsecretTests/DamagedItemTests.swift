@@ -20,12 +20,24 @@
       }
     }
 
-    @Test func `in its value is corrupt where it is loaded, and is listed`() async throws {
-      let item = MockProvider.Item("example.net", "bob", value: "kist1:!")
-      try await withDamagedItem(item) { storage, _ in
-        try await expectCorrupt { try await storage.credentials.load(damaged) }
+    @Test(arguments: ["kist1:!", String(repeating: "a", count: Limits.secret + 1)])
+    func `in its value is corrupt where it is loaded, is listed, and a save replaces it`(
+      value: String
+    ) async throws {
+      let item = MockProvider.Item("example.net", "bob", value: value)
+      try await withDamagedItem(item) { storage, provider in
+        let error = try await expectCorrupt { try await storage.credentials.load(damaged) }
+        #expect(error.hint?.contains("`kist save`") == true)
         #expect(try await storage.credentials.load(whole).secret == Secret(utf8: "whole"))
         #expect(try await storage.credentials.findAll().map(\.key) == [damaged, whole])
+        let new = NewCredential(key: damaged, secret: Secret(utf8: "new"))
+        let conflict = await #expect(throws: StorageError.self) {
+          try await storage.credentials.save(new, if: .ifAbsent)
+        }
+        #expect(conflict?.code == .conflict)
+        #expect(!provider.calls.contains("Collection.CreateItem"))
+        try await storage.credentials.save(new)
+        #expect(try await storage.credentials.load(damaged).secret == Secret(utf8: "new"))
       }
     }
 
@@ -74,14 +86,16 @@
       }
     }
 
+    @discardableResult
     private func expectCorrupt<Answer>(
       _ outcome: StorageError.Outcome? = nil, _ request: () async throws -> Answer
-    ) async throws {
+    ) async throws -> StorageError {
       let error = try #require(await #expect(throws: StorageError.self) { _ = try await request() })
       #expect(error.code == .corrupt)
       #expect(error.outcome == outcome)
       #expect(error.message.hasPrefix("item 2 of the keyring is damaged"))
       #expect(error.hint?.contains("`kist load`") == true)
+      return error
     }
   }
 #endif

@@ -29,6 +29,16 @@
       let error = try await request.error(
         from: Libsecret.open(.init(busAddress: "unix:path=/nonexistent/bus")))
       #expect(error.code == .unavailable)
+      #expect(error.message.contains("nothing answers at the address of the session bus"))
+    }
+
+    @Test(arguments: ["garbage", "", "unix:nothing=x", "teleport:to=bus"])
+    func `for its address is none is unavailable, and says so`(address: String) async throws {
+      for request in requests {
+        let error = try await request.error(from: Libsecret.open(.init(busAddress: address)))
+        #expect(error.code == .unavailable)
+        #expect(error.message.contains("the address of the session bus is not one"))
+      }
     }
 
     @Test(arguments: requests)

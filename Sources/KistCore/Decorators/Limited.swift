@@ -26,16 +26,28 @@ extension CredentialKey {
   package var isWithinLimits: Bool { (try? check(self)) != nil }
 }
 
+extension CredentialSummary {
+  /// Whether a save can have left it: whether its key, its label and its attributes are within the
+  /// limits of the protocol.
+  package var isWithinLimits: Bool { (try? check(key, label, attributes)) != nil }
+}
+
 /// Says of a refused change that nothing was changed.
 private func unchanged(_ check: () throws(StorageError) -> Void) throws(StorageError) {
   do { try check() } catch { throw error.withOutcome(.unchanged) }
 }
 
 private func check(_ credential: NewCredential) throws(StorageError) {
-  try check(credential.key)
+  try check(credential.key, credential.label, credential.attributes)
   try checkSize(credential.secret.count, of: "the secret", limit: Limits.secret)
-  if let label = credential.label { try checkText(label, "the label", limit: Limits.label) }
-  try check(credential.attributes)
+}
+
+private func check(
+  _ key: CredentialKey, _ label: String?, _ attributes: Attributes
+) throws(StorageError) {
+  try check(key)
+  if let label { try checkText(label, "the label", limit: Limits.label) }
+  try check(attributes)
 }
 
 private func check(_ key: CredentialKey) throws(StorageError) {

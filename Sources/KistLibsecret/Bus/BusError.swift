@@ -6,6 +6,10 @@ enum BusError: Error, Equatable {
   case timeout
   /// Nobody is there any more: the provider, or the bus itself, went away. The call may have arrived.
   case disconnected
+  /// Nothing answers at the address of the bus.
+  case unreachableBus
+  /// The address of the bus cannot be read.
+  case wrongBusAddress
   /// The name has no owner, or no such program could be started; the call did not arrive.
   case noOwner
   /// The bus tried to start the provider and failed.

@@ -38,7 +38,14 @@ final class SessionBus {
         return unsafe g_dbus_connection_new_for_address_finish(result, &error)
           .map { unsafe GObjectReference(owning: $0) }
       })
-    let connection = try await pending.value()
+    let connection: GObjectReference
+    do throws(BusError) { connection = try await pending.value() } catch {
+      switch error {
+      case .timeout: throw error
+      case .malformed: throw .wrongBusAddress
+      default: throw .unreachableBus
+      }
+    }
     // Else the end of the bus would be the end of this process, by SIGTERM.
     unsafe g_dbus_connection_set_exit_on_close(connection.opaque, 0)
     return SessionBus(connection, loop: loop)

@@ -62,7 +62,7 @@ extension Bookkeeping {
   init(decoding encoded: String, of item: ObjectPath) throws(StorageError) {
     var bytes = WipedBytes(capacity: encoded.utf8.count)
     guard encoded.withBytes({ appendDecodedBase64($0, to: &bytes) }) else {
-      throw .damagedItem(item, "its bookkeeping is not base64")
+      throw .damagedBookkeeping(item, "is not base64")
     }
     do throws(JSONError) {
       let object = try JSONObject(Secret(bytes))
@@ -75,6 +75,9 @@ extension Bookkeeping {
         throw try object.required("generation").error("is out of range")
       }
       revision = Revision(rawValue: try object.required("revision").string())
+      guard (1...64).contains(revision.rawValue.utf8.count),
+        revision.rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+      else { throw try object.required("revision").error("is no revision") }
       label = try object["label"]?.string()
       attributes = Attributes(
         Dictionary(
@@ -84,7 +87,7 @@ extension Bookkeeping {
       modifiedAt = try object.required("modifiedAt").moment()
       expiresAt = try object["expiresAt"]?.moment()
     } catch {
-      throw .damagedItem(item, "its bookkeeping is wrong at \(error.description)")
+      throw .damagedBookkeeping(item, "is wrong at \(error.description)")
     }
   }
 }

@@ -58,6 +58,9 @@ struct Item {
       let bookkeeping = try Bookkeeping(decoding: encoded, of: path)
       generation = bookkeeping.generation
       summary = bookkeeping.summary(of: key)
+      guard summary.isWithinLimits else {
+        throw StorageError.damagedBookkeeping(path, "has a label or attributes that no save takes")
+      }
     } else {
       generation = 0
       summary = CredentialSummary(of: key, at: path, try await properties())
@@ -87,12 +90,13 @@ extension CredentialSummary {
     func moment(_ name: String) -> Timestamp {
       Timestamp(clamping: Int64(clamping: properties.property(name, type: "t")?.uint64 ?? 0))
     }
-    let label = properties.property("Label", type: "s")?.string
     let modifiedAt = moment("Modified")
     self.init(
-      key: key, label: label?.isEmpty ?? true ? nil : label, createdAt: moment("Created"),
-      modifiedAt: modifiedAt,
+      key: key, createdAt: moment("Created"), modifiedAt: modifiedAt,
       revision: Revision(
         epoch: path.rawValue, sequence: UInt64(clamping: modifiedAt.secondsSinceEpoch)))
+    label = properties.property("Label", type: "s")?.string
+    // One that forges lines where it is listed, or that no other storage takes.
+    if label == "" || !isWithinLimits { label = nil }
   }
 }

@@ -28,7 +28,10 @@ enum ItemValue {
       let text = bytes.extracting(mark.count...)
       return appendDecodedBase64(text, to: &secret) ? Secret(secret) : nil
     }
-    guard let secret else { throw .damagedItem(item, "its value is marked as base64, and is not") }
+    guard let secret else { throw .damagedValue(item, "is marked as base64, and is not") }
+    guard secret.count <= Limits.secret else {
+      throw .damagedValue(item, "has \(secret.count) bytes; the limit is \(Limits.secret)")
+    }
     return secret
   }
 

@@ -1,0 +1,61 @@
+#if Libsecret
+  import KistCore
+  import KistKeyrings
+  import KistLibsecret
+  import Testing
+
+  @Suite(.requires(.dbusDaemon, .gdbus, .python))
+  struct `A look at a keyring` {
+    private static let ours = MockProvider.Item("example.org", "alice", value: "x")
+    private static let damaged = MockProvider.Item("a", "b", ["kist": "???"], value: "x")
+    private static let others = [
+      MockProvider.Item("example.org", "alice", ["more": "x"], value: "x"),
+      MockProvider.Item("a\nb", "alice", value: "x"),
+    ]
+
+    @Test(arguments: [
+      ([], false), ([ours], true), ([damaged], true), (others, false), (others + [ours], true),
+    ])
+    func `tells whether there are credentials that kist serves`(
+      items: [MockProvider.Item], hasCredentials: Bool
+    ) async throws {
+      try await withPrivateBus { bus in
+        let provider = try await MockProvider(holding: items, on: bus)
+        let probe = await Libsecret.probe(.init(busAddress: bus.address))
+        #expect(probe == .open(hasCredentials: hasCredentials))
+        #expect(!provider.calls.contains("Service.GetSecrets"))
+      }
+    }
+
+    @Test func `tells that it is locked, and shows no prompt`() async throws {
+      try await withPrivateBus { bus in
+        let provider = try await MockProvider([.locked, .prompt(.accepted)], on: bus)
+        guard case .locked(let error) = await Libsecret.probe(.init(busAddress: bus.address)) else {
+          Issue.record("it is not locked")
+          return
+        }
+        #expect(error.code == .locked)
+        #expect(!provider.calls.contains("Prompt.Prompt"))
+      }
+    }
+
+    @Test(arguments: [
+      ([MockProvider.Behaviour.noDefaultCollection], "default keyring"),
+      ([.mute()], "did not answer"),
+      ([.answersWrongTypes()], "specification"),
+    ])
+    func `tells that it cannot be used, and why`(
+      behaviours: [MockProvider.Behaviour], reason: String
+    ) async throws {
+      try await withPrivateBus { bus in
+        _ = try await MockProvider(behaviours, on: bus)
+        let probe = await Libsecret.probe(.init(busAddress: bus.address, deadline: .seconds(3)))
+        guard case .unusable(let error) = probe else {
+          Issue.record("it can be used: \(probe)")
+          return
+        }
+        #expect(error.message.contains(reason))
+      }
+    }
+  }
+#endif
