@@ -78,6 +78,7 @@ let package = Package(
     .target(
       name: "KistCommands",
       dependencies: [
+        "CLinux",
         "KistClient",
         "KistCore",
         "KistInterop",

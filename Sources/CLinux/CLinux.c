@@ -12,6 +12,10 @@ static volatile sig_atomic_t is_handed_over;
 static volatile sig_atomic_t receiver;
 static volatile sig_atomic_t waiting;
 
+int kist_execvpe(const char *file, char *const *words, char *const *environment) {
+  return execvpe(file, words, environment);
+}
+
 void kist_default_crash_signals(void) {
   static const int signals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {

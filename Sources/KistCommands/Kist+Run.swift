@@ -48,8 +48,9 @@ extension Kist {
       return 0
     } catch {
       let error = error as? StorageError ?? .internal("something went wrong that has no name")
-      terminal.report(error, asJSON: arguments.contains("--json"))
-      return error.code.exitStatus
+      let ours = arguments.prefix { $0 != "--" }
+      terminal.report(error, asJSON: ours.contains("--json"))
+      return ours.first == Run.configuration.commandName ? Run.failure : error.code.exitStatus
     }
   }
 

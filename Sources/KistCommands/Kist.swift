@@ -16,7 +16,8 @@ package struct Kist: AsyncParsableCommand {
       CommandGroup(
         name: "Credential", subcommands: [Save.self, Load.self, Delete.self, List.self]),
       CommandGroup(name: "Storage", subcommands: [Status.self, Lock.self, Unlock.self]),
-      CommandGroup(name: "Integration", subcommands: [Helper.self, Setup.self]),
+      CommandGroup(
+        name: "Integration", subcommands: [Run.self, Inject.self, Helper.self, Setup.self]),
     ])
 
   package init() {}

@@ -25,6 +25,11 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
 
 /// A word that is neither an option nor a value: where a secret is asked for, it is one most often.
 private func wordTooMany(for verb: String) -> StorageError {
+  if verb == Run.configuration.commandName {
+    return StorageError(
+      .badRequest, "`kist run` takes options only before --",
+      hint: "the command stands after --, with its words")
+  }
   let takesKey = ["save", "load", "delete"].contains(verb)
   return StorageError(
     .badRequest,

@@ -17,7 +17,8 @@ import Testing
   }
 
   @Test(arguments: [
-    nil, "save", "load", "delete", "list", "status", "lock", "unlock", "helper", "setup",
+    nil, "save", "load", "delete", "list", "status", "lock", "unlock", "run", "inject", "helper",
+    "setup",
   ])
   func `fits into 80 columns`(verb: String?) {
     let command = Kist.configuration.subcommands.first { $0._commandName == verb }

@@ -3,12 +3,18 @@
 
 #include <sys/prctl.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 
 /// prctl(2) is variadic, and a variadic function cannot be called from Swift.
 /// Returns 0, or -1 with errno set.
 static inline int kist_set_dumpable(int dumpable) {
   return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0);
 }
+
+/// execvpe(3), which is shown to GNU programs only.
+int kist_execvpe(
+    const char *_Nonnull file, char *_Nullable const *_Nonnull words,
+    char *_Nullable const *_Nonnull environment);
 
 /// Takes the handlers off the signals of a crash, such as the one of Swift's runtime that prints
 /// registers and the memory behind them.

@@ -6,15 +6,7 @@ extension Terminal {
   func input(
     upTo size: Int, _ what: String, limit: Int? = nil
   ) throws(StorageError) -> Secret {
-    var input = WipedBytes(capacity: 256)
-    while true {
-      let piece = try readPiece()
-      if piece.isEmpty { return Secret(input) }
-      guard input.count + piece.count <= size else {
-        throw .tooLarge(what, limit: limit ?? size)
-      }
-      piece.withBytes { input.append($0) }
-    }
+    try allPieces(upTo: size, what, limit: limit, readPiece)
   }
 
   /// Answers each line of standard input with a piece of standard output, until the input ends.

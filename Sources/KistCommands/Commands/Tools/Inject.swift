@@ -1,0 +1,41 @@
+internal import ArgumentParser
+internal import KistClient
+internal import KistInterop
+
+struct Inject: RequiresUserStorage {
+  static let configuration = CommandConfiguration(
+    commandName: "inject",
+    abstract: "Fill secrets into a template.",
+    usage: "kist inject [options]",
+    discussion: """
+      Each {{ kist://SERVICE/ACCOUNT }} becomes the secret; everything else stays as it is. Where \
+      one is missing or locked, nothing is written.
+
+        kist inject --in app.conf.kist --out app.conf
+      """)
+
+  @Option(
+    name: .customLong("in"), parsing: .unconditional,
+    help: ArgumentHelp("The template, unless it is standard input.", valueName: "path"))
+  var input: String?
+
+  @Option(
+    name: .customLong("out"), parsing: .unconditional,
+    help: ArgumentHelp(
+      "The file to write, with mode 600, unless it is standard output.", valueName: "path"))
+  var output: String?
+
+  @OptionGroup var prompting: PromptOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    let text =
+      if let input {
+        try readFile(input, upTo: Template.longest, "the template")
+      } else {
+        try terminal.input(upTo: Template.longest, "the template")
+      }
+    let filled = try await Template(reading: text).filled(from: storage)
+    if let output { try replaceFile(output, with: filled) } else { try terminal.writeBytes(filled) }
+  }
+}

@@ -1,0 +1,117 @@
+package import ArgumentParser
+internal import Glibc
+package import KistClient
+internal import KistInterop
+
+package struct Run: RequiresUserStorage {
+  /// The exit status of what goes wrong before the command is started, as with env(1).
+  static let failure: CInt = 125
+
+  package static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Run a command with secrets in its environment.",
+    usage: "kist run [options] -- <command> [<words> ...]",
+    discussion: """
+      The secrets are for the command alone; where one is missing or locked, nothing is started.
+
+        kist run --env PGPASSWORD=kist://db.example/alice -- psql -U alice
+      """)
+
+  @Option(
+    name: .customLong("env"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("A variable and its reference; may be repeated.", valueName: "name=ref"))
+  var variables: [String] = []
+
+  @Option(
+    name: .customLong("env-file"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("A file of variables; may be repeated.", valueName: "path"))
+  var variableFiles: [String] = []
+
+  @Option(
+    name: .customLong("file"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "A variable that names a file with the secret; may be repeated.", valueName: "name=ref"))
+  var files: [String] = []
+
+  @OptionGroup package var prompting: PromptOptions
+  @OptionGroup package var common: CommonOptions
+
+  @Argument(parsing: .postTerminator, help: "The command, and what it is told.")
+  var command: [String] = []
+
+  package init() {}
+
+  /// Ends this process, unless it throws.
+  package func perform(
+    _ storage: UserStorage, _ terminal: Terminal
+  ) async throws(StorageError) {
+    guard !command.isEmpty else {
+      throw StorageError(
+        .badRequest, "there is no command to run", hint: "it stands after --, with its words")
+    }
+    let fileVariables = try read(files, "--file")
+    let variables = try readVariableFiles() + read(self.variables, "--env")
+    let settings = try await settings(of: variables, from: storage)
+    let fileSettings = try await KistInterop.settings(of: fileVariables, from: storage)
+    if fileSettings.isEmpty {
+      end(replaceProcess(by: command, try ChildEnvironment(setting: settings)), terminal)
+    }
+    try run(settings, fileSettings, terminal)
+  }
+
+  private func run(
+    _ settings: [Setting], _ fileSettings: [Setting], _ terminal: Terminal
+  ) throws(StorageError) -> Never {
+    let others = settings.filter { setting in
+      !fileSettings.contains { $0.name == setting.name }
+    }
+    // Before there are files that nobody would remove.
+    do throws(CommandNotStarted) { try keepSignals() } catch { end(error, terminal) }
+    let files = try SecretFiles(fileSettings, under: environmentVariable("XDG_RUNTIME_DIR"))
+    let result: Result<CInt, CommandNotStarted>
+    do throws(StorageError) {
+      let environment = try ChildEnvironment(setting: others + files.settings)
+      do throws(CommandNotStarted) {
+        result = .success(try runChild(command, environment))
+      } catch {
+        result = .failure(error)
+      }
+    } catch {
+      files.remove()
+      throw error
+    }
+    files.remove()
+    switch result {
+    case .success(let status): Glibc.exit(status)
+    case .failure(let failure): end(failure, terminal)
+    }
+  }
+
+  private func end(_ failure: CommandNotStarted, _ terminal: Terminal) -> Never {
+    terminal.report(failure.complaint, asJSON: common.json)
+    Glibc.exit(failure.exitStatus)
+  }
+
+  private func readVariableFiles() throws(StorageError) -> [Variable] {
+    var variables: [Variable] = []
+    for (index, path) in variableFiles.enumerated() {
+      let place = place("--env-file", index, of: variableFiles)
+      let text = try readFile(path, upTo: Variable.longestFile, place)
+      variables += try Variable.variables(inFile: text, place: place)
+    }
+    return variables
+  }
+
+  private func read(_ options: [String], _ name: String) throws(StorageError) -> [Variable] {
+    var variables: [Variable] = []
+    for (index, option) in options.enumerated() {
+      variables.append(try Variable(option: option, place: place(name, index, of: options)))
+    }
+    return variables
+  }
+
+  /// What an error calls an option: with a number, counted from 1, where there are several.
+  private func place(_ option: String, _ index: Int, of all: [String]) -> String {
+    all.count == 1 ? option : "\(option) number \(index + 1)"
+  }
+}

@@ -1,0 +1,71 @@
+internal import CLinux
+internal import Glibc
+internal import KistClient
+internal import KistCore
+internal import KistInterop
+
+/// Files with secrets in them that are never on a disk, in a directory of their own under
+/// $XDG_RUNTIME_DIR, which a person's login owns.
+struct SecretFiles {
+  private let directory: String
+  private var names: [String] = []
+
+  /// Writes a file for each setting, named as the variable; refuses where a disk would be written to.
+  init(_ settings: [Setting], under runtimeDirectory: String?) throws(StorageError) {
+    directory = try Self.makeDirectory(under: runtimeDirectory)
+    for setting in settings {
+      do throws(StorageError) {
+        try writeNewFile(path(of: setting.name), setting.value, isKept: false)
+        names.append(setting.name)
+      } catch {
+        remove()
+        throw error
+      }
+    }
+  }
+
+  /// The variables that tell where the files are.
+  var settings: [Setting] {
+    names.map { Setting(name: $0, value: Secret(utf8: path(of: $0))) }
+  }
+
+  /// Removes what was written.
+  func remove() {
+    for name in names { unsafe unlink(path(of: name)) }
+    unsafe rmdir(directory)
+  }
+
+  private func path(of name: String) -> String { "\(directory)/\(name)" }
+
+  private static func makeDirectory(under runtimeDirectory: String?) throws(StorageError) -> String
+  {
+    guard let runtimeDirectory, runtimeDirectory.hasPrefix("/") else {
+      throw StorageError(
+        .unavailable, "there is no XDG_RUNTIME_DIR for the files of --file",
+        hint: "log in with a session, or give the command the secret with --env",
+        outcome: .unchanged)
+    }
+    guard isInMemory(runtimeDirectory) else {
+      throw StorageError(
+        .unavailable, "XDG_RUNTIME_DIR is not in memory (tmpfs), and secrets are put on no disk",
+        hint: "give the command the secret with --env", outcome: .unchanged)
+    }
+    var template = Array("\(runtimeDirectory)/kist-run.XXXXXX".utf8CString)
+    return try unsafe template.withUnsafeMutableBufferPointer { (name) throws(StorageError) in
+      guard let path = unsafe mkdtemp(name.baseAddress!) else {
+        throw StorageError(
+          .unavailable, "there can be no files in XDG_RUNTIME_DIR: \(describe(errno))",
+          outcome: .unchanged)
+      }
+      return unsafe String(cString: path)
+    }
+  }
+
+  /// Whether a directory is on a file system in memory: statfs(2).
+  private static func isInMemory(_ path: String) -> Bool {
+    let (tmpfs, ramfs) = (0x0102_1994, 0x8584_58f6)
+    var status = statfs()
+    guard unsafe statfs(path, &status) == 0 else { return false }
+    return [tmpfs, ramfs].contains(Int(status.f_type))
+  }
+}

@@ -1,0 +1,38 @@
+internal import Glibc
+internal import KistClient
+internal import KistCore
+
+/// Writes a file of mode 0600 in the place of whatever file is there, all of it or nothing.
+///
+/// It stands on the disk before it has its name: rename(2).
+func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
+  let temporary = "\(path).\(getpid()).new"
+  try writeNewFile(temporary, content, isKept: true)
+  guard unsafe rename(temporary, path) == 0 else {
+    let failure = errno
+    unsafe unlink(temporary)
+    throw notWritten(failure)
+  }
+}
+
+/// Makes a file of mode 0600, which must not be there yet; `isKept` is whether it is on the disk
+/// when this returns.
+func writeNewFile(_ path: String, _ content: Secret, isKept: Bool) throws(StorageError) {
+  let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+  guard file >= 0 else { throw notWritten(errno) }
+  var failure = writeAll(content, to: file)
+  // A umask may have taken more away than others' permissions.
+  if failure == 0, fchmod(file, 0o600) != 0 { failure = errno }
+  if failure == 0, isKept, fsync(file) != 0 { failure = errno }
+  if close(file) != 0, failure == 0 { failure = errno }
+  guard failure == 0 else {
+    unsafe unlink(path)
+    throw notWritten(failure)
+  }
+}
+
+private func notWritten(_ failure: CInt) -> StorageError {
+  StorageError(
+    .unavailable, "the file cannot be written: \(describe(failure))",
+    hint: "what was there is unchanged", outcome: .unchanged)
+}

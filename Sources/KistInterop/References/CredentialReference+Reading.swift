@@ -1,0 +1,43 @@
+internal import KistCore
+
+extension CredentialReference {
+  /// Reads the bytes of a reference; `nil` where they are none.
+  init?(reading bytes: Span<UInt8>) {
+    guard let text = String(validating: bytes) else { return nil }
+    self.init(text)
+  }
+}
+
+/// Whether bytes begin as a reference does, and so mean to be one.
+func isReference(_ bytes: Span<UInt8>) -> Bool {
+  let scheme: StaticString = "kist://"
+  return scheme.withBytes { scheme in
+    bytes.count >= scheme.count && scheme.indices.allSatisfy { bytes[$0] == scheme[$0] }
+  }
+}
+
+func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+extension StorageError {
+  /// What stands where a reference must is none.
+  static func badReference(at place: String) -> StorageError {
+    StorageError(
+      .badRequest, "\(place) has no reference kist://SERVICE/ACCOUNT",
+      hint: "percent-encode everything but letters, digits and -._~")
+  }
+
+  /// What is wrong with the one credential that was asked for there; what is wrong with all of them
+  /// stays as it is.
+  func at(_ place: String) -> StorageError {
+    var error = self
+    switch code {
+    case .notFound: break
+    // The usual hint names an option of `kist load`.
+    case .expired: error.hint = "save a new one"
+    case .badRequest, .tooLarge, .corrupt: break
+    default: return self
+    }
+    error.message = "\(place): \(message)"
+    return error
+  }
+}

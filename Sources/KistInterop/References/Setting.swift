@@ -1,0 +1,31 @@
+package import KistCore
+
+/// A variable with its value.
+package struct Setting: Sendable, Equatable {
+  package var name: String
+  package var value: Secret
+
+  package init(name: String, value: Secret) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// The values of variables; of a name that is there more than once, the last counts, and the others
+/// are not asked for.
+package func settings(
+  of variables: [Variable], from storage: UserStorage
+) async throws(StorageError) -> [Setting] {
+  var references = References(storage.load)
+  var settings: [Setting] = []
+  for (index, variable) in variables.enumerated()
+  where !variables[(index + 1)...].contains(where: { $0.name == variable.name }) {
+    switch variable.value {
+    case .text(let text): settings.append(Setting(name: variable.name, value: text))
+    case .reference(let reference):
+      let secret = try await references.secret(of: reference, place: variable.place)
+      settings.append(Setting(name: variable.name, value: secret))
+    }
+  }
+  return settings
+}

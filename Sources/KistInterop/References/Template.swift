@@ -1,0 +1,84 @@
+package import KistCore
+
+/// A text with places in it for secrets: `{{ kist://SERVICE/ACCOUNT }}`.
+///
+/// Everything else stays as it is, other `{{` too, so that templates of other tools pass through.
+package struct Template: Sendable {
+  /// The most bytes that a template has, and that it has once it is filled: 1 MiB and 16 MiB.
+  package static let longest = 1 << 20
+  package static let longestFilled = 16 << 20
+
+  private enum Part { case text(Range<Int>), reference(CredentialReference, line: Int) }
+
+  private let text: Secret
+  private let parts: [Part]
+
+  /// Reads a template; refuses a place that was begun as one for a secret and is none.
+  package init(reading text: Secret) throws(StorageError) {
+    self.text = text
+    parts = try text.withBytes(Self.parts(of:))
+  }
+
+  /// The text with the secrets in their places.
+  package func filled(from storage: UserStorage) async throws(StorageError) -> Secret {
+    var references = References(storage.load)
+    var filled = WipedBytes(capacity: text.count * 2)
+    for part in parts {
+      switch part {
+      case .text(let range): text.withBytes { filled.append($0.extracting(range)) }
+      case .reference(let reference, let line):
+        let secret = try await references.secret(of: reference, place: Self.place(line))
+        guard filled.count + secret.count <= Self.longestFilled else {
+          throw StorageError(
+            .tooLarge, "what comes out is longer than \(Self.longestFilled) bytes",
+            outcome: .unchanged)
+        }
+        secret.withBytes { filled.append($0) }
+      }
+    }
+    return Secret(filled)
+  }
+
+  private static func parts(of bytes: Span<UInt8>) throws(StorageError) -> [Part] {
+    var parts: [Part] = []
+    var (start, offset, line) = (0, 0, 1)
+    while offset < bytes.count {
+      if bytes[offset] == UInt8(ascii: "\n") { line += 1 }
+      guard let content = placeForSecret(in: bytes, at: offset) else {
+        offset += 1
+        continue
+      }
+      guard let end = content.end,
+        let reference = CredentialReference(reading: bytes.extracting(content.reference))
+      else { throw .badReference(at: place(line)) }
+      parts += [.text(start..<offset), .reference(reference, line: line)]
+      (start, offset) = (end, end)
+    }
+    return parts + [.text(start..<bytes.count)]
+  }
+
+  /// The reference behind a `{{`, and where the `}}` behind that ends, if it is there; `nil` where no
+  /// reference begins.
+  private static func placeForSecret(
+    in bytes: Span<UInt8>, at start: Int
+  ) -> (reference: Range<Int>, end: Int?)? {
+    guard isPair("{", in: bytes, at: start) else { return nil }
+    let first = (start + 2..<bytes.count).first { !isBlank(bytes[$0]) } ?? bytes.count
+    guard isReference(bytes.extracting(first...)) else { return nil }
+    let last =
+      (first..<bytes.count).first {
+        isBlank(bytes[$0]) || bytes[$0] == UInt8(ascii: "}") || bytes[$0] == UInt8(ascii: "\n")
+      } ?? bytes.count
+    let close = (last..<bytes.count).first { !isBlank(bytes[$0]) } ?? bytes.count
+    return (first..<last, isPair("}", in: bytes, at: close) ? close + 2 : nil)
+  }
+
+  private static func isPair(
+    _ brace: Unicode.Scalar, in bytes: Span<UInt8>, at offset: Int
+  ) -> Bool {
+    offset + 1 < bytes.count && bytes[offset] == UInt8(ascii: brace)
+      && bytes[offset + 1] == UInt8(ascii: brace)
+  }
+
+  private static func place(_ line: Int) -> String { "line \(line) of the template" }
+}

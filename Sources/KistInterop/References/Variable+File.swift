@@ -1,0 +1,55 @@
+package import KistCore
+
+extension Variable {
+  /// The most bytes that a file of variables has: 1 MiB.
+  package static let longestFile = 1 << 20
+
+  /// Reads a file of variables, `NAME=value` or `NAME=kist://SERVICE/ACCOUNT` on each line.
+  ///
+  /// Everything after the equals sign is the value, to the byte: no quotes, no escapes, no comments
+  /// behind it. Blank lines, and those whose first character is `#`, are passed over.
+  package static func variables(inFile text: Secret, place: String) throws(StorageError)
+    -> [Variable]
+  {
+    try text.withBytes { (bytes) throws(StorageError) in
+      var variables: [Variable] = []
+      var (start, number) = (0, 1)
+      while start < bytes.count {
+        let newline = (start..<bytes.count).first { bytes[$0] == UInt8(ascii: "\n") }
+        var end = newline ?? bytes.count
+        if newline != nil, end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        let line = bytes.extracting(start..<end)
+        if let variable = try variable(in: line, place: "\(place), line \(number)") {
+          variables.append(variable)
+        }
+        start = (newline ?? end) + 1
+        number += 1
+      }
+      return variables
+    }
+  }
+
+  private static func variable(in line: Span<UInt8>, place: String) throws(StorageError)
+    -> Variable?
+  {
+    guard let first = line.indices.first(where: { !isBlank(line[$0]) }) else { return nil }
+    if line[first] == UInt8(ascii: "#") { return nil }
+    guard
+      let equals = line.indices.first(where: { line[$0] == UInt8(ascii: "=") }),
+      let name = name((0..<equals).map { line[$0] })
+    else {
+      throw StorageError(
+        .badRequest, "\(place) is not NAME=value",
+        hint: "a name has letters, digits and underscores, and nothing stands before it")
+    }
+    var value = WipedBytes(capacity: line.count - equals)
+    value.append(line.extracting((equals + 1)...))
+    guard value.withBytes(isReference) else {
+      return Variable(name: name, value: .text(Secret(value)), place: place)
+    }
+    guard let reference = value.withBytes(CredentialReference.init(reading:)) else {
+      throw .badReference(at: place)
+    }
+    return Variable(name: name, value: .reference(reference), place: place)
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Glibc
+import KistClient
+import KistTesting
+import Subprocess
+import Testing
+
+/// The runtime directory of these tests: files of secrets must be in memory.
+private let memory = "/dev/shm"
+
+@Suite struct `A command with secrets` {
+  /// Runs `kist run` beside a kistd that keeps `s/a` = hunter2, `s/nul` and `s/pem`.
+  private func kistRun(
+    _ options: [String], _ words: [String]
+  ) async throws -> CommandResult {
+    try await withHome { home in
+      var result: CommandResult?
+      try await withDaemon(in: home) { daemon in
+        let storage = daemon.connect()
+        for (account, secret) in [("a", "hunter2"), ("nul", "a\0b"), ("pem", "x\ny\n")] {
+          try await storage.save(
+            NewCredential(
+              key: CredentialKey(service: "s", account: account), secret: Secret(utf8: secret)))
+        }
+        let assignments = ["XDG_RUNTIME_DIR=\(memory)", "KIST_SOCKET=\(home.socket)"]
+        result = try await command(
+          "env", assignments + ["kist", "run"] + options + ["--"] + words, in: home)
+      }
+      return try #require(result)
+    }
+  }
+
+  @Test func `has them in its environment, to the byte, and kist has not`() async throws {
+    let end = try await kistRun(
+      ["--env", "A=kist://s/a", "--env", "B=kist://s/pem"],
+      ["sh", "-c", #"printf '%s|%s|%s' "$A" "$B" "$1""#, "sh", "word"])
+    #expect(end.output == "hunter2|x\ny\n|word", "\(end.error)")
+    #expect(end.status == .exited(0))
+  }
+
+  @Test func `is kist's own process, so that signals and its status are its own`() async throws {
+    let end = try await kistRun(
+      ["--env", "A=kist://s/a"], ["sh", "-c", "tr '\\0' ' ' < /proc/$$/cmdline; kill -TERM $$"])
+    #expect(end.output.hasPrefix("sh -c"))
+    #expect(end.status == .signaled(SIGTERM))
+    #expect(try await kistRun([], ["sh", "-c", "exit 42"]).status == .exited(42))
+  }
+
+  @Test func `reads variables from a file, options first`() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID()).env")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try "# why\nA=kist://nobody\nB=plain text\nC=kist://s/a\n"
+      .write(to: file, atomically: false, encoding: .utf8)
+    let end = try await kistRun(
+      ["--env-file", file.path, "--env", "A=kist://s/a"], ["sh", "-c", #"echo "$A,$B,$C""#])
+    #expect(end.output == "hunter2,plain text,hunter2\n", "\(end.error)")
+  }
+
+  @Test func `has files for it alone, in memory, until it ends`() async throws {
+    let end = try await kistRun(
+      ["--file", "KEY=kist://s/nul", "--env", "A=kist://s/a"],
+      [
+        "sh", "-c",
+        #"stat -c '%a %s' "$KEY"; stat -c %a "${KEY%/*}"; stat -f -c %T "$KEY"; echo "$KEY $A"; exit 3"#,
+      ])
+    let lines = end.output.split(separator: "\n")
+    #expect(lines.prefix(3) == ["600 3", "700", "tmpfs"], "\(end.error)")
+    let path = try #require(lines.last?.split(separator: " ").first)
+    #expect(path.hasPrefix("\(memory)/kist-run."))
+    #expect(lines.last?.hasSuffix(" hunter2") == true)
+    #expect(!FileManager.default.fileExists(atPath: String(path)))
+    let folder = (String(path) as NSString).deletingLastPathComponent
+    #expect(!FileManager.default.fileExists(atPath: folder))
+    #expect(end.status == .exited(3))
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
+  func `gets the signals where kist stays, and its files go`(signal: CInt) async throws {
+    let script =
+      #"trap 'echo caught; exit 7' \#(signal); echo "$KEY"; kill -\#(signal) $PPID; "#
+      + "while :; do sleep 0.01; done"
+    let end = try await kistRun(["--file", "KEY=kist://s/a"], ["sh", "-c", script])
+    let lines = end.output.split(separator: "\n")
+    #expect(lines.last == "caught", "\(end.error)")
+    #expect(end.status == .exited(7))
+    #expect(!FileManager.default.fileExists(atPath: String(try #require(lines.first))))
+  }
+
+  @Test func `that a signal ends is 128 and the signal where kist stays`() async throws {
+    let end = try await kistRun(["--file", "K=kist://s/a"], ["sh", "-c", "kill -KILL $$"])
+    #expect(end.status == .exited(128 + 9))
+  }
+
+  @Test(arguments: [["--env", "A=kist://s/a"], ["--file", "A=kist://s/a"]])
+  func `that is not there is 127, and one that cannot be run 126`(options: [String]) async throws {
+    let missing = try await kistRun(options, ["kist-no-such-command"])
+    #expect(missing.status == .exited(127))
+    #expect(missing.error == "kist: the command cannot be started: No such file or directory\n")
+    let directory = try await kistRun(options, ["/etc"])
+    #expect(directory.status == .exited(126))
+  }
+
+  @Test func `is not started with a NUL in a variable`() async throws {
+    let end = try await kistRun(["--env", "A=kist://s/nul"], ["echo", "started"])
+    #expect(end.status == .exited(125))
+    #expect(end.output.isEmpty)
+    #expect(end.error.contains("--file"))
+  }
+
+  @Test func `is not started where its files would be on a disk`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        try await daemon.connect().save(
+          NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "x")))
+        for directory in ["/proc", "relative", ""] {
+          let end = try await command(
+            "env",
+            [
+              "KIST_SOCKET=\(home.socket)", "XDG_RUNTIME_DIR=\(directory)", "kist", "run",
+              "--file", "A=kist://s", "--", "echo", "started",
+            ], in: home)
+          #expect(end.status == .exited(125))
+          #expect(end.output.isEmpty)
+        }
+      }
+    }
+  }
+
+  @Test func `is not started without kistd, or with a locked one`() async throws {
+    try await withHome { home in
+      let words = ["run", "--env", "A=kist://s/a", "--", "echo", "started"]
+      let alone = try await command("kist", words, in: home)
+      #expect(alone.status == .exited(125))
+      #expect(alone.output.isEmpty)
+      try await withDaemon(in: home) { _ in
+        _ = try await command("kist", ["lock"], in: home)
+        let locked = try await command("kist", words, in: home)
+        #expect(locked.status == .exited(125))
+        #expect(locked.output.isEmpty)
+        #expect(locked.error.contains("locked"))
+      }
+    }
+  }
+}

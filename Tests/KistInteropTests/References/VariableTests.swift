@@ -1,0 +1,106 @@
+import KistCore
+import KistInterop
+import KistTesting
+import Testing
+
+@Suite struct `Variables for a command` {
+  private func read(_ text: String) throws -> [Variable] {
+    try Variable.variables(inFile: Secret(utf8: text), place: "--env-file")
+  }
+
+  @Test(arguments: [
+    ("A=1\nB=2\n", ["A=1", "B=2"]),
+    ("A=1\r\nB=2", ["A=1", "B=2"]),
+    ("\n# no\n  # no\n \t\nA=1", ["A=1"]),
+    ("A=\n", ["A="]),
+    ("A=\"x y\" # z\n", ["A=\"x y\" # z"]),
+    ("A= x \nB=b=c\n", ["A= x ", "B=b=c"]),
+    ("_a1=$HOME\\n\n", ["_a1=$HOME\\n"]),
+    ("A=x\r", ["A=x\r"]),
+    ("A=KIST://s\n", ["A=KIST://s"]),
+    ("", []),
+  ])
+  func `stand in a file, a line each, and are taken to the byte`(
+    text: String, expected: [String]
+  ) throws {
+    let found = try read(text).map { variable in
+      guard case .text(let value) = variable.value else { return variable.name }
+      return "\(variable.name)=\(value.text)"
+    }
+    #expect(found == expected)
+  }
+
+  @Test func `are references where they begin as one`() throws {
+    let found = try read("A=1\nB=kist://db/alice%2Fb\n")
+    #expect(
+      found.last
+        == Variable(
+          name: "B",
+          value: .reference(
+            CredentialReference(CredentialKey(service: "db", account: "alice/b"))),
+          place: "--env-file, line 2"))
+  }
+
+  @Test(arguments: [
+    ("A\n", "--env-file, line 1 is not NAME=value"),
+    ("A=1\nexport B=2\n", "--env-file, line 2 is not NAME=value"),
+    ("1A=1\n", "--env-file, line 1 is not NAME=value"),
+    (" A=1\n", "--env-file, line 1 is not NAME=value"),
+    ("=1\n", "--env-file, line 1 is not NAME=value"),
+    ("A=kist://\n", "--env-file, line 1 has no reference kist://SERVICE/ACCOUNT"),
+    ("A=kist://a/b/c\n", "--env-file, line 1 has no reference kist://SERVICE/ACCOUNT"),
+    ("A=kist://a b\n", "--env-file, line 1 has no reference kist://SERVICE/ACCOUNT"),
+  ])
+  func `that are none are refused by their line`(text: String, message: String) {
+    let error = #expect(throws: StorageError.self) { try read(text) }
+    #expect(error?.message == message)
+  }
+
+  @Test(arguments: [
+    ("A=kist://s/a", nil),
+    ("A", "--env is not NAME=kist://SERVICE/ACCOUNT"),
+    ("=kist://s/a", "--env is not NAME=kist://SERVICE/ACCOUNT"),
+    ("A-B=kist://s/a", "--env is not NAME=kist://SERVICE/ACCOUNT"),
+    ("A=hunter2", "--env has no reference kist://SERVICE/ACCOUNT"),
+    ("A=", "--env has no reference kist://SERVICE/ACCOUNT"),
+  ])
+  func `are references only, as options`(option: String, message: String?) {
+    var error: StorageError?
+    do throws(StorageError) { _ = try Variable(option: option, place: "--env") } catch let thrown {
+      error = thrown
+    }
+    #expect(error?.message == message)
+  }
+
+  @Test func `have the values that are stored, the last one of a name`() async throws {
+    let storage = UserStorage.inMemory(now: { .sample })
+    try await storage.save(.sample(CredentialKey(service: "s", account: "a"), secret: "one"))
+    let variables = [
+      try Variable(option: "A=kist://nobody", place: "first"),
+      try Variable(option: "B=kist://s/a", place: "second"),
+      try Variable(option: "A=kist://s/a", place: "third"),
+    ]
+    let one = Secret(utf8: "one")
+    #expect(
+      try await settings(of: variables, from: storage)
+        == [Setting(name: "B", value: one), Setting(name: "A", value: one)])
+  }
+
+  @Test func `are nothing at all where one is missing`() async throws {
+    let storage = UserStorage.inMemory(now: { .sample })
+    let variables = [try Variable(option: "A=kist://nobody", place: "--env number 2")]
+    let error = await #expect(throws: StorageError.self) {
+      try await settings(of: variables, from: storage)
+    }
+    #expect(error?.message == "--env number 2: there is no such credential")
+    #expect(error?.code == .notFound)
+  }
+
+  @Test func `are nothing at all where the storage is locked`() async throws {
+    let locked = StorageError.locked("the storage is locked")
+    let variables = [try Variable(option: "A=kist://s", place: "--env")]
+    await #expect(throws: locked) {
+      try await settings(of: variables, from: .failing(locked))
+    }
+  }
+}
