@@ -87,6 +87,23 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
+  func `ends when it is idle, and is started by the next connection`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.addSettings(
+        "[Service]\nExecStart=\nExecStart=%h/.local/bin/kistd --idle-exit 100ms\n")
+      try await machine.printed(by: "printf pw | kist save s")
+      try await machine.wait(
+        until: "[ $(systemctl --user show -P ActiveState kistd.service) = inactive ]")
+      #expect(try await machine.printed(by: "kist load s") == "pw")
+      #expect(try await machine.property("Result") == "success")
+      #expect(try await machine.property("NRestarts") == "0")
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
   func `is reloaded in place`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
