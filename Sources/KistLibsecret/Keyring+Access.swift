@@ -31,8 +31,7 @@ extension Keyring {
       isToStayLocked = true
       return try await asking(by: deadline) { service in
         let collection = try await service.requiredCollection(by: deadline)
-        if let prompt = try await service.lock(collection, by: deadline) {
-          try await service.dismiss(prompt, by: deadline)
+        guard try await service.lock(collection, by: deadline) == nil else {
           isToStayLocked = wasToStayLocked
           throw StorageError(
             .denied, "the keyring's provider wants to be asked before it locks",

@@ -72,10 +72,9 @@ actor Keyring {
     do throws(BusError) {
       guard
         let collection = try await service.defaultCollection(by: deadline),
-        try await service.isLocked(collection, by: deadline),
-        let prompt = try await service.unlock(collection, by: deadline)
+        try await service.isLocked(collection, by: deadline)
       else { return }
-      try await service.dismiss(prompt, by: deadline)
+      _ = try await service.unlock(collection, by: deadline)
     } catch {
       if error == .timeout || error == .disconnected { throw error }
     }

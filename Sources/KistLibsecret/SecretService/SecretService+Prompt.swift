@@ -2,8 +2,8 @@
 extension SecretService {
   /// Shows the prompt that unlocks a collection; `nil` where it opens without one, or is open.
   ///
-  /// One that nobody answered in time stays: gnome-keyring 42.1 ends at `Dismiss` while its dialogue is
-  /// up. Whoever asks again waits for the same one.
+  /// One that nobody answered in time stays: gnome-keyring 42.1 ends at a `Dismiss` while a dialogue of
+  /// its is up, for this prompt or another. Whoever asks again waits for the same one.
   func promptToUnlock(
     _ collection: ObjectPath, by deadline: Deadline
   ) async throws(BusError) -> ShownPrompt? {
@@ -23,14 +23,12 @@ extension SecretService {
     do throws(BusError) {
       guard try await shown.isAccepted(by: deadline) else { throw .dismissed }
     } catch {
-      if error == .timeout { try startDismissing(prompt) }
+      if error == .timeout {
+        // Whoever asked has waited long enough, and does not wait for an answer to this.
+        _ = try start(.dismiss, of: prompt, nil, by: Deadline(after: .seconds(1)))
+      }
       throw error
     }
-  }
-
-  /// Takes back a prompt that was not shown.
-  func dismiss(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
-    _ = try await ask(.dismiss, of: prompt, nil, by: deadline)
   }
 
   private func show(
@@ -39,11 +37,6 @@ extension SecretService {
     let shown = ShownPrompt(prompt, of: owner, on: bus)
     _ = try await ask(.prompt, of: prompt, .tuple(.string("")), by: deadline)
     return shown
-  }
-
-  /// Whoever asked has waited long enough, and does not wait for an answer to this.
-  private func startDismissing(_ prompt: ObjectPath) throws(BusError) {
-    _ = try start(.dismiss, of: prompt, nil, by: Deadline(after: .seconds(1)))
   }
 }
 

@@ -57,7 +57,8 @@ extension SecretService {
       by: deadline)
   }
 
-  /// Opens a collection if that takes no prompt, and gives the prompt if it does.
+  /// Opens a collection if that takes no prompt, and gives the prompt if it does, which need not be
+  /// shown: it ends with the connection.
   func unlock(_ collection: ObjectPath, by deadline: Deadline) async throws(BusError) -> ObjectPath?
   {
     try await ask(.unlock, of: Self.object, .tuple(.objectPaths([collection])), by: deadline)
