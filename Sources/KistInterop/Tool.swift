@@ -3,6 +3,11 @@ package enum Tool: String, CaseIterable, Sendable {
   case git
   case docker
   case cargo
+  case aws
+  case kubectl
+  case terraform
+  case keyring
+  case askpass
 
   /// What a tool calls its helper, where it calls it by a name of the tool's choice.
   package var program: String? {
@@ -10,6 +15,10 @@ package enum Tool: String, CaseIterable, Sendable {
     case .git: "git-credential-kist"
     case .docker: "docker-credential-kist"
     case .cargo: "cargo-credential-kist"
+    case .terraform: "terraform-credentials-kist"
+    case .keyring: "keyring"
+    case .askpass: "kist-askpass"
+    case .aws, .kubectl: nil
     }
   }
 

@@ -16,6 +16,21 @@ extension Tool {
       .line(
         #"registry.global-credential-providers = ["cargo:token", "cargo-credential-kist"]"#,
         file: "~/.cargo/config.toml, above its first [table]")
+    case .aws:
+      .line("credential_process = kist helper aws NAME", file: "~/.aws/config, in a [profile]")
+    case .kubectl:
+      .line(
+        "kubectl config set-credentials NAME --exec-api-version=client.authentication.k8s.io/v1 "
+          + "--exec-interactive-mode=Never --exec-command=kist "
+          + "--exec-arg=helper --exec-arg=kubectl --exec-arg=NAME",
+        file: "a shell, with your user of the kubeconfig as NAME")
+    case .terraform: .line(#"credentials_helper "kist" {}"#, file: "~/.terraformrc")
+    case .keyring: .command(["pip", "config", "set", "global.keyring-provider", "subprocess"])
+    case .askpass:
+      .line(
+        "export SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
+          + "KIST_ASKPASS=kist://SERVICE/ACCOUNT",
+        file: "a shell, for the commands that are to ask for this one credential")
     }
   }
 }

@@ -29,14 +29,10 @@ extension StorageError {
   /// What is wrong with the one credential that was asked for there; what is wrong with all of them
   /// stays as it is.
   func at(_ place: String) -> StorageError {
-    var error = self
-    switch code {
-    case .notFound: break
-    // The usual hint names an option of `kist load`.
-    case .expired: error.hint = "save a new one"
-    case .badRequest, .tooLarge, .corrupt: break
-    default: return self
+    guard [.notFound, .expired, .badRequest, .tooLarge, .corrupt].contains(code) else {
+      return self
     }
+    var error = orSaveAnew
     error.message = "\(place): \(message)"
     return error
   }

@@ -40,7 +40,8 @@ struct Call: Sendable {
 
   let helper: Helper
   let arguments: [String]
-  let input: Secret
+  var input = Secret(utf8: "")
+  var variables: [String: String] = [:]
   var output = ""
   var complaint: String?
   var status: Int32 = 0
@@ -50,7 +51,7 @@ struct Call: Sendable {
     from storage: UserStorage, now: @escaping @Sendable () -> Timestamp = { .sample }
   ) async -> HelperAnswer {
     let call = HelperCall(
-      arguments: arguments, variable: { _ in nil },
+      arguments: arguments, variable: { variables[$0] },
       readInput: { () throws(StorageError) in input }, now: now)
     return await helper(call, storage)
   }

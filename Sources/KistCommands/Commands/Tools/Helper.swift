@@ -37,12 +37,20 @@ package struct Helper: AsyncParsableCommand {
     let call = HelperCall(
       arguments: words, variable: variable,
       readInput: { () throws(StorageError) in
-        try terminal.input(upTo: HelperCall.longestInput, "standard input")
+        // The one tool that a person calls to type a password.
+        tool == .keyring && terminal.inputIsTerminal
+          ? try terminal.askHidden("Password: ")
+          : try terminal.input(upTo: HelperCall.longestInput, "standard input")
       },
       now: terminal.now)
     switch tool {
     case .git: try await terminal.give(answerGit(call, storage))
     case .docker: try await terminal.give(answerDocker(call, storage))
+    case .aws: try await terminal.give(answerAWS(call, storage))
+    case .kubectl: try await terminal.give(answerKubectl(call, storage))
+    case .terraform: try await terminal.give(answerTerraform(call, storage))
+    case .keyring: try await terminal.give(answerKeyring(call, storage))
+    case .askpass: try await terminal.give(answerAskpass(call, storage))
     case .cargo:
       try terminal.writeBytes(cargoHello)
       try await terminal.answerLines(upTo: HelperCall.longestInput) { line in

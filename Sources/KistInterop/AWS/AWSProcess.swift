@@ -1,0 +1,40 @@
+package import KistCore
+internal import KistJSON
+
+/// Credentials for AWS, by the name that stands in a profile: AWS SDKs and Tools Reference Guide,
+/// "Process credential provider".
+///
+/// The secret access key is kept as `aws:NAME`, its account the access key id, and a session token
+/// beside it as `aws-session-token:NAME`.
+package func answerAWS(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
+  do throws(StorageError) {
+    let name = try call.words("NAME")[0]
+    let key = try await newest(
+      of: "aws:" + name, now: call.now(), find: storage.find, load: storage.load)
+    guard let key else { throw .notFound }
+    let id = key.summary.key.account
+    guard !id.isEmpty else {
+      throw StorageError(
+        .badRequest, "the credential has no account, which is the access key id",
+        hint: "save it anew: `kist save aws:NAME ACCESS_KEY_ID`")
+    }
+    let tokenKey = CredentialKey(service: "aws-session-token:" + name, account: id)
+    let token = try await usable(tokenKey, storage.load)
+    return .done(try awsDocument(key: key, token: token))
+  } catch {
+    return .failed(error)
+  }
+}
+
+private func awsDocument(key: Credential, token: Credential?) throws(StorageError) -> Secret {
+  let secrets = [key.secret] + (token.map { [$0.secret] } ?? [])
+  guard secrets.allSatisfy({ $0.validText != nil }) else { throw .notText }
+  let expiry = [key, token].compactMap { $0?.summary.expiresAt }.min()
+  return JSONWriter.object { writer in
+    writer.member("Version", 1)
+    writer.member("AccessKeyId", key.summary.key.account)
+    writer.member("SecretAccessKey", text: key.secret)
+    if let token { writer.member("SessionToken", text: token.secret) }
+    writer.member("Expiration", expiry)
+  }.withNewline
+}

@@ -1,0 +1,83 @@
+package import KistCore
+internal import KistJSON
+
+/// The `keyring` command, as pip and uv call it: python-keyring, keyring/cli.py.
+///
+/// It ends with status 1 and without a word where there is nothing, and with 2 where its command
+/// line makes no sense.
+package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
+  let request: KeyringRequest
+  do throws(StorageError) { request = try KeyringRequest(reading: call.arguments) } catch {
+    return HelperAnswer(complaint: error, status: 2)
+  }
+  do throws(StorageError) {
+    switch request {
+    case .get(let service, let username, let output):
+      for service in spellings(of: service) {
+        let found = try await keyringCredential(service, username, now: call.now(), storage)
+        if let found { return .done(try text(of: found, output)) }
+      }
+      return HelperAnswer(status: 1)
+    case .set(let key):
+      let secret = try call.readInput().withoutNewline
+      guard !secret.isEmpty else { throw .badRequest("the password is empty") }
+      let new = NewCredential(
+        key: key, secret: secret, attributes: [Attributes.toolName: Tool.keyring.rawValue])
+      _ = try await storage.save(SaveRequest(credential: new))
+      return .done()
+    case .delete(let key):
+      for service in spellings(of: key.service) {
+        let key = CredentialKey(service: service, account: key.account)
+        let found = try await stored(key, storage.load)
+        guard let found, isMeant(found.summary) else { continue }
+        try await delete(found.summary, storage.delete)
+        return .done()
+      }
+      return HelperAnswer(complaint: .notFound, status: 1)
+    }
+  } catch {
+    return .failed(error)
+  }
+}
+
+/// A service, and if it is a URL the same with or without a slash at its end: of one index, pip asks
+/// with and uv without.
+private func spellings(of service: String) -> [String] {
+  guard service.contains("://") else { return [service] }
+  return [service, service.hasSuffix("/") ? String(service.dropLast()) : service + "/"]
+}
+
+private func keyringCredential(
+  _ service: String, _ username: String?, now: Timestamp, _ storage: UserStorage
+) async throws(StorageError) -> Credential? {
+  guard let username else {
+    return try await newest(
+      of: service, among: isMeant, now: now, find: storage.find, load: storage.load)
+  }
+  let found = try await usable(CredentialKey(service: service, account: username), storage.load)
+  return found.flatMap { isMeant($0.summary) ? $0 : nil }
+}
+
+/// Python's keyring is given nothing that another tool saved.
+private func isMeant(_ summary: CredentialSummary) -> Bool {
+  summary.isSavedByHand || summary.isSaved(by: .keyring)
+}
+
+private func text(
+  of credential: Credential, _ output: KeyringRequest.Output
+) throws(StorageError) -> Secret {
+  switch output {
+  case .password: return credential.secret.withNewline
+  case .lines:
+    var lines = WipedBytes(capacity: 256)
+    lines.append(utf8: credential.summary.key.account + "\n")
+    credential.secret.withBytes { lines.append($0) }
+    return Secret(lines).withNewline
+  case .json:
+    guard credential.secret.validText != nil else { throw .notText }
+    return JSONWriter.object { writer in
+      writer.member("username", credential.summary.key.account)
+      writer.member("password", text: credential.secret)
+    }.withNewline
+  }
+}

@@ -1,0 +1,45 @@
+package import KistCore
+internal import KistJSON
+
+/// Terraform's credentials helper: Terraform, "Credentials Helpers".
+///
+/// OpenTofu's is the same. `{}` means that there is nothing for a host; what went wrong is told on standard error.
+package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
+  do throws(StorageError) {
+    let words = try call.words("get|store|forget", "HOST")
+    let key = CredentialKey(service: "terraform:" + words[1])
+    switch words[0] {
+    case "get":
+      let found = try await usable(key, storage.load)
+      guard found.map({ $0.secret.validText != nil }) ?? true else { throw .notText }
+      return .done(
+        JSONWriter.object { writer in
+          if let found { writer.member("token", text: found.secret) }
+        }.withNewline)
+    case "store":
+      let new = NewCredential(
+        key: key, secret: try token(in: call.readInput()),
+        attributes: [Attributes.toolName: Tool.terraform.rawValue, "host": words[1]])
+      _ = try await storage.save(SaveRequest(credential: new))
+      return .done()
+    case "forget":
+      _ = try await storage.delete(DeleteRequest(key: key))
+      return .done()
+    default: throw .badRequest("there is no such operation")
+    }
+  } catch {
+    return .failed(error)
+  }
+}
+
+/// The token of a credential; one with more to it, as a later Terraform may have, is refused, for a
+/// part of it would be lost.
+private func token(in input: Secret) throws(StorageError) -> Secret {
+  do throws(JSONError) {
+    let object = try JSONObject(input)
+    try object.refuseKeys(besides: ["token"])
+    return try object.required("token").secret()
+  } catch {
+    throw StorageError(error)
+  }
+}
