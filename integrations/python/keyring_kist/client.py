@@ -1,0 +1,98 @@
+"""kistd's line protocol, version 1: docs/protocol.md of kist."""
+
+import base64
+import json
+import os
+import socket
+import struct
+
+LONGEST_LINE = 1 << 20
+PATIENCE = 60.0
+
+
+class KistError(Exception):
+    """What kistd answered, or why it could not be asked; never a part of the question."""
+
+    def __init__(self, code, message, hint=None):
+        super().__init__(f"{message}; {hint}" if hint else message)
+        self.code = code
+
+
+def socket_path():
+    """Where this user's kistd listens."""
+    if path := os.environ.get("KIST_SOCKET"):
+        return path
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime.startswith("/"):
+        return f"{runtime}/kist/kist.sock"
+    runtime = f"/run/user/{os.geteuid()}"
+    try:
+        if os.stat(runtime).st_uid == os.geteuid():
+            return f"{runtime}/kist/kist.sock"
+    except OSError:
+        pass
+    return os.path.join(os.environ.get("HOME", ""), ".local/state/kist/kist.sock")
+
+
+def connect(patience=PATIENCE):
+    """A connection to kistd; anybody else who listens there is told nothing."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(patience)
+    try:
+        connection.connect(socket_path())
+        peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        if struct.unpack("3i", peer)[1] != os.geteuid():
+            raise KistError("denied", "another user's process listens where kistd should")
+    except OSError as error:
+        connection.close()
+        raise unreachable(error) from None
+    except KistError:
+        connection.close()
+        raise
+    return connection
+
+
+def unreachable(error):
+    """Why kistd could not be asked."""
+    reason = "it did not answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
+    return KistError("unavailable", f"kistd cannot be reached: {reason}", "start it: kistd")
+
+
+def ask(op, **request):
+    """One request and its reply."""
+    # What json writes is ASCII; a lone surrogate, which is no text, kistd refuses.
+    line = json.dumps({"op": op, **request}).encode() + b"\n"
+    with connect() as connection:
+        try:
+            connection.sendall(line)
+            reply = read_line(connection)
+        except OSError as error:
+            raise unreachable(error) from None
+    if reply.get("ok") is True:
+        return reply
+    error = reply.get("error", {})
+    raise KistError(
+        error.get("code", "internal"), error.get("message", "kistd gave no reason"), error.get("hint"))
+
+
+def read_line(connection):
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        piece = connection.recv(1 << 16)
+        if not piece or len(line) + len(piece) > LONGEST_LINE + 1:
+            raise KistError("unavailable", "kistd ended the connection before its reply")
+        line += piece
+    try:
+        reply = json.loads(line)
+    except ValueError:
+        reply = None
+    if not isinstance(reply, dict):
+        raise KistError("internal", "what answered is not kistd")
+    return reply
+
+
+def secret(credential):
+    """The secret of a loaded credential, in bytes."""
+    if "secretBase64" in credential:
+        return base64.b64decode(credential["secretBase64"], validate=True)
+    return credential["secret"].encode()
