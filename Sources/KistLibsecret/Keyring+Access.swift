@@ -69,8 +69,8 @@ extension Keyring {
         guard !status.isLocked else {
           throw StorageError.locked(
             "the keyring is still locked: its prompt was dismissed, or there was nobody to show it",
-            hint: "answer the prompt; without a screen, give the password to gnome-keyring anew: "
-              + "`gnome-keyring-daemon --replace --unlock --components=secrets`, on its standard input"
+            hint: "answer the prompt; without a screen, give the password, and no newline, to "
+              + "`gnome-keyring-daemon --replace --unlock --components=secrets` on its standard input"
           )
         }
         isToStayLocked = false

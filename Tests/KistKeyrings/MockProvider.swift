@@ -36,6 +36,8 @@ package final class MockProvider: Sendable {
     case createAsksPrompt
     /// `Delete` of an item is answered with a prompt.
     case deleteAsksPrompt
+    /// `Lock` is answered with a prompt.
+    case lockAsksPrompt
     /// There is no collection.
     case noDefaultCollection
     /// `CreateItem` answers success and stores nothing.
@@ -87,6 +89,7 @@ package final class MockProvider: Sendable {
       case .prompt(let prompt): "prompt=\(prompt.rawValue)"
       case .createAsksPrompt: "create-asks-prompt"
       case .deleteAsksPrompt: "delete-asks-prompt"
+      case .lockAsksPrompt: "lock-asks-prompt"
       case .noDefaultCollection: "no-default-collection"
       case .claimsToStore: "claims-to-store"
       case .appendsToValues: "appends-to-values"

@@ -97,6 +97,7 @@
         Case("is locked", [.locked], find, .locked),
         Case("asks before it creates", [.createAsksPrompt], save, .denied, .unchanged),
         Case("asks before it deletes", [.deleteAsksPrompt], delete, .denied, .unchanged),
+        Case("asks before it locks", [.lockAsksPrompt], lock, .denied),
         Case(
           "waits before it creates", [.createAsksPrompt, .prompt(.neverCompletes)], save, .timeout,
           .unknown),

@@ -73,6 +73,9 @@ class Provider(Object):
 
     @exported("Service", "ao", "aoo")
     def Lock(self, objects):
+        if self.faults.has("lock-asks-prompt"):
+            none = dbus.Array([], signature="o")
+            return none, self.prompt(lambda: none, none)
         self.locked = True
         return objects, NOTHING
 
