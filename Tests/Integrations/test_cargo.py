@@ -1,0 +1,109 @@
+"""cargo, with kist as its credential provider."""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from servers import crates
+from world import InAWorld, needs
+
+
+def cargo_folder():
+    """Where a cargo is that knows credential providers, 1.74 or newer; rustup's is a link to rustup itself."""
+    cargo = shutil.which("cargo")
+    if cargo and shutil.which("rustup"):
+        cargo = subprocess.run(["rustup", "which", "cargo"], capture_output=True, text=True).stdout.strip() or cargo
+    if not cargo:
+        return None
+    version = subprocess.run([cargo, "--version"], capture_output=True, text=True).stdout
+    found = re.match(r"cargo (\d+)\.(\d+)", version)
+    return Path(cargo).parent if found and (int(found[1]), int(found[2])) >= (1, 74) else None
+
+
+@needs("cargo-1.74", "(cargo, 1.74 or newer)", where=cargo_folder())
+class Cargo(InAWorld):
+    def setUp(self):
+        super().setUp()
+        self.server = crates({"cio-token"})
+        self.addCleanup(self.server.close)
+        self.index = f"sparse+http://127.0.0.1:{self.server.port}/index/"
+        self.service = "cargo:" + self.index
+        self.world.env["PATH"] += f":{cargo_folder()}"
+        folder = self.world.home / ".cargo"
+        folder.mkdir()
+        line = self.run_("kist", "setup", "cargo").stdout
+        (folder / "config.toml").write_text(line + f'[registries.priv]\nindex = "{self.index}"\n')
+        package = self.world.home / "package"
+        (package / "src").mkdir(parents=True)
+        (package / "src" / "lib.rs").touch()
+        (package / "Cargo.toml").write_text(
+            '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n'
+            '[dependencies]\nthing = { version = "1", registry = "priv" }\n')
+
+    def cargo(self, *words, **options):
+        return self.run_(str(cargo_folder() / "cargo"), *words, **options)
+
+    def login(self, **options):
+        return self.cargo("login", "--registry", "priv", input="cio-token\n", **options)
+
+    def logout(self, **options):
+        return self.cargo("logout", "--registry", "priv", **options)
+
+    def read(self, **options):
+        shutil.rmtree(self.world.home / ".cargo" / "registry", ignore_errors=True)
+        lock = self.world.home / "package" / "Cargo.lock"
+        lock.unlink(missing_ok=True)
+        return self.cargo("generate-lockfile", "--manifest-path", "package/Cargo.toml", **options)
+
+    def yank(self, **options):
+        return self.cargo("yank", "--registry", "priv", "--version", "1.0.0", "thing", **options)
+
+    def test_a_round(self):
+        """A login is kept in kist and nowhere else, serves to read and to write, and ends with a logout."""
+        self.read(status=1)
+        self.login()
+        self.assertEqual(self.world.credentials(), [(self.service, "")])
+        self.assertEqual(self.run_("kist", "load", self.service).stdout, "cio-token")
+        self.assertFalse((self.world.home / ".cargo" / "credentials.toml").exists())
+        self.read()
+        self.yank()
+        self.logout()
+        self.assertEqual(self.world.credentials(), [])
+        self.assertIn("not currently logged in", self.logout().stderr)
+        self.assertIn("no token found", self.read(status=1).stderr)
+
+    def test_a_link_of_another_name(self):
+        """Cargo tells what it starts that it is a provider."""
+        config = self.world.home / ".cargo" / "config.toml"
+        config.write_text(config.read_text().replace("cargo-credential-kist", "kist"))
+        self.login()
+        self.read()
+
+    def test_a_token_with_a_time(self):
+        self.run_("kist", "save", self.service, "--expires-in", "1h", input="cio-token")
+        self.read()
+        self.run_("kist", "save", self.service, "--expires-at", "2020-01-01T00:00:00Z", input="cio-token")
+        self.assertIn("no token found", self.read(status=1).stderr)
+
+    def test_locked(self):
+        self.login()
+        self.run_("kist", "lock")
+        for end in [self.read(status=1), self.logout(status=1), self.login(status=1)]:
+            self.assertIn("is locked; unlock it with `kist unlock`", end.stderr)
+        self.run_("kist", "unlock")
+        self.read()
+
+    def test_unreachable(self):
+        self.login()
+        self.world.stop_kistd()
+        for end in [self.read(status=1), self.logout(status=1), self.login(status=1)]:
+            self.assertIn("no kistd is listening", end.stderr)
+        self.world.start_kistd()
+        self.read()
+
+
+if __name__ == "__main__":
+    unittest.main()

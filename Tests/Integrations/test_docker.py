@@ -1,0 +1,153 @@
+"""docker and skopeo, with kist as their credential helper."""
+
+import json
+import unittest
+
+from servers import basic, registry
+from world import InAWorld, needs
+
+MISSING = "credentials not found in native keychain"
+
+
+class WithARegistry(InAWorld):
+    def setUp(self):
+        super().setUp()
+        self.server = registry({basic("alice", "hunter2"), basic("bob", "swordfish")})
+        self.addCleanup(self.server.close)
+        self.registry = f"127.0.0.1:{self.server.port}"
+        self.image = self.registry + "/box:1"
+
+    def helper(self, action, input="", status=0):
+        return self.run_("docker-credential-kist", action, input=input, status=status).stdout
+
+    def used(self):
+        """Who the last request was let in as."""
+        return self.server.seen[-1][2]
+
+
+@needs("docker", "(docker-cli, or docker.io)")
+class Docker(WithARegistry):
+    def setUp(self):
+        super().setUp()
+        self.config = self.world.home / ".docker" / "config.json"
+        self.config.parent.mkdir()
+        self.config.write_text(self.run_("kist", "setup", "docker").stdout)
+
+    def login(self, user="alice", password="hunter2", **options):
+        return self.run_("docker", "login", "-u", user, "--password-stdin", self.registry, input=password, **options)
+
+    def inspect(self, **options):
+        """The manifest of an image, which docker fetches without a daemon."""
+        return self.run_("docker", "manifest", "inspect", "--insecure", self.image, **options)
+
+    def test_a_round(self):
+        """A login is kept in kist and nowhere else, serves, and ends with a logout."""
+        self.inspect(status=1)
+        self.login()
+        self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
+        self.assertEqual(self.run_("kist", "load", self.registry, "alice").stdout, "hunter2")
+        self.assertEqual(json.loads(self.config.read_text())["auths"], {self.registry: {}})
+        self.inspect()
+        self.assertEqual(self.used(), basic("alice", "hunter2"))
+        self.run_("docker", "logout", self.registry)
+        self.assertEqual(self.world.credentials(), [])
+        self.inspect(status=1)
+        self.run_("docker", "logout", self.registry)
+
+    def test_two_users(self):
+        """The last login is used, none is lost before the logout, and then both are."""
+        self.login()
+        self.login("bob", "swordfish")
+        self.assertEqual(self.world.credentials(), [(self.registry, "alice"), (self.registry, "bob")])
+        self.inspect()
+        self.assertEqual(self.used(), basic("bob", "swordfish"))
+        self.login()
+        self.inspect()
+        self.assertEqual(self.used(), basic("alice", "hunter2"))
+        self.run_("docker", "logout", self.registry)
+        self.assertEqual(self.world.credentials(), [])
+
+    def test_one_saved_by_hand(self):
+        """It serves, and outlives a logout."""
+        self.run_("kist", "save", self.registry, "alice", input="hunter2")
+        self.inspect()
+        self.run_("docker", "logout", self.registry)
+        self.inspect()
+
+    def test_a_wrong_password(self):
+        self.login(password="wrong", status=1)
+        self.assertEqual(self.world.credentials(), [])
+
+    def test_locked(self):
+        """Docker shows it, and keeps nothing elsewhere."""
+        self.login()
+        self.run_("kist", "lock")
+        end = self.login(status=1)
+        self.assertIn("is locked; unlock it with `kist unlock`", end.stdout + end.stderr)
+        self.assertIn("locked", self.helper("get", self.registry, status=1))
+        self.assertNotIn("hunter2", self.config.read_text())
+        if not self.keyring:
+            self.run_("kist", "unlock")
+            self.inspect()
+
+    def test_unreachable(self):
+        """Docker shows it, and what is stored stays."""
+        self.login()
+        self.world.stop_kistd()
+        end = self.login(status=1)
+        self.assertIn("no kistd is listening", end.stdout + end.stderr)
+        self.assertNotIn(MISSING, self.helper("get", self.registry, status=1))
+        self.world.start_kistd()
+        self.inspect()
+
+
+class DockerOnAKeyring(Docker):
+    keyring = True
+
+
+@needs("skopeo")
+class Skopeo(WithARegistry):
+    def setUp(self):
+        super().setUp()
+        containers = self.world.home / ".config" / "containers"
+        containers.mkdir(parents=True)
+        (containers / "registries.conf").write_text('credential-helpers = ["kist"]\n')
+        (containers / "policy.json").write_text('{"default":[{"type":"insecureAcceptAnything"}]}')
+
+    def login(self, **options):
+        return self.run_(
+            "skopeo", "login", "--tls-verify=false", "-u", "alice", "--password-stdin", self.registry,
+            input="hunter2", **options)
+
+    def list_tags(self, **options):
+        return self.run_("skopeo", "list-tags", "--tls-verify=false", f"docker://{self.registry}/box", **options)
+
+    def test_a_round(self):
+        self.list_tags(status=1)
+        self.login()
+        self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
+        self.list_tags()
+        self.assertEqual(self.used(), basic("alice", "hunter2"))
+        self.run_("skopeo", "logout", self.registry)
+        self.assertEqual(self.world.credentials(), [])
+        self.list_tags(status=1)
+        end = self.run_("skopeo", "logout", self.registry, status=None)
+        self.assertNotIn("goroutine", end.stderr)
+
+    def test_locked(self):
+        self.login()
+        self.run_("kist", "lock")
+        self.assertIn("is locked", self.list_tags(status=1).stderr)
+        self.run_("kist", "unlock")
+        self.list_tags()
+
+    def test_unreachable(self):
+        self.login()
+        self.world.stop_kistd()
+        self.assertIn("no kistd is listening", self.list_tags(status=1).stderr)
+        self.world.start_kistd()
+        self.list_tags()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,120 @@
+"""A home of a test's own, with a kistd in it, for the tools that ask kist for credentials."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PROGRAMS = Path(os.environ["KIST_PROGRAMS"]).resolve()
+LINKS = ["git-credential-kist", "docker-credential-kist", "cargo-credential-kist"]
+
+
+def needs(program, reason="", where=None):
+    """Skips a test without a program; where CI is set, fails it."""
+    if where or shutil.which(program):
+        return lambda test: test
+    if "CI" in os.environ:
+        raise RuntimeError(f"this machine lacks {program} {reason}; its tests may not be skipped where CI is set")
+    return unittest.skip(f"this needs {program} {reason}")
+
+
+class World:
+    """Programs see nothing here of the person's who runs the tests, and end with the test."""
+
+    def __init__(self, keyring=False):
+        self.home = Path(tempfile.mkdtemp(prefix="kist-"))
+        self.children = []
+        for name in ["run", "bin"]:
+            (self.home / name).mkdir(mode=0o700)
+        for name in LINKS:
+            (self.home / "bin" / name).symlink_to(PROGRAMS / "kist")
+        self.env = {
+            "HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.home / "run"), "LANG": "C.UTF-8",
+            "PATH": f"{self.home}/bin:{PROGRAMS}:" + os.environ["PATH"],
+        }
+        try:
+            if keyring:
+                self.start_keyring()
+            self.start_kistd()
+        except BaseException:
+            self.end()
+            raise
+
+    def start_kistd(self):
+        self.kistd = self.start("kistd", "--log-level", "error")
+        self.wait("kistd answers", lambda: self.run("kist", "status", status=None).returncode == 0)
+
+    def stop_kistd(self):
+        self.kistd.terminate()
+        self.kistd.wait()
+
+    def start_keyring(self):
+        """gnome-keyring on a private bus, unlocked, without a prompter: it asks nobody."""
+        (self.home / "services").mkdir()
+        config = self.home / "bus.conf"
+        config.write_text(
+            f"<busconfig><type>session</type><listen>unix:path={self.home}/bus</listen>"
+            f"<auth>EXTERNAL</auth><servicedir>{self.home}/services</servicedir><policy context='default'>"
+            "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
+            "</policy></busconfig>")
+        self.start("dbus-daemon", f"--config-file={config}", "--nofork", "--nopidfile")
+        self.wait("the bus listens", (self.home / "bus").exists)
+        self.env["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={self.home}/bus"
+        self.start("gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets", input="pw")
+        owner = ["gdbus", "call", "--session", "--dest", "org.freedesktop.secrets", "--object-path",
+                 "/org/freedesktop/secrets", "--method", "org.freedesktop.Secret.Service.ReadAlias", "default"]
+        self.wait("the keyring is there", lambda: "collection" in self.run(*owner, status=None).stdout)
+
+    def start(self, *words, input=""):
+        with open(self.home / "log", "a") as log:
+            child = subprocess.Popen(
+                words, env=self.env, text=True, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=log)
+        child.stdin.write(input)
+        child.stdin.close()
+        self.children.append(child)
+        return child
+
+    def wait(self, what, holds):
+        for _ in range(400):
+            if holds():
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"not in time: {what}: " + (self.home / "log").read_text())
+
+    def run(self, *words, input="", status=0, **env):
+        """Runs a program to its end, which must have this status unless it is None."""
+        end = subprocess.run(
+            words, env=self.env | env, input=input, text=True, capture_output=True, timeout=120,
+            cwd=env.pop("cwd", self.home))
+        if status is not None:
+            assert (end.returncode == 0) == (status == 0), f"{words}: {end.returncode}: {end.stdout}{end.stderr}"
+        return end
+
+    def credentials(self, *options):
+        """Service and account of all that is stored."""
+        lines = self.run("kist", "list", *options).stdout.splitlines()
+        return sorted(tuple(line.split("\t")[:2]) for line in lines)
+
+    def end(self):
+        for child in reversed(self.children):
+            child.terminate()
+            child.wait()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+class InAWorld(unittest.TestCase):
+    """A test with a world of its own, on the encrypted file, or on a keyring."""
+
+    keyring = False
+
+    def setUp(self):
+        self.world = World(keyring=self.keyring)
+        self.addCleanup(self.world.end)
+        storage = self.world.run("kist", "status").stdout.splitlines()[0]
+        self.assertEqual(storage, "storage: " + ("libsecret" if self.keyring else "encrypted-file"))
+
+    def run_(self, *words, **options):
+        return self.world.run(*words, **options)
