@@ -17,7 +17,10 @@ KISTD := $(RELEASE) -Xlinker -z -Xlinker now --scratch-path .build-release/kistd
 # the compiler too, so with one folder for both programs each would be compiled again for the other.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd leaks demo install uninstall bench lint format clean
+# The names that other tools call kist by; not that of `keyring`, which may be another program's.
+HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
+
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks demo install uninstall bench lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -51,6 +54,12 @@ test-systemd: release ## Boot systemd 252 and 257 in containers and try kist the
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
 	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(SWIFT) test $(CHECKED) --filter SystemdTests
 
+test-integrations: release ## Try kist with git, docker, skopeo and cargo themselves
+	@scripts/install-packages dbus-daemon git gnome-keyring libglib2.0-bin python3 skopeo xz-utils
+	@command -v docker >/dev/null || scripts/install-packages docker.io
+	@command -v cargo >/dev/null || scripts/install-packages cargo
+	KIST_PROGRAMS=$(CURDIR)/$(BIN) /usr/bin/python3 -m unittest discover -s Tests/Integrations
+
 leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
 	BIN=$(CURDIR)/$(BIN) SWIFT=$(SWIFT) scripts/leaks
@@ -73,6 +82,7 @@ $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
 install: $(BIN)/kistd $(BIN)/kist ## Put the programs and units under PREFIX (default ~/.local)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS)
 	install -m 755 $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
+	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
 	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service
 	@echo "installed; have kistd start when it is needed: systemctl --user enable --now $(notdir $(wildcard systemd/*.socket))"
@@ -80,7 +90,7 @@ install: $(BIN)/kistd $(BIN)/kist ## Put the programs and units under PREFIX (de
 uninstall: ## Stop kistd as a service and remove programs and units, never the data
 	@-[ -n "$(DESTDIR)" ] || ! systemctl --user --quiet is-enabled kistd.socket 2>/dev/null || \
 	  { systemctl --user disable --now kistd-credentials.socket kistd.socket; systemctl --user stop kistd.service; }
-	rm -f $(DESTDIR)$(PREFIX)/bin/kistd $(DESTDIR)$(PREFIX)/bin/kist
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist $(HELPERS))
 	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(notdir $(wildcard systemd/*)))
 
 lint: ## Check the formatting

@@ -1,6 +1,7 @@
 """A home of a test's own, with a kistd in it, for the tools that ask kist for credentials."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -9,7 +10,8 @@ import unittest
 from pathlib import Path
 
 PROGRAMS = Path(os.environ["KIST_PROGRAMS"]).resolve()
-LINKS = ["git-credential-kist", "docker-credential-kist", "cargo-credential-kist"]
+# The links that `make install` lays.
+LINKS = re.search("^HELPERS := (.*)$", (Path(__file__).parents[2] / "Makefile").read_text(), re.M)[1].split()
 
 
 def needs(program, reason="", where=None):

@@ -1,3 +1,4 @@
+import Foundation
 import KistClient
 import KistCommands
 import KistInterop
@@ -25,6 +26,15 @@ import Testing
     }
     #expect(helper?.tool == tool)
     #expect(helper?.words == words)
+  }
+
+  @Test func `by the names of the links that are installed`() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let makefile = try String(contentsOf: root.appending(path: "Makefile"), encoding: .utf8)
+    let line = makefile.split(separator: "\n").first { $0.hasPrefix("HELPERS := ") }
+    let names = line?.split(separator: " ").dropFirst(2).map(String.init)
+    #expect(names == Tool.allCases.filter { $0 != .keyring }.compactMap(\.program))
   }
 
   @Test(arguments: Tool.allCases)
