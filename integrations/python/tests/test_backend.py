@@ -1,4 +1,4 @@
-"""keyring's own tests and ours, with a kistd of their own: KIST_BIN is where the programs are."""
+"""keyring's own tests and ours, with a kistd of their own: KIST_PROGRAMS is where the programs are."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from keyring.testing.backend import BackendBasicTests
 
 from keyring_kist import KistKeyring, client
 
-BIN = Path(os.environ["KIST_BIN"])
+PROGRAMS = Path(os.environ["KIST_PROGRAMS"]).resolve()
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def kistd(tmp_path, monkeypatch):
     (tmp_path / "run").mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    process = subprocess.Popen([BIN / "kistd", "--storage", "encrypted-file"])
+    process = subprocess.Popen([PROGRAMS / "kistd", "--storage", "encrypted-file"])
     for _ in range(2000):
         try:
             client.connect().close()
@@ -35,7 +35,7 @@ def kistd(tmp_path, monkeypatch):
 
 
 def kist(*words, **options):
-    return subprocess.run([BIN / "kist", *words], check=True, text=True, **options)
+    return subprocess.run([PROGRAMS / "kist", *words], check=True, text=True, **options)
 
 
 class TestKeyring(BackendBasicTests):

@@ -1,0 +1,123 @@
+"""Terraform, with kist as its credentials helper."""
+
+import io
+import json
+import re
+import shutil
+import ssl
+import subprocess
+import threading
+import unittest
+import urllib.request
+import zipfile
+from urllib.parse import parse_qs, urlencode, urlparse
+
+from servers import Server
+from tls import certificate, over_tls
+from world import InAWorld, PROGRAMS
+
+
+# HashiCorp gives it away under no free licence, and Debian has none, so that no run has to have it.
+@unittest.skipUnless(shutil.which("terraform"), "this needs terraform (of HashiCorp)")
+class Terraform(InAWorld):
+    def setUp(self):
+        super().setUp()
+        self.certificate, key = certificate(self.world, "server")
+        self.server = over_tls(Server(self.answer, [None, "Bearer t0ken", "Bearer other"], "Bearer"), self.certificate, key)
+        self.addCleanup(self.server.close)
+        self.host = f"127.0.0.1:{self.server.port}"
+        plugins = self.world.home / ".terraform.d" / "plugins"
+        plugins.mkdir(parents=True)
+        (plugins / "terraform-credentials-kist").symlink_to(PROGRAMS / "kist")
+        (self.world.home / ".terraformrc").write_text(
+            "disable_checkpoint = true\n" + self.run_("kist", "setup", "terraform").stdout)
+        (self.world.home / "main.tf").write_text(
+            f'module "thing" {{\n  source  = "{self.host}/ns/thing/none"\n  version = "1.0.0"\n}}\n')
+        self.world.env["SSL_CERT_FILE"] = str(self.certificate)
+
+    def answer(self, handler, body):
+        """A registry of modules with one, and a login that asks nobody."""
+        here = f"https://{self.host}"
+        path = urlparse(handler.path).path
+        if path.startswith("/modules") and handler.headers.get("Authorization") != "Bearer t0ken":
+            return handler.reply(401, b"{}")
+        if path == "/modules/ns/thing/none/1.0.0/download":
+            return handler.reply(204, headers={"X-Terraform-Get": here + "/thing.zip"})
+        if path == "/authorize":
+            query = {name: values[0] for name, values in parse_qs(urlparse(handler.path).query).items()}
+            back = query["redirect_uri"] + "?" + urlencode({"code": "c", "state": query["state"]})
+            return handler.reply(302, headers={"Location": back})
+        pages = {
+            "/.well-known/terraform.json": {
+                "modules.v1": "/modules/",
+                "login.v1": {"client": "terraform", "grant_types": ["authz_code"], "authz": here + "/authorize",
+                             "token": here + "/token", "ports": [10000, 10010]}},
+            "/token": {"access_token": "t0ken", "token_type": "bearer"},
+            "/modules/ns/thing/none/versions": {"modules": [{"versions": [{"version": "1.0.0"}]}]},
+        }
+        if path == "/thing.zip":
+            archive = io.BytesIO()
+            with zipfile.ZipFile(archive, "w") as file:
+                file.writestr("main.tf", "")
+            return handler.reply(200, archive.getvalue(), {"Content-Type": "application/zip"})
+        if path not in pages:
+            return handler.reply(404)
+        handler.reply(200, json.dumps(pages[path]).encode(), {"Content-Type": "application/json"})
+
+    def init(self, status=0, **env):
+        end = self.run_("terraform", "init", "-no-color", status=status, **env)
+        self.run_("rm", "-rf", ".terraform")
+        return end.stdout + end.stderr
+
+    def login(self):
+        """Does what the browser would, with the address that Terraform shows."""
+        child = subprocess.Popen(
+            ["terraform", "login", "-no-color", self.host], cwd=self.world.home, env=self.world.env, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        timer = threading.Timer(60, child.kill)
+        timer.start()
+        child.stdin.write("yes\n")
+        child.stdin.flush()
+        said = ""
+        for line in child.stdout:
+            said += line
+            if found := re.search(r"https://\S+/authorize\S+", line):
+                urllib.request.urlopen(found[0], context=ssl.create_default_context(cafile=self.certificate)).read()
+        timer.cancel()
+        for stream in [child.stdin, child.stdout]:
+            stream.close()
+        self.assertEqual(child.wait(), 0, said)
+
+    def test_a_round(self):
+        """What a login stores serves a download, and is gone after a logout."""
+        self.init(status=1)
+        self.login()
+        self.assertEqual(self.world.credentials(), [(f"terraform:{self.host}", "")])
+        self.assertEqual(self.run_("kist", "load", f"terraform:{self.host}").stdout, "t0ken")
+        self.init()
+        self.run_("terraform", "logout", "-no-color", self.host)
+        self.assertEqual(self.world.credentials(), [])
+        self.init(status=1)
+
+    def test_a_token_that_is_refused(self):
+        self.run_("kist", "save", f"terraform:{self.host}", input="other")
+        self.init(status=1)
+        self.run_("kist", "save", f"terraform:{self.host}", input="t0ken")
+        self.init()
+
+    def test_locked_and_unreachable(self):
+        """Terraform goes on without a token, and is refused; its log says why. What is stored stays."""
+        self.run_("kist", "save", f"terraform:{self.host}", input="t0ken")
+        self.run_("kist", "lock")
+        self.assertIn("401", self.init(status=1))
+        self.assertIn("locked", self.init(status=1, TF_LOG="debug"))
+        self.run_("kist", "unlock")
+        self.world.stop_kistd()
+        self.assertIn("401", self.init(status=1))
+        self.assertIn("no kistd is listening", self.run_("terraform", "logout", self.host, status=1).stderr)
+        self.world.start_kistd()
+        self.init()
+
+
+if __name__ == "__main__":
+    unittest.main()
