@@ -6,7 +6,7 @@ extension GitMessage {
     guard namesSomething else {
       throw .badRequest("git named nothing to erase, and everything is not meant")
     }
-    for summary in try await matches(find) {
+    for summary in try await matchesAtURL(find) + matchesAnywhere(find) {
       guard let credential = try await stored(summary.key, load), hasSameSecret(as: credential)
       else { continue }
       try await KistInterop.delete(credential.summary, delete)

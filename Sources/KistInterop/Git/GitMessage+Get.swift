@@ -1,10 +1,20 @@
 internal import KistCore
 
 extension GitMessage {
-  /// The newest credential that is meant and can be used; `nil` where there is none.
+  /// The newest credential that is meant and can be used, one for the very URL before others; `nil`
+  /// where there is none.
   func get(now: Timestamp, find: Find, load: Load) async throws(StorageError) -> Secret? {
     guard namesSomething else { return nil }
-    for summary in try await matches(find) where isAnswerable(summary) {
+    let atURL = try await matchesAtURL(find)
+    if let answer = try await answer(with: atURL, now, load) { return answer }
+    return try await answer(with: matchesAnywhere(find), now, load)
+  }
+
+  /// The answer with the first of these that can be used.
+  private func answer(
+    with summaries: [CredentialSummary], _ now: Timestamp, _ load: Load
+  ) async throws(StorageError) -> Secret? {
+    for summary in summaries where isAnswerable(summary) {
       let refreshToken = try await stored(Self.refreshKey(of: summary.key), load)?.secret
       var credential: Credential?
       if !summary.isExpired(at: now) {

@@ -1,16 +1,21 @@
 internal import KistCore
 
 extension GitMessage {
-  /// The credentials that are meant, expired ones too, the newest first: those that git saved with
-  /// what the request names, whatever else they have, and those that a person saved for its URL.
-  func matches(_ find: Find) async throws(StorageError) -> [CredentialSummary] {
+  /// The credentials for the very URL that is meant, expired ones too, the newest first: those that
+  /// git saved, and those that a person saved.
+  func matchesAtURL(_ find: Find) async throws(StorageError) -> [CredentialSummary] {
+    guard let service else { return [] }
+    let query = CredentialQuery(service: service, account: username)
+    return try await allPages(of: query, find).filter {
+      $0.isSavedByHand || attributes.areContained(in: $0.attributes)
+    }.newestFirst
+  }
+
+  /// The credentials that git saved with what the request names, whatever else they have, such as a
+  /// path; a store has to look at all that it holds for them.
+  func matchesAnywhere(_ find: Find) async throws(StorageError) -> [CredentialSummary] {
     let query = CredentialQuery(account: username, attributes: attributes)
-    var found = try await allPages(of: query, find).filter { $0.attributes["kind"] == nil }
-    if let service {
-      let query = CredentialQuery(service: service, account: username)
-      found += try await allPages(of: query, find).filter(\.isSavedByHand)
-    }
-    return found.newestFirst
+    return try await allPages(of: query, find).filter { $0.attributes["kind"] == nil }.newestFirst
   }
 
   /// Whether a credential has the password, or the credential, that the request has, if any.

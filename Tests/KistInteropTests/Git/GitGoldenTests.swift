@@ -27,6 +27,12 @@ import Testing
       .git("get", "protocol=https host=h path=a.git", gives: "username=u password=p"),
       .git("get", "protocol=https host=h", gives: "username=u password=p")),
     Golden(
+      "what is stored for the host comes before what is stored for a path of it",
+      .git("store", "protocol=https host=h username=u password=1"),
+      .git("store", "protocol=https host=h path=a.git username=v password=2"),
+      .git("get", "protocol=https host=h", gives: "username=u password=1"),
+      .git("get", "protocol=https host=h username=v", gives: "username=v password=2")),
+    Golden(
       "what is stored without a path is not for a path",
       .git("store", "protocol=https host=h username=u password=p"),
       .git("get", "protocol=https host=h path=a.git")),
