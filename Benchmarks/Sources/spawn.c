@@ -1,5 +1,5 @@
-// spawn COUNT COMMAND [ARGUMENT…]: runs a command again and again, its output thrown away, and
-// measures each run from before it is created until it is reaped.
+// spawn COUNT INPUT COMMAND [ARGUMENT…]: runs a command again and again, its standard input a file,
+// its output thrown away, and measures each run from before it is created until it is reaped.
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -21,16 +21,17 @@ static void run(char **command, const posix_spawn_file_actions_t *actions) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3) errx(64, "usage: spawn COUNT COMMAND [ARGUMENT…]");
+  if (argc < 4) errx(64, "usage: spawn COUNT INPUT COMMAND [ARGUMENT…]");
   size_t count = count_from(argv[1]);
   uint64_t *samples = samples_of(count);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, argv[2], O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 
   for (size_t round = 0; round < count; round++) {
     uint64_t start = nanoseconds();
-    run(argv + 2, &actions);
+    run(argv + 3, &actions);
     samples[round] = nanoseconds() - start;
   }
   print_samples(samples, count);
