@@ -1,8 +1,10 @@
 # kist: build, test, try, install. `make help` lists the targets.
 
 PREFIX ?= $(HOME)/.local
-# Where systemd looks for the units of users: one place in a home, another for all homes.
-UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd/user
+# Where systemd looks for the units of users: one place for a user, another for all of them.
+HOME_UNITS := $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/systemd/user
+UNITS ?= $(if $(filter $(HOME)/%,$(PREFIX)),$(HOME_UNITS),$(PREFIX)/lib/systemd/user)
+SOCKETS := $(notdir $(wildcard systemd/*.socket))
 SWIFT ?= swift
 # Imports that the manifest does not declare are errors.
 CHECKED := --explicit-target-dependency-import-check error
@@ -85,13 +87,15 @@ install: $(BIN)/kistd $(BIN)/kist ## Put the programs and units under PREFIX (de
 	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
 	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service
-	@echo "installed; have kistd start when it is needed: systemctl --user enable --now $(notdir $(wildcard systemd/*.socket))"
+	@echo "installed; have kistd start when it is needed: systemctl --user enable --now $(SOCKETS)"
 
 uninstall: ## Stop kistd as a service and remove programs and units, never the data
-	@-[ -n "$(DESTDIR)" ] || ! systemctl --user --quiet is-enabled kistd.socket 2>/dev/null || \
-	  { systemctl --user disable --now kistd-credentials.socket kistd.socket; systemctl --user stop kistd.service; }
+	@-[ -n "$(DESTDIR)" ] || { systemctl --user disable --now $(SOCKETS) && systemctl --user stop kistd.service; } 2>/dev/null
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist $(HELPERS))
 	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(notdir $(wildcard systemd/*)))
+	@-[ -n "$(DESTDIR)" ] || systemctl --user daemon-reload 2>/dev/null
+	@echo "removed; the data is where it was. Each other user who had enabled it stops it with:" \
+	  "systemctl --user disable --now $(SOCKETS); systemctl --user stop kistd.service"
 
 lint: ## Check the formatting
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks

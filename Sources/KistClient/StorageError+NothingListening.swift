@@ -8,10 +8,13 @@ func nothingListening(at path: String) -> StorageError {
       .unavailable, "what is at \(path) is no socket",
       hint: "name kistd's socket with --socket or KIST_SOCKET")
   }
+  let command = startCommand(for: path)
   return StorageError(
     .unavailable, "no kistd is listening at \(path)",
     hint: mayListen(at: path)
-      ? "start one with `\(startCommand(for: path))`"
+      ? "start one with `\(command)`"
+        + (command.hasPrefix("systemctl")
+          ? "; `journalctl --user -t kistd` says why one ended" : "")
       : "kistd could not listen there either: name a socket in a directory of mode 700 that is "
         + "yours, with --socket or KIST_SOCKET")
 }

@@ -41,6 +41,45 @@ struct `A unit that takes its credential from kistd` {
 
 @Suite(.needsSystemd)
 struct `The passphrase of the encrypted file` {
+  @Test func `is decrypted by systemd, at the other end of a socket`() async throws {
+    try await withMachine(.version257) { machine in
+      try await machine.install()
+      try await machine.printed(
+        by: """
+          mkdir -p ~/.config/kist ~/.config/systemd/user
+          printf 'open sesame' |
+            systemd-creds encrypt --user --name=kist.passphrase - ~/.config/kist/kist.passphrase.cred
+          cat > ~/.config/systemd/user/kist-passphrase.socket <<.
+          [Socket]
+          ListenStream=%t/kist-passphrase.sock
+          SocketMode=0600
+          Accept=yes
+          .
+          cat > ~/.config/systemd/user/kist-passphrase@.service <<.
+          [Service]
+          ExecStart=/usr/bin/systemd-creds decrypt --user --name=kist.passphrase \
+            %E/kist/kist.passphrase.cred -
+          StandardOutput=socket
+          StandardError=journal
+          .
+          """)
+      try await machine.addSettings(
+        """
+        [Unit]
+        Requires=kist-passphrase.socket
+        After=kist-passphrase.socket
+        [Service]
+        LoadCredential=kist.passphrase:%t/kist-passphrase.sock
+        """)
+      try await machine.printed(by: "printf pw | kist save s")
+      try await machine.printed(by: "systemctl --user restart kistd.service")
+      #expect(try await machine.printed(by: "kist load s") == "pw")
+      #expect(
+        try await machine.printed(by: "kist status").contains("keyProtection: a passphrase file"))
+      try await machine.printed(by: "[ ! -e ~/.local/state/kist/key ]")
+    }
+  }
+
   @Test(arguments: Systemd.allCases)
   func `is taken from the credentials of the service`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in

@@ -48,15 +48,15 @@ struct Daemon: Sendable {
     let result: Result<CInt?, any Error>
     do {
       result = .success(
-        try await body { try await serve(storage, at: socket, reopening: requests) })
+        try await body { try await answer(from: storage, at: socket, reopening: requests) })
     } catch { result = .failure(error) }
     await storage.use { await $0.storage.close() }
     logger.debug("stopped")
     return try result.get()
   }
 
-  private func serve(
-    _ storage: Leased<Served>, at socket: DaemonSocket, reopening requests: AsyncStream<Void>
+  private func answer(
+    from storage: Leased<Served>, at socket: DaemonSocket, reopening requests: AsyncStream<Void>
   ) async throws {
     await logServing(storage, at: socket)
     let server = Server(
@@ -96,67 +96,4 @@ struct Daemon: Sendable {
       group.cancelAll()
     }
   }
-
-  /// What cannot be opened is told to a person by the end of kistd, and to the clients of a service,
-  /// whom nobody else tells, by an answer.
-  private func openToServe() async throws(StorageError) -> OpenStorage {
-    do throws(StorageError) { return try await open() } catch {
-      guard manager.isThere else { throw error }
-      return failing(error)
-    }
-  }
-
-  private func failing(_ error: StorageError) -> OpenStorage {
-    logger.error(
-      "cannot open the storage; every request is answered so",
-      metadata: ["reason": "\(error)", "hint": "\(error.hint ?? "")"])
-    return .failing(error)
-  }
-
-  /// Opens the storage again as at a start, unless that would take a person, or undo what one did.
-  private func reopen(_ storage: Leased<Served>) async {
-    await storage.replace { served in
-      if let status = try? await served.storage.access.status(), !status.reopensByItself {
-        logger.notice("kept the storage as it is: to open it again takes a person")
-        return served
-      }
-      await served.storage.close()
-      do throws(StorageError) { return Served(try await open(), options) } catch {
-        return Served(failing(error), options)
-      }
-    }
-  }
-
-  /// Whether the next kistd would find everything as it is now.
-  private func mayExit(_ storage: Leased<Served>) async -> Bool {
-    guard
-      let status = await storage.use({ try? await $0.storage.access.status() }),
-      status.reopensByItself
-    else { return false }
-    logger.info("stopping, since nobody is connected")
-    manager.tell(.stopping)
-    return true
-  }
-
-  private func logServing(_ storage: Leased<Served>, at socket: DaemonSocket) async {
-    let reason = await storage.use { $0.storage.reason }
-    logger.info(
-      "serving", metadata: ["reason": "\(reason ?? "")", "socket": "\(socket.path)"])
-    logger.debug(
-      "opened", metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
-  }
-
-  private func tellHowItStands(_ storage: Leased<Served>) async throws {
-    // A provider that does not answer keeps nobody from stopping.
-    let summary = try await untilCancelled {
-      await storage.use { await $0.storage.access.summary() }
-    }
-    if let summary { manager.tell(.status(summary)) }
-  }
-}
-
-extension StorageStatus {
-  /// Whether opening it again needs nobody and gives what there is now: one that is locked may have
-  /// been locked by a person.
-  fileprivate var reopensByItself: Bool { !isLocked && reopensAtRestart }
 }

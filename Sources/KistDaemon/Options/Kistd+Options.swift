@@ -28,14 +28,10 @@ extension Kistd {
     }
 
     let keySource: Options.KeySource
-    if let credential = variable("CREDENTIALS_DIRECTORY").map({ $0 + "/kist.key" }),
-      isFile(credential)
+    if let directory = variable("CREDENTIALS_DIRECTORY"),
+      let credential = serviceCredential(in: directory, isFile: isFile)
     {
-      keySource = .file(path: credential)
-    } else if let credential = variable("CREDENTIALS_DIRECTORY").map({ $0 + "/kist.passphrase" }),
-      isFile(credential)
-    {
-      keySource = .passphraseFile(path: credential)
+      keySource = credential
     } else if let descriptor = setting("passphrase-fd", store.passphraseFd) {
       keySource = .passphrase(descriptor: CInt(try descriptor.integer(in: 0...Int(CInt.max))))
     } else if let path = try setting("key-file", store.keyFile)?.path()

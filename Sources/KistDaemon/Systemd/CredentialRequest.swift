@@ -1,5 +1,3 @@
-internal import KistServer
-
 /// A credential that the service manager asks for on behalf of a unit that it starts
 /// (systemd.exec(5), `LoadCredential=`).
 struct CredentialRequest: Equatable {

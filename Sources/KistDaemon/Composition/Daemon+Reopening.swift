@@ -1,0 +1,68 @@
+internal import Glibc
+internal import KistCore
+internal import Logging
+
+extension Daemon {
+  /// What cannot be opened is told to a person by the end of kistd, and to the clients of a service,
+  /// whom nobody else tells, by an answer.
+  func openToServe() async throws(StorageError) -> OpenStorage {
+    do throws(StorageError) { return try await open() } catch {
+      guard manager.isThere else { throw error }
+      return failing(error)
+    }
+  }
+
+  private func failing(_ error: StorageError) -> OpenStorage {
+    logger.error(
+      "cannot open the storage; every request is answered so",
+      metadata: ["reason": "\(error)", "hint": "\(error.hint ?? "")"])
+    return .failing(error)
+  }
+
+  /// Opens the storage again as at a start, unless that would take a person, or undo what one did.
+  func reopen(_ storage: Leased<Served>) async {
+    await storage.replace { served in
+      if let status = try? await served.storage.access.status(), !status.reopensByItself {
+        logger.notice("kept the storage as it is: to open it again takes a person")
+        return served
+      }
+      await served.storage.close()
+      do throws(StorageError) { return Served(try await open(), options) } catch {
+        return Served(failing(error), options)
+      }
+    }
+  }
+
+  /// Whether the next kistd would find everything as it is now.
+  func mayExit(_ storage: Leased<Served>) async -> Bool {
+    guard
+      let status = await storage.use({ try? await $0.storage.access.status() }),
+      status.reopensByItself
+    else { return false }
+    logger.info("stopping, since nobody is connected")
+    manager.tell(.stopping)
+    return true
+  }
+
+  func logServing(_ storage: Leased<Served>, at socket: DaemonSocket) async {
+    let reason = await storage.use { $0.storage.reason }
+    logger.info(
+      "serving", metadata: ["reason": "\(reason ?? "")", "socket": "\(socket.path)"])
+    logger.debug(
+      "opened", metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
+  }
+
+  func tellHowItStands(_ storage: Leased<Served>) async throws {
+    // A provider that does not answer keeps nobody from stopping.
+    let summary = try await untilCancelled {
+      await storage.use { await $0.storage.access.summary() }
+    }
+    if let summary { manager.tell(.status(summary)) }
+  }
+}
+
+extension StorageStatus {
+  /// Whether opening it again needs nobody and gives what there is now: one that is locked may have
+  /// been locked by a person.
+  fileprivate var reopensByItself: Bool { !isLocked && reopensAtRestart }
+}

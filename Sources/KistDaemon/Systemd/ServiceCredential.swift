@@ -1,0 +1,10 @@
+/// The key or the passphrase of the store, where a service manager gave one to kistd
+/// (systemd.exec(5), `LoadCredential=`).
+func serviceCredential(
+  in directory: String, isFile: (String) -> Bool
+) -> Options.KeySource? {
+  let key = directory + "/kist.key"
+  if isFile(key) { return .file(path: key) }
+  let passphrase = directory + "/kist.passphrase"
+  return isFile(passphrase) ? .passphraseFile(path: passphrase) : nil
+}
