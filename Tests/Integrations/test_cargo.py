@@ -1,6 +1,7 @@
 """cargo, with kist as its credential provider."""
 
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -74,6 +75,21 @@ class Cargo(InAWorld):
         self.assertEqual(self.world.credentials(), [])
         self.assertIn("not currently logged in", self.logout().stderr)
         self.assertIn("no token found", self.read(status=1).stderr)
+
+    def test_a_token_that_is_typed(self):
+        """At a terminal, kist asks for it, and does not show it."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.world.home)
+            os.execve(cargo_folder() / "cargo", ["cargo", "login", "--registry", "priv"], self.world.env)
+        shown = b""
+        while b"Token, from http://127.0.0.1/me: " not in shown:
+            shown += os.read(terminal, 1000)
+        os.write(terminal, b"cio-token\n")
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertNotIn(b"cio-token", os.read(terminal, 1000))
+        os.close(terminal)
+        self.read()
 
     def test_a_link_of_another_name(self):
         """Cargo tells what it starts that it is a provider."""
