@@ -74,6 +74,13 @@ private let memory = "/dev/shm"
     #expect(end.status == .exited(3))
   }
 
+  @Test func `has the file where a variable and a file are of one name`() async throws {
+    let end = try await kistRun(
+      ["--env", "A=kist://s/a", "--file", "A=kist://s/pem"], ["sh", "-c", #"cat "$A"; env"#])
+    #expect(end.output.hasPrefix("x\ny\n"), "\(end.error)")
+    #expect(end.output.matches(of: /(?m)^A=/).count == 1)
+  }
+
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
   func `gets the signals where kist stays, and its files go`(signal: CInt) async throws {
     let script =

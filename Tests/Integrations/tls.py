@@ -19,5 +19,6 @@ def over_tls(server, certificate, key, clients=None):
     if clients:
         context.load_verify_locations(clients)
         context.verify_mode = ssl.CERT_OPTIONAL
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    # The handshake is for the thread of a connection, lest a slow one keeps others waiting.
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     return server

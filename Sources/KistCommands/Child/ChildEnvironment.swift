@@ -5,7 +5,12 @@ internal import KistInterop
 /// The environment of this process, but for some variables, for a command; the values are
 /// wiped when it goes.
 struct ChildEnvironment {
+  /// The environment of this process as it is.
+  static let unchanged = ChildEnvironment(entries: [])
+
   private let entries: [Secret]
+
+  private init(entries: [Secret]) { self.entries = entries }
 
   /// Refuses a value with a NUL in it, behind which the command would see nothing.
   init(setting settings: [Setting]) throws(StorageError) {

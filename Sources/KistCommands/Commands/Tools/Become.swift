@@ -1,12 +1,10 @@
-internal import Glibc
 internal import KistClient
 internal import KistCore
 
-/// Becomes another program, found along PATH: exec(3); returns why not, where it cannot.
+/// Becomes another program, found along PATH; returns why not, where it cannot.
 func become(_ words: [String]) -> StorageError {
-  var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-  _ = unsafe execvp(words[0], &arguments)
+  let failure = replaceProcess(by: words, .unchanged).failure
   return StorageError(
-    .unavailable, "\(words[0]) could not be run: \(describe(errno))",
+    .unavailable, "\(words[0]) could not be run: \(describe(failure))",
     hint: "install \(words[0]), or see whether it is on PATH")
 }
