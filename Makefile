@@ -82,6 +82,9 @@ $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
 	$(MAKE) release
 
 install: $(BIN)/kistd $(BIN)/kist ## Put the programs and units under PREFIX (default ~/.local)
+	@case '$(PREFIX)' in (/*) ;; (*) echo "PREFIX is not an absolute path" >&2; exit 1; esac
+	@case '$(PREFIX)$(UNITS)' in (*[!A-Za-z0-9/._@+-]*) \
+	  echo "PREFIX has a character that systemd or make reads as something else; name another one" >&2; exit 1; esac
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS)
 	install -m 755 $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
 	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done

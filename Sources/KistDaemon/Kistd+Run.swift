@@ -43,7 +43,8 @@ private func status(of arguments: [String]) async -> CInt {
           options, keySource: keySource.take(), environment: environment, logger: logger)
       },
       environment: environment, logger: logger, previous: previous, sockets: sockets,
-      manager: ServiceManager(environment: environment))
+      // What a command's own unit hears is the command's to say.
+      manager: options.command.isEmpty ? ServiceManager(environment: environment) : .none)
     return try await untilToldToStop(daemon)
   } catch let error as StorageError {
     standardError.report(error.message, hint: error.hint)

@@ -7,22 +7,23 @@ internal import NIOPosix
 package struct ByteServer: Sendable {
   /// The connections that are answered at once; one more waits for its turn.
   package var maximumConnections: Int
-  /// How long a client may take to read its bytes.
-  package var patience: Duration
+  /// How long clients may take to read their bytes when the server is told to stop; before that, as
+  /// long as they like, since one that is cut off cannot tell a part from the whole.
+  package var grace: Duration
   /// The bytes for a client; never cancelled.
   package var give: @Sendable (Peer) async -> Secret
 
   package init(
-    maximumConnections: Int = 16, patience: Duration = .seconds(10),
+    maximumConnections: Int = 64, grace: Duration = .seconds(10),
     give: @escaping @Sendable (Peer) async -> Secret
   ) {
     self.maximumConnections = maximumConnections
-    self.patience = patience
+    self.grace = grace
     self.give = give
   }
 
   /// Serves until the task is cancelled; then accepts no more, and returns when those are answered
-  /// that were accepted.
+  /// that were accepted, or after `grace`.
   ///
   /// The socket is closed at the end. Throws when it cannot be listened on.
   package func run(listeningOn descriptor: CInt) async throws {
@@ -45,6 +46,7 @@ package struct ByteServer: Sendable {
           try await answering.value
         } onCancel: {
           listener.channel.close(promise: nil)
+          group.next().scheduleTask(in: TimeAmount(grace)) { answering.cancel() }
         })
     } catch { result = .failure(error) }
     try? await group.shutdownGracefully()
@@ -70,15 +72,11 @@ package struct ByteServer: Sendable {
     let secret = await give(peer)
     var buffer = channel.allocator.buffer(capacity: secret.count)
     secret.withBytes { _ = unsafe buffer.writeBytes($0.bytes) }
-    let written = channel.eventLoop.flatSubmit { [buffer] in
-      let written = channel.writeAndFlush(buffer)
-      let giveUp = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
-        channel.close(promise: nil)
-      }
-      written.whenComplete { _ in giveUp.cancel() }
-      return written
+    await withTaskCancellationHandler {
+      try? await channel.writeAndFlush(buffer)
+    } onCancel: {
+      channel.close(promise: nil)
     }
-    try? await written.get()
     buffer.wipe()
     try? await channel.close()
   }

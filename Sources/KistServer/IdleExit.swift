@@ -6,10 +6,16 @@ package struct IdleExit: Sendable {
   package var after: Duration
   /// Asked at that time; where it is `false`, asked again when as much time has gone by.
   package var isAllowed: @Sendable () async -> Bool
+  /// Told when nothing calls it off any more.
+  package var whenStopping: @Sendable () -> Void
 
-  package init(after: Duration, isAllowed: @escaping @Sendable () async -> Bool) {
+  package init(
+    after: Duration, isAllowed: @escaping @Sendable () async -> Bool,
+    whenStopping: @escaping @Sendable () -> Void = {}
+  ) {
     self.after = after
     self.isAllowed = isAllowed
+    self.whenStopping = whenStopping
   }
 }
 

@@ -90,7 +90,9 @@ package struct Server: Sendable {
     defer { beating?.cancel() }
     let idling = idleExit.map { idleExit in
       Task(executorPreference: executor) {
-        if await idleExit.isDue(admission) { stop() }
+        guard await idleExit.isDue(admission) else { return }
+        idleExit.whenStopping()
+        stop()
       }
     }
     defer { idling?.cancel() }

@@ -46,13 +46,21 @@ import Testing
     await opened.close()
   }
 
-  @Test(arguments: [("wrong", StorageError.Code.wrongPassphrase), ("", .badRequest)])
-  func `that is of another store is refused, as a passphrase is`(
-    text: String, code: StorageError.Code
-  ) async throws {
+  @Test func `of another store leaves the store locked, until it is the right one`() async throws {
     try await store.fill([.sample()], .passphrase(Secret(utf8: "correct horse")))
-    try write(text)
-    try await store.expectRefusedUntouched(code) {
+    try write("wrong")
+    let opened = try await store.open(.passphraseFile(path: path))
+    let error = await expect(.locked) { try await opened.credentials.load(.sample) }
+    #expect(error?.message.contains("does not open") == true)
+    try write("correct horse")
+    #expect(try await opened.access.unlock(nil).isLocked == false)
+    await opened.close()
+  }
+
+  @Test func `that is empty is refused, as a passphrase is`() async throws {
+    try await store.fill([.sample()], .passphrase(Secret(utf8: "correct horse")))
+    try write("")
+    try await store.expectRefusedUntouched(.badRequest) {
       try await store.open(.passphraseFile(path: path))
     }
   }

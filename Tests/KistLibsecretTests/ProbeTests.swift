@@ -39,17 +39,18 @@
       }
     }
 
-    @Test(arguments: [
-      ([MockProvider.Behaviour.noDefaultCollection], "default keyring"),
-      ([.mute()], "did not answer"),
-      ([.answersWrongTypes()], "specification"),
-    ])
+    @Test(
+      arguments: [
+        ([MockProvider.Behaviour.noDefaultCollection], .seconds(30), "default keyring"),
+        ([.mute()], .seconds(3), "did not answer"),
+        ([.answersWrongTypes()], .seconds(30), "specification"),
+      ] as [([MockProvider.Behaviour], Duration, String)])
     func `tells that it cannot be used, and why`(
-      behaviours: [MockProvider.Behaviour], reason: String
+      behaviours: [MockProvider.Behaviour], deadline: Duration, reason: String
     ) async throws {
       try await withPrivateBus { bus in
         _ = try await MockProvider(behaviours, on: bus)
-        let probe = await Libsecret.probe(.init(busAddress: bus.address, deadline: .seconds(3)))
+        let probe = await Libsecret.probe(.init(busAddress: bus.address, deadline: deadline))
         guard case .unusable(let error) = probe else {
           Issue.record("it can be used: \(probe)")
           return

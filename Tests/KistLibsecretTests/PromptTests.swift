@@ -49,7 +49,7 @@
     func `stays, and is waited for by who asks again`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider([.locked, .prompt(.answered)], on: bus)
-        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(4)))
+        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(10)))
         let error = await #expect(throws: StorageError.self) {
           try await storage.access.unlock(nil)
         }
@@ -69,8 +69,9 @@
     func `opens the keyring when it is answered later`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider([.locked, .prompt(.answered)], on: bus)
-        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(4)))
+        let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(10)))
         await #expect(throws: StorageError.self) { try await storage.access.unlock(nil) }
+        #expect(provider.calls.contains("Prompt.Prompt"))
         try provider.answerPrompts()
         try await poll("the keyring is open") { try await !storage.access.status().isLocked }
         try await storage.credentials.save(.sample())

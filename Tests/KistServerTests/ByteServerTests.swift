@@ -95,16 +95,32 @@ import Testing
     }
   }
 
-  @Test func `waits for nobody who does not read`() async throws {
-    let bytes = Secret(copying: [UInt8](repeating: 0x61, count: 4_000_000))
-    let server = ByteServer(maximumConnections: 1, patience: .milliseconds(20)) { _ in bytes }
+  @Test func `cuts nobody off who is slow to read`() async throws {
+    let bytes = Secret(copying: [UInt8](repeating: 0x61, count: 500_000))
+    let server = ByteServer(maximumConnections: 1, grace: .milliseconds(1)) { _ in bytes }
+    try await withByteServer(server) { path, _ in
+      let slow = try RawClient(connectingTo: path)
+      let next = try RawClient(connectingTo: path)
+      // Longer than the grace, which is for the end only; what it shows does not hang on how long.
+      try await Task.sleep(for: .milliseconds(50))
+      #expect(await slow.rest().utf8.count == 500_000)
+      #expect(await next.rest().utf8.count == 500_000)
+    }
+  }
+
+  @Test func `waits at its end no longer than its grace for who does not read`() async throws {
+    let bytes = Secret(copying: [UInt8](repeating: 0x61, count: 500_000))
+    let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+    let server = ByteServer(grace: .milliseconds(20)) { _ in
+      ask.yield()
+      return bytes
+    }
     try await withByteServer(server) { path, serving in
       let deaf = try RawClient(connectingTo: path)
-      let client = try RawClient(connectingTo: path)
-      #expect(await client.rest().utf8.count > 0)
+      for await _ in asked { break }
       serving.cancel()
       try await serving.value
-      #expect(await deaf.rest().utf8.count < 4_000_000)
+      withExtendedLifetime(deaf) {}
     }
   }
 

@@ -50,9 +50,12 @@ import Testing
 
   @Test func `does not end on somebody who connects while it asks`() async throws {
     let gate = Gate()
+    let isStopping = Atomic(false)
     let idle = IdleExit(after: .milliseconds(10)) {
       await gate.pass()
       return true
+    } whenStopping: {
+      isStopping.store(true, ordering: .relaxed)
     }
     try await withServer(configured: { $0.idleExit = idle }) { server in
       await gate.arrived(1)
@@ -62,6 +65,8 @@ import Testing
       gate.open()
       await client.send("b\n")
       #expect(await client.line() == "b\n")
+      let isToldToStop = isStopping.load(ordering: .relaxed)
+      #expect(!isToldToStop)
     }
   }
 }

@@ -3,11 +3,11 @@ internal import KistCore
 internal import Logging
 
 extension Daemon {
-  /// What cannot be opened is told to a person by the end of kistd, and to the clients of a service,
+  /// What cannot be opened is told to a person by the end of kistd, and to the clients of a socket that was handed over,
   /// whom nobody else tells, by an answer.
   func openToServe() async throws(StorageError) -> OpenStorage {
     do throws(StorageError) { return try await open() } catch {
-      guard manager.isThere else { throw error }
+      guard sockets.requests != nil else { throw error }
       return failing(error)
     }
   }
@@ -35,13 +35,8 @@ extension Daemon {
 
   /// Whether the next kistd would find everything as it is now.
   func mayExit(_ storage: Leased<Served>) async -> Bool {
-    guard
-      let status = await storage.use({ try? await $0.storage.access.status() }),
-      status.reopensByItself
-    else { return false }
-    logger.info("stopping, since nobody is connected")
-    manager.tell(.stopping)
-    return true
+    let status = await storage.use { try? await $0.storage.access.status() }
+    return status?.reopensByItself ?? false
   }
 
   func logServing(_ storage: Leased<Served>, at socket: DaemonSocket) async {

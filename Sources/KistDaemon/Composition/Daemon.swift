@@ -66,7 +66,12 @@ struct Daemon: Sendable {
         Heartbeat(every: limit / 2) { manager.tell(.watchdog) }
       },
       idleExit: options.idleExit.map { time in
-        IdleExit(after: time) { await mayExit(storage) }
+        IdleExit(after: time) {
+          await mayExit(storage)
+        } whenStopping: {
+          logger.info("stopping, since nobody is connected")
+          manager.tell(.stopping)
+        }
       },
       logger: logger,
       serve: { _ in { line in await storage.use { await $0.answer(line) } } })

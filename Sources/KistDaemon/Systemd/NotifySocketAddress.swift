@@ -16,10 +16,9 @@ struct NotifySocketAddress: Sendable {
     self.bytes = bytes
   }
 
-  /// Sends a datagram, as long as that takes no waiting: the loop that serves waits for nobody.
-  func send(_ text: String) {
-    let descriptor = socket(
-      AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+  /// Sends a datagram; one that may be lost is, where the manager has no room for it now.
+  func send(_ text: String, mayBeLost: Bool) {
+    let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var address = sockaddr_un()
@@ -29,7 +28,9 @@ struct NotifySocketAddress: Sendable {
     let text = Array(text.utf8)
     _ = unsafe withUnsafePointer(to: &address) { address in
       unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe sendto(descriptor, text, text.count, CInt(MSG_NOSIGNAL), address, size)
+        unsafe sendto(
+          descriptor, text, text.count, CInt(MSG_NOSIGNAL) | (mayBeLost ? CInt(MSG_DONTWAIT) : 0),
+          address, size)
       }
     }
   }

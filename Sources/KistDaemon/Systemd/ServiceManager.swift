@@ -36,7 +36,7 @@ extension ServiceManager {
     }
     self.init(
       isThere: true, watchdogInterval: Self.watchdogInterval(environment, pid),
-      tell: { notice in address.send(notice.text) })
+      tell: { notice in address.send(notice.text, mayBeLost: notice == .watchdog) })
   }
 
   /// sd_watchdog_enabled(3).

@@ -29,7 +29,14 @@ func masterKey(
         "the file with the store's passphrase, \(path), is missing",
         hint: "put it back, then `kist unlock`")
     }
-    return try masterKey(from: .passphrase(passphrase), slots, storeID: storeID)
+    do throws(StorageError) {
+      return try masterKey(from: .passphrase(passphrase), slots, storeID: storeID)
+    } catch {
+      guard error.code == .wrongPassphrase else { throw error }
+      throw .locked(
+        "the passphrase in \(path) does not open this store",
+        hint: "put the store's own passphrase there, then `kist unlock`")
+    }
   case .passphrase(let passphrase):
     try checkPassphrase(passphrase)
     for slot in slots {

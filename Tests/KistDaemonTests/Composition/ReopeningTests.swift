@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import KistClient
+import KistServer
 import KistTesting
 import Logging
 import Synchronization
@@ -41,8 +42,8 @@ private final class Manager: Sendable {
     _ body: (_ socket: String, _ reopen: () -> Void, Task<CInt, any Error>) async throws -> Void
   ) async throws {
     try await withDirectory { directory in
-      var options = try Kistd.parse([]).options { ["HOME": directory][$0] }
-      options.socket = directory + "/s"
+      let options = try Kistd.parse([]).options { ["HOME": directory][$0] }
+      let listening = try listen(at: directory + "/s")
       let count = Mutex(0)
       let daemon = Daemon(
         options: options,
@@ -55,7 +56,7 @@ private final class Manager: Sendable {
         },
         environment: { _ in nil }, logger: .kistd(level: .critical),
         previous: Hardening.Previous(umask: 0o077, coreLimit: rlimit()),
-        manager: manager.serviceManager)
+        sockets: PassedSockets(requests: listening), manager: manager.serviceManager)
       let (requests, request) = AsyncStream.makeStream(of: Void.self)
       let run = Task { try await daemon.run(reopening: requests) }
       try await body(directory + "/s", { request.yield() }, run)

@@ -92,6 +92,14 @@ def open_shared_memory():
     call(libc.shmget, 0x6B697374, 0, 0)
 
 
+def write_to_memory_that_all_share():
+    write("/dev/shm/probe-" + str(os.getpid()))
+
+
+def make_a_program_in_memory():
+    os.close(os.memfd_create("probe"))
+
+
 def change_its_control_group():
     path = next(line for line in open("/proc/self/cgroup") if line.startswith("0::"))
     os.mkdir("/sys/fs/cgroup" + path[3:].strip() + "/probe")
@@ -166,6 +174,7 @@ probes = [
     ("PrivateTmp", read_temporary_files),
     ("PrivateDevices", open_a_device),
     ("PrivateIPC", open_shared_memory),
+    ("InaccessiblePaths", write_to_memory_that_all_share),
     ("PrivateNetwork", reach_an_abstract_socket),
     ("ProtectControlGroups", change_its_control_group),
     ("ProtectKernelModules", read_the_modules),
@@ -178,6 +187,7 @@ probes = [
     ("MemoryDenyWriteExecute", map_writable_code),
     ("SystemCallFilter", be_traced),
     ("SystemCallFilter", change_its_priority),
+    ("SystemCallFilter", make_a_program_in_memory),
 ]
 if platform.machine() == "x86_64":
     probes.append(("SystemCallArchitectures", call_as_a_32_bit_program))
