@@ -56,11 +56,15 @@ test-systemd: release ## Boot systemd 252 and 257 in containers and try kist the
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
 	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(SWIFT) test $(CHECKED) --filter SystemdTests
 
-test-integrations: release ## Try kist with git, docker, skopeo and cargo themselves
-	@scripts/install-packages dbus-daemon git gnome-keyring libglib2.0-bin python3 skopeo xz-utils
+test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and others themselves
+	@scripts/install-packages dbus-daemon git gnome-keyring libglib2.0-bin openssh-client openssl python3 python3-venv \
+	  skopeo xz-utils
+	@command -v kubectl >/dev/null || scripts/install-packages kubernetes-client
 	@command -v docker >/dev/null || scripts/install-packages docker.io
 	@command -v cargo >/dev/null || scripts/install-packages cargo
-	KIST_PROGRAMS=$(CURDIR)/$(BIN) /usr/bin/python3 -m unittest discover -s Tests/Integrations
+	@set -e; tools=$$(scripts/python-tools); export KIST_PROGRAMS=$(CURDIR)/$(BIN) PYTHONDONTWRITEBYTECODE=1; \
+	PATH=$$tools:$$PATH /usr/bin/python3 -m unittest discover -s Tests/Integrations; \
+	$$tools/python -m pytest -q -p no:cacheprovider integrations/python/tests
 
 leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
