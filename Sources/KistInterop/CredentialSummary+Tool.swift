@@ -6,13 +6,16 @@ extension Attributes {
 }
 
 extension CredentialSummary {
+  /// Which tool saved it; `nil` where none says so.
+  var tool: String? { attributes[Attributes.toolName] }
+
   /// Whether a tool saved it.
   func isSaved(by tool: Tool) -> Bool {
-    attributes[Attributes.toolName]?.hasSameBytes(as: tool.rawValue) ?? false
+    self.tool == tool.rawValue
   }
 
   /// Whether no tool says that it saved it.
-  var isSavedByHand: Bool { attributes[Attributes.toolName] == nil }
+  var isSavedByHand: Bool { tool == nil }
 }
 
 extension [CredentialSummary] {

@@ -16,6 +16,19 @@ func stored(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Cr
   }
 }
 
+/// Saves a credential for a tool; throws `conflict` where another tool has one of that key, which it
+/// would be missing.
+func save(_ new: NewCredential, load: Load, save: Save) async throws(StorageError) {
+  let old = try await stored(new.key, load)?.summary
+  guard old.map({ $0.isSavedByHand || $0.tool == new.attributes[Attributes.toolName] }) ?? true
+  else {
+    throw StorageError(
+      .conflict, "another tool keeps a credential under this name; nothing was changed",
+      hint: "see it with `kist list --json`", outcome: .unchanged)
+  }
+  _ = try await save(SaveRequest(credential: new))
+}
+
 /// Deletes a credential unless it was changed after it was looked at.
 func delete(_ summary: CredentialSummary, _ delete: Delete) async throws(StorageError) {
   do throws(StorageError) {

@@ -42,10 +42,10 @@ struct DockerCredential {
   }
 
   /// Saves it beside those of other users of the registry, as the newest.
-  func store(save: Save) async throws(StorageError) {
+  func store(load: Load, save: Save) async throws(StorageError) {
     let credential = NewCredential(
       key: CredentialKey(service: registry.url, account: username), secret: secret,
       attributes: [Attributes.toolName: Tool.docker.rawValue])
-    _ = try await save(SaveRequest(credential: credential))
+    try await KistInterop.save(credential, load: load, save: save)
   }
 }

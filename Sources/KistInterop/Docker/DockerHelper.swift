@@ -11,7 +11,8 @@ package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> H
   do throws(StorageError) {
     switch action {
     case "store":
-      try await DockerCredential(reading: call.readInput()).store(save: storage.save)
+      let credential = try DockerCredential(reading: call.readInput())
+      try await credential.store(load: storage.load, save: storage.save)
       return .done()
     case "get":
       let registry = try DockerRegistry(reading: call.readInput())

@@ -9,7 +9,7 @@ extension GitMessage {
     guard let new = newCredential else { return }
     let refreshKey = Self.refreshKey(of: new.key)
     if try await isNews(new, now, load) {
-      _ = try await save(SaveRequest(credential: new))
+      try await KistInterop.save(new, load: load, save: save)
       if refreshToken == nil { _ = try await delete(DeleteRequest(key: refreshKey)) }
     }
     if let refreshToken {

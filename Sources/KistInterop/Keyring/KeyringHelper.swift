@@ -23,7 +23,7 @@ package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> 
       guard !secret.isEmpty else { throw .badRequest("the password is empty") }
       let new = NewCredential(
         key: key, secret: secret, attributes: [Attributes.toolName: Tool.keyring.rawValue])
-      _ = try await storage.save(SaveRequest(credential: new))
+      try await save(new, load: storage.load, save: storage.save)
       return .done()
     case .delete(let key):
       for service in spellings(of: key.service) {

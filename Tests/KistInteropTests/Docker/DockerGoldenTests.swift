@@ -74,7 +74,11 @@ import Testing
     Golden(
       "is not given where another tool saved it",
       saved: [.sample(CredentialKey(service: "r", account: "u"), attributes: ["tool": "git"])],
-      .missing("r"), .docker("erase", "r"), .docker("list", "unused", gives: "{}\n")),
+      .missing("r"), .docker("erase", "r"), .docker("list", "unused", gives: "{}\n"),
+      .refused(
+        "store", #"{"ServerURL":"r","Username":"u","Secret":"p"}"#,
+        "another tool keeps a credential under this name; nothing was changed; see it with `kist list --json`"
+      )),
     Golden(
       "is not given where it is not text",
       saved: [

@@ -177,7 +177,11 @@ import Testing
       saved: [
         .sample(CredentialKey(service: "https://h", account: "u"), attributes: ["tool": "docker"])
       ],
-      .git("get", "protocol=https host=h")),
+      .git("get", "protocol=https host=h"),
+      .git(
+        "store", bytes: Secret(utf8: "protocol=https\nhost=h\nusername=u\npassword=new\n"),
+        complains: "another tool keeps a credential under this name; nothing was changed",
+        status: 3)),
     Golden(
       "is not given with a line break or a NUL in it",
       saved: [
