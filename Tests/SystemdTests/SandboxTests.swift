@@ -52,7 +52,7 @@ struct `The sandbox of kistd.service` {
     try #require(sections.count == 2)
     let (inForce, leftOut) = (directives(in: sections[0]), directives(in: sections[1]))
     #expect(Set(try sandbox().keys) == inForce)
-    #expect(!leftOut.isEmpty && inForce.isDisjoint(with: leftOut))
+    #expect(!leftOut.isEmpty)
   }
 
   /// The directives that stand first in the rows of tables.
