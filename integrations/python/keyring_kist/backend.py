@@ -38,18 +38,20 @@ class KistKeyring(KeyringBackend):
 
     def set_password(self, service, username, password):
         with translated(PasswordSetError):
+            if not all(map(is_meant, stored(service, username))):
+                raise PasswordSetError("another tool keeps a credential under this name; nothing was changed")
             client.ask(
                 "save", service=encoded(service), account=encoded(username), secret=password,
                 attributes={"tool": TOOL})
 
     def delete_password(self, service, username):
-        for spelling in spellings(service):
-            for found in credentials(spelling, username):
-                with translated(PasswordDeleteError):
+        with translated(PasswordDeleteError):
+            for spelling in spellings(service):
+                for found in filter(is_meant, stored(spelling, username)):
                     client.ask(
                         "delete", service=found["service"], account=found["account"],
                         ifRevision=found["revision"])
-                return
+                    return
         raise PasswordDeleteError("there is no such password")
 
 
@@ -73,10 +75,9 @@ def load(service, username):
 
 def newest_username(service):
     """The username of the latest save that has not expired, else of the latest."""
-    for spelling in spellings(service):
-        found = credentials(spelling)
-        if found:
-            with translated(KeyringError):
+    with translated(KeyringError):
+        for spelling in spellings(service):
+            if found := [each for each in stored(spelling) if is_meant(each)]:
                 return decoded(newest_usable(found)["account"])
     return None
 
@@ -93,19 +94,18 @@ def newest_usable(found):
     return found[0]
 
 
-def credentials(service, username=None):
+def stored(service, username=None):
     """What is there of a service, without secrets."""
     query = {"service": encoded(service)}
     if username is not None:
         query["account"] = encoded(username)
     found = []
-    with translated(KeyringError):
-        while True:
-            page = client.ask("find", **query)
-            found += [each for each in page["credentials"] if is_meant(each)]
-            if "next" not in page:
-                return found
-            query["after"] = page["next"]
+    while True:
+        page = client.ask("find", **query)
+        found += page["credentials"]
+        if "next" not in page:
+            return found
+        query["after"] = page["next"]
 
 
 def is_meant(credential):

@@ -60,12 +60,15 @@ def test_what_a_person_saved_is_found_and_the_other_way_round():
     assert kist("load", "s", "bob", capture_output=True).stdout == "x\ny"
 
 
-def test_what_another_tool_saved_is_not_given():
+def test_what_another_tool_saved_is_not_given_and_stays():
     kist("save", "https://h", "alice", "--attribute", "tool=git", input="hunter2")
     assert KistKeyring().get_password("https://h", "alice") is None
     assert KistKeyring().get_credential("https://h", None) is None
     with pytest.raises(errors.PasswordDeleteError):
         KistKeyring().delete_password("https://h", "alice")
+    with pytest.raises(errors.PasswordSetError, match="another tool"):
+        KistKeyring().set_password("https://h", "alice", "new")
+    assert kist("load", "https://h", "alice", capture_output=True).stdout == "hunter2"
 
 
 def test_names_with_control_characters_do_not_meet_others():
