@@ -17,6 +17,9 @@ final class Leased<Value: Sendable>: Sendable {
   init(_ value: Value) { state = Mutex(State(value: value)) }
 
   /// Lends the value; waits while it is being replaced.
+  ///
+  /// Inlined, since it is on the way of every request: as a call it costs a load 1 %.
+  @inline(__always)
   func use<Result, Failure>(
     _ body: (Value) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
