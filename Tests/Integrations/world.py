@@ -87,10 +87,9 @@ class World:
         raise AssertionError(f"not in time: {what}: " + (self.home / "log").read_text())
 
     def run(self, *words, input="", status=0, **env):
-        """Runs a program to its end, which must have this status unless it is None."""
+        """Runs a program to its end, which must succeed, or fail where the status is not 0, unless it is None."""
         end = subprocess.run(
-            words, env=self.env | env, input=input, text=True, capture_output=True, timeout=120,
-            cwd=env.pop("cwd", self.home))
+            words, env=self.env | env, input=input, text=True, capture_output=True, timeout=120, cwd=self.home)
         if status is not None:
             assert (end.returncode == 0) == (status == 0), f"{words}: {end.returncode}: {end.stdout}{end.stderr}"
         return end

@@ -1,0 +1,22 @@
+import Foundation
+import KistInterop
+import Testing
+
+@Suite struct `The pages about other tools` {
+  private func page(_ name: String) throws -> String {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return try String(contentsOf: root.appending(path: "docs/" + name), encoding: .utf8)
+  }
+
+  @Test(arguments: Tool.allCases)
+  func `have each tool, and the name that it calls its helper by`(tool: Tool) throws {
+    let rows = try page("cli.md").split(separator: "\n")
+    let row = try #require(rows.first { $0.hasPrefix("| `\(tool.rawValue)` |") })
+    if let program = tool.program { #expect(row.contains("`\(program)`")) }
+    let headings = try page("integrations.md").split(separator: "\n").filter {
+      $0.hasPrefix("## ")
+    }
+    #expect(headings.contains { $0.lowercased().contains(tool.rawValue) })
+  }
+}
