@@ -27,8 +27,8 @@ class KistKeyring(KeyringBackend):
         return 6
 
     def get_password(self, service, username):
-        found = load(service, username)
-        return found and found[1]
+        found = self.get_credential(service, username)
+        return found and found.password
 
     def get_credential(self, service, username):
         if username is None:
@@ -38,11 +38,9 @@ class KistKeyring(KeyringBackend):
 
     def set_password(self, service, username, password):
         with translated(PasswordSetError):
-            if not all(map(is_meant, stored(service, username))):
-                raise PasswordSetError("another tool keeps a credential under this name; nothing was changed")
             client.ask(
                 "save", service=encoded(service), account=encoded(username), secret=password,
-                attributes={"tool": TOOL})
+                **kept(service, username))
 
     def delete_password(self, service, username):
         with translated(PasswordDeleteError):
@@ -53,6 +51,16 @@ class KistKeyring(KeyringBackend):
                         ifRevision=found["revision"])
                     return
         raise PasswordDeleteError("there is no such password")
+
+
+def kept(service, username):
+    """What a save must not change, and on which condition; what a person saved stays theirs."""
+    for old in stored(service, username):
+        if not is_meant(old):
+            raise PasswordSetError("another tool keeps a credential under this name; nothing was changed")
+        label = {"label": old["label"]} if "label" in old else {}
+        return {"attributes": old["attributes"], "ifRevision": old["revision"], **label}
+    return {"attributes": {"tool": TOOL}, "ifRevision": None}
 
 
 def load(service, username):

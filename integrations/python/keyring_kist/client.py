@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import struct
+import time
 
 LONGEST_LINE = 1 << 20
 PATIENCE = 60.0
@@ -31,15 +32,19 @@ def socket_path():
             return f"{runtime}/kist/kist.sock"
     except OSError:
         pass
-    return os.path.join(os.environ.get("HOME", ""), ".local/state/kist/kist.sock")
+    home = os.environ.get("HOME", "")
+    if not home.startswith("/"):
+        raise KistError("unavailable", "HOME does not say where kistd listens", "set KIST_SOCKET")
+    return f"{home}/.local/state/kist/kist.sock"
 
 
 def connect(patience=PATIENCE):
     """A connection to kistd; anybody else who listens there is told nothing."""
+    path = socket_path()
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(patience)
     try:
-        connection.connect(socket_path())
+        connection.connect(path)
         peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         if struct.unpack("3i", peer)[1] != os.geteuid():
             raise KistError("denied", "another user's process listens where kistd should")
@@ -59,13 +64,17 @@ def unreachable(error):
 
 
 def ask(op, **request):
-    """One request and its reply."""
+    """One request and its reply, which must be there within PATIENCE seconds."""
     # What json writes is ASCII; a lone surrogate, which is no text, kistd refuses.
     line = json.dumps({"op": op, **request}).encode() + b"\n"
-    with connect() as connection:
+    if len(line) > LONGEST_LINE + 1:
+        raise KistError("tooLarge", f"the request is longer than {LONGEST_LINE} bytes; nothing was changed")
+    end = time.monotonic() + PATIENCE
+    with connect(PATIENCE) as connection:
         try:
+            connection.settimeout(until(end))
             connection.sendall(line)
-            reply = read_line(connection)
+            reply = read_line(connection, end)
         except OSError as error:
             raise unreachable(error) from None
     if reply.get("ok") is True:
@@ -75,9 +84,15 @@ def ask(op, **request):
         error.get("code", "internal"), error.get("message", "kistd gave no reason"), error.get("hint"))
 
 
-def read_line(connection):
+def until(end):
+    """The seconds until then, more than none: none would mean not to wait."""
+    return max(end - time.monotonic(), 0.001)
+
+
+def read_line(connection, end):
     line = bytearray()
     while not line.endswith(b"\n"):
+        connection.settimeout(until(end))
         piece = connection.recv(1 << 16)
         if not piece or len(line) + len(piece) > LONGEST_LINE + 1:
             raise KistError("unavailable", "kistd ended the connection before its reply")

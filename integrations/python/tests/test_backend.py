@@ -1,7 +1,9 @@
 """keyring's own tests and ours, with a kistd of their own: KIST_PROGRAMS is where the programs are."""
 
 import os
+import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from keyring import errors
 from keyring.testing.backend import BackendBasicTests
 
-from keyring_kist import KistKeyring, client
+from keyring_kist import KistKeyring, backend, client
 
 PROGRAMS = Path(os.environ["KIST_PROGRAMS"]).resolve()
 
@@ -71,6 +73,67 @@ def test_what_another_tool_saved_is_not_given_and_stays():
     assert kist("load", "https://h", "alice", capture_output=True).stdout == "hunter2"
 
 
+def test_what_a_person_saved_keeps_its_label_and_attributes():
+    kist("save", "s", "alice", "--label", "precious", "--attribute", "team=ops", input="old")
+    KistKeyring().set_password("s", "alice", "new")
+    found = client.ask("load", service="s", account="alice")["credential"]
+    assert (found["secret"], found["label"], found["attributes"]) == ("new", "precious", {"team": "ops"})
+
+
+def test_what_changes_meanwhile_is_not_replaced(monkeypatch):
+    look = backend.stored
+
+    def look_and_meddle(service, username=None):
+        found = look(service, username)
+        kist("save", "s", "alice", "--attribute", "tool=git", input="hunter2")
+        return found
+
+    monkeypatch.setattr(backend, "stored", look_and_meddle)
+    with pytest.raises(errors.PasswordSetError):
+        KistKeyring().set_password("s", "alice", "new")
+    assert kist("load", "s", "alice", capture_output=True).stdout == "hunter2"
+
+
+def test_without_a_user_the_newest_is_given():
+    assert KistKeyring().get_password("s", None) is None
+    KistKeyring().set_password("s", "alice", "hunter2")
+    assert KistKeyring().get_password("s", None) == "hunter2"
+
+
+def test_an_answer_in_many_pieces_has_one_deadline(tmp_path, monkeypatch):
+    """A server that sends a byte at a time, each within the time, and never ends its line."""
+    monkeypatch.setenv("KIST_SOCKET", str(tmp_path / "slow"))
+    monkeypatch.setattr(client, "PATIENCE", 0.3)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "slow"))
+        server.listen()
+
+        def drip():
+            connection, _ = server.accept()
+            try:
+                for _ in range(200):
+                    connection.sendall(b" ")
+                    time.sleep(0.02)
+                connection.sendall(b"{}\n")
+            except OSError:
+                pass
+            connection.close()
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        with pytest.raises(errors.InitError, match="did not answer"):
+            KistKeyring().get_password("s", "a")
+        thread.join()
+
+
+def test_without_a_home_nothing_is_asked(monkeypatch):
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.setattr(client.os, "stat", lambda path: (_ for _ in ()).throw(FileNotFoundError()))
+    with pytest.raises(client.KistError, match="HOME"):
+        client.socket_path()
+
+
 def test_names_with_control_characters_do_not_meet_others():
     keyring = KistKeyring()
     names = ["a\n", "a%0A", "%:a%0A", "%:", "a\x80", "é"]
@@ -120,6 +183,8 @@ def test_what_kistd_refuses_is_not_repeated():
     assert "sss" not in str(raised.value) and "hunter2" not in str(raised.value)
     with pytest.raises(errors.PasswordSetError):
         KistKeyring().set_password("s", "a", "x" * (600 << 10))
+    with pytest.raises(errors.PasswordSetError, match="longer"):
+        KistKeyring().set_password("s", "a", "x" * (2 << 20))
 
 
 def test_a_secret_that_has_expired_is_an_error_and_another_is_given():
