@@ -16,6 +16,10 @@ import Testing
     ("kist", ["helper", "git", "get"], .git, ["get"]),
     ("kist", ["helper", "git", "--", "get"], .git, ["get"]),
     ("kist", ["helper", "git"], .git, []),
+    (
+      "kist", ["helper", "keyring", "--mode", "creds", "get", "s"], .keyring,
+      ["--mode", "creds", "get", "s"]
+    ),
   ])
   func `by its name, or as a command`(
     program: String, arguments: [String], tool: Tool, words: [String]

@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import KistInterop
 
 extension Helper {
-  /// Reads what a tool starts: a program of the tool's own name, or `helper TOOL` without options;
-  /// `nil` for any other line.
+  /// Reads what a tool starts: a program of the tool's own name, or `helper TOOL` without options,
+  /// but for `keyring`, whose words have some; `nil` for any other line.
   ///
   /// As with `Load.plainLine`, the argument parser would take longer than the rest.
   static func called(_ program: String, _ arguments: [String]) -> Helper? {
@@ -12,9 +12,14 @@ extension Helper {
     if arguments == ["--cargo-plugin"] { return Helper(.cargo, []) }
     guard
       arguments.first == "helper", arguments.count > 1, let tool = Tool(rawValue: arguments[1]),
-      !arguments.contains(where: { $0.hasPrefix("-") })
+      !arguments.contains(where: { isOption($0, of: tool) })
     else { return nil }
     return Helper(tool, Array(arguments[2...]))
+  }
+
+  /// Whether a word is an option that the argument parser is to read.
+  private static func isOption(_ word: String, of tool: Tool) -> Bool {
+    tool == .keyring ? ["--", "-h", "--help"].contains(word) : word.hasPrefix("-")
   }
 
   private init(_ tool: Tool, _ words: [String]) {
