@@ -16,6 +16,9 @@ extension CredentialSummary {
 
   /// Whether no tool says that it saved it.
   var isSavedByHand: Bool { tool == nil }
+
+  /// Whether a tool may have it: no other tool saved it.
+  func isMeant(for tool: Tool) -> Bool { isSavedByHand || isSaved(by: tool) }
 }
 
 extension [CredentialSummary] {

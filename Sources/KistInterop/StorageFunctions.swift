@@ -16,24 +16,23 @@ func stored(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Cr
   }
 }
 
-/// Saves a credential for a tool; throws `conflict` where another tool has one of that key, which it
-/// would be missing.
-func save(_ new: NewCredential, load: Load, save: Save) async throws(StorageError) {
-  let old = try await stored(new.key, load)?.summary
-  guard old.map({ $0.isSavedByHand || $0.tool == new.attributes[Attributes.toolName] }) ?? true
-  else {
-    throw StorageError(
-      .conflict, "another tool keeps a credential under this name; nothing was changed",
-      hint: "see it with `kist list --json`", outcome: .unchanged)
-  }
-  _ = try await save(SaveRequest(credential: new))
-}
-
-/// Deletes a credential unless it was changed after it was looked at.
-func delete(_ summary: CredentialSummary, _ delete: Delete) async throws(StorageError) {
+/// Deletes a credential unless it was changed after it was looked at; returns whether it did.
+@discardableResult
+func delete(_ summary: CredentialSummary, _ delete: Delete) async throws(StorageError) -> Bool {
   do throws(StorageError) {
-    _ = try await delete(DeleteRequest(key: summary.key, ifRevision: summary.revision))
+    return try await delete(DeleteRequest(key: summary.key, ifRevision: summary.revision))
   } catch {
     guard error.code == .conflict else { throw error }
+    return false
   }
+}
+
+/// Deletes a credential that is meant for a tool; returns whether there was one.
+func delete(
+  _ key: CredentialKey, for tool: Tool, load: Load, delete: Delete
+) async throws(StorageError) -> Bool {
+  guard let found = try await stored(key, load)?.summary, found.isMeant(for: tool) else {
+    return false
+  }
+  return try await KistInterop.delete(found, delete)
 }

@@ -20,14 +20,14 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
     guard let reference = CredentialReference(text) else {
       throw .badReference(at: "KIST_ASKPASS")
     }
-    // Git asks for the user first; the secret would be shown, and sent as the user's name.
-    if prompt.hasPrefix("Username for ") {
+    // The secret would be shown, and sent as the user's name.
+    if isForUser(prompt) {
       guard !reference.key.account.isEmpty else {
-        throw .badRequest("git asks for a user, and KIST_ASKPASS names no account")
+        throw .badRequest("a user is asked for, and KIST_ASKPASS names no account")
       }
       return .done(Secret(utf8: reference.key.account).withNewline)
     }
-    guard let credential = try await usable(reference.key, storage.load) else { throw .notFound }
+    let credential = try await named(reference.key, storage.load)
     guard credential.secret.withBytes(isOneLine) else {
       throw StorageError(
         .badRequest, "the secret has a line break or a NUL in it, and an answer is one line",
@@ -39,8 +39,30 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
   }
 }
 
-/// Whether a prompt asks for yes or no, as ssh's about an unknown host does.
+/// The credential that a person named, whichever tool saved it.
+private func named(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Credential {
+  do throws(StorageError) { return try await load(LoadRequest(key: key)) } catch {
+    throw error.orSaveAnew
+  }
+}
+
+/// Whether a prompt asks for yes or no, as ssh's about an unknown host does: it names both, or puts
+/// one into quotes or brackets.
 private func isQuestion(_ prompt: String) -> Bool {
-  let prompt = prompt.lowercased()
-  return ["yes/no", "(y/n", "[y/n", "(yes", "[yes"].contains(where: prompt.contains)
+  let names = words(of: prompt)
+  let choices: [Set<String>] = [["yes", "no"], ["y", "n"], ["yy", "nn"]]
+  return choices.contains { $0.isSubset(of: names) }
+    || ["(yes", "[yes", "'yes", "\"yes"].contains(where: prompt.lowercased().contains)
+}
+
+/// Whether a prompt asks for the user, as git does first.
+private func isForUser(_ prompt: String) -> Bool {
+  let words = words(of: prompt)
+  if prompt.hasPrefix("Username for ") { return true }
+  return ["username", "user", "login", "name"].contains(words.last)
+    && words.allSatisfy { !["password", "passphrase", "pin"].contains($0) }
+}
+
+private func words(of prompt: String) -> [String] {
+  prompt.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
 }

@@ -17,11 +17,11 @@ package func answerCargo(
     case .login(let registry, let token, let url):
       guard let token else {
         let typed = try askToken(registry.question(url: url))
-        return try await registry.login(typed, save: storage.save).line
+        return try await registry.login(typed, now, load: storage.load, save: storage.save).line
       }
-      return try await registry.login(token, save: storage.save).line
+      return try await registry.login(token, now, load: storage.load, save: storage.save).line
     case .logout(let registry):
-      return try await registry.logout(delete: storage.delete).line
+      return try await registry.logout(load: storage.load, delete: storage.delete).line
     case .other: return CargoReply.notSupported.line
     }
   } catch {
@@ -31,23 +31,30 @@ package func answerCargo(
 
 extension CargoRegistry {
   fileprivate func get(now: Timestamp, load: Load) async throws(StorageError) -> CargoReply {
-    guard let credential = try await stored(key, load), !credential.summary.isExpired(at: now)
+    guard
+      let credential = try await stored(key, load), credential.summary.isMeant(for: .cargo),
+      !credential.summary.isExpired(at: now)
     else { return .notFound }
     guard credential.secret.validText != nil else { throw .notText }
     return .token(credential.secret, until: credential.summary.expiresAt)
   }
 
-  fileprivate func login(_ token: Secret, save: Save) async throws(StorageError) -> CargoReply {
+  fileprivate func login(
+    _ token: Secret, _ now: Timestamp, load: Load, save: Save
+  ) async throws(StorageError) -> CargoReply {
     guard !token.isEmpty else { throw .badRequest("the token is empty; nothing was saved") }
     let credential = NewCredential(
       key: key, secret: token, label: name.map { "cargo registry \($0)" },
       attributes: [Attributes.toolName: Tool.cargo.rawValue])
-    _ = try await save(SaveRequest(credential: credential))
+    try await KistInterop.save(credential, now: now, load: load, save: save)
     return .done("login")
   }
 
-  fileprivate func logout(delete: Delete) async throws(StorageError) -> CargoReply {
-    try await delete(DeleteRequest(key: key)) ? .done("logout") : .notFound
+  fileprivate func logout(
+    load: Load, delete: Delete
+  ) async throws(StorageError) -> CargoReply {
+    let wasThere = try await KistInterop.delete(key, for: .cargo, load: load, delete: delete)
+    return wasThere ? .done("logout") : .notFound
   }
 
   /// The question for a token, with where to get one, if the registry says so in plain characters.

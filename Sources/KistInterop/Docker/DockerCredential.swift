@@ -42,10 +42,10 @@ struct DockerCredential {
   }
 
   /// Saves it beside those of other users of the registry, as the newest.
-  func store(load: Load, save: Save) async throws(StorageError) {
+  func store(now: Timestamp, load: Load, save: Save) async throws(StorageError) {
     let credential = NewCredential(
       key: CredentialKey(service: registry.url, account: username), secret: secret,
       attributes: [Attributes.toolName: Tool.docker.rawValue])
-    try await KistInterop.save(credential, load: load, save: save)
+    try await KistInterop.save(credential, now: now, load: load, save: save)
   }
 }

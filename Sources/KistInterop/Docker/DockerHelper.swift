@@ -12,7 +12,7 @@ package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> H
     switch action {
     case "store":
       let credential = try DockerCredential(reading: call.readInput())
-      try await credential.store(load: storage.load, save: storage.save)
+      try await credential.store(now: call.now(), load: storage.load, save: storage.save)
       return .done()
     case "get":
       let registry = try DockerRegistry(reading: call.readInput())

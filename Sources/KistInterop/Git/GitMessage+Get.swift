@@ -3,16 +3,25 @@ internal import KistCore
 extension GitMessage {
   /// The newest credential that is meant and can be used, one for the very URL before others; `nil`
   /// where there is none.
+  ///
+  /// Those that git cannot take are passed over; where there are no others, throws what is wrong with
+  /// the newest.
   func get(now: Timestamp, find: Find, load: Load) async throws(StorageError) -> Secret? {
-    guard namesSomething else { return nil }
-    let atURL = try await matchesAtURL(find)
-    if let answer = try await answer(with: atURL, now, load) { return answer }
-    return try await answer(with: matchesAnywhere(find), now, load)
+    guard let service else { return nil }
+    var problem: StorageError?
+    let atURL = try await matches(at: service, find)
+    if let answer = try await answer(with: atURL, now, load, &problem) { return answer }
+    if let answer = try await answer(with: matchesAnywhere(find), now, load, &problem) {
+      return answer
+    }
+    if let problem { throw problem }
+    return nil
   }
 
   /// The answer with the first of these that can be used.
   private func answer(
-    with summaries: [CredentialSummary], _ now: Timestamp, _ load: Load
+    with summaries: [CredentialSummary], _ now: Timestamp, _ load: Load,
+    _ problem: inout StorageError?
   ) async throws(StorageError) -> Secret? {
     for summary in summaries where isAnswerable(summary) {
       let refreshToken = try await stored(Self.refreshKey(of: summary.key), load)?.secret
@@ -22,7 +31,11 @@ extension GitMessage {
       }
       // Git passes a refresh token without a password on to the next helper, which may use it.
       guard credential != nil || refreshToken != nil else { continue }
-      return try answer(summary, credential?.secret, refreshToken)
+      do throws(StorageError) {
+        return try answer(summary, credential?.secret, refreshToken)
+      } catch {
+        problem = problem ?? error
+      }
     }
     return nil
   }
@@ -36,18 +49,50 @@ extension GitMessage {
   ) throws(StorageError) -> Secret {
     var writer = GitWriter()
     if let authtype = summary.attributes["authtype"] {
-      writer.line("capability[]", "authtype")
-      writer.line("authtype", authtype)
-      if !summary.key.account.isEmpty { writer.line("username", summary.key.account) }
+      guard isToken(authtype) else { throw .notAnAuthtype }
+      try writer.line("capability[]", "authtype")
+      try writer.line("authtype", authtype)
+      if !summary.key.account.isEmpty { try writer.line("username", summary.key.account) }
       if let secret { try writer.line("credential", secret) }
     } else {
-      writer.line("username", summary.key.account)
+      try checkAccount(of: summary)
+      try writer.line("username", summary.key.account)
       if let secret { try writer.line("password", secret) }
     }
     if secret != nil, let expiry = summary.expiresAt {
-      writer.line("password_expiry_utc", "\(expiry.secondsSinceEpoch)")
+      try writer.line("password_expiry_utc", "\(expiry.secondsSinceEpoch)")
     }
     if let refreshToken { try writer.line("oauth_refresh_token", refreshToken) }
     return writer.finish()
   }
+
+  /// Refuses what a person saved without an account, unless git asks for no user, as it does for the
+  /// passphrase of a certificate: git would send no password, and delete the one that it did not try.
+  private func checkAccount(of summary: CredentialSummary) throws(StorageError) {
+    guard summary.isSavedByHand, summary.key.account.isEmpty, username == nil else { return }
+    throw StorageError(
+      .badRequest, "the credential has no account, and git sends no password without one",
+      hint: "save it anew: `kist save URL ACCOUNT`")
+  }
+}
+
+extension StorageError {
+  fileprivate static var notAnAuthtype: StorageError {
+    StorageError(
+      .badRequest, "the attribute authtype of the credential is not the scheme of a header",
+      hint: "save it anew, with one such as Bearer")
+  }
+}
+
+/// Whether a text is a token: RFC 9110 §5.6.2.
+private func isToken(_ text: String) -> Bool {
+  !text.isEmpty
+    && text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+      }
+    }
 }

@@ -9,14 +9,17 @@ extension GitMessage {
     guard let new = newCredential else { return }
     let refreshKey = Self.refreshKey(of: new.key)
     if try await isNews(new, now, load) {
-      try await KistInterop.save(new, load: load, save: save)
-      if refreshToken == nil { _ = try await delete(DeleteRequest(key: refreshKey)) }
+      let isSaved = try await KistInterop.save(
+        new, kind: "authtype", now: now, load: load, save: save)
+      if isSaved, refreshToken == nil { _ = try await delete(DeleteRequest(key: refreshKey)) }
     }
     if let refreshToken {
       let new = NewCredential(
         key: refreshKey, secret: refreshToken,
         attributes: [Attributes.toolName: Tool.git.rawValue, "kind": "oauth_refresh_token"])
-      if try await isNews(new, now, load) { _ = try await save(SaveRequest(credential: new)) }
+      if try await isNews(new, now, load) {
+        try await KistInterop.save(new, now: now, load: load, save: save)
+      }
     }
   }
 
@@ -39,8 +42,6 @@ extension GitMessage {
   }
 
   /// Whether something else is stored, or nothing.
-  ///
-  /// One that a person saved, with the same secret, keeps the name and the time that it was given.
   private func isNews(
     _ new: NewCredential, _ now: Timestamp, _ load: Load
   ) async throws(StorageError) -> Bool {
@@ -48,10 +49,6 @@ extension GitMessage {
       let old = try await stored(new.key, load), old.secret == new.secret,
       !old.summary.isExpired(at: now)
     else { return true }
-    let isSameTime = old.summary.expiresAt == new.expiresAt
-    if old.summary.isSavedByHand, new.attributes["authtype"] == nil {
-      return !isSameTime && new.expiresAt != nil
-    }
-    return !isSameTime || old.summary.attributes != new.attributes
+    return old.summary.expiresAt != new.expiresAt || old.summary.attributes != new.attributes
   }
 }

@@ -21,10 +21,8 @@ package struct GitMessage: Sendable, Equatable {
 }
 
 extension GitMessage {
-  /// Whether it says what is meant; without any of these it would be everything that is stored.
-  var namesSomething: Bool { scheme != nil || host != nil || path != nil || username != nil }
-
-  /// The service of the credentials that are meant: `scheme://host[:port][/path]`.
+  /// The service of the credentials that are meant: `scheme://host[:port][/path]`; `nil` where that
+  /// could be any host's.
   ///
   /// A scheme has no colon and a host has no slash, so that no two requests share one.
   var service: String? {

@@ -4,10 +4,8 @@ internal import KistCore
 struct GitWriter: ~Copyable {
   private var text = WipedBytes(capacity: 256)
 
-  mutating func line(_ key: StaticString, _ value: String) {
-    begin(key)
-    text.append(utf8: value)
-    text.append(UInt8(ascii: "\n"))
+  mutating func line(_ key: StaticString, _ value: String) throws(StorageError) {
+    try line(key, Secret(utf8: value))
   }
 
   /// Throws for a value that would be two lines, or that git would take for another.

@@ -23,15 +23,14 @@ package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> 
       guard !secret.isEmpty else { throw .badRequest("the password is empty") }
       let new = NewCredential(
         key: key, secret: secret, attributes: [Attributes.toolName: Tool.keyring.rawValue])
-      try await save(new, load: storage.load, save: storage.save)
+      try await save(new, now: call.now(), load: storage.load, save: storage.save)
       return .done()
     case .delete(let key):
       for service in spellings(of: key.service) {
         let key = CredentialKey(service: service, account: key.account)
-        let found = try await stored(key, storage.load)
-        guard let found, isMeant(found.summary) else { continue }
-        try await delete(found.summary, storage.delete)
-        return .done()
+        let wasThere = try await delete(
+          key, for: .keyring, load: storage.load, delete: storage.delete)
+        if wasThere { return .done() }
       }
       return HelperAnswer(complaint: .notFound, status: 1)
     }
@@ -52,15 +51,10 @@ private func keyringCredential(
 ) async throws(StorageError) -> Credential? {
   guard let username else {
     return try await newest(
-      of: service, among: isMeant, now: now, find: storage.find, load: storage.load)
+      of: service, for: .keyring, now: now, find: storage.find, load: storage.load)
   }
-  let found = try await usable(CredentialKey(service: service, account: username), storage.load)
-  return found.flatMap { isMeant($0.summary) ? $0 : nil }
-}
-
-/// Python's keyring is given nothing that another tool saved.
-private func isMeant(_ summary: CredentialSummary) -> Bool {
-  summary.isSavedByHand || summary.isSaved(by: .keyring)
+  let key = CredentialKey(service: service, account: username)
+  return try await usable(key, for: .keyring, storage.load)
 }
 
 private func text(

@@ -12,8 +12,8 @@ package func answerKubectl(_ call: HelperCall, _ storage: UserStorage) async -> 
     let version = try apiVersion(in: call.variable("KUBERNETES_EXEC_INFO"))
     var found: [Credential?] = []
     for account in ["token", "client-certificate", "client-key"] {
-      found.append(
-        try await usable(CredentialKey(service: service, account: account), storage.load))
+      let key = CredentialKey(service: service, account: account)
+      found.append(try await usable(key, for: .kubectl, storage.load))
     }
     let (token, certificate, key) = (found[0], found[1], found[2])
     guard token != nil || certificate != nil || key != nil else { throw .notFound }

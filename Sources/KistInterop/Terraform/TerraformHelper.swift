@@ -10,7 +10,7 @@ package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -
     let key = CredentialKey(service: "terraform:" + words[1])
     switch words[0] {
     case "get":
-      let found = try await usable(key, storage.load)
+      let found = try await usable(key, for: .terraform, storage.load)
       guard found.map({ $0.secret.validText != nil }) ?? true else { throw .notText }
       return .done(
         JSONWriter.object { writer in
@@ -20,10 +20,10 @@ package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -
       let new = NewCredential(
         key: key, secret: try token(in: call.readInput()),
         attributes: [Attributes.toolName: Tool.terraform.rawValue, "host": words[1]])
-      _ = try await storage.save(SaveRequest(credential: new))
+      try await save(new, now: call.now(), load: storage.load, save: storage.save)
       return .done()
     case "forget":
-      _ = try await storage.delete(DeleteRequest(key: key))
+      _ = try await delete(key, for: .terraform, load: storage.load, delete: storage.delete)
       return .done()
     default: throw .badRequest("there is no such operation")
     }

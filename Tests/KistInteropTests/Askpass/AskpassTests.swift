@@ -13,6 +13,7 @@ import Testing
   @Test(arguments: [
     "Enter passphrase for key '/home/me/.ssh/id': ", "me@host's password: ",
     "Password for 'https://me@h': ", "[sudo] password for me: ", "anything at all",
+    "[sudo] password for user: ", "username@host's password: ", "reyes@no.example's password: ",
   ])
   func `answers with the credential that is named, whatever the prompt`(
     prompt: String
@@ -25,6 +26,8 @@ import Testing
   @Test(arguments: [
     "The authenticity of host 'h' can't be established.\nAre you sure you want to continue connecting (yes/no/[fingerprint])? ",
     "Please type 'yes' or 'no' (YES/NO): ", "Allow? [y/N] ", "Remove it (y/n)? ",
+    "continue? y/n: ", "Delete? [Yy/Nn] ", "Please type 'yes', 'no' or the fingerprint: ",
+    "Type 'yes' to go on: ",
   ])
   func `answers no question`(prompt: String) async throws {
     try await Golden(
@@ -54,12 +57,17 @@ import Testing
     ).run()
   }
 
-  @Test func `tells git the account, and not the secret, when it asks for the user`() async throws {
-    let prompt = "Username for 'https://h': "
+  @Test(arguments: [
+    "Username for 'https://h': ", "Username for 'https://password.example': ", "Username: ",
+    "User name: ", "login: ", "Enter your username",
+  ])
+  func `tells the account, and not the secret, where the user is asked for`(
+    prompt: String
+  ) async throws {
     try await Golden(
       "", saved: Self.saved, .askpass(prompt, "kist://ssh/me", gives: "me\n"),
       .askpass(
-        prompt, "kist://pem", complains: "git asks for a user, and KIST_ASKPASS names no account",
+        prompt, "kist://pem", complains: "a user is asked for, and KIST_ASKPASS names no account",
         status: 64)
     ).run()
   }

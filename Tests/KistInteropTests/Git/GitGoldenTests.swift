@@ -55,8 +55,10 @@ import Testing
       .git("store", "protocol=https host=h username=u credential=c"),
       .git("get", "username=u"), .git("get", "host=h")),
     Golden(
-      "a request that names nothing gets nothing",
-      .git("store", "protocol=https host=h username=u password=p"), .git("get", "password=p")),
+      "a request that names no host or no protocol gets nothing",
+      .git("store", "protocol=https host=h path=a username=u password=p"),
+      .git("get", "password=p"), .git("get", "protocol=https"), .git("get", "username=u"),
+      .git("get", "host=h"), .git("get", "protocol=https path=a")),
     Golden(
       "an operation or a key that is not known is passed over",
       .git("improve", "protocol=https host=h"),
@@ -90,11 +92,10 @@ import Testing
       .git("erase", "protocol=https host=h"), .git("get", "protocol=https host=h"),
       .git("get", "protocol=https host=other", gives: "username=u password=3")),
     Golden(
-      "nothing, where nothing is named",
-      .git("store", "protocol=https host=h username=u password=p"),
-      .git(
-        "erase", bytes: Secret(utf8: "password=p\n"),
-        complains: "git named nothing to erase, and everything is not meant", status: 64),
+      "nothing, where no host or no protocol is named",
+      .git("store", "protocol=https host=h path=a username=u password=p"),
+      .erasesNothing("password=p"), .erasesNothing("protocol=https"), .erasesNothing("host=h"),
+      .erasesNothing("username=u"), .git("erase", "protocol=https path=a"),
       .git("get", "protocol=https host=h", gives: "username=u password=p")),
     Golden(
       "the refresh token with its password",
@@ -173,6 +174,42 @@ import Testing
       .git("erase", "protocol=https host=h username=u password=p"),
       .git("get", "protocol=https host=h")),
     Golden(
+      "is not erased where git names no password", saved: [byHand],
+      .git("erase", "protocol=https host=h"), .git("erase", "protocol=https host=h username=u"),
+      .git(
+        "get", "protocol=https host=h",
+        gives: "username=u password=p password_expiry_utc=1795168900")),
+    Golden(
+      "is given without an account where git asks for no user only",
+      saved: [
+        .sample(CredentialKey(service: "https://h"), secret: "p"),
+        .sample(CredentialKey(service: "cert:///k.pem"), secret: "p"),
+      ],
+      .git(
+        "get", bytes: Secret(utf8: "protocol=https\nhost=h\n"),
+        complains: "the credential has no account, and git sends no password without one",
+        status: 64),
+      .git("get", "protocol=cert host= path=k.pem username=", gives: "username= password=p")),
+    Golden(
+      "is passed over for an older one where git cannot take it",
+      saved: [
+        .sample(CredentialKey(service: "https://h", account: "u"), secret: "p"),
+        .sample(CredentialKey(service: "https://h", account: "v"), secret: "two\nlines"),
+        .sample(CredentialKey(service: "https://h"), secret: "q"),
+      ],
+      .git("get", "protocol=https host=h", gives: "username=u password=p")),
+    Golden(
+      "is not given with a line of its own in a name",
+      saved: [
+        .sample(
+          CredentialKey(service: "https://h", account: "u"),
+          attributes: ["authtype": "Basic\npassword=INJECTED\nurl=https://evil"])
+      ],
+      .git(
+        "get", bytes: Secret(utf8: "capability[]=authtype\nprotocol=https\nhost=h\n"),
+        complains: "the attribute authtype of the credential is not the scheme of a header",
+        status: 64)),
+    Golden(
       "is not given where another tool saved it",
       saved: [
         .sample(CredentialKey(service: "https://h", account: "u"), attributes: ["tool": "docker"])
@@ -185,9 +222,9 @@ import Testing
     Golden(
       "is not given with a line break or a NUL in it",
       saved: [
-        .sample(CredentialKey(service: "https://lf"), secret: "p\n"),
-        .sample(CredentialKey(service: "https://cr"), secret: "p\r"),
-        .sample(CredentialKey(service: "https://nul"), secret: "p\0host=evil"),
+        .sample(CredentialKey(service: "https://lf", account: "u"), secret: "p\n"),
+        .sample(CredentialKey(service: "https://cr", account: "u"), secret: "p\r"),
+        .sample(CredentialKey(service: "https://nul", account: "u"), secret: "p\0host=evil"),
       ],
       .unanswerable("lf"), .unanswerable("cr"), .unanswerable("nul")),
   ])
@@ -231,6 +268,12 @@ import Testing
 }
 
 extension Call {
+  fileprivate static func erasesNothing(_ attribute: String) -> Call {
+    .git(
+      "erase", bytes: Secret(utf8: attribute + "\n"),
+      complains: "git named no host to erase, or no protocol, and all are not meant", status: 64)
+  }
+
   fileprivate static func unanswerable(_ host: String) -> Call {
     .git(
       "get", bytes: Secret(utf8: "protocol=https\nhost=\(host)\n"),
