@@ -50,8 +50,9 @@ int kist_take_signals(int all) {
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < (all ? sizeof signals / sizeof *signals : 3); i++) {
     struct sigaction before;
-    // nohup(1) ignores it, so that the end of a terminal is not the end of what runs in it.
-    if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0
+    // A command keeps what is ignored for it: a shell starts its jobs in the background without
+    // SIGINT. nohup(1) ignores SIGHUP, so that the end of a terminal ends nothing that runs in it.
+    if ((all || signals[i] == SIGHUP) && sigaction(signals[i], NULL, &before) == 0
         && before.sa_handler == SIG_IGN) continue;
     if (sigaction(signals[i], &action, NULL) != 0) return -1;
   }

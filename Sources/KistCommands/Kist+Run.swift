@@ -1,10 +1,13 @@
 package import ArgumentParser
+internal import CLinux
 internal import Glibc
 internal import KistCore
 
 extension Kist {
   /// Carries out the command line of this process, and ends it.
   package static func start() -> Never {
+    // No core file with secrets in it, and no debugger of the same user; exec(3) gives both back.
+    kist_set_dumpable(0)
     reserveStandardDescriptors()
     let terminal = Terminal.live
     guard let arguments = CommandLine.validArguments else {

@@ -10,8 +10,10 @@ private let memory = "/dev/shm"
 
 @Suite struct `A command with secrets` {
   /// Runs `kist run` beside a kistd that keeps `s/a` = hunter2, `s/nul` and `s/pem`.
+  ///
+  /// - Parameter starter: what starts it, with words of its own.
   private func kistRun(
-    _ options: [String], _ words: [String]
+    _ options: [String], _ words: [String], startedBy starter: [String] = []
   ) async throws -> CommandResult {
     try await withHome { home in
       var result: CommandResult?
@@ -24,7 +26,7 @@ private let memory = "/dev/shm"
         }
         let assignments = ["XDG_RUNTIME_DIR=\(memory)", "KIST_SOCKET=\(home.socket)"]
         result = try await command(
-          "env", assignments + ["kist", "run"] + options + ["--"] + words, in: home)
+          "env", assignments + starter + ["kist", "run"] + options + ["--"] + words, in: home)
       }
       return try #require(result)
     }
@@ -96,6 +98,57 @@ private let memory = "/dev/shm"
   @Test func `that a signal ends is 128 and the signal where kist stays`() async throws {
     let end = try await kistRun(["--file", "K=kist://s/a"], ["sh", "-c", "kill -KILL $$"])
     #expect(end.status == .exited(128 + 9))
+  }
+
+  @Test func `has its own status where SIGCHLD was ignored`() async throws {
+    let end = try await kistRun(
+      ["--file", "K=kist://s/a"], ["sh", "-c", "exit 3"],
+      startedBy: ["env", "--ignore-signal=CHLD"])
+    #expect(end.status == .exited(3), "\(end.error)")
+  }
+
+  @Test(arguments: ["INT", "QUIT", "TERM", "USR1"])
+  func `goes on at a signal that was ignored, and so does kist`(signal: String) async throws {
+    let end = try await kistRun(
+      ["--file", "K=kist://s/a"],
+      ["sh", "-c", "kill -\(signal) $PPID; kill -\(signal) $$; echo on"],
+      startedBy: ["env", "--ignore-signal=\(signal)"])
+    #expect(end.output == "on\n", "\(end.error)")
+    #expect(end.status == .exited(0))
+  }
+
+  @Test(.enabled(if: getuid() == 0, "only root may read the memory"))
+  func `runs while kist has wiped the environment that it gave`() async throws {
+    // The secret backwards, for kist knows the words of the command. The one of the file is asked
+    // for last, and the connection may have that answer still.
+    let script = """
+      import os
+      found = 0
+      for line in open(f"/proc/{os.getppid()}/maps"):
+          first, last = (int(end, 16) for end in line.split()[0].split("-"))
+          try:
+              memory = os.open(f"/proc/{os.getppid()}/mem", os.O_RDONLY)
+              found += b"2retnuh"[::-1] in os.pread(memory, last - first, first)
+          except (OSError, OverflowError):
+              pass
+          finally:
+              os.close(memory)
+      print(found, os.environ["A"] == "2retnuh"[::-1])
+      """
+    let end = try await kistRun(
+      ["--file", "K=kist://s/pem", "--env", "A=kist://s/a"], ["python3", "-c", script])
+    #expect(end.output == "0 True\n", "\(end.error)")
+  }
+
+  @Test func `cannot look into kist, and so no core file can have its memory`() async throws {
+    // Without capabilities, what counts is whether the process is dumpable: ptrace(2).
+    let starter = getuid() == 0 ? ["setpriv", "--bounding-set=-all"] : []
+    let end = try await kistRun(
+      ["--file", "K=kist://s/a"],
+      ["sh", "-c", "cat /proc/$$/maps >/dev/null && echo own; cat /proc/$PPID/maps"],
+      startedBy: starter)
+    #expect(end.output == "own\n", "\(end.error)")
+    #expect(end.error.contains("Permission denied"))
   }
 
   @Test(arguments: [["--env", "A=kist://s/a"], ["--file", "A=kist://s/a"]])

@@ -54,6 +54,24 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["out"])
   }
 
+  @Test(arguments: ["a FIFO", "a link", "a directory"])
+  func `replaces nothing that is no regular file`(kind: String) async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let out = folder.appending(path: "out").path
+    switch kind {
+    case "a FIFO": try #require(unsafe mkfifo(out, 0o600) == 0)
+    case "a link": try #require(unsafe symlink("elsewhere", out) == 0)
+    default: try #require(unsafe mkdir(out, 0o700) == 0)
+    }
+    let before = try FileManager.default.attributesOfItem(atPath: out)[.type] as? FileAttributeType
+    let (status, recorder) = await inject("text", .inMemory(now: { .sample }))
+    #expect(status == 64)
+    #expect(recorder.error.hasPrefix("kist: what is there is no regular file"))
+    let after = try FileManager.default.attributesOfItem(atPath: out)[.type] as? FileAttributeType
+    #expect(after == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["out"])
+  }
+
   @Test func `is not made where it cannot be`() async throws {
     try FileManager.default.removeItem(at: folder)
     let (status, recorder) = await inject("text", .inMemory(now: { .sample }))

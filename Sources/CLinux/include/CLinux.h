@@ -21,7 +21,7 @@ int kist_execvpe(
 void kist_default_crash_signals(void);
 
 /// Takes the signals that ask this process to end or to reload: SIGTERM, SIGINT, and SIGHUP unless it
-/// is ignored; with `all`, also SIGQUIT, SIGUSR1 and SIGUSR2. In C, because Swift may not run in a
+/// is ignored; with `all`, also SIGQUIT, SIGUSR1 and SIGUSR2, and none that is ignored. In C, because Swift may not run in a
 /// handler. Returns a descriptor from which their numbers are read, a byte each, or -1 with errno set.
 int kist_take_signals(int all);
 

@@ -2,10 +2,18 @@ internal import Glibc
 internal import KistClient
 internal import KistCore
 
-/// Writes a file of mode 0600 in the place of whatever file is there, all of it or nothing.
+/// Writes a file of mode 0600 in the place of the file that is there, all of it or nothing; refuses
+/// where something else is there, such as a device or a link.
 ///
 /// It stands on the disk before it has its name: rename(2).
 func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
+  var status = stat()
+  guard unsafe lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+    throw StorageError(
+      .badRequest, "what is there is no regular file, and is not replaced",
+      hint: "name the file itself; for a pipe or a device, redirect standard output",
+      outcome: .unchanged)
+  }
   let temporary = "\(path).\(getpid()).new"
   try writeNewFile(temporary, content, isKept: true)
   guard unsafe rename(temporary, path) == 0 else {

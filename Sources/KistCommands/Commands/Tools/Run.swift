@@ -49,6 +49,17 @@ package struct Run: RequiresUserStorage {
       throw StorageError(
         .badRequest, "there is no command to run", hint: "it stands after --, with its words")
     }
+    let (child, files) = try await start(storage, terminal)
+    let status = endOfChild(child)
+    files.remove()
+    Glibc.exit(status)
+  }
+
+  /// Starts the command, and returns where there are files to remove; what has secrets in it is
+  /// wiped by then.
+  private func start(
+    _ storage: UserStorage, _ terminal: Terminal
+  ) async throws(StorageError) -> (child: pid_t, files: SecretFiles) {
     let fileVariables = try read(files, "--file")
     let variables = try readVariableFiles() + read(self.variables, "--env")
     let settings = try await settings(of: variables, from: storage)
@@ -56,34 +67,22 @@ package struct Run: RequiresUserStorage {
     if fileSettings.isEmpty {
       end(replaceProcess(by: command, try ChildEnvironment(setting: settings)), terminal)
     }
-    try run(settings, fileSettings, terminal)
-  }
-
-  private func run(
-    _ settings: [Setting], _ fileSettings: [Setting], _ terminal: Terminal
-  ) throws(StorageError) -> Never {
-    let others = settings.filter { setting in
-      !fileSettings.contains { $0.name == setting.name }
-    }
+    let names = Set(fileSettings.map(\.name))
     // Before there are files that nobody would remove.
     do throws(CommandNotStarted) { try keepSignals() } catch { end(error, terminal) }
     let files = try SecretFiles(fileSettings, under: environmentVariable("XDG_RUNTIME_DIR"))
-    let result: Result<CInt, CommandNotStarted>
     do throws(StorageError) {
-      let environment = try ChildEnvironment(setting: others + files.settings)
+      let environment = try ChildEnvironment(
+        setting: settings.filter { !names.contains($0.name) } + files.settings)
       do throws(CommandNotStarted) {
-        result = .success(try runChild(command, environment))
+        return (try startChild(command, environment), files)
       } catch {
-        result = .failure(error)
+        files.remove()
+        end(error, terminal)
       }
     } catch {
       files.remove()
       throw error
-    }
-    files.remove()
-    switch result {
-    case .success(let status): Glibc.exit(status)
-    case .failure(let failure): end(failure, terminal)
     }
   }
 
