@@ -53,7 +53,8 @@ extension Kist {
       let error = error as? StorageError ?? .internal("something went wrong that has no name")
       let ours = arguments.prefix { $0 != "--" }
       terminal.report(error, asJSON: ours.contains("--json"))
-      return ours.first == Run.configuration.commandName ? Run.failure : error.code.exitStatus
+      let name = ours.first { !$0.hasPrefix("-") }
+      return name == Run.configuration.commandName ? Run.failure : error.code.exitStatus
     }
   }
 

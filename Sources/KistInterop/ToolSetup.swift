@@ -1,36 +1,71 @@
 /// How a tool is told to ask kist.
-package enum ToolSetup: Sendable, Equatable {
-  /// A command of the tool's own does it.
-  case command([String])
-  /// A line in a file does it, which a person puts there.
-  case line(String, file: String)
+package struct ToolSetup: Sendable, Equatable {
+  /// What a person puts into a file, or says to a shell.
+  package struct Line: Sendable, Equatable {
+    package var text: String
+    package var place: String
+  }
+
+  package var lines: [Line] = []
+  /// A command of the tool's own, after the lines.
+  package var command: [String]?
 }
 
 extension Tool {
   /// What makes this user's tool ask kist.
   package var setup: ToolSetup {
     switch self {
-    case .git: .command(["git", "config", "--global", "credential.helper", "kist"])
-    case .docker: .line(#"{"credsStore": "kist"}"#, file: "~/.docker/config.json")
+    case .git: ToolSetup(command: ["git", "config", "--global", "credential.helper", "kist"])
+    case .docker:
+      ToolSetup(lines: [
+        .init(text: #"{"credsStore": "kist"}"#, place: "~/.docker/config.json"),
+        .init(
+          text: #"credential-helpers = ["kist", "containers-auth.json"]"#,
+          place: "~/.config/containers/registries.conf.d/kist.conf, for podman and skopeo"),
+      ])
     case .cargo:
-      .line(
-        #"registry.global-credential-providers = ["cargo:token", "cargo-credential-kist"]"#,
-        file: "~/.cargo/config.toml, above its first [table]")
+      ToolSetup(lines: [
+        .init(
+          text: #"registry.global-credential-providers = ["cargo:token", "cargo-credential-kist"]"#,
+          place: "~/.cargo/config.toml, above its first [table]")
+      ])
     case .aws:
-      .line("credential_process = kist helper aws NAME", file: "~/.aws/config, in a [profile]")
+      ToolSetup(lines: [
+        .init(
+          text: "credential_process = kist helper aws NAME", place: "~/.aws/config, in a [profile]")
+      ])
     case .kubectl:
-      .line(
-        "kubectl config set-credentials NAME --exec-api-version=client.authentication.k8s.io/v1 "
-          + "--exec-interactive-mode=Never --exec-command=kist "
-          + "--exec-arg=helper --exec-arg=kubectl --exec-arg=NAME",
-        file: "a shell, with your user of the kubeconfig as NAME")
-    case .terraform: .line(#"credentials_helper "kist" {}"#, file: "~/.terraformrc")
-    case .keyring: .command(["pip", "config", "set", "global.keyring-provider", "subprocess"])
+      ToolSetup(lines: [
+        .init(
+          text: "kubectl config set-credentials NAME "
+            + "--exec-api-version=client.authentication.k8s.io/v1 "
+            + "--exec-interactive-mode=Never --exec-command=kist "
+            + "--exec-arg=helper --exec-arg=kubectl --exec-arg=NAME",
+          place: "a shell, with your user of the kubeconfig as NAME")
+      ])
+    case .terraform:
+      ToolSetup(lines: [
+        .init(text: #"credentials_helper "kist" {}"#, place: "~/.terraformrc"),
+        link("~/.terraform.d/plugins", "terraform-credentials-kist"),
+      ])
+    case .keyring:
+      ToolSetup(
+        lines: [link("~/.local/bin", "keyring")],
+        command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
     case .askpass:
-      .line(
-        "export SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
-          + "KIST_ASKPASS=kist://SERVICE/ACCOUNT",
-        file: "a shell, for the commands that are to ask for this one credential")
+      ToolSetup(lines: [
+        .init(
+          text: "SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
+            + "KIST_ASKPASS=kist://SERVICE/ACCOUNT COMMAND",
+          place: "a shell, for the one command that is to ask for this credential")
+      ])
     }
   }
+}
+
+/// The line that makes a link to `kist`, by which a tool finds its helper.
+private func link(_ folder: String, _ name: String) -> ToolSetup.Line {
+  .init(
+    text: #"mkdir -p \#(folder) && ln -s "$(command -v kist)" \#(folder)/\#(name)"#,
+    place: "a shell, unless the link is there")
 }

@@ -18,8 +18,9 @@ package func settings(
 ) async throws(StorageError) -> [Setting] {
   var references = References(storage.load)
   var settings: [Setting] = []
-  for (index, variable) in variables.enumerated()
-  where !variables[(index + 1)...].contains(where: { $0.name == variable.name }) {
+  let last = Dictionary(
+    zip(variables.map(\.name), variables.indices), uniquingKeysWith: { _, later in later })
+  for (index, variable) in variables.enumerated() where last[variable.name] == index {
     switch variable.value {
     case .text(let text): settings.append(Setting(name: variable.name, value: text))
     case .reference(let reference):

@@ -30,6 +30,15 @@ import Testing
     #expect(found == expected)
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `may be as many as a file holds`() async throws {
+    let variables = (0..<100_000).map {
+      Variable(name: "A\($0)", value: .text(Secret(utf8: "x")), place: "")
+    }
+    let found = try await settings(of: variables, from: .inMemory(now: { .sample }))
+    #expect(found.count == variables.count)
+  }
+
   @Test func `are references where they begin as one`() throws {
     let found = try read("A=1\nB=kist://db/alice%2Fb\n")
     #expect(

@@ -21,26 +21,38 @@ package struct Setup: AsyncParsableCommand {
 
   package init() {}
 
-  package func run() async throws { try perform(.live, becoming: become) }
+  package func run() async throws {
+    try perform(.live, otherHelpers: otherGitHelpers, becoming: become)
+  }
 
-  /// Shows the line.
+  /// Shows the lines.
   ///
-  /// - Parameter become: runs a command in place of this one, and returns where it cannot.
+  /// - Parameters:
+  ///   - otherHelpers: how many helpers git has that are not kist.
+  ///   - become: runs a command in place of this one, and returns where it cannot.
   package func perform(
-    _ terminal: Terminal, becoming become: ([String]) -> StorageError
+    _ terminal: Terminal, otherHelpers: () -> Int, becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
-    switch tool.setup {
-    case .command(let words):
-      try terminal.write(words.joined(separator: " ") + "\n")
-      if apply { throw become(words) }
-    case .line(let line, let file):
-      guard !apply else {
-        throw StorageError(
-          .badRequest, "\(tool.rawValue) has no command that does it; nothing was changed",
-          hint: "put this into \(file): \(line)")
-      }
-      terminal.writeError(Secret(utf8: "in \(file):\n"))
-      try terminal.write(line + "\n")
+    let setup = tool.setup
+    guard !apply || setup.command != nil else {
+      let todo = setup.lines.map { "put this into \($0.place): \($0.text)" }
+      throw StorageError(
+        .badRequest, "\(tool.rawValue) has no command that does it; nothing was changed",
+        hint: todo.joined(separator: "; "))
     }
+    for line in setup.lines {
+      terminal.writeError(Secret(utf8: "in \(line.place):\n"))
+      try terminal.write(line.text + "\n")
+    }
+    guard let words = setup.command else { return }
+    try terminal.write(words.joined(separator: " ") + "\n")
+    guard apply else { return }
+    guard tool != .git || otherHelpers() == 0 else {
+      throw StorageError(
+        .conflict, "git has another helper already, which this would take away",
+        hint: "see `git config --global --get-all credential.helper`; to have git ask both: "
+          + "git config --global --add credential.helper kist", outcome: .unchanged)
+    }
+    throw become(words)
   }
 }

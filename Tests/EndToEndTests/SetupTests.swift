@@ -1,0 +1,33 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite struct `Setting up git` {
+  @Test(arguments: [
+    ("", 0, "kist\n"), ("kist", 0, "kist\n"), ("store", 3, "store\n"),
+    ("!f() { echo; }; f", 3, "!f() { echo; }; f\n"),
+  ])
+  func `takes no other helper away`(before: String, status: Int32, after: String) async throws {
+    try await withHome { home in
+      // Git has a look at the directory that it runs in.
+      let git = ["-C", home.path, "git", "config", "--global", "credential.helper"]
+      if !before.isEmpty { _ = try await command("env", git + [before], in: home) }
+      let words = ["-C", home.path, "kist", "setup", "git", "--apply"]
+      let end = try await command("env", words, in: home)
+      #expect(end.status == .exited(status), "\(end.error)")
+      #expect(try await command("env", git, in: home).output == after)
+    }
+  }
+
+  @Test func `runs no git of the working directory`() async throws {
+    try await withHome { home in
+      let git = home.path + "/git"
+      try "#!/bin/sh\necho other".write(toFile: git, atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: git)
+      let script = "cd ~; kist=$(command -v kist); PATH=.::bin exec \"$kist\" setup git --apply"
+      let end = try await command("sh", ["-c", script], in: home)
+      #expect(end.status == .exited(7))
+      #expect(!end.output.contains("other"))
+    }
+  }
+}
