@@ -89,6 +89,12 @@ class Git(InAWorld):
         self.assertEqual(self.world.credentials(), [(self.url, "bob")])
         self.clone(typed=("alice", "hunter2"))
 
+    def test_a_token_without_a_user(self):
+        """Git would send nothing, and delete it; so it is told why it gets nothing, and all stays."""
+        self.run_("kist", "save", self.url, input="hunter2")
+        self.assertIn("no account", self.clone(status=1).stderr)
+        self.assertEqual(self.run_("kist", "load", self.url).stdout, "hunter2")
+
     def test_a_password_that_was_changed_meanwhile(self):
         """It is not deleted for the one that was refused."""
         self.run_("kist", "save", self.url, "alice", input="new")

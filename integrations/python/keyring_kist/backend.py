@@ -38,12 +38,14 @@ class KistKeyring(KeyringBackend):
 
     def set_password(self, service, username, password):
         with translated(PasswordSetError):
+            require(username)
             client.ask(
                 "save", service=encoded(service), account=encoded(username), secret=password,
                 **kept(service, username))
 
     def delete_password(self, service, username):
         with translated(PasswordDeleteError):
+            require(username)
             for spelling in spellings(service):
                 for found in filter(is_meant, stored(spelling, username)):
                     client.ask(
@@ -51,6 +53,12 @@ class KistKeyring(KeyringBackend):
                         ifRevision=found["revision"])
                     return
         raise PasswordDeleteError("there is no such password")
+
+
+def require(username):
+    """Refuses to change what may be any user's."""
+    if username is None:
+        raise client.KistError("badRequest", "no username is named; nothing was changed")
 
 
 def kept(service, username):

@@ -98,6 +98,11 @@ def test_without_a_user_the_newest_is_given():
     assert KistKeyring().get_password("s", None) is None
     KistKeyring().set_password("s", "alice", "hunter2")
     assert KistKeyring().get_password("s", None) == "hunter2"
+    with pytest.raises(errors.PasswordSetError, match="no username"):
+        KistKeyring().set_password("s", None, "new")
+    with pytest.raises(errors.PasswordDeleteError, match="no username"):
+        KistKeyring().delete_password("s", None)
+    assert KistKeyring().get_password("s", "alice") == "hunter2"
 
 
 def test_an_answer_in_many_pieces_has_one_deadline(tmp_path, monkeypatch):
