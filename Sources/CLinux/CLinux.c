@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static int mailbox[2];
@@ -14,6 +16,20 @@ static volatile sig_atomic_t waiting;
 
 int kist_execvpe(const char *file, char *const *words, char *const *environment) {
   return execvpe(file, words, environment);
+}
+
+int kist_open_unnamed(const char *folder) {
+  return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
+  (void)status, (void)kind, (void)place;
+  remove(path);
+  return 0;
+}
+
+void kist_remove_directory(const char *path) {
+  nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 void kist_default_crash_signals(void) {

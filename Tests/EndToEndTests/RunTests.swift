@@ -15,7 +15,12 @@ private let memory = "/dev/shm"
   private func kistRun(
     _ options: [String], _ words: [String], startedBy starter: [String] = []
   ) async throws -> CommandResult {
-    try await withHome { home in
+    let memory = "\(memory)/kist-\(UUID())"
+    let manager = FileManager.default
+    try manager.createDirectory(
+      atPath: memory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    defer { try? manager.removeItem(atPath: memory) }
+    return try await withHome { home in
       var result: CommandResult?
       try await withDaemon(in: home) { daemon in
         let storage = daemon.connect()
@@ -28,6 +33,7 @@ private let memory = "/dev/shm"
         result = try await command(
           "env", assignments + starter + ["kist", "run"] + options + ["--"] + words, in: home)
       }
+      #expect(try manager.contentsOfDirectory(atPath: memory).isEmpty, "files are left")
       return try #require(result)
     }
   }
@@ -68,7 +74,7 @@ private let memory = "/dev/shm"
     let lines = end.output.split(separator: "\n")
     #expect(lines.prefix(3) == ["600 3", "700", "tmpfs"], "\(end.error)")
     let path = try #require(lines.last?.split(separator: " ").first)
-    #expect(path.hasPrefix("\(memory)/kist-run."))
+    #expect(path.hasPrefix("\(memory)/kist-") && path.contains("/kist-run."))
     #expect(lines.last?.hasSuffix(" hunter2") == true)
     #expect(!FileManager.default.fileExists(atPath: String(path)))
     let folder = (String(path) as NSString).deletingLastPathComponent
@@ -98,6 +104,30 @@ private let memory = "/dev/shm"
   @Test func `that a signal ends is 128 and the signal where kist stays`() async throws {
     let end = try await kistRun(["--file", "K=kist://s/a"], ["sh", "-c", "kill -KILL $$"])
     #expect(end.status == .exited(128 + 9))
+  }
+
+  @Test func `leaves nothing beside its files, and nothing behind a link is removed`() async throws
+  {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try Data("x".utf8).write(to: folder.appending(path: "kept"))
+    let script = #"cd "${K%/*}"; mkdir -p a/b; cp "$K" a/b/copy; ln -s \#(folder.path) a/link"#
+    let end = try await kistRun(["--file", "K=kist://s/a"], ["sh", "-c", script])
+    #expect(end.status == .exited(0), "\(end.error)")
+    #expect(FileManager.default.fileExists(atPath: folder.appending(path: "kept").path))
+  }
+
+  @Test(arguments: [0o777, 0o750, 0o1777])
+  func `is not started where its files would be among others' files`(mode: Int) async throws {
+    let end = try await kistRun(
+      ["--file", "K=kist://s/a"], ["echo", "started"],
+      startedBy: [
+        "sh", "-c", #"chmod \#(String(mode, radix: 8)) "$XDG_RUNTIME_DIR"; exec "$@""#, "sh",
+      ])
+    #expect(end.status == .exited(125))
+    #expect(end.output.isEmpty)
+    #expect(end.error.contains("not for this user alone"))
   }
 
   @Test func `has its own status where SIGCHLD was ignored`() async throws {

@@ -16,6 +16,13 @@ int kist_execvpe(
     const char *_Nonnull file, char *_Nullable const *_Nonnull words,
     char *_Nullable const *_Nonnull environment);
 
+/// Opens a file without a name in a folder, to be written, for its owner alone: open(2), O_TMPFILE.
+/// Returns a descriptor, or -1 with errno set.
+int kist_open_unnamed(const char *_Nonnull folder);
+
+/// Removes a directory with all that is in it, and follows no link.
+void kist_remove_directory(const char *_Nonnull path);
+
 /// Takes the handlers off the signals of a crash, such as the one of Swift's runtime that prints
 /// registers and the memory behind them.
 void kist_default_crash_signals(void);

@@ -29,11 +29,8 @@ struct SecretFiles {
     names.map { Setting(name: $0, value: Secret(utf8: path(of: $0))) }
   }
 
-  /// Removes what was written.
-  func remove() {
-    for name in names { unsafe unlink(path(of: name)) }
-    unsafe rmdir(directory)
-  }
+  /// Removes the directory, with what the command may have put there as well.
+  func remove() { unsafe kist_remove_directory(directory) }
 
   private func path(of name: String) -> String { "\(directory)/\(name)" }
 
@@ -50,6 +47,12 @@ struct SecretFiles {
         .unavailable, "XDG_RUNTIME_DIR is not in memory (tmpfs), and secrets are put on no disk",
         hint: "give the command the secret with --env", outcome: .unchanged)
     }
+    guard isOwn(runtimeDirectory) else {
+      throw StorageError(
+        .unavailable, "XDG_RUNTIME_DIR is not for this user alone",
+        hint: "it must be this user's and have mode 700; or give the command the secret with --env",
+        outcome: .unchanged)
+    }
     var template = Array("\(runtimeDirectory)/kist-run.XXXXXX".utf8CString)
     return try unsafe template.withUnsafeMutableBufferPointer { (name) throws(StorageError) in
       guard let path = unsafe mkdtemp(name.baseAddress!) else {
@@ -59,6 +62,13 @@ struct SecretFiles {
       }
       return unsafe String(cString: path)
     }
+  }
+
+  /// Whether a directory is this user's, and closed to all others.
+  private static func isOwn(_ path: String) -> Bool {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return false }
+    return status.st_uid == geteuid() && status.st_mode & 0o077 == 0
   }
 
   /// Whether a directory is on a file system in memory: statfs(2).

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import KistClient
 internal import KistCore
@@ -5,7 +6,8 @@ internal import KistCore
 /// Writes a file of mode 0600 in the place of the file that is there, all of it or nothing; refuses
 /// where something else is there, such as a device or a link.
 ///
-/// It stands on the disk before it has its name: rename(2).
+/// It stands on the disk before it has a name, so that nothing is left of a kist that is killed, on
+/// all file systems that have this: open(2), O_TMPFILE. It gets its name with rename(2).
 func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
   var status = stat()
   guard unsafe lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
@@ -15,7 +17,9 @@ func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
       outcome: .unchanged)
   }
   let temporary = "\(path).\(getpid()).new"
-  try writeNewFile(temporary, content, isKept: true)
+  if try !writeUnnamedFile(content, thenNamed: temporary) {
+    try writeNewFile(temporary, content, isKept: true)
+  }
   guard unsafe rename(temporary, path) == 0 else {
     let failure = errno
     unsafe unlink(temporary)
@@ -28,15 +32,35 @@ func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
 func writeNewFile(_ path: String, _ content: Secret, isKept: Bool) throws(StorageError) {
   let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
   guard file >= 0 else { throw notWritten(errno) }
-  var failure = writeAll(content, to: file)
-  // A umask may have taken more away than others' permissions.
-  if failure == 0, fchmod(file, 0o600) != 0 { failure = errno }
-  if failure == 0, isKept, fsync(file) != 0 { failure = errno }
+  var failure = fill(file, with: content, isKept: isKept)
   if close(file) != 0, failure == 0 { failure = errno }
   guard failure == 0 else {
     unsafe unlink(path)
     throw notWritten(failure)
   }
+}
+
+/// Makes a file that has a name only when it is on the disk; gives false where the file system
+/// cannot.
+private func writeUnnamedFile(
+  _ content: Secret, thenNamed path: String
+) throws(StorageError) -> Bool {
+  let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+  let file = unsafe kist_open_unnamed(end.map { String(path[...$0]) } ?? ".")
+  guard file >= 0 else { return false }
+  defer { close(file) }
+  let failure = fill(file, with: content, isKept: true)
+  guard failure == 0 else { throw notWritten(failure) }
+  return unsafe linkat(AT_FDCWD, "/proc/self/fd/\(file)", AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0
+}
+
+/// Writes a new file; an error number, or 0.
+private func fill(_ file: CInt, with content: Secret, isKept: Bool) -> CInt {
+  let failure = writeAll(content, to: file)
+  if failure != 0 { return failure }
+  // A umask may have taken more away than others' permissions.
+  if fchmod(file, 0o600) != 0 { return errno }
+  return isKept && fsync(file) != 0 ? errno : 0
 }
 
 private func notWritten(_ failure: CInt) -> StorageError {

@@ -1,0 +1,21 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite struct `A template` {
+  @Test func `that is filled by a kist that is killed leaves no file`() async throws {
+    let folder = "/dev/shm/kist-\(UUID())"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await withHome { home in
+      // The kernel kills it, with SIGXFSZ, when the file gets too long.
+      let script = "ulimit -f 1; exec kist inject --out \(folder)/out"
+      try await withDaemon(in: home) { _ in
+        let end = try await command(
+          "sh", ["-c", script], in: home, input: String(repeating: "x", count: 8192))
+        #expect(end.status == .signaled(SIGXFSZ), "\(end.error)")
+      }
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+  }
+}
