@@ -84,7 +84,7 @@ private let memory = "/dev/shm"
 
   @Test func `has the file where a variable and a file are of one name`() async throws {
     let end = try await kistRun(
-      ["--env", "A=kist://s/a", "--file", "A=kist://s/pem"], ["sh", "-c", #"cat "$A"; env"#])
+      ["--env", "A=kist://nobody", "--file", "A=kist://s/pem"], ["sh", "-c", #"cat "$A"; env"#])
     #expect(end.output.hasPrefix("x\ny\n"), "\(end.error)")
     #expect(end.output.matches(of: /(?m)^A=/).count == 1)
   }

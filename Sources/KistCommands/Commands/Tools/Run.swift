@@ -61,19 +61,21 @@ package struct Run: RequiresUserStorage {
     _ storage: UserStorage, _ terminal: Terminal
   ) async throws(StorageError) -> (child: pid_t, files: SecretFiles) {
     let fileVariables = try read(files, "--file")
-    let variables = try readVariableFiles() + read(self.variables, "--env")
+    let names = Set(fileVariables.map(\.name))
+    // A file goes before a variable of its name, which is not asked for then.
+    let variables = try (readVariableFiles() + read(self.variables, "--env"))
+      .filter { !names.contains($0.name) }
     let settings = try await settings(of: variables, from: storage)
     let fileSettings = try await KistInterop.settings(of: fileVariables, from: storage)
     if fileSettings.isEmpty {
       end(replaceProcess(by: command, try ChildEnvironment(setting: settings)), terminal)
     }
-    let names = Set(fileSettings.map(\.name))
     // Before there are files that nobody would remove.
     do throws(CommandNotStarted) { try keepSignals() } catch { end(error, terminal) }
     let files = try SecretFiles(fileSettings, under: environmentVariable("XDG_RUNTIME_DIR"))
     do throws(StorageError) {
       let environment = try ChildEnvironment(
-        setting: settings.filter { !names.contains($0.name) } + files.settings)
+        setting: settings + files.settings)
       do throws(CommandNotStarted) {
         return (try startChild(command, environment), files)
       } catch {
