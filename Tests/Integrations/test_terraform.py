@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlencode, urlparse
 
 from servers import Server
 from tls import certificate, over_tls
-from world import InAWorld, PROGRAMS
+from world import InAWorld
 
 
 # HashiCorp gives it away under no free licence, and Debian has none, so that no run has to have it.
@@ -26,11 +26,9 @@ class Terraform(InAWorld):
         self.server = over_tls(Server(self.answer, [None, "Bearer t0ken", "Bearer other"], "Bearer"), self.certificate, key)
         self.addCleanup(self.server.close)
         self.host = f"127.0.0.1:{self.server.port}"
-        plugins = self.world.home / ".terraform.d" / "plugins"
-        plugins.mkdir(parents=True)
-        (plugins / "terraform-credentials-kist").symlink_to(PROGRAMS / "kist")
-        (self.world.home / ".terraformrc").write_text(
-            "disable_checkpoint = true\n" + self.run_("kist", "setup", "terraform").stdout)
+        configuration, link = self.run_("kist", "setup", "terraform").stdout.splitlines()
+        (self.world.home / ".terraformrc").write_text(f"disable_checkpoint = true\n{configuration}\n")
+        self.run_("sh", "-c", link)
         (self.world.home / "main.tf").write_text(
             f'module "thing" {{\n  source  = "{self.host}/ns/thing/none"\n  version = "1.0.0"\n}}\n')
         self.world.env["SSL_CERT_FILE"] = str(self.certificate)
