@@ -22,7 +22,7 @@ KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kis
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks demo install uninstall bench lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks torture torture-short demo install uninstall bench lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -69,6 +69,15 @@ test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and
 leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
 	BIN=$(CURDIR)/$(BIN) SWIFT=$(SWIFT) scripts/leaks
+
+TORTURE_SECONDS ?= 600
+torture: release deps ## Attack kist where it makes promises, TORTURE_SECONDS for each part without an end
+	@scripts/install-packages gcc libc6-dev
+	Tests/Torture/run --bin $(BIN) --seconds $(TORTURE_SECONDS)
+
+torture-short: release deps ## A sample of each of these attacks
+	@scripts/install-packages gcc libc6-dev
+	Tests/Torture/run --bin $(BIN) --short
 
 test-without-keyring: deps-build ## Build kistd without the trait Libsecret, and try it
 	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kistd

@@ -1,0 +1,61 @@
+"""What a part is given."""
+
+import random
+import shutil
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TORTURE = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Context:
+    binaries: Path  # Where kistd and kist are.
+    folder: Path  # Empty, the part's own; removed afterwards.
+    kept: Path  # What failed is copied to here.
+    seconds: float  # How long a part without an end of its own goes on; in a short run, each part.
+    short: bool
+    seed: int
+    jobs: int
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def kistd(self):
+        return self.binaries / "kistd"
+
+    @property
+    def kist(self):
+        return self.binaries / "kist"
+
+    def random(self, *purpose):
+        """A source of its own for each purpose, so that the order of work does not change what is tried."""
+        return random.Random(repr((self.seed, *purpose)))
+
+    def keep(self, path, name):
+        """Copies what failed to where it stays; gives the place."""
+        kept = self.kept / name
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(path, kept, ignore=lambda folder, names: [
+            name for name in names if (Path(folder) / name).is_socket()])
+        return kept
+
+    def compile(self, source, *options):
+        """Compiles a C program of the folder of the parts; gives the program."""
+        source = TORTURE / source
+        program = self.folder / source.stem
+        subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source, *options],
+                       check=True)
+        return program
+
+    def each(self, work, items, until=None):
+        """Does the work for the items, some at once, in their order; begins none after `until`, a time of
+        `time.monotonic`. Gives the results."""
+        def unless_late(item):
+            return None if until is not None and time.monotonic() > until else (work(item),)
+
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return [done[0] for done in pool.map(unless_late, items) if done]
