@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int mailbox[2];
@@ -76,14 +77,24 @@ int kist_take_signals(int all) {
 }
 
 int kist_hand_over_signals(void) {
+  signal(SIGCHLD, SIG_DFL);
   is_handed_over = 1;
   return waiting;
 }
 
-void kist_forward_signals_to(pid_t pid) {
+int kist_wait_for_command(pid_t pid) {
   receiver = pid;
-  if (pid > 0 && waiting) {
+  if (waiting) {
     kill(pid, waiting);
     waiting = 0;
   }
+  siginfo_t information;
+  // Not reaped yet, so that no signal is forwarded to another process with its pid.
+  while (waitid(P_PID, (id_t)pid, &information, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
+  receiver = 0;
+  int status;
+  while (waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) return -1;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -21,6 +21,17 @@ import Testing
     }
   }
 
+  @Test func `it ends with the command's status where SIGCHLD was ignored`() async throws {
+    try await withDirectory { directory in
+      let arguments = arguments(directory, "exit 7")
+      await #expect(processExitsWith: .exitCode(7)) {
+        [arguments = arguments as [String], directory = directory as String] in
+        signal(SIGCHLD, SIG_IGN)
+        await runKistd(arguments, home: directory)
+      }
+    }
+  }
+
   @Test func `a command that is not there is status 127`() async throws {
     try await withDirectory { directory in
       let arguments = Array(arguments(directory, "").dropLast(3)) + ["/no/such/command"]

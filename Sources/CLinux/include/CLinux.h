@@ -28,15 +28,19 @@ void kist_remove_directory(const char *_Nonnull path);
 void kist_default_crash_signals(void);
 
 /// Takes the signals that ask this process to end or to reload: SIGTERM, SIGINT, and SIGHUP unless it
-/// is ignored; with `all`, also SIGQUIT, SIGUSR1 and SIGUSR2, and none that is ignored. In C, because Swift may not run in a
-/// handler. Returns a descriptor from which their numbers are read, a byte each, or -1 with errno set.
+/// is ignored; with `all`, also SIGQUIT, SIGUSR1 and SIGUSR2, and none that is ignored. In C, because
+/// Swift may not run in a handler. Returns a descriptor from which their numbers are read, a byte
+/// each, or -1 with errno set.
 int kist_take_signals(int all);
 
-/// From here on signals are for a command, and not told on the descriptor. Returns the last one that
-/// came before, or 0.
+/// From here on signals are for a command, and not told on the descriptor. Its end is told, also where
+/// whoever started this process had SIGCHLD ignored: wait(2). Returns the last signal that came
+/// before, or 0.
 int kist_hand_over_signals(void);
 
-/// Names the process of the command, which gets the last signal that came since; 0 for none.
-void kist_forward_signals_to(pid_t pid);
+/// Gives a command, once it is started, the last signal that came since they were handed over, and
+/// each that comes until it ends. Returns its exit status, or 128 and the number of the signal that
+/// ended it, or -1 where nobody can know.
+int kist_wait_for_command(pid_t pid);
 
 #endif

@@ -33,13 +33,10 @@ func keepSignals() throws(CommandNotStarted) {
   kist_hand_over_signals()
 }
 
-/// Starts a command, found in PATH, and gives it the signals that were kept and that come until it
-/// ends.
+/// Starts a command, found in PATH.
 func startChild(_ command: [String], _ environment: ChildEnvironment) throws(CommandNotStarted)
   -> pid_t
 {
-  // A parent may have had it ignored, and then nobody is told how a child ended: wait(2).
-  signal(SIGCHLD, SIG_DFL)
   var pid: pid_t = 0
   let failure = unsafe withCStrings(command) { words in
     unsafe environment.withPointers { environment in
@@ -47,23 +44,14 @@ func startChild(_ command: [String], _ environment: ChildEnvironment) throws(Com
     }
   }
   guard failure == 0 else { throw CommandNotStarted(failure: failure) }
-  kist_forward_signals_to(pid)
   return pid
 }
 
-/// Waits for a command's end; gives its exit status, or 128 and the number of the signal that ended
-/// it, or `Run.failure` where nothing can be known.
+/// Gives a command the signals that were kept and that come until it ends; gives its exit status, or
+/// 128 and the number of the signal that ended it, or `Run.failure` where nothing can be known.
 func endOfChild(_ pid: pid_t) -> CInt {
-  var information = unsafe siginfo_t()
-  // Not reaped yet, so that no signal is forwarded to another process with its pid.
-  while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-  kist_forward_signals_to(0)
-  var status: CInt = 0
-  while unsafe waitpid(pid, &status, 0) < 0 {
-    guard errno == EINTR else { return Run.failure }
-  }
-  let signal = status & 0x7F
-  return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+  let status = kist_wait_for_command(pid)
+  return status < 0 ? Run.failure : status
 }
 
 private func withCStrings<Result>(

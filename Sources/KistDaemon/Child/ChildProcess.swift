@@ -20,7 +20,6 @@ struct ChildProcess: Sendable {
       spawn(&pid, command, setting: "KIST_SOCKET", to: socket)
     }
     guard failure == 0 else { throw CommandNotStarted(command: command[0], code: failure) }
-    kist_forward_signals_to(pid)
     return ChildProcess(pid: pid)
   }
 
@@ -32,7 +31,7 @@ struct ChildProcess: Sendable {
         try await server()
         return nil
       }
-      group.addTask { await ended() }
+      group.addTask { try await end() }
       var status: CInt?
       while status == nil, let next = try await group.next() { status = next }
       group.cancelAll()
@@ -41,21 +40,12 @@ struct ChildProcess: Sendable {
     }
   }
 
-  private func ended() async -> CInt {
-    await withCheckedContinuation { continuation in
-      startThread {
-        var information = unsafe siginfo_t()
-        // Not reaped yet, so that no signal is forwarded to another process with its pid.
-        while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR
-        {
-        }
-        kist_forward_signals_to(0)
-        var status: CInt = 0
-        while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        let signal = status & 0x7F
-        continuation.resume(returning: signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
-      }
+  private func end() async throws(StorageError) -> CInt {
+    let status = await withCheckedContinuation { continuation in
+      startThread { continuation.resume(returning: kist_wait_for_command(pid)) }
     }
+    guard status >= 0 else { throw .internal("how the command ended cannot be known") }
+    return status
   }
 }
 
