@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import shutil
 import ssl
 import subprocess
 import threading
@@ -14,11 +13,10 @@ from urllib.parse import parse_qs, urlencode, urlparse
 
 from servers import Server
 from tls import certificate, over_tls
-from world import InAWorld
+from world import InAWorld, needs
 
 
-# HashiCorp gives it away under no free licence, and Debian has none, so that no run has to have it.
-@unittest.skipUnless(shutil.which("terraform"), "this needs terraform (of HashiCorp)")
+@needs("terraform", "(of HashiCorp)")
 class Terraform(InAWorld):
     def setUp(self):
         super().setUp()
