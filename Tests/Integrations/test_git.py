@@ -43,14 +43,14 @@ class Git(InAWorld):
         self.url = f"http://{self.host}"
         self.clones = 0
 
-    def git(self, *words, typed=None, status=0):
+    def git(self, *words, typed=None, fails=False):
         """Runs git with a person who types a user and a password, or with none, and with no terminal."""
         askpass = self.world.home / "askpass"
         user, password = typed or ("", "")
         askpass.write_text(f'#!/bin/sh\ncase "$1" in User*) echo "{user}";; *) echo "{password}";; esac\n')
         askpass.chmod(0o700)
         env = {"GIT_ASKPASS": str(askpass) if typed else "false", "GIT_TERMINAL_PROMPT": "0"}
-        return self.run_("git", *words, status=status, **env)
+        return self.run_("git", *words, fails=fails, **env)
 
     def clone(self, user="", **options):
         self.clones += 1
@@ -62,7 +62,7 @@ class Git(InAWorld):
 
     def test_a_round(self):
         """What is typed once is stored, serves clone and push, and is gone after a logout."""
-        self.clone(status=1)
+        self.clone(fails=True)
         self.clone(typed=("alice", "hunter2"))
         self.assertEqual(self.world.credentials(), [(self.url, "alice")])
         self.assertEqual(self.run_("kist", "load", self.url, "alice").stdout, "hunter2")
@@ -72,7 +72,7 @@ class Git(InAWorld):
         self.assertIn("first", self.git("-C", "clone3", "log").stdout)
         self.reject(protocol="http", host=self.host)
         self.assertEqual(self.world.credentials(), [])
-        self.clone(status=1)
+        self.clone(fails=True)
 
     def test_a_use_changes_nothing(self):
         """Git confirms a credential after every use, which is no new save; its name stays."""
@@ -85,14 +85,14 @@ class Git(InAWorld):
         """It is deleted, and only it."""
         self.run_("kist", "save", self.url, "alice", input="old")
         self.run_("kist", "save", self.url, "bob", input="swordfish")
-        self.clone("alice", status=1)
+        self.clone("alice", fails=True)
         self.assertEqual(self.world.credentials(), [(self.url, "bob")])
         self.clone(typed=("alice", "hunter2"))
 
     def test_a_token_without_a_user(self):
         """Git would send nothing, and delete it; so it is told why it gets nothing, and all stays."""
         self.run_("kist", "save", self.url, input="hunter2")
-        self.assertIn("no account", self.clone(status=1).stderr)
+        self.assertIn("no account", self.clone(fails=True).stderr)
         self.assertEqual(self.run_("kist", "load", self.url).stdout, "hunter2")
 
     def test_a_password_that_was_changed_meanwhile(self):
@@ -120,7 +120,7 @@ class Git(InAWorld):
         """Git says so, and what is stored stays."""
         self.run_("kist", "save", self.url, "alice", input="hunter2")
         self.run_("kist", "lock")
-        self.assertIn("locked", self.clone(status=1).stderr)
+        self.assertIn("locked", self.clone(fails=True).stderr)
         self.assertIn("locked", self.clone(typed=("alice", "hunter2")).stderr)
         if not self.keyring:
             self.run_("kist", "unlock")
@@ -130,14 +130,14 @@ class Git(InAWorld):
         """Git says so, and what is stored stays."""
         self.run_("kist", "save", self.url, "alice", input="hunter2")
         self.world.stop_kistd()
-        self.assertIn("no kistd is listening", self.clone(status=1).stderr)
+        self.assertIn("no kistd is listening", self.clone(fails=True).stderr)
         self.world.start_kistd()
         self.clone()
 
     def test_a_secret_of_two_lines(self):
         """Git is not given it, and says why."""
         self.run_("kist", "save", self.url, "alice", input="hunter2\nhost=evil.example\n")
-        self.assertIn("line break", self.clone(status=1).stderr)
+        self.assertIn("line break", self.clone(fails=True).stderr)
 
     def test_gits_own_suite(self):
         """Of git's own source, for the version that is installed."""

@@ -55,29 +55,25 @@ class Python(InAWorld):
 
     def check_round(self, use):
         """Nothing, then what is saved, then what is kept while kist cannot be asked, then nothing."""
-        use(status=1)
+        use(fails=True)
         self.save()
         use()
-        self.run_("kist", "lock")
-        use(status=1)
-        self.run_("kist", "unlock")
-        self.world.stop_kistd()
-        use(status=1)
-        self.world.start_kistd()
+        for _ in self.world.while_unasked():
+            use(fails=True)
         use()
         self.run_("keyring", "del", self.url, "alice")
         self.assertEqual(self.world.credentials(), [])
-        use(status=1)
+        use(fails=True)
 
     @needs("pip")
     def test_pip(self):
         self.run_("kist", "setup", "keyring", "--apply")
         self.check_round(self.pip)
 
-    def pip(self, url=None, status=0):
+    def pip(self, url=None, fails=False):
         return self.run_(
             "pip", "download", "--no-cache-dir", "--no-input", "--no-deps", "--index-url", url or self.named(),
-            "thing", status=status)
+            "thing", fails=fails)
 
     @needs("pip")
     def test_pip_without_a_user(self):
@@ -85,16 +81,16 @@ class Python(InAWorld):
         self.run_("kist", "setup", "keyring", "--apply")
         self.save()
         version = self.run_("pip", "--version").stdout.split()[1].split(".")
-        self.pip(self.url, status=0 if (int(version[0]), int(version[1])) >= (26, 2) else 1)
+        self.pip(self.url, fails=(int(version[0]), int(version[1])) < (26, 2))
 
     @needs("uv", "(of PyPI)")
     def test_uv(self):
         self.check_round(self.uv)
 
-    def uv(self, status=0):
+    def uv(self, fails=False):
         return self.run_(
             "uv", "pip", "install", "--no-cache", "--python", sys.executable, "--target", "target", "--reinstall",
-            "--index-url", self.named().rstrip("/"), "thing", status=status)
+            "--index-url", self.named().rstrip("/"), "thing", fails=fails)
 
     @needs("twine", "(of PyPI)")
     def test_twine(self):
@@ -103,22 +99,18 @@ class Python(InAWorld):
         (self.world.home / WHEEL).write_bytes(wheel())
         url = f"http://127.0.0.1:{self.server.port}/legacy/"
 
-        def use(status=0):
-            return self.run_("twine", "upload", "--non-interactive", "--repository-url", url, WHEEL, status=status)
+        def use(fails=False):
+            return self.run_("twine", "upload", "--non-interactive", "--repository-url", url, WHEEL, fails=fails)
 
-        use(status=1)
+        use(fails=True)
         self.run_("kist", "save", url, "__token__", input="pypi-t")
         use()
         self.assertEqual(self.server.seen[-1], ("POST", "/legacy/", basic("__token__", "pypi-t")))
-        self.run_("kist", "lock")
-        use(status=1)
-        self.run_("kist", "unlock")
-        self.world.stop_kistd()
-        use(status=1)
-        self.world.start_kistd()
+        for _ in self.world.while_unasked():
+            use(fails=True)
         use()
         self.run_("kist", "delete", url, "__token__")
-        use(status=1)
+        use(fails=True)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class World:
 
     def start_kistd(self):
         self.kistd = self.start("kistd", "--log-level", "error")
-        self.wait("kistd answers", lambda: self.run("kist", "status", status=None).returncode == 0)
+        self.wait("kistd answers", lambda: self.run("kist", "status", fails=None).returncode == 0)
 
     def stop_kistd(self):
         self.kistd.terminate()
@@ -68,7 +68,7 @@ class World:
         self.start("gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets", input="pw")
         owner = ["gdbus", "call", "--session", "--dest", "org.freedesktop.secrets", "--object-path",
                  "/org/freedesktop/secrets", "--method", "org.freedesktop.Secret.Service.ReadAlias", "default"]
-        self.wait("the keyring is there", lambda: "collection" in self.run(*owner, status=None).stdout)
+        self.wait("the keyring is there", lambda: "collection" in self.run(*owner, fails=None).stdout)
 
     def start(self, *words, input=""):
         with open(self.home / "log", "a") as log:
@@ -86,18 +86,27 @@ class World:
             time.sleep(0.05)
         raise AssertionError(f"not in time: {what}: " + (self.home / "log").read_text())
 
-    def run(self, *words, input="", status=0, **env):
-        """Runs a program to its end, which must succeed, or fail where the status is not 0, unless it is None."""
+    def run(self, *words, input="", fails=False, **env):
+        """Runs a program to its end, which must be a success, or a failure where it `fails`; None takes either."""
         end = subprocess.run(
             words, env=self.env | env, input=input, text=True, capture_output=True, timeout=120, cwd=self.home)
-        if status is not None:
-            assert (end.returncode == 0) == (status == 0), f"{words}: {end.returncode}: {end.stdout}{end.stderr}"
+        if fails is not None:
+            assert (end.returncode != 0) == fails, f"{words}: {end.returncode}: {end.stdout}{end.stderr}"
         return end
 
     def credentials(self, *options):
         """Service and account of all that is stored."""
         lines = self.run("kist", "list", *options).stdout.splitlines()
         return sorted(tuple(line.split("\t")[:2]) for line in lines)
+
+    def while_unasked(self):
+        """Gives what is to be said while kist is locked, and then while there is none; afterwards all is as before."""
+        self.run("kist", "lock")
+        yield "locked"
+        self.run("kist", "unlock")
+        self.stop_kistd()
+        yield "no kistd is listening"
+        self.start_kistd()
 
     def end(self):
         for child in reversed(self.children):
