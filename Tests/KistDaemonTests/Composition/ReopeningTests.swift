@@ -34,6 +34,19 @@ private final class Manager: Sendable {
   }
 }
 
+/// A storage in memory that tells how it stands.
+private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage {
+  let status = StorageStatus(
+    storage: "memory", isLocked: isLocked, reopensAtRestart: reopens, durability: .memory,
+    keyProtection: "none")
+  return OpenStorage(
+    credentials: .inMemory(now: { .sample }),
+    access: StorageAccess(
+      status: { () throws(StorageError) in status }, lock: { () throws(StorageError) in status },
+      unlock: { _ throws(StorageError) in status }),
+    durability: .memory, close: {})
+}
+
 @Suite(.timeLimit(.minutes(1))) struct `A storage that is opened again` {
   /// Runs a daemon in this process, on the storages that it opens one after another.
   private func withDaemon(
@@ -63,18 +76,6 @@ private final class Manager: Sendable {
       run.cancel()
       #expect(try await run.value == 0)
     }
-  }
-
-  private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage {
-    let status = StorageStatus(
-      storage: "memory", isLocked: isLocked, reopensAtRestart: reopens, durability: .memory,
-      keyProtection: "none")
-    return OpenStorage(
-      credentials: .inMemory(now: { .sample }),
-      access: StorageAccess(
-        status: { () throws(StorageError) in status }, lock: { () throws(StorageError) in status },
-        unlock: { _ throws(StorageError) in status }),
-      durability: .memory, close: {})
   }
 
   @Test func `answers each request of a service with why it could not be opened, until it can`()
@@ -156,16 +157,7 @@ private final class Manager: Sendable {
               return $0
             }
             if count < 3 { kill(getpid(), SIGHUP) } else { kill(getpid(), SIGTERM) }
-            let status = StorageStatus(
-              storage: "memory", isLocked: false, reopensAtRestart: true, durability: .memory,
-              keyProtection: "none")
-            return OpenStorage(
-              credentials: .inMemory(now: { .sample }),
-              access: StorageAccess(
-                status: { () throws(StorageError) in status },
-                lock: { () throws(StorageError) in status },
-                unlock: { _ throws(StorageError) in status }),
-              durability: .memory, close: {})
+            return memory()
           },
           environment: { _ in nil }, logger: .kistd(level: .critical),
           previous: Hardening.Previous(umask: 0o077, coreLimit: rlimit()))
