@@ -34,6 +34,7 @@ package struct Helper: AsyncParsableCommand {
     _ storage: UserStorage, _ terminal: Terminal,
     variable: @escaping @Sendable (String) -> String?
   ) async throws {
+    guard let answer = tool.answer else { return try await answerLines(storage, terminal) }
     let call = HelperCall(
       arguments: words, variable: variable,
       readInput: { () throws(StorageError) in
@@ -43,19 +44,13 @@ package struct Helper: AsyncParsableCommand {
           : try terminal.input(upTo: HelperCall.longestInput, "standard input")
       },
       now: terminal.now)
-    switch tool {
-    case .git: try await terminal.give(answerGit(call, storage))
-    case .docker: try await terminal.give(answerDocker(call, storage))
-    case .aws: try await terminal.give(answerAWS(call, storage))
-    case .kubectl: try await terminal.give(answerKubectl(call, storage))
-    case .terraform: try await terminal.give(answerTerraform(call, storage))
-    case .keyring: try await terminal.give(answerKeyring(call, storage))
-    case .askpass: try await terminal.give(answerAskpass(call, storage))
-    case .cargo:
-      try terminal.writeBytes(cargoHello)
-      try await terminal.answerLines(upTo: HelperCall.longestInput) { line in
-        await answerCargo(line, storage, now: terminal.now(), askToken: terminal.askHidden)
-      }
+    try await terminal.give(answer(call, storage))
+  }
+
+  private func answerLines(_ storage: UserStorage, _ terminal: Terminal) async throws {
+    try terminal.writeBytes(cargoHello)
+    try await terminal.answerLines(upTo: HelperCall.longestInput) { line in
+      await answerCargo(line, storage, now: terminal.now(), askToken: terminal.askHidden)
     }
   }
 }
