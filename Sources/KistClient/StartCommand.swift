@@ -25,7 +25,7 @@ package func startCommand(
 }
 
 /// A word as the shell reads it back.
-private func shellQuoted(_ word: String) -> String {
+package func shellQuoted(_ word: String) -> String {
   let plain = word.utf8.allSatisfy { byte in
     switch Character(Unicode.Scalar(byte)) {
     case "a"..."z", "A"..."Z", "0"..."9", "/", ".", "_", "-", ":", "@", "+": true

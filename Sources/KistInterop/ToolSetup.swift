@@ -1,3 +1,5 @@
+package import KistCore
+
 /// How a tool is told to ask kist.
 package struct ToolSetup: Sendable, Equatable {
   /// What a person puts into a file, or says to a shell.
@@ -6,16 +8,36 @@ package struct ToolSetup: Sendable, Equatable {
     package var place: String
   }
 
+  /// What the tool asks already.
+  package struct Asked: Sendable, Equatable {
+    /// The command of the tool that prints it, a line each.
+    package var command: [String]
+    /// The line that is kist.
+    package var kist: String
+    /// What is said instead where there are other lines.
+    package var conflict: StorageError
+  }
+
   package var lines: [Line] = []
   /// A command of the tool's own, after the lines.
   package var command: [String]?
+  /// What the command would take away.
+  package var asked: Asked?
 }
 
 extension Tool {
   /// What makes this user's tool ask kist.
   package var setup: ToolSetup {
     switch self {
-    case .git: ToolSetup(command: ["git", "config", "--global", "credential.helper", "kist"])
+    case .git:
+      ToolSetup(
+        command: ["git", "config", "--global", "credential.helper", "kist"],
+        asked: .init(
+          command: ["git", "config", "--global", "--get-all", "credential.helper"], kist: "kist",
+          conflict: StorageError(
+            .conflict, "git has another helper already, which this would take away",
+            hint: "see `git config --global --get-all credential.helper`; to have git ask both: "
+              + "git config --global --add credential.helper kist", outcome: .unchanged)))
     case .docker:
       ToolSetup(lines: [
         .init(text: #"{"credsStore": "kist"}"#, place: "~/.docker/config.json"),

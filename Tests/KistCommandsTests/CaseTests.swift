@@ -21,7 +21,7 @@ import Testing
         case let command as Helper:
           try await command.perform(storage, terminal, variable: { _ in nil })
         case let command as Setup:
-          try command.perform(terminal, otherHelpers: { 0 }) { words in
+          try command.perform(terminal, printing: { _ in [] }) { words in
             terminal.writeError(Secret(utf8: "becomes \(words.count) words\n"))
             return StorageError(.unavailable, "a test does not")
           }

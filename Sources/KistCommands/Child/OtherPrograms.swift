@@ -11,19 +11,20 @@ func become(_ words: [String]) -> StorageError {
     hint: "install \(words[0]), or see whether it is on PATH")
 }
 
-/// How many helpers git has, for this user, that are not kist.
-func otherGitHelpers() -> Int {
-  guard
-    let git = absolutePath(of: "git"), !git.contains("'"),
-    let stream = unsafe popen("'\(git)' config --global --get-all credential.helper", "re")
-  else { return 0 }
-  var helpers = 0
-  var line = [CChar](repeating: 0, count: 4096)
-  while unsafe fgets(&line, CInt(line.count), stream) != nil {
-    if unsafe strcmp(line, "kist\n") != 0 { helpers += 1 }
+/// The lines that another program prints, found along PATH; none where it cannot be run.
+func linesPrinted(by words: [String]) -> [String] {
+  guard let program = absolutePath(of: words[0]) else { return [] }
+  let command = ([program] + words.dropFirst()).map(shellQuoted).joined(separator: " ")
+  guard let stream = unsafe popen(command, "re") else { return [] }
+  var lines: [String] = []
+  var line: UnsafeMutablePointer<CChar>?
+  var capacity = 0
+  while unsafe getline(&line, &capacity, stream) > 0 {
+    lines += unsafe String(cString: line!).split(separator: "\n").map(String.init)
   }
+  unsafe free(line)
   unsafe pclose(stream)
-  return helpers
+  return lines
 }
 
 /// Where a program is along PATH, but for the entries that are not absolute: in them may be a

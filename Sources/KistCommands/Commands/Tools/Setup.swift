@@ -22,16 +22,17 @@ package struct Setup: AsyncParsableCommand {
   package init() {}
 
   package func run() async throws {
-    try perform(.live, otherHelpers: otherGitHelpers, becoming: become)
+    try perform(.live, printing: linesPrinted, becoming: become)
   }
 
   /// Shows the lines.
   ///
   /// - Parameters:
-  ///   - otherHelpers: how many helpers git has that are not kist.
+  ///   - lines: the lines that a command prints.
   ///   - become: runs a command in place of this one, and returns where it cannot.
   package func perform(
-    _ terminal: Terminal, otherHelpers: () -> Int, becoming become: ([String]) -> StorageError
+    _ terminal: Terminal, printing lines: ([String]) -> [String],
+    becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
     let setup = tool.setup
     guard !apply || setup.command != nil else {
@@ -47,11 +48,8 @@ package struct Setup: AsyncParsableCommand {
     guard let words = setup.command else { return }
     try terminal.write(words.joined(separator: " ") + "\n")
     guard apply else { return }
-    guard tool != .git || otherHelpers() == 0 else {
-      throw StorageError(
-        .conflict, "git has another helper already, which this would take away",
-        hint: "see `git config --global --get-all credential.helper`; to have git ask both: "
-          + "git config --global --add credential.helper kist", outcome: .unchanged)
+    if let asked = setup.asked, lines(asked.command).contains(where: { $0 != asked.kist }) {
+      throw asked.conflict
     }
     throw become(words)
   }
