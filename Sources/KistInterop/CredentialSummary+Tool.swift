@@ -20,13 +20,3 @@ extension CredentialSummary {
   /// Whether a tool may have it: no other tool saved it.
   func isMeant(for tool: Tool) -> Bool { isSavedByHand || isSaved(by: tool) }
 }
-
-extension [CredentialSummary] {
-  /// The latest save first; where two share a second, by their revisions, else by their keys.
-  var newestFirst: [CredentialSummary] {
-    sorted { left, right in
-      if left.modifiedAt != right.modifiedAt { return left.modifiedAt > right.modifiedAt }
-      return left.revision.isLater(than: right.revision) ?? (left.key < right.key)
-    }
-  }
-}

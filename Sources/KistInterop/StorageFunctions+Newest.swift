@@ -1,20 +1,5 @@
 internal import KistCore
 
-/// The credential of a key that is meant for a tool; `nil` where there is none.
-///
-/// One that has expired is an error.
-func usable(
-  _ key: CredentialKey, for tool: Tool, _ load: Load
-) async throws(StorageError) -> Credential? {
-  do throws(StorageError) {
-    let found = try await load(LoadRequest(key: key))
-    return found.summary.isMeant(for: tool) ? found : nil
-  } catch {
-    guard error.code == .notFound else { throw error.orSaveAnew }
-    return nil
-  }
-}
-
 /// The newest credential of a service that is meant for a tool and has not expired; `nil` where the
 /// service has none.
 ///
@@ -28,12 +13,12 @@ func newest(
   return try await usable((found.first { !$0.isExpired(at: now) } ?? newest).key, for: tool, load)
 }
 
-extension StorageError {
-  /// The usual hint of `expired` names an option of `kist load`.
-  var orSaveAnew: StorageError {
-    guard code == .expired else { return self }
-    var error = self
-    error.hint = "save a new one"
-    return error
+extension [CredentialSummary] {
+  /// The latest save first; where two share a second, by their revisions, else by their keys.
+  var newestFirst: [CredentialSummary] {
+    sorted { left, right in
+      if left.modifiedAt != right.modifiedAt { return left.modifiedAt > right.modifiedAt }
+      return left.revision.isLater(than: right.revision) ?? (left.key < right.key)
+    }
   }
 }

@@ -16,6 +16,21 @@ func stored(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Cr
   }
 }
 
+/// The credential of a key that is meant for a tool; `nil` where there is none.
+///
+/// One that has expired is an error.
+func usable(
+  _ key: CredentialKey, for tool: Tool, _ load: Load
+) async throws(StorageError) -> Credential? {
+  do throws(StorageError) {
+    let found = try await load(LoadRequest(key: key))
+    return found.summary.isMeant(for: tool) ? found : nil
+  } catch {
+    guard error.code == .notFound else { throw error.orSaveAnew }
+    return nil
+  }
+}
+
 /// Deletes a credential unless it was changed after it was looked at; returns whether it did.
 @discardableResult
 func delete(_ summary: CredentialSummary, _ delete: Delete) async throws(StorageError) -> Bool {
@@ -35,4 +50,14 @@ func delete(
     return false
   }
   return try await KistInterop.delete(found, delete)
+}
+
+extension StorageError {
+  /// The usual hint of `expired` names an option of `kist load`.
+  var orSaveAnew: StorageError {
+    guard code == .expired else { return self }
+    var error = self
+    error.hint = "save a new one"
+    return error
+  }
 }

@@ -4,6 +4,15 @@ internal import KistJSON
 extension Secret {
   /// The bytes as text; `nil` where they are not UTF-8.
   var validText: String? { withBytes { String(validating: $0) } }
+
+  /// Refuses a secret for a tool that takes text, where it is other bytes.
+  func requireText() throws(StorageError) {
+    guard validText != nil else {
+      throw StorageError(
+        .badRequest, "the credential is not text, and this tool takes nothing else",
+        hint: "see it with `kist load`")
+    }
+  }
 }
 
 extension String {
@@ -20,11 +29,4 @@ extension StorageError {
 
   /// The message and what to do about it, for a tool that shows one line.
   var line: String { hint.map { "\(message); \($0)" } ?? message }
-
-  /// A tool that takes text is given no other bytes.
-  static var notText: StorageError {
-    StorageError(
-      .badRequest, "the credential is not text, and this tool takes nothing else",
-      hint: "see it with `kist load`")
-  }
 }

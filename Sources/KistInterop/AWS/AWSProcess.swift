@@ -27,8 +27,8 @@ package func answerAWS(_ call: HelperCall, _ storage: UserStorage) async -> Help
 }
 
 private func awsDocument(key: Credential, token: Credential?) throws(StorageError) -> Secret {
-  let secrets = [key.secret] + (token.map { [$0.secret] } ?? [])
-  guard secrets.allSatisfy({ $0.validText != nil }) else { throw .notText }
+  try key.secret.requireText()
+  try token?.secret.requireText()
   let expiry = [key, token].compactMap { $0?.summary.expiresAt }.min()
   return JSONWriter.object { writer in
     writer.member("Version", 1)

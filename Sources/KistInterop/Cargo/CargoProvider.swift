@@ -35,7 +35,7 @@ extension CargoRegistry {
       let credential = try await stored(key, load), credential.summary.isMeant(for: .cargo),
       !credential.summary.isExpired(at: now)
     else { return .notFound }
-    guard credential.secret.validText != nil else { throw .notText }
+    try credential.secret.requireText()
     return .token(credential.secret, until: credential.summary.expiresAt)
   }
 

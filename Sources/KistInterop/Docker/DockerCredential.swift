@@ -26,7 +26,7 @@ struct DockerCredential {
 
   /// Makes the answer to a `get`.
   init(_ credential: Credential) throws(StorageError) {
-    guard credential.secret.validText != nil else { throw .notText }
+    try credential.secret.requireText()
     registry = DockerRegistry(url: credential.summary.key.service)
     username = credential.summary.key.account
     secret = credential.secret

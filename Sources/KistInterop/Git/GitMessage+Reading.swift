@@ -1,4 +1,4 @@
-package import KistCore
+internal import KistCore
 
 extension GitMessage {
   /// Bytes of a line, its newline not counted, that git is able to send.
@@ -6,7 +6,7 @@ extension GitMessage {
 
   /// Reads lines of `key=value`, to the first blank line or the end; keys that are not known are
   /// passed over.
-  package init(reading input: Secret) throws(StorageError) {
+  init(reading input: Secret) throws(StorageError) {
     try input.withBytes { (bytes) throws(StorageError) in
       var start = 0
       while start < bytes.count {

@@ -1,23 +1,23 @@
-package import KistCore
+internal import KistCore
 
 /// What git sends to a helper: git-credential(1), "INPUT/OUTPUT FORMAT"; what is absent is `nil`.
-package struct GitMessage: Sendable, Equatable {
+struct GitMessage: Sendable, Equatable {
   /// The scheme of the URL.
-  package var scheme: String?
+  var scheme: String?
   /// With its port.
-  package var host: String?
-  package var path: String?
-  package var username: String?
-  package var password: Secret?
-  package var passwordExpiry: Timestamp?
-  package var refreshToken: Secret?
+  var host: String?
+  var path: String?
+  var username: String?
+  var password: Secret?
+  var passwordExpiry: Timestamp?
+  var refreshToken: Secret?
   /// The scheme of an `Authorization` header, whose other part is `credential`.
-  package var authtype: String?
-  package var credential: Secret?
+  var authtype: String?
+  var credential: Secret?
   /// Whether nothing of it may be stored.
-  package var isEphemeral = false
+  var isEphemeral = false
   /// Whether this git knows `authtype` and `credential`.
-  package var knowsAuthtype = false
+  var knowsAuthtype = false
 }
 
 extension GitMessage {

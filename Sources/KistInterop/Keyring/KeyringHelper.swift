@@ -68,7 +68,7 @@ private func text(
     credential.secret.withBytes { lines.append($0) }
     return Secret(lines).withNewline
   case .json:
-    guard credential.secret.validText != nil else { throw .notText }
+    try credential.secret.requireText()
     return JSONWriter.object { writer in
       writer.member("username", credential.summary.key.account)
       writer.member("password", text: credential.secret)

@@ -22,9 +22,7 @@ package func answerKubectl(_ call: HelperCall, _ storage: UserStorage) async -> 
         .notFound, "of a client certificate and its key, one is missing",
         hint: "save the other, too: `kist list` shows which one is there")
     }
-    guard found.allSatisfy({ $0.map { $0.secret.validText != nil } ?? true }) else {
-      throw .notText
-    }
+    for credential in found { try credential?.secret.requireText() }
     let expiry = found.compactMap { $0?.summary.expiresAt }.min()
     return .done(
       JSONWriter.object { writer in

@@ -11,7 +11,7 @@ package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -
     switch words[0] {
     case "get":
       let found = try await usable(key, for: .terraform, storage.load)
-      guard found.map({ $0.secret.validText != nil }) ?? true else { throw .notText }
+      try found?.secret.requireText()
       return .done(
         JSONWriter.object { writer in
           if let found { writer.member("token", text: found.secret) }
