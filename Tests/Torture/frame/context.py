@@ -4,6 +4,7 @@ import random
 import shutil
 import subprocess
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,11 +52,16 @@ class Context:
                        check=True)
         return program
 
-    def each(self, work, items, until=None):
-        """Does the work for the items, some at once, in their order; begins none after `until`, a time of
-        `time.monotonic`. Gives the results."""
-        def unless_late(item):
-            return None if until is not None and time.monotonic() > until else (work(item),)
-
+    def each(self, work, items, until=float("inf")):
+        """Does the work for one item after another, some at once, and yields the results in their order; begins
+        none after `until`, a time of `time.monotonic`."""
+        under_way = deque()
         with ThreadPoolExecutor(self.jobs) as pool:
-            return [done[0] for done in pool.map(unless_late, items) if done]
+            for item in items:
+                if time.monotonic() > until:
+                    break
+                under_way.append(pool.submit(work, item))
+                if len(under_way) > 4 * self.jobs:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()

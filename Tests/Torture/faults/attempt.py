@@ -1,0 +1,156 @@
+"""One try: a kistd is hit at one system call, and what comes of it is judged."""
+
+import shutil
+from dataclasses import dataclass
+
+from faults.expectation import Broken, Expectation, check_after
+from faults.scenarios import Scenario, Template
+from frame.kistd import Ended
+from frame.tracer import ALL, KILL_AFTER, KILL_BEFORE, Hit, Tracer
+
+KILLS = (KILL_BEFORE, KILL_AFTER)
+PATIENCE = 20
+# The exit statuses of the codes of errors, see docs/protocol.md.
+STATUSES = {"unavailable": 7, "full": 13}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Which calls are numbered, which of them is hit, and the codes that an answer may have then."""
+    counted: object = ALL
+    hit: Hit = Hit()
+    codes: tuple = ()
+    # Whether kistd may die of it, as of a kill.
+    may_end: bool = False
+
+
+@dataclass
+class Result:
+    fault: Fault
+    hits: int = 0
+    events: list = ()
+    broken: Broken | None = None
+    # Whether kistd went on to serve.
+    survived: bool = False
+
+    @property
+    def call(self):
+        """The first one that was hit."""
+        return next((str(event) for event in self.events if event.hit), "none")
+
+
+class Attempt:
+    def __init__(self, scenario: Scenario, template: Template, programs, folder, fault):
+        self.scenario, self.fault = scenario, fault
+        self.folder = folder
+        folder.mkdir()
+        template.copy(folder / "home")
+        self.tracer = Tracer(programs.tracer, folder, fault.counted, fault.hit, from_hardening=scenario.from_start)
+        self.kistd = scenario.kistd(programs.kistd, folder / "home", under=self.tracer.under)
+        self.plain = scenario.kistd(programs.kistd, folder / "home")
+        self.expectation = Expectation(template.there)
+        self.is_kill = fault.hit.action in KILLS
+
+    def run(self):
+        result = Result(self.fault)
+        try:
+            self.carry_out(result)
+            check_after(self.plain, self.expectation, self.unlock)
+        except Broken as broken:
+            result.broken = broken
+        except TimeoutError:
+            result.broken = Broken("wrong", f"no answer within {PATIENCE} s")
+        finally:
+            self.plain.kill()
+            self.end()
+        result.events = list(self.tracer.events())
+        return result
+
+    def carry_out(self, result):
+        """Has kistd do it, judges its answers, and leaves it ended."""
+        try:
+            self.kistd.spawn()
+            connection = self.kistd.connect(PATIENCE)
+            self.check_answer(connection.ask(op="hello"))
+            for request in self.scenario.before:
+                reply = connection.ask(**request)
+                if not reply["ok"]:
+                    raise Broken("wrong", f"before anything failed, {request['op']} was answered {reply['error']}")
+                if "account" in request:
+                    self.expectation.asked(request, reply)
+            if not self.scenario.from_start:
+                self.tracer.arm()
+            self.ask()
+            if self.scenario.ends:
+                self.kistd.process.terminate()
+                self.ended(self.kistd.wait(PATIENCE), result)
+                return
+            result.hits = self.tracer.disarm()
+            self.judge_alive(connection, result)
+        except Ended:
+            self.ended(self.kistd.wait(PATIENCE), result)
+
+    def ask(self):
+        """Sends everything at once, each over a connection of its own, and takes what is answered."""
+        asked = [(request, self.kistd.connect(PATIENCE)) for request in self.scenario.changes]
+        for request, connection in asked:
+            try:
+                connection.send(**request)
+            except Ended:
+                pass
+        ended = False
+        for request, connection in asked:
+            try:
+                reply = connection.receive()
+                self.check_answer(reply)
+            except Ended:
+                reply, ended = None, True
+            self.expectation.asked(request, reply)
+            connection.close()
+        if ended:
+            raise Ended
+        for request in self.scenario.requests:
+            with self.kistd.connect(PATIENCE) as connection:
+                self.check_answer(connection.ask(**request))
+
+    def check_answer(self, reply):
+        if not reply["ok"] and reply["error"]["code"] not in self.fault.codes:
+            raise Broken("wrong", f"answered {reply['error']}")
+
+    def judge_alive(self, connection, result):
+        """kistd goes on: it says nothing wrong, and once nothing fails any more it saves again."""
+        # What could not be opened again after a failure that lasted is opened by the next save.
+        self.expectation.check(connection, codes=("unavailable", "locked") if self.scenario.requests else ("unavailable",))
+        self.unlock(connection)
+        self.expectation.save(connection, "next", "one")
+        self.expectation.check_whole(connection)
+        result.survived = True
+        self.end()
+
+    def unlock(self, connection):
+        """Where it was locked when it was hit, it can be unlocked."""
+        if self.scenario.requests and connection.ask(op="status")["status"]["locked"]:
+            passphrase = self.scenario.passphrase
+            reply = connection.ask(op="unlock", **({"passphrase": passphrase.decode()} if passphrase else {}))
+            if not reply["ok"]:
+                raise Broken("wrong", f"an unlock afterwards was answered {reply['error']}")
+
+    def ended(self, status, result):
+        """kistd has ended: because it was killed, as it was told to, or with a message."""
+        result.hits = self.tracer.disarm()
+        if result.hits == 0 and not self.scenario.ends:
+            raise Broken("wrong", f"it ended with {status}, though nothing had failed: {self.kistd.said()[-300:]}")
+        if self.is_kill and result.hits or status == 0 and self.scenario.ends:
+            return
+        if status in [STATUSES[code] for code in self.fault.codes] and self.kistd.said():
+            return
+        if not self.fault.may_end:
+            raise Broken("wrong", f"it ended with {status}: {self.kistd.said()[-300:]}")
+
+    def end(self):
+        self.tracer.kill()
+        if self.kistd.process is not None:
+            self.kistd.wait(PATIENCE)
+
+    def remove(self):
+        shutil.rmtree(self.folder)

@@ -1,0 +1,97 @@
+"""What must be in a store after some changes were asked for, and how a kistd is held against it."""
+
+import time
+
+from frame.kistd import Ended
+
+SERVICE = "torture"
+MISSING = None
+
+
+class Broken(Exception):
+    """A promise that was not kept: of which kind, as a field of a row, and a sentence."""
+
+    def __init__(self, kind, what):
+        super().__init__(what)
+        self.kind = kind
+
+
+class Expectation:
+    """By account, the secrets that there may be; MISSING for none."""
+
+    def __init__(self, there):
+        self.allowed = {account: {secret} for account, secret in there.items()}
+
+    def asked(self, request, reply):
+        """Takes a change into account that was answered so; not at all where there is no reply."""
+        account = request["account"]
+        before = self.allowed.get(account, {MISSING})
+        after = {request["secret"] if request["op"] == "save" else MISSING}
+        if reply is None or not reply["ok"] and reply["error"].get("outcome") != "unchanged":
+            after |= before
+        elif not reply["ok"]:
+            after = before
+        self.allowed[account] = after
+
+    def check(self, connection, codes=()):
+        """Loads everything; a load may also be answered with one of these codes. What was seen is what is
+        expected from then on."""
+        for account, allowed in self.allowed.items():
+            reply = connection.ask(op="load", service=SERVICE, account=account)
+            if reply["ok"]:
+                found = reply["credential"].get("secret")
+            elif reply["error"]["code"] == "notFound":
+                found = MISSING
+            elif reply["error"]["code"] in codes:
+                continue
+            else:
+                kind = "lost" if reply["error"]["code"] == "corrupt" else "wrong"
+                raise Broken(kind, f"a load of {account} was answered {reply['error']}")
+            if found not in allowed:
+                raise Broken("lost", f"{account} is {brief(found)}, not {' or '.join(map(brief, allowed))}")
+            self.allowed[account] = {found}
+
+    def check_whole(self, connection):
+        """Beside `check`: there is nothing else, and the store is known to be whole."""
+        self.check(connection)
+        page = connection.ask(op="find", service=SERVICE)
+        if not page["ok"]:
+            raise Broken("lost", f"a find was answered {page['error']}")
+        found = {each["account"] for each in page["credentials"]}
+        expected = {account for account, allowed in self.allowed.items() if allowed != {MISSING}}
+        if found != expected:
+            raise Broken("lost", f"there are {sorted(found)}, not {sorted(expected)}")
+        while (status := connection.ask(op="status")["status"]).get("integrity") == "checking":
+            time.sleep(0.001)
+        if status.get("integrity") != "ok" or status["locked"] or status["count"] != len(expected):
+            raise Broken("lost", f"the status is {status}")
+
+    def save(self, connection, account, secret):
+        """Saves something, which must succeed."""
+        request = {"op": "save", "service": SERVICE, "account": account, "secret": secret}
+        reply = connection.ask(**request)
+        if not reply["ok"]:
+            raise Broken("wrong", f"a save afterwards was answered {reply['error']}")
+        self.asked(request, reply)
+
+
+def check_after(kistd, expectation, prepare=lambda connection: None):
+    """Starts kistd on what there is, where nothing fails any more, and holds the store against what is expected."""
+    try:
+        with kistd.start() as connection:
+            prepare(connection)
+            expectation.check_whole(connection)
+            expectation.save(connection, "afterwards", "another")
+            expectation.check_whole(connection)
+        status = kistd.stop()
+    except Ended:
+        kistd.kill()
+        raise Broken("lost", f"it does not open: {kistd.said()[-300:]}") from None
+    if status != 0:
+        raise Broken("wrong", f"it ended with {status} afterwards: {kistd.said()[-300:]}")
+
+
+def brief(secret):
+    if secret is MISSING:
+        return "missing"
+    return secret if len(secret) < 30 else f"{secret[:20]}… ({len(secret)} characters)"

@@ -1,0 +1,116 @@
+"""What kistd is doing while it is killed, or while a system call fails."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from faults.expectation import SERVICE
+from frame.kistd import Ended, Kistd
+
+THERE = {"alice": "correct horse", "bob": "battery staple"}
+LARGE = "large " * 80_000
+
+
+def save(account, secret):
+    return {"op": "save", "service": SERVICE, "account": account, "secret": secret}
+
+
+def delete(account):
+    return {"op": "delete", "service": SERVICE, "account": account}
+
+
+@dataclass
+class Scenario:
+    what: str
+    # Makes what there is before, in a folder that is empty; gives what is in it.
+    prepare: Callable
+    # What is asked of the running kistd, once its calls are numbered; each over a connection of its own, at once.
+    changes: tuple = ()
+    # What else is asked of it then, and must not be answered with anything but what an error may be.
+    requests: tuple = ()
+    # What is asked before, of which every answer counts.
+    before: tuple = ()
+    # Its calls are numbered from when it hardens itself on, rather than from a request on.
+    from_start: bool = False
+    # It is told to end.
+    ends: bool = False
+    passphrase: bytes | None = None
+
+    def kistd(self, program, folder, **options):
+        return Kistd(program, folder, "--deadline", "5s", passphrase=self.passphrase, **options)
+
+
+def nothing(scenario, program, folder):
+    """No store at all."""
+    folder.mkdir(mode=0o700)
+    return {}
+
+
+def closed(scenario, program, folder):
+    """A store that was closed."""
+    kistd = scenario.kistd(program, folder)
+    fill(kistd)
+    kistd.stop()
+    return THERE
+
+
+def killed(scenario, program, folder):
+    """A store whose kistd was killed: its log is to be brought in."""
+    kistd = scenario.kistd(program, folder)
+    fill(kistd)
+    kistd.kill()
+    kistd.socket.unlink()
+    return THERE
+
+
+def fill(kistd):
+    with kistd.start() as connection:
+        for account, secret in THERE.items():
+            if not connection.ask(**save(account, secret))["ok"]:
+                raise Ended
+
+
+PASSPHRASE = b"correct horse battery staple"
+
+SCENARIOS = {
+    "insert": Scenario("a save of a new credential", closed, changes=(save("carol", "new"),)),
+    "replace": Scenario("a save over a credential", closed, changes=(save("alice", "new"),)),
+    "delete": Scenario("a delete", closed, changes=(delete("alice"),)),
+    "large": Scenario("a save of 480,000 bytes", closed, changes=(save("alice", LARGE),)),
+    "first save": Scenario(
+        "the first save of a store", nothing, changes=(save("carol", "new"),)),
+    # SQLite brings the log into the database when it has 1,000 pages.
+    "checkpoint": Scenario(
+        "a save that brings the log into the database", closed, before=(save("bob", LARGE),) * 8,
+        changes=(save("alice", LARGE),)),
+    "batch": Scenario(
+        "eight changes at once", closed,
+        changes=(save("alice", "new"), delete("bob"), *(save(f"new {number}", "new") for number in range(6)))),
+    "first start": Scenario("the first start, which makes key and store", nothing, from_start=True),
+    "start": Scenario("a start on a store", closed, from_start=True),
+    "start after a kill": Scenario("a start on a store that was not closed", killed, from_start=True),
+    "end": Scenario("the end, which brings the log into the database", closed,
+                    before=(save("bob", "newer"), save("carol", LARGE)), ends=True),
+    "lock and unlock": Scenario("lock and unlock with the key file", closed,
+                                requests=({"op": "lock"}, {"op": "unlock"})),
+    # Stretching a passphrase takes half a second.
+    "passphrase, first start": Scenario(
+        "the first start with a passphrase", nothing, from_start=True, passphrase=PASSPHRASE),
+    "passphrase, unlock": Scenario(
+        "unlock with a passphrase", closed, before=({"op": "lock"},),
+        requests=({"op": "unlock", "passphrase": PASSPHRASE.decode()},), passphrase=PASSPHRASE),
+}
+SLOW = {name for name, scenario in SCENARIOS.items() if scenario.passphrase}
+
+
+class Template:
+    """What a scenario begins with, made once and copied for each try."""
+
+    def __init__(self, scenario, program, folder):
+        self.folder = Path(folder)
+        self.there = scenario.prepare(scenario, program, self.folder)
+        (self.folder / "log").unlink(missing_ok=True)
+
+    def copy(self, folder):
+        shutil.copytree(self.folder, folder)

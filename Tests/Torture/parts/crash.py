@@ -1,0 +1,111 @@
+"""A crash at every system call: kistd is killed before it and after it, and then it fails."""
+
+import errno
+import itertools
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from faults.attempt import KILLS, Attempt, Fault
+from faults.scenarios import SCENARIOS, SLOW, Template
+from frame import calls
+from frame.row import Row
+from frame.tracer import FAIL, SHORTEN, Calls, Hit
+
+FOR_EVER = 0xFFFFFFFF
+UNAVAILABLE, FULL = ("unavailable",), ("full",)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How calls fail, and which ones do."""
+    counted: Calls
+    action: int
+    error: int = 0
+    codes: tuple = UNAVAILABLE
+    # Once, or from one call on until the answer.
+    lasts: bool = False
+    may_end: bool = False
+
+
+FILES = Calls(of_files=frozenset(calls.OF_FILES))
+SPACE = Calls(of_files=frozenset(calls.THAT_TAKE_SPACE), creating=frozenset(calls.THAT_CREATE))
+FAILURES = [
+    *(Failure(FILES, FAIL, errno.EIO, lasts=lasts) for lasts in (False, True)),
+    *(Failure(SPACE, FAIL, error, FULL, lasts=lasts)
+      for error in (errno.ENOSPC, errno.EDQUOT) for lasts in (False, True)),
+    Failure(FILES, FAIL, errno.EINTR),
+    Failure(FILES, FAIL, errno.ENOMEM),
+    Failure(Calls(of_sockets=frozenset(calls.THAT_WAIT), of_others=frozenset(calls.THAT_WAIT)), FAIL, errno.EINTR),
+    # As any program for which there is no memory: that is as a kill.
+    Failure(Calls(of_others=frozenset(calls.OF_MEMORY)), FAIL, errno.ENOMEM, may_end=True),
+    Failure(Calls(of_files=frozenset(calls.THAT_READ_OR_WRITE_A_BUFFER)), SHORTEN, codes=UNAVAILABLE + FULL),
+]
+
+
+@dataclass
+class Programs:
+    kistd: Path
+    tracer: Path
+
+
+class Crash:
+    def __init__(self, context, name):
+        self.context, self.name, self.scenario = context, name, SCENARIOS[name]
+        self.programs = Programs(context.kistd, context.compile(Path("tracer/tracer.c")))
+        self.template = Template(self.scenario, context.kistd, context.folder / f"template {name}")
+        self.numbers = itertools.count()
+
+    def attempt(self, fault):
+        attempt = Attempt(self.scenario, self.template, self.programs,
+                          self.context.folder / f"{self.name} {next(self.numbers)}", fault)
+        result = attempt.run()
+        if result.broken:
+            where = f"{self.name}, {fault.hit} {result.call}"
+            kept = self.context.keep(attempt.folder, where.replace("/", "_")[:100])
+            result.broken.args = (f"{where}: {result.broken}; kept in {kept}",)
+        attempt.remove()
+        return result
+
+    def calls(self):
+        """The calls that are made when nothing is hit."""
+        result = self.attempt(Fault())
+        if result.broken:
+            raise result.broken
+        return [event for event in result.events if not event.ends]
+
+    def faults(self):
+        """Every fault there is, in an order that the seed makes."""
+        made = self.calls()
+        faults = [Fault(hit=Hit(action, at, at)) for at in range(1, len(made) + 1) for action in KILLS]
+        for failure in FAILURES:
+            for at in range(1, sum(map(failure.counted.has, made)) + 1):
+                last = FOR_EVER if failure.lasts else at
+                faults.append(Fault(failure.counted, Hit(failure.action, at, last, failure.error), failure.codes,
+                                    failure.may_end))
+        self.context.random("crash", self.name).shuffle(faults)
+        return faults
+
+    def row(self, until):
+        row = Row(what=self.scenario.what)
+        began = time.monotonic()
+        results = list(self.context.each(self.attempt, self.faults(), until))
+        hit = [result for result in results if result.hits]
+        row.tries = len(hit)
+        for result in results:
+            if result.broken:
+                getattr(row, result.broken.kind).append(str(result.broken))
+        kills = sum(result.fault.hit.action in KILLS for result in hit)
+        ended = sum(not result.survived for result in hit if result.fault.hit.action not in KILLS)
+        row.note = f"{kills:,} kills, {len(hit) - kills:,} failures, after which kistd ended {ended:,} times"
+        row.seconds = time.monotonic() - began
+        return row
+
+
+def run(context):
+    names = [name for name in SCENARIOS if not (context.short and name in SLOW)]
+    for number, name in enumerate(names):
+        until = float("inf")
+        if context.short:
+            until = context.began + context.seconds * (number + 1) / len(names)
+        yield Crash(context, name).row(until)
