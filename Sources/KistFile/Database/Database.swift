@@ -18,13 +18,16 @@ final class Database {
     var connection: OpaquePointer?
     // SQLite may take what begins with `file:` for a URI, and `:memory:` for no file.
     let path = path.hasPrefix("/") ? path : "./" + path
-    let status = unsafe sqlite3_open_v2(
-      path, &connection,
-      (readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
-        | SQLITE_OPEN_EXRESCODE, "unix-excl")
+    let status = sqlite {
+      unsafe sqlite3_open_v2(
+        path, &connection,
+        (readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
+          | SQLITE_OPEN_EXRESCODE, "unix-excl")
+    }
     guard status == SQLITE_OK, let connection = unsafe connection else {
+      let error = StorageError(database: status)
       unsafe sqlite3_close_v2(connection)
-      throw StorageError(database: status)
+      throw error
     }
     unsafe self.connection = connection
     unsafe sqlite3_busy_timeout(connection, 1000)
@@ -55,7 +58,7 @@ final class Database {
 
   /// Runs a statement that is needed once and has no parameters; its rows are of no interest.
   func execute(_ sql: String) throws(StorageError) {
-    try check(unsafe sqlite3_exec(connection, sql, nil, nil, nil))
+    try check(sqlite { unsafe sqlite3_exec(connection, sql, nil, nil, nil) })
   }
 
   /// The statement of a text, compiled when it is first asked for and kept.

@@ -1,18 +1,32 @@
 private import CSQLite
-internal import KistCore
+internal import Glibc
+package import KistCore
+
+/// Makes a call of SQLite's, so that the error number of the system is the call's own afterwards.
+@inline(__always)
+func sqlite(_ call: () -> CInt) -> CInt {
+  errno = 0
+  return call()
+}
 
 extension StorageError {
-  /// Says in our words why SQLite failed: an extended result code (https://sqlite.org/rescode.html).
-  init(database code: CInt) {
+  /// Says in our words why SQLite failed.
+  ///
+  /// SQLite alone does not tell: a quota that is used up is an I/O error to it, and a disk that cannot
+  /// be read (EIO) is a damaged file.
+  ///
+  /// - Parameter code: an extended result code (https://sqlite.org/rescode.html).
+  /// - Parameter system: the error number of the last call to the system that failed, or 0.
+  package init(database code: CInt, errno system: CInt = errno) {
     let number = "SQLite error \(code)"
     self =
       switch code & 0xFF {
+      case SQLITE_IOERR where isFull(system), SQLITE_CANTOPEN where isFull(system): .noSpace
+      case SQLITE_CORRUPT where isOfTheDisk(system): .unreadableFiles(number)
       case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH,
         SQLITE_CONSTRAINT, SQLITE_TOOBIG:
         .corrupt("the store's database is damaged (\(number))")
-      case SQLITE_FULL:
-        StorageError(
-          .full, "there is no space left for the store", hint: "free some space and try again")
+      case SQLITE_FULL: .noSpace
       case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN, SQLITE_AUTH:
         StorageError(
           .unavailable, "the store's files cannot be opened for writing (\(number))",
@@ -21,12 +35,25 @@ extension StorageError {
         StorageError(
           .unavailable, "another program has the store's database locked",
           hint: "close whatever else has it open, and try again")
-      case SQLITE_IOERR:
-        StorageError(
-          .unavailable, "the store's files cannot be read or written (\(number))",
-          hint: "look at the disk, and try again")
+      case SQLITE_IOERR: .unreadableFiles(number)
       case SQLITE_NOMEM: StorageError(.unavailable, "there is no memory for the database")
       default: .internal("the database failed (\(number))")
       }
   }
+
+  private static var noSpace: StorageError {
+    StorageError(
+      .full, "there is no space left for the store", hint: "free some space and try again")
+  }
+
+  private static func unreadableFiles(_ number: String) -> StorageError {
+    StorageError(
+      .unavailable, "the store's files cannot be read or written (\(number))",
+      hint: "look at the disk, and try again")
+  }
 }
+
+private func isFull(_ system: CInt) -> Bool { [ENOSPC, EDQUOT].contains(system) }
+
+/// Whether an error number tells of a read that failed, and so nothing of what is stored.
+private func isOfTheDisk(_ system: CInt) -> Bool { [EIO, ENXIO, ENOMEM, EINTR].contains(system) }

@@ -34,7 +34,7 @@ enum FileHeader {
 
   private static func read(_ path: String) throws(StorageError) -> [UInt8] {
     let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
-    let status = descriptor.status()
+    let status = try descriptor.status(path: path)
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw .corrupt("the store \(path) is not a regular file")
     }

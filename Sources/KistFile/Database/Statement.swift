@@ -10,9 +10,11 @@ struct Statement {
   init(_ sql: StaticString, of connection: OpaquePointer) throws(StorageError) {
     var handle: OpaquePointer?
     let text = unsafe UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
-    let status = unsafe sqlite3_prepare_v3(
-      connection, text, CInt(sql.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &handle,
-      nil)
+    let status = sqlite {
+      unsafe sqlite3_prepare_v3(
+        connection, text, CInt(sql.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &handle,
+        nil)
+    }
     guard status == SQLITE_OK, let handle = unsafe handle else {
       throw StorageError(database: status)
     }
@@ -43,7 +45,7 @@ struct Statement {
 
   /// Goes on to the next row; `nil` when there is none.
   func next() throws(StorageError) -> SQLColumns? {
-    switch unsafe sqlite3_step(handle) {
+    switch sqlite({ unsafe sqlite3_step(handle) }) {
     case SQLITE_ROW: return unsafe SQLColumns(handle)
     case SQLITE_DONE: return nil
     case let status: throw StorageError(database: status)

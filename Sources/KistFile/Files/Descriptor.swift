@@ -26,9 +26,9 @@ struct Descriptor: ~Copyable {
   }
 
   /// What the system knows of the file.
-  func status() -> stat {
+  func status(path: String) throws(StorageError) -> stat {
     var status = stat()
-    unsafe fstat(number, &status)
+    guard unsafe fstat(number, &status) == 0 else { throw .system("looking at", path: path) }
     return status
   }
 

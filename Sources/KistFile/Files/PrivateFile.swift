@@ -24,7 +24,7 @@ struct PrivateFile: ~Copyable {
       default: throw .system("opening", path: path)
       }
     }
-    let status = descriptor.status()
+    let status = try descriptor.status(path: path)
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw refusal(path, what, "is not a regular file", hint: "name another one")
     }
