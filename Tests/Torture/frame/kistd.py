@@ -16,7 +16,7 @@ class Ended(Exception):
 class Kistd:
     """A store, a key and a socket in one folder, and the kistd that serves it, if one runs."""
 
-    def __init__(self, program, folder, *options, under=(), passphrase=None):
+    def __init__(self, program, folder, *options, under=(), passphrase=None, storage="encrypted-file", **environment):
         """`under` is a command that is given kistd and its words, such as a tracer."""
         self.folder = Path(folder)
         self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -24,15 +24,13 @@ class Kistd:
         self.log = self.folder / "log"
         self.program, self.passphrase = program, passphrase
         self.command = [*map(str, under), str(program), "--socket", str(self.socket), "--log-level", "warning",
-                        "--storage", "encrypted-file", "--data", str(self.data), *options]
+                        "--storage", storage, "--data", str(self.data), *options]
         if passphrase is None:
             self.command += ["--key-file", str(self.folder / "key")]
-        self.process = None
-
-    @property
-    def environment(self):
         home = str(self.folder)
-        return {"PATH": os.environ["PATH"], "HOME": home, "XDG_RUNTIME_DIR": home, "XDG_STATE_HOME": f"{home}/state"}
+        self.environment = {"PATH": os.environ["PATH"], "HOME": home, "XDG_RUNTIME_DIR": home,
+                            "XDG_STATE_HOME": f"{home}/state"} | environment
+        self.process = None
 
     def spawn(self):
         """Begins to start it."""

@@ -17,7 +17,8 @@ NONE, KILL_BEFORE, KILL_AFTER, FAIL, SHORTEN = range(5)
 NOTHING, BUFFER, VECTOR, MESSAGE, PATH_1, PATH_2, PATHS_1_2, PATHS_2_4 = range(8)
 PAYLOADS = {
     BUFFER: "write pwrite64 sendto", VECTOR: "writev pwritev", MESSAGE: "sendmsg",
-    PATH_1: "open creat mkdir rmdir unlink chmod truncate", PATH_2: "openat mkdirat unlinkat",
+    PATH_1: "open creat mkdir rmdir unlink chmod truncate stat lstat access readlink",
+    PATH_2: "openat mkdirat unlinkat newfstatat statx faccessat faccessat2 readlinkat",
     PATHS_1_2: "rename link", PATHS_2_4: "renameat renameat2 linkat",
 }
 RECORD = struct.Struct("<IiiBBBx6qqQQ")
@@ -99,7 +100,7 @@ class Event:
 
 
 class Tracer:
-    def __init__(self, program, folder, counted=ALL, hit=Hit(), from_hardening=False, payloads=True):
+    def __init__(self, program, folder, counted=ALL, hit=Hit(), from_hardening=False):
         self.control_file, self.log = Path(folder) / "control", Path(folder) / "calls"
         with open(self.control_file, "wb+") as file:
             file.truncate(ctypes.sizeof(Control))
@@ -109,7 +110,7 @@ class Tracer:
         for call in range(CALLS):
             self.control.numbered[call] = counted.kinds(call)
             self.control.takes_descriptor[call] = call in calls.OF_DESCRIPTORS
-        for payload, names in PAYLOADS.items() if payloads else ():
+        for payload, names in PAYLOADS.items():
             for call in calls.numbers(names):
                 self.control.payload[call] = payload
         self.control.action, self.control.error = hit.action, hit.error

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/prctl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -121,19 +123,27 @@ static size_t copy_payload(pid_t thread, const struct record *record) {
 static enum kind look_at(int64_t descriptor, uint64_t *inode) {
   char path[64];
   struct stat status;
+  struct statfs system;
   if (descriptor >= 0 && descriptor <= STDERR_FILENO) return OTHER;
   snprintf(path, sizeof path, "/proc/%d/fd/%d", child, (int)descriptor);
   if (stat(path, &status) != 0) return OTHER;
   *inode = status.st_ino;
-  if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return FILE_OR_DIRECTORY;
-  return S_ISSOCK(status.st_mode) ? SOCKET : OTHER;
+  if (S_ISSOCK(status.st_mode)) return SOCKET;
+  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return OTHER;
+  return statfs(path, &system) == 0 && system.f_type == PROC_SUPER_MAGIC ? OTHER : FILE_OR_DIRECTORY;
 }
 
-/// Whether a call is to make a file that is not there.
-static bool is_creating(const struct record *record) {
-  if (record->call != SYS_openat || !(record->arguments[2] & O_CREAT)) return false;
-  copy_path(record->thread, payload, (uint64_t)record->arguments[1]);
-  return access((const char *)payload, F_OK) != 0;
+/// What a call is about whose path, if it has one, was copied.
+static enum kind kind_of(struct record *record) {
+  enum payload form = control->payload[record->call];
+  if (control->takes_descriptor[record->call]) return look_at(record->arguments[0], &record->inode);
+  if (form < PATH_1) return NO_DESCRIPTOR;
+  const char *path = (const char *)payload;
+  if (*path == 0) return look_at(record->arguments[0], &record->inode);
+  // What the kernel makes up does not fail as a disk does.
+  if (!strncmp(path, "/proc/", 6) || !strncmp(path, "/sys/", 5) || !strncmp(path, "/dev/", 5)) return OTHER;
+  bool is_creating = record->call == SYS_openat && record->arguments[2] & O_CREAT && access(path, F_OK) != 0;
+  return is_creating ? CREATING : NO_DESCRIPTOR;
 }
 
 static void write_down(const struct record *record) {
@@ -164,13 +174,11 @@ static void begin(struct thread *thread, const struct __ptrace_syscall_info *inf
   }
   if (control->armed != 1 || info->entry.nr >= CALLS) return;
   for (int i = 0; i < 6; i++) record->arguments[i] = (int64_t)info->entry.args[i];
-  if (control->takes_descriptor[record->call])
-    record->kind = (uint8_t)look_at(record->arguments[0], &record->inode);
-  else if (is_creating(record)) record->kind = CREATING;
+  record->size = copy_payload(thread->id, record);
+  record->kind = (uint8_t)kind_of(record);
   if (!(control->numbered[record->call] & record->kind)) return;
   record->number = ++control->count;
   record->hit = control->action != NONE && record->number >= control->first && record->number <= control->last;
-  record->size = copy_payload(thread->id, record);
   write_down(record);
   record->size = 0;
   if (!record->hit) return;
