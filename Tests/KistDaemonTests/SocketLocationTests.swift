@@ -1,44 +1,40 @@
+import Foundation
 import KistCore
 import KistWire
 import Testing
 
 struct SocketLocationTests {
-  struct Case: Sendable, CustomTestStringConvertible {
+  /// One of the cases that Python's client is held to as well.
+  struct Case: Decodable, Sendable, CustomTestStringConvertible {
+    var why: String
     var environment: [String: String]
-    var hasRuntimeDirectory = false
-    var path: String
-    var testDescription: String { path }
+    var runtimeDirectoryIsOurs: Bool
+    /// Absent where there is no place.
+    var path: String?
+
+    var testDescription: String { why }
+
+    static let all: [Case] = {
+      let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "socket-places.json")
+      return try! JSONDecoder().decode([Case].self, from: Data(contentsOf: file))
+    }()
   }
 
-  @Test(arguments: [
-    Case(
-      environment: ["KIST_SOCKET": "/a/b.sock", "XDG_RUNTIME_DIR": "/run/x", "HOME": "/home/u"],
-      hasRuntimeDirectory: true, path: "/a/b.sock"),
-    Case(environment: ["KIST_SOCKET": "near.sock"], path: "near.sock"),
-    Case(
-      environment: ["KIST_SOCKET": "", "XDG_RUNTIME_DIR": "/run/x", "HOME": "/home/u"],
-      path: "/run/x/kist/kist.sock"),
-    Case(
-      environment: ["XDG_RUNTIME_DIR": "/run/x", "HOME": "/home/u"], hasRuntimeDirectory: true,
-      path: "/run/x/kist/kist.sock"),
-    Case(
-      environment: ["XDG_RUNTIME_DIR": "relative", "HOME": "/home/u"], hasRuntimeDirectory: true,
-      path: "/run/user/1000/kist/kist.sock"),
-    Case(environment: ["HOME": "/home/u"], path: "/home/u/.local/state/kist/kist.sock"),
-  ])
+  @Test(arguments: Case.all)
   func `the socket is at the first place that the rule names`(_ example: Case) throws {
-    let location = try SocketLocation(
-      environment: { example.environment[$0] }, uid: 1000,
-      isOurDirectory: { $0 == "/run/user/1000" && example.hasRuntimeDirectory })
-    #expect(location.path == example.path)
-  }
-
-  @Test func `without XDG_RUNTIME_DIR and HOME there is no place, and the hint says what to set`() {
-    let error = #expect(throws: StorageError.self) {
-      try SocketLocation(environment: { _ in nil }, uid: 1000, isOurDirectory: { _ in false })
+    let location = Result { () throws(StorageError) in
+      try SocketLocation(
+        environment: { example.environment[$0] }, uid: 1000,
+        isOurDirectory: { $0 == "/run/user/1000" && example.runtimeDirectoryIsOurs })
     }
-    #expect(error?.code == .unavailable)
-    #expect(error?.hint?.contains("KIST_SOCKET") == true)
+    switch location {
+    case .success(let location): #expect(location.path == example.path)
+    case .failure(let error):
+      #expect(example.path == nil)
+      #expect(error.code == .unavailable)
+      #expect(error.hint?.contains("KIST_SOCKET") == true)
+    }
   }
 
   @Test func `a socket path of 200 bytes is refused, naming it; one of 107 is not`() throws {

@@ -20,22 +20,26 @@ class KistError(Exception):
 
 
 def socket_path():
-    """Where this user's kistd listens."""
+    """Where this user's kistd listens: "Where" in docs/protocol.md."""
     if path := os.environ.get("KIST_SOCKET"):
         return path
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime.startswith("/"):
         return f"{runtime}/kist/kist.sock"
     runtime = f"/run/user/{os.geteuid()}"
-    try:
-        if os.stat(runtime).st_uid == os.geteuid():
-            return f"{runtime}/kist/kist.sock"
-    except OSError:
-        pass
+    if is_our_directory(runtime):
+        return f"{runtime}/kist/kist.sock"
     home = os.environ.get("HOME", "")
     if not home.startswith("/"):
         raise KistError("unavailable", "HOME does not say where kistd listens", "set KIST_SOCKET")
     return f"{home}/.local/state/kist/kist.sock"
+
+
+def is_our_directory(path):
+    try:
+        return os.path.isdir(path) and os.stat(path).st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def connect(patience=PATIENCE):

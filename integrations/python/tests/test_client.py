@@ -1,0 +1,36 @@
+"""Where the socket is, by the cases that kist itself is held to."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from keyring_kist import client
+
+CASES = json.loads((Path(__file__).parents[3] / "Tests" / "socket-places.json").read_text())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["why"])
+def test_the_socket_is_at_the_first_place_that_the_rule_names(case, monkeypatch):
+    for name in ("KIST_SOCKET", "XDG_RUNTIME_DIR", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in case["environment"].items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(
+        client, "is_our_directory", lambda path: path == "/run/user/1000" and case["runtimeDirectoryIsOurs"])
+    if case["path"] is None:
+        with pytest.raises(client.KistError, match="KIST_SOCKET"):
+            client.socket_path()
+    else:
+        assert client.socket_path() == case["path"]
+
+
+def test_a_directory_is_ours_where_it_is_one_and_we_own_it(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    assert client.is_our_directory(tmp_path)
+    assert not client.is_our_directory(tmp_path / "file")
+    assert not client.is_our_directory(tmp_path / "missing")
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid + 1)
+    assert not client.is_our_directory(tmp_path)
