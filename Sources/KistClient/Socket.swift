@@ -85,7 +85,6 @@ final class Socket {
     var isLast = false
     while first == nil {
       try prepare()
-      received.removeAll()
       let count = received.append(upTo: chunk) { free in
         unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
           let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
@@ -102,6 +101,8 @@ final class Socket {
         }
         if let byte = bytes.indices.last, bytes[byte] != UInt8(ascii: "\n") { isLast = true }
       }
+      // Now, and not before the next one, which may be far away: this was a secret, perhaps.
+      received.removeAll()
     }
     guard case .line(let line) = first else { throw .tooLong }
     return (line, isLast)
