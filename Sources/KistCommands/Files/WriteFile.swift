@@ -16,7 +16,8 @@ func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
       hint: "name the file itself; for a pipe or a device, redirect standard output",
       outcome: .unchanged)
   }
-  let temporary = "\(path).\(getpid()).new"
+  // No name that a kist which was killed may have left: it may have had this one's process id.
+  let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
   if try !writeUnnamedFile(content, thenNamed: temporary) {
     try writeNewFile(temporary, content, isKept: true)
   }
