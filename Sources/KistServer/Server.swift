@@ -5,6 +5,9 @@ internal import NIOPosix
 
 /// Serves lines on a listening socket.
 package struct Server: Sendable {
+  /// The connections that are served at once where nobody says how many.
+  package static let usualMaximumConnections = 128
+
   /// The connections that are served at once; one more is answered `busy`.
   package var maximumConnections: Int
   /// How long replies in flight may take when the server is told to stop.
@@ -21,7 +24,7 @@ package struct Server: Sendable {
   package var serve: @Sendable (Peer) -> @Sendable (Line) async -> Line
 
   package init(
-    maximumConnections: Int = 128, grace: Duration = .seconds(10),
+    maximumConnections: Int = usualMaximumConnections, grace: Duration = .seconds(10),
     admits: @escaping @Sendable (Peer) -> Bool = Peer.isOwner,
     whenServing: @escaping @Sendable () -> Void = {}, heartbeat: Heartbeat? = nil,
     idleExit: IdleExit? = nil, logger: Logger,

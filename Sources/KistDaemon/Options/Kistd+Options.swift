@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistServer
 internal import Logging
 
 extension Kistd {
@@ -56,7 +57,7 @@ extension Kistd {
       pinFile: (ownData ?? home("XDG_STATE_HOME", "/.local/state") ?? data) + "/storage",
       keyringLock: (home("XDG_STATE_HOME", "/.local/state") ?? data) + "/keyring.lock",
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
-        ?? 128,
+        ?? Server.usualMaximumConnections,
       idleExit: try setting("idle-exit", idleExit)?.duration(),
       deadline: try setting("deadline", store.deadline)?.duration() ?? .seconds(30),
       logLevel: try setting("log-level", store.logLevel)?.logLevel() ?? .info,

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistCore
+internal import KistServer
 
 /// The flags of kistd as they are typed; `options(environment:)` gives them their meaning.
 struct Kistd: ParsableCommand {
@@ -32,7 +33,10 @@ struct Kistd: ParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
-  @Option(help: ArgumentHelp("The clients that are served at once; 128.", valueName: "number"))
+  @Option(
+    help: ArgumentHelp(
+      "The clients that are served at once; \(Server.usualMaximumConnections).",
+      valueName: "number"))
   var maxConnections: String?
 
   @Option(
