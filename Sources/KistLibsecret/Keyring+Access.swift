@@ -20,7 +20,7 @@ extension Keyring {
           return .open(hasCredentials: !keys.isEmpty)
         }
       }
-    } catch { return error.code == .locked ? .locked(error) : .unusable(error) }
+    } catch { return error.code == .locked ? .locked : .unusable(error) }
   }
 
   /// Locks the default keyring, for every program that uses it.

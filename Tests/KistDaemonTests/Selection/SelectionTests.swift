@@ -31,7 +31,6 @@ import Testing
 
   private static let inKeyring = Pin(kind: .libsecret, storeID: nil)
   private static let inFile = Pin(kind: .encryptedFile, storeID: "a")
-  private static let lock = StorageError.locked("the keyring is locked")
   private static let noBus = StorageError(.unavailable, "there is no session bus")
   private static let empty = EncryptedFile.Presence.store(id: "a", hasCredentials: false)
   private static let filled = EncryptedFile.Presence.store(id: "a", hasCredentials: true)
@@ -40,16 +39,16 @@ import Testing
   @Test(arguments: [
     // Nothing was kept yet.
     Case("an open keyring", keyring: .open(hasCredentials: false), is: .libsecret),
-    Case("a locked keyring", keyring: .locked(lock), is: .libsecret),
+    Case("a locked keyring", keyring: .locked, is: .libsecret),
     Case("no keyring", keyring: .unusable(noBus), is: .encryptedFile),
     Case("an empty file", keyring: .open(hasCredentials: false), file: empty, is: .libsecret),
-    Case("an empty file, locked", keyring: .locked(lock), file: empty, is: .libsecret),
+    Case("an empty file, locked", keyring: .locked, file: empty, is: .libsecret),
     Case("an empty file alone", keyring: .unusable(noBus), file: empty, is: .encryptedFile),
     // Something was, and the pin is lost.
     Case("a keyring in use", keyring: .open(hasCredentials: true), is: .libsecret),
     Case("with an empty file", keyring: .open(hasCredentials: true), file: empty, is: .libsecret),
     Case("a file in use", keyring: .open(hasCredentials: false), file: filled, is: .encryptedFile),
-    Case("a file, and a lock", keyring: .locked(lock), file: filled, is: .encryptedFile),
+    Case("a file, and a lock", keyring: .locked, file: filled, is: .encryptedFile),
     Case("a file alone", keyring: .unusable(noBus), file: filled, is: .encryptedFile),
     Case("both in use", keyring: .open(hasCredentials: true), file: filled, is: nil),
     Case("a damaged file", keyring: .open(hasCredentials: true), file: damaged, is: nil),
@@ -97,7 +96,7 @@ import Testing
     let cases = [
       Case("", keyring: .open(hasCredentials: false), is: nil),
       Case("", keyring: .open(hasCredentials: true), is: nil),
-      Case("", keyring: .locked(Self.lock), is: nil), Case("", file: Self.filled, is: nil),
+      Case("", keyring: .locked, is: nil), Case("", file: Self.filled, is: nil),
     ]
     for example in cases {
       let reason = try example.select().reason
