@@ -5,15 +5,13 @@ extension StorageError {
   static var noBus: StorageError {
     StorageError(
       .unavailable, "there is no session bus, and so no keyring",
-      hint: "log in to a desktop session, or keep credentials in the encrypted file")
+      hint: "log in to a desktop session")
   }
 
   static var unreachableBus: StorageError {
     StorageError(
       .unavailable, "nothing answers at the address of the session bus",
-      hint:
-        "see whether DBUS_SESSION_BUS_ADDRESS names a bus that runs, or keep credentials in the "
-        + "encrypted file")
+      hint: "see whether DBUS_SESSION_BUS_ADDRESS names a bus that runs")
   }
 
   static var wrongBusAddress: StorageError {
@@ -76,8 +74,7 @@ extension StorageError {
   /// A keyring that is not to be trusted with a credential.
   static func notKept(_ message: String) -> StorageError {
     StorageError(
-      .unavailable, message,
-      hint: "use another provider, or keep credentials in the encrypted file")
+      .unavailable, message, hint: "use another provider")
   }
 
   /// What went wrong on the bus, in the words of a user.
@@ -96,9 +93,7 @@ extension StorageError {
     case .noOwner:
       self.init(
         .unavailable, "no program provides a keyring on the session bus",
-        hint:
-          "start one, such as gnome-keyring or KeePassXC, or keep credentials in the encrypted file"
-      )
+        hint: "start one, such as gnome-keyring or KeePassXC")
     case .startFailed:
       self.init(
         .unavailable, "the keyring's provider could not be started",
@@ -114,7 +109,7 @@ extension StorageError {
       self.init(
         .unavailable,
         "the keyring's provider does not answer as the Secret Service specification says",
-        hint: "use another provider, or keep credentials in the encrypted file")
+        hint: "use another provider")
     case .refused(let name):
       self.init(.unavailable, "the keyring's provider refused (\(name))", hint: "try again")
     }

@@ -15,7 +15,7 @@
         let pin = Pin(kind: .libsecret, storeID: nil)
         try pinFile(in: home).write(pin, insteadOf: nil)
         let error = try await migrate(to: "encrypted-file", in: home, endsWith: 7).error
-        #expect(error.contains("hint: credentials are kept in the keyring"))
+        #expect(error.contains("; credentials are kept in the keyring"))
         #expect(!error.contains("encrypted"), "that would be a circle")
         #expect(mode(of: home + "/.local/share/kist") == nil)
         #expect(try pinFile(in: home).read() == pin)

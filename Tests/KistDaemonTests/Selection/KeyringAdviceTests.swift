@@ -27,10 +27,17 @@ import Testing
   }
 
   #if Libsecret
-    @Test(arguments: [false, true])
-    func `says in every request of an opened one whether credentials are kept there`(
-      isPinned: Bool
-    ) async throws {
+    @Test(
+      arguments: [false, true],
+      [
+        (nil, "log in to a desktop session"),
+        ("nonsense", "correct DBUS_SESSION_BUS_ADDRESS"),
+      ] as [(String?, String)])
+    func
+      `says in every request of an opened one what to do, and whether credentials are kept there`(
+        isPinned: Bool, bus: (address: String?, advice: String)
+      ) async throws
+    {
       try await withDirectory { home in
         let options = try Kistd.parse(["--storage", "libsecret"])
           .options(environment: { ["HOME": home][$0] })
@@ -39,7 +46,9 @@ import Testing
             Pin(kind: .libsecret, storeID: nil), insteadOf: nil)
         }
         let storage = try await OpenStorage.open(
-          options, keySource: .none, environment: { _ in nil }, logger: Logger(label: "test"))
+          options, keySource: .none,
+          environment: { ["DBUS_SESSION_BUS_ADDRESS": bus.address][$0] ?? nil },
+          logger: Logger(label: "test"))
         let requests: [() async throws -> Void] = [
           { _ = try await storage.access.status() }, { _ = try await storage.access.lock() },
           { _ = try await storage.access.unlock(nil) },
@@ -51,6 +60,7 @@ import Testing
         for request in requests {
           let error = await #expect(throws: StorageError.self) { try await request() }
           #expect(error?.code == .unavailable)
+          #expect(error?.hint?.hasPrefix(bus.advice) == true)
           #expect(error?.hint?.contains("credentials are kept in the keyring") == isPinned)
           #expect(error?.hint?.contains("encrypted") == !isPinned)
         }
