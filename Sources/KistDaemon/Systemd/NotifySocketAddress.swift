@@ -21,17 +21,11 @@ struct NotifySocketAddress: Sendable {
     let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-    let size = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
     let text = Array(text.utf8)
-    _ = unsafe withUnsafePointer(to: &address) { address in
-      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe sendto(
-          descriptor, text, text.count, CInt(MSG_NOSIGNAL) | (mayBeLost ? CInt(MSG_DONTWAIT) : 0),
-          address, size)
-      }
+    _ = unsafe withAddress(bytes) { address, size in
+      unsafe sendto(
+        descriptor, text, text.count, CInt(MSG_NOSIGNAL) | (mayBeLost ? CInt(MSG_DONTWAIT) : 0),
+        address, size)
     }
   }
 }

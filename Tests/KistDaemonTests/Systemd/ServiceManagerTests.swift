@@ -11,15 +11,7 @@ import Testing
 
     init(_ path: [UInt8]) {
       descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path) }
-      let size = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
-      let result = unsafe withUnsafePointer(to: &address) {
-        unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          unsafe bind(descriptor, $0, size)
-        }
-      }
+      let result = unsafe withAddress(path) { unsafe bind(descriptor, $0, $1) }
       precondition(result == 0)
     }
 
