@@ -1,9 +1,9 @@
-import KistCore
-import Testing
+package import KistCore
+package import Testing
 
 /// Expects a request to fail with this code, and gives the error to look at.
 @discardableResult
-func expect<Reply>(
+package func expect<Reply>(
   _ code: StorageError.Code, from request: () async throws -> Reply,
   sourceLocation: SourceLocation = #_sourceLocation
 ) async -> StorageError? {
