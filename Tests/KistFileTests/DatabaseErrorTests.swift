@@ -1,7 +1,8 @@
 import Glibc
 import KistCore
-import KistFile
 import Testing
+
+@testable import KistFile
 
 /// Result codes of SQLite (https://sqlite.org/rescode.html).
 private let corrupt: CInt = 11, full: CInt = 13, cannotOpen: CInt = 14, notADatabase: CInt = 26

@@ -28,6 +28,31 @@ import Testing
       await opened.close()
     }
   }
+
+  @Test func `that was away, too, is loaded from again when it is back, without another save`()
+    async
+  {
+    await #expect(processExitsWith: .success) {
+      signal(SIGXFSZ, SIG_IGN)
+      let store = try TestStore()
+      let opened = try await store.open()
+      let saved = try await opened.credentials.save(.sample())
+      let (directory, elsewhere) = (store.directory("data"), store.directory("elsewhere"))
+      try FileManager.default.moveItem(atPath: directory, toPath: elsewhere)
+      limitFileSize(to: 100_000)
+      let large = Secret(copying: [UInt8](repeating: 7, count: 200_000))
+      let error = await expect(.unavailable) {
+        try await opened.credentials.save(NewCredential(key: .sample, secret: large))
+      }
+      #expect(error?.outcome == .unknown)
+      await expect(.unavailable) { try await opened.credentials.load(.sample) }
+      await expect(.unavailable) { try await opened.credentials.findAll() }
+      limitFileSize(to: rlim_t.max)
+      try FileManager.default.moveItem(atPath: elsewhere, toPath: directory)
+      #expect(try await opened.credentials.load(.sample).summary == saved)
+      await opened.close()
+    }
+  }
 }
 
 private func limitFileSize(to size: rlim_t) {

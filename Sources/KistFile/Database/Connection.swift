@@ -30,17 +30,23 @@ final class Connection: Sendable {
     database.withLock { $0 = nil }
   }
 
-  /// Lends the database to one user at a time.
+  /// Lends the database to one user at a time; `unavailable` when it is not open.
   func use<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
+    guard let result = try useIfOpen(body) else {
+      throw StorageError(
+        .unavailable, "the store's files are closed", hint: "see that the disk is well")
+    }
+    return result
+  }
+
+  /// Lends the database to one user at a time; gives `nil` when it is not open.
+  func useIfOpen<Result: Sendable>(
+    _ body: (Database) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result? {
     try database.withLock { database throws(StorageError) in
-      guard let database else {
-        throw StorageError(
-          .unavailable, "the store's files could not be opened again after an error",
-          hint: "see that the disk is well; the next save opens them again")
-      }
-      return try body(database)
+      if let database { try body(database) } else { nil }
     }
   }
 }

@@ -1,6 +1,6 @@
 private import CSQLite
 internal import Glibc
-package import KistCore
+internal import KistCore
 
 /// Makes a call of SQLite's, so that the error number of the system is the call's own afterwards.
 @inline(__always)
@@ -17,7 +17,7 @@ extension StorageError {
   ///
   /// - Parameter code: an extended result code (https://sqlite.org/rescode.html).
   /// - Parameter system: the error number of the last call to the system that failed, or 0.
-  package init(database code: CInt, errno system: CInt = errno) {
+  init(database code: CInt, errno system: CInt = errno) {
     let number = "SQLite error \(code)"
     self =
       switch code & 0xFF {

@@ -27,6 +27,7 @@ struct Batch {
           return true
         }
       }
+      if after != nil { try connections.flushLogName() }
       return answers
     } catch {
       let fate = fate(of: before, after)
@@ -44,10 +45,9 @@ struct Batch {
   /// read again; so all connections are closed first, because only then it is.
   private func fate(of before: Header?, _ after: Header?) -> Fate {
     session.check.pause()
-    connections.close()
     do throws(StorageError) {
       defer { session.check.start() }
-      try connections.open()
+      try connections.reopen()
       guard let after else { return .unchanged }
       return try connections.changes.use { database throws(StorageError) in
         let header = try database.header(session.keys)

@@ -10,9 +10,17 @@ final class Connections: Sendable {
   /// For finds, on their own queue.
   let finds: Connection
 
-  private let isShut = Mutex(false)
+  private struct State {
+    var isShut = false
+    /// Whether the name of the log is known to be on disk.
+    var isLogNamed = false
+  }
+
+  private let path: String
+  private let state = Mutex(State())
 
   init(path: String) {
+    self.path = path
     changes = Connection(path: path, readonly: false, cacheKibibytes: 2048)
     loads = Connection(path: path, readonly: true, cacheKibibytes: 2048)
     finds = Connection(path: path, readonly: true, cacheKibibytes: 512)
@@ -20,24 +28,62 @@ final class Connections: Sendable {
 
   /// Opens those that are not open.
   func open() throws(StorageError) {
-    try isShut.withLock { isShut throws(StorageError) in
-      if isShut { throw .closed }
-      try changes.open()
-      try loads.open()
-      try finds.open()
+    try state.withLock { state throws(StorageError) in try open(&state) }
+  }
+
+  /// Lends one of them, and opens all first where a failure has left them closed.
+  @inline(__always)
+  func use<Result: Sendable>(
+    _ connection: Connection, _ body: (Database) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    if let result = try connection.useIfOpen(body) { return result }
+    try open()
+    return try connection.use(body)
+  }
+
+  /// Closes all and opens them again, so that the log is read again: that it is only when not one of
+  /// them is open, and nobody opens one meanwhile.
+  func reopen() throws(StorageError) {
+    try state.withLock { state throws(StorageError) in
+      close(&state)
+      try open(&state)
+      // The log that was removed must not come back after a power cut, with what was undone.
+      try flushDirectory(of: path)
+    }
+  }
+
+  /// Waits until the name of the log is on disk, if that is not known: SQLite does so before the
+  /// first change is, but does not tell when it could not.
+  func flushLogName() throws(StorageError) {
+    try state.withLock { state throws(StorageError) in
+      if state.isLogNamed { return }
+      try flushDirectory(of: path)
+      state.isLogNamed = true
     }
   }
 
   /// Closes all for good: when the store is given up, nothing may open it again.
   func shut() {
-    isShut.withLock { isShut in
-      isShut = true
-      close()
+    state.withLock { state in
+      state.isShut = true
+      close(&state)
     }
   }
 
   /// Closes all; the last one, which may write, brings the log into the database and removes it.
   func close() {
+    state.withLock { close(&$0) }
+  }
+
+  private func open(_ state: inout State) throws(StorageError) {
+    if state.isShut { throw .closed }
+    try changes.open()
+    try loads.open()
+    try finds.open()
+  }
+
+  private func close(_ state: inout State) {
+    state.isLogNamed = false
     finds.close()
     loads.close()
     changes.close()

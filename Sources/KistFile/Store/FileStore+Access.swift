@@ -18,7 +18,7 @@ extension FileStore {
       durability: .disk,
       keyProtection: keyProtection, integrity: session?.check.integrity)
     if let session {
-      status.count = try connections.loads.use { database throws(StorageError) in
+      status.count = try connections.use(connections.loads) { database throws(StorageError) in
         Int(clamping: try database.header(session.keys).count)
       }
     }
@@ -67,7 +67,7 @@ extension FileStore {
   }
 
   private func unlockedSession(_ passphrase: Secret?) throws(StorageError) -> Session {
-    let slots = try connections.loads.use { database throws(StorageError) in
+    let slots = try connections.use(connections.loads) { database throws(StorageError) in
       try database.slots(storeID: storeID)
     }
     let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource

@@ -7,7 +7,7 @@ extension FileStore {
     let start = try Cursor(query, session.keys)
     try await session.check.settle(within: options.deadline)
     return try await detached(on: findQueue) { [connections] () throws(StorageError) in
-      try connections.finds.use { database throws(StorageError) in
+      try connections.use(connections.finds) { database throws(StorageError) in
         try page(of: query, after: start, in: database, session)
       }
     }
