@@ -39,17 +39,32 @@ class Truncate:
 
 @dataclass
 class File:
+    # What is there for good, and what was changed after it, in order: [change, whether it is there for good].
     durable: bytearray = field(default_factory=bytearray)
-    pending: list = field(default_factory=list)
+    changes: list = field(default_factory=list)
+    # How many of them no flush will bring to the disk any more.
+    doomed: int = 0
 
     def change(self, change):
-        self.pending.append(change)
+        self.changes.append([change, False])
 
     def flush(self, count):
-        """Makes durable what was changed first."""
-        for change in self.pending[:count]:
-            change.apply(self.durable)
-        del self.pending[:count]
+        """Makes durable what was changed first, but for what a flush has failed for."""
+        for each in self.changes[self.doomed:count]:
+            each[1] = True
+        done = 0
+        while done < len(self.changes) and self.changes[done][1]:
+            self.changes[done][0].apply(self.durable)
+            done += 1
+        del self.changes[:done]
+        self.doomed = max(0, self.doomed - done)
+
+    def fail(self, count):
+        """A flush has failed: what it was to bring to the disk may be there or not, and counts as done (fsync(2))."""
+        self.doomed = count
+
+    def __len__(self):
+        return len(self.changes)
 
 
 @dataclass
@@ -59,6 +74,9 @@ class Directory:
     pending: list = field(default_factory=list)
     now: dict = field(default_factory=dict)
 
+    def __len__(self):
+        return len(self.pending)
+
     def change(self, names):
         self.pending.append(names)
         apply_names(names, self.now)
@@ -67,6 +85,9 @@ class Directory:
         for names in self.pending[:count]:
             apply_names(names, self.durable)
         del self.pending[:count]
+
+    def fail(self, count):
+        """They are tried again by the next flush: what the journal cannot write ends the file system."""
 
 
 def apply_names(names, directory):
@@ -135,8 +156,8 @@ def image(directory, choice):
 
 def content(file, choice):
     content = bytearray(file.durable)
-    for change in file.pending:
-        for piece in choice.keep_write(change):
+    for change, is_durable in file.changes:
+        for piece in [change] if is_durable else choice.keep_write(change):
             piece.apply(content)
     return bytes(content)
 
@@ -150,3 +171,15 @@ def lay_out(image, folder):
         else:
             (folder / name).write_bytes(content)
             (folder / name).chmod(0o600)
+
+
+def taken_in(folder):
+    """The disk as it is in a folder, all of it durable."""
+    directory = Directory()
+    for path in folder.iterdir():
+        if path.is_dir():
+            directory.now[path.name] = taken_in(path)
+        elif path.is_file():
+            directory.now[path.name] = File(bytearray(path.read_bytes()))
+    directory.durable = dict(directory.now)
+    return directory

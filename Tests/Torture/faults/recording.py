@@ -24,18 +24,19 @@ class Unknown(Exception):
 
 
 class Replay:
-    """Replays the calls of one kistd after another on a disk that begins with an empty folder."""
+    """Replays the calls of one kistd after another on a disk that begins with an empty folder, or with this one."""
 
-    def __init__(self, folder, ignoring_flushes=False):
+    def __init__(self, folder, root=None, ignoring_flushes=False):
         self.ignoring_flushes = ignoring_flushes
         self.folder = PurePath(folder)
-        self.root = Directory()
+        self.root = Directory() if root is None else root
         # By inode number, as it is at this moment.
         self.nodes = {}
         self.positions = {}
 
     def steps(self, events):
-        """Does one thing after another; gives "change", "flush", or "answered" with the replies, after each."""
+        """Does one thing after another; gives "change", "flush", "failure" of a flush, or "answered" with the
+        replies, after each."""
         self.positions = {}
         begun = {}
         for event in events:
@@ -46,8 +47,12 @@ class Replay:
                 raise Unknown(str(event))
             elif not event.ends:
                 # What is written while a flush is under way is not flushed by it.
-                begun[event.thread] = event, len(self.nodes[event.inode].pending) if event.inode in self.nodes else 0
-            elif not -4096 < event.result < 0:
+                begun[event.thread] = event, len(self.nodes.get(event.inode, ()))
+            elif -4096 < event.result < 0:
+                if event.hit and event.call in calls.FLUSHES:
+                    self.nodes[event.inode].fail(begun[event.thread][1])
+                    yield "failure", []
+            else:
                 step = self.follow(event, *begun[event.thread])
                 if step:
                     yield step, []

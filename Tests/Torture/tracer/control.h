@@ -30,8 +30,8 @@ struct control {
 
 enum action { NONE, KILL_BEFORE, KILL_AFTER, FAIL, SHORTEN };
 
-/// What the descriptor is of that a call takes; the standard ones are others, and so is what lies in /proc,
-/// /sys and /dev. CREATING is a call without one
+/// What the descriptor is of that a call takes; the standard ones are others, and so is what lies in /proc
+/// and /sys, and devices. CREATING is a call without one
 /// that is to make a file which is not there.
 enum kind { NO_DESCRIPTOR = 1, FILE_OR_DIRECTORY = 2, SOCKET = 4, OTHER = 8, CREATING = 16 };
 

@@ -141,7 +141,9 @@ static enum kind kind_of(struct record *record) {
   const char *path = (const char *)payload;
   if (*path == 0) return look_at(record->arguments[0], &record->inode);
   // What the kernel makes up does not fail as a disk does.
-  if (!strncmp(path, "/proc/", 6) || !strncmp(path, "/sys/", 5) || !strncmp(path, "/dev/", 5)) return OTHER;
+  static const char *const made_up[] = {"/proc/", "/sys/", "/dev/urandom", "/dev/random", "/dev/null", "/dev/tty"};
+  for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
+    if (strncmp(path, made_up[i], strlen(made_up[i])) == 0) return OTHER;
   bool is_creating = record->call == SYS_openat && record->arguments[2] & O_CREAT && access(path, F_OK) != 0;
   return is_creating ? CREATING : NO_DESCRIPTOR;
 }
