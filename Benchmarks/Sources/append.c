@@ -23,5 +23,5 @@ int main(int argc, char **argv) {
     if (fdatasync(file)) err(1, "fdatasync");
     samples[round] = nanoseconds() - start;
   }
-  print_samples(samples, count);
+  print_turns(samples, count);
 }

@@ -32,10 +32,17 @@ static inline int by_size(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-// Prints the median and the 99th percentile in nanoseconds.
-static inline void print_samples(uint64_t *samples, size_t count) {
+// Prints the median, the 99th percentile and how many there are a second, times in nanoseconds.
+static inline void print_samples(uint64_t *samples, size_t count, double per_second) {
   qsort(samples, count, sizeof *samples, by_size);
-  printf("%" PRIu64 " %" PRIu64 "\n", samples[count / 2], samples[count * 99 / 100]);
+  printf("%" PRIu64 " %" PRIu64 " %f\n", samples[count / 2], samples[count * 99 / 100], per_second);
+}
+
+// The same of what was done one after another.
+static inline void print_turns(uint64_t *samples, size_t count) {
+  uint64_t sum = 0;
+  for (size_t round = 0; round < count; round++) sum += samples[round];
+  print_samples(samples, count, (double)count * 1e9 / (double)sum);
 }
 
 #endif

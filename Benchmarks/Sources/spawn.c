@@ -34,5 +34,5 @@ int main(int argc, char **argv) {
     run(argv + 3, &actions);
     samples[round] = nanoseconds() - start;
   }
-  print_samples(samples, count);
+  print_turns(samples, count);
 }

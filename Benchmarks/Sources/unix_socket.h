@@ -1,4 +1,4 @@
-// The address of a Unix socket.
+// Unix sockets, and their addresses.
 #ifndef UNIX_SOCKET_H
 #define UNIX_SOCKET_H
 
@@ -17,6 +17,13 @@ static inline struct sockaddr_un address_of(const char *path) {
 static inline int stream_socket(void) {
   int stream = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (stream < 0) err(1, "socket");
+  return stream;
+}
+
+static inline int connected_to(const char *path) {
+  struct sockaddr_un address = address_of(path);
+  int stream = stream_socket();
+  if (connect(stream, (struct sockaddr *)&address, sizeof address)) err(1, "%s", path);
   return stream;
 }
 

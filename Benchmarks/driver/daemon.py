@@ -4,33 +4,17 @@ import json
 import os
 import socket
 import subprocess
-import threading
 import time
 
-CONNECTIONS = 8
+from . import processes, programs, requests
 
-
-def key(number):
-    return {"service": f"service-{number:06}.example.org", "account": "alice"}
-
-
-def line(operation, number, **fields):
-    return json.dumps({"op": operation, **key(number), **fields}, separators=(",", ":")).encode() + b"\n"
-
-
-def save_line(number):
-    return line("save", number, secret=f"correct horse battery staple {number:06}",
-                label="Alice at work", attributes={"host": "example.org"})
-
-
-def pin(pid, cpus):
-    """Puts all threads of a process on these CPUs; threads that they make later follow."""
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        os.sched_setaffinity(int(thread), cpus)
+FILLING_CONNECTIONS = 64
+FILLING_DEPTH = 64
 
 
 class Daemon:
     def __init__(self, program, folder, size, keyring=None):
+        self.programs = folder
         self.folder = folder / (f"keyring-{size}" if keyring else str(size))
         self.folder.mkdir(mode=0o700)
         self.size = size
@@ -55,7 +39,7 @@ class Daemon:
         self.process = subprocess.Popen(self.command, env=self.environment)
         while True:
             try:
-                self.ask(line("load", 0))
+                self.ask(requests.load(0))
                 return time.monotonic() - began
             except (FileNotFoundError, ConnectionRefusedError):
                 if self.process.poll() is not None:
@@ -76,44 +60,40 @@ class Daemon:
             stream.sendall(request)
             return stream.makefile("rb").readline()
 
-    def fill(self):
-        """Saves the credentials over several connections, pipelined; gives the seconds it took."""
-        began = time.monotonic()
-        failures = []
-        parts = [range(start, self.size, CONNECTIONS) for start in range(CONNECTIONS)]
-        threads = [threading.Thread(target=self._fill, args=(part, failures)) for part in parts]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if failures:
-            raise SystemExit(f"a save was not answered: {failures[0]}")
-        return time.monotonic() - began
+    def answered(self, request):
+        """The reply to a request that must succeed."""
+        reply = json.loads(self.ask(request))
+        if not reply["ok"]:
+            raise SystemExit(f"refused: {reply['error']}")
+        return reply
 
-    def _fill(self, numbers, failures):
-        try:
-            with socket.socket(socket.AF_UNIX) as stream:
-                stream.connect(str(self.socket))
-                replies = stream.makefile("rb")
-                for start in range(0, len(numbers), 100):
-                    batch = numbers[start:start + 100]
-                    stream.sendall(b"".join(save_line(number) for number in batch))
-                    for _ in batch:
-                        reply = replies.readline()
-                        if not reply.startswith(b'{"ok":true'):
-                            failures.append(reply.decode() or "the connection was closed")
-                            return
-        except OSError as error:
-            failures.append(str(error))
+    def fill(self):
+        """Saves the credentials over several connections, pipelined; gives the saves a second."""
+        lines = b"".join(requests.save(number) for number in range(self.size))
+        return programs.measure(
+            [self.programs / "clients", self.socket, FILLING_CONNECTIONS,
+             min(FILLING_DEPTH, self.size // FILLING_CONNECTIONS + 1), self.size], lines).per_second
+
+    def find(self):
+        """The seconds until all pages were answered that a search by one service has."""
+        query = {"service": requests.key(self.size // 2)["service"]}
+        began, found, more = time.monotonic(), 0, {}
+        while more is not None:
+            page = self.answered(requests.line("find", **query, **more))
+            found += len(page["credentials"])
+            more = {"after": page["next"]} if "next" in page else None
+        if found != 1:
+            raise SystemExit(f"{found} credentials were found where there is one")
+        return time.monotonic() - began
 
     def wait_until_checked(self):
         """Waits until the check of the store that runs beside the service is done."""
-        while json.loads(self.ask(b'{"op":"status"}\n'))["status"].get("integrity") == "checking":
+        while (state := self.answered(requests.line("status"))["status"].get("integrity")) == "checking":
             time.sleep(0.02)
+        if state == "failed":
+            raise SystemExit("the check of the store failed")
 
     def resident(self):
         """Resident memory once nothing is going on, in MiB."""
         time.sleep(1)
-        with open(f"/proc/{self.process.pid}/status") as status:
-            [kilobytes] = [row.split()[1] for row in status if row.startswith("VmRSS:")]
-        return int(kilobytes) / 1024
+        return processes.resident(self.process.pid)

@@ -2,7 +2,8 @@
 
 import os
 import subprocess
-import time
+
+from .processes import wait
 
 CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -35,12 +36,12 @@ class Keyring:
         configuration = self.folder / "bus.conf"
         configuration.write_text(CONFIGURATION.format(folder=self.folder))
         self._start(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile"])
-        self._wait("the bus", lambda: (self.folder / "bus").exists())
+        wait("the bus", lambda: (self.folder / "bus").exists())
         keyring = self._start(["gnome-keyring-daemon", "--foreground", "--unlock",
                                "--components=secrets"], stdin=subprocess.PIPE)
         keyring.stdin.write(b"password")
         keyring.stdin.close()
-        self._wait("the keyring", self._has_collection)
+        wait("the keyring", self._has_collection)
 
     def stop(self):
         for process in reversed(self.processes):
@@ -59,11 +60,3 @@ class Keyring:
              "/org/freedesktop/secrets", "--method", "org.freedesktop.Secret.Service.ReadAlias",
              "default"], env=self.environment, capture_output=True, text=True, check=False)
         return "collection" in reply.stdout
-
-    @staticmethod
-    def _wait(what, is_there):
-        for _ in range(3000):
-            if is_there():
-                return
-            time.sleep(0.01)
-        raise SystemExit(f"{what} did not start")

@@ -1,12 +1,24 @@
-"""What is measured and what measures it: kist's programs and the C programs of Sources."""
+"""What measures and is measured: kist's programs, the C programs of Sources, and the peers' own."""
 
 import os
 import pathlib
 import shutil
 import subprocess
+from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "Benchmarks" / "Sources"
+LIBRARIES = {"libsecret": "libsecret-1", "git-credential-libsecret": "libsecret-1", "sqlite": "sqlite3"}
+# git ships the source of its helper for the keyring, and Debian no program of it.
+GIT_HELPER = pathlib.Path(
+    "/usr/share/doc/git/contrib/credential/libsecret/git-credential-libsecret.c")
+
+
+class Sample(NamedTuple):
+    """Of one measuring program's run: two times in seconds, and a rate."""
+    median: float
+    tail: float
+    per_second: float
 
 
 def build_kist():
@@ -24,18 +36,25 @@ def build_yardsticks(folder):
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("clang")
     if not compiler:
         raise SystemExit("there is no C compiler: install gcc, or name one in CC")
-    libsecret = subprocess.run(["pkg-config", "--cflags", "--libs", "libsecret-1"], check=True,
-                               capture_output=True, text=True).stdout.split()
     for source in SOURCES.glob("**/*.c"):
-        subprocess.run([compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", str(source),
-                        "-o", str(folder / source.stem),
-                        *(libsecret if source.parent.name == "keyring" else [])], check=True)
+        compile_program(compiler, source, folder, "-Wall", "-Wextra", "-Werror")
+    if GIT_HELPER.exists():
+        compile_program(compiler, GIT_HELPER, folder)
+
+
+def compile_program(compiler, source, folder, *options):
+    flags = []
+    if library := LIBRARIES.get(source.stem):
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", library], check=True,
+                               capture_output=True, text=True).stdout.split()
+    subprocess.run([compiler, "-std=gnu11", "-O2", "-pthread", *options, str(source),
+                    "-o", str(folder / source.stem), *flags], check=True)
 
 
 def measure(command, lines=b"", cpus=None, environment=None):
-    """Runs a measuring program on these CPUs and gives its median and 99th percentile, in seconds."""
+    """Runs a measuring program on these CPUs, with these lines on its standard input."""
     pin = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
     result = subprocess.run([str(word) for word in command], input=lines, stdout=subprocess.PIPE,
                             env=environment, preexec_fn=pin, check=True)
-    median, tail = result.stdout.split()
-    return int(median) / 1e9, int(tail) / 1e9
+    median, tail, per_second = result.stdout.split()
+    return Sample(int(median) / 1e9, int(tail) / 1e9, float(per_second))

@@ -1,59 +1,51 @@
-"""The table: what was measured, beside what, and whether it keeps within its bound."""
+"""What is printed of a run, and written into docs/performance.md."""
 
-import statistics
-from dataclasses import dataclass
+from . import tables
+from .bounds import bounds
+from .programs import ROOT
 
-
-@dataclass
-class Row:
-    what: str
-    measured: str
-    yardstick: str
-    value: float
-    unit: str
-    bound: float
-    unpinned: str = ""
-
-    @property
-    def is_met(self):
-        return self.value <= self.bound
-
-    def cells(self):
-        def show(number):
-            return f"{number:.2f}×" if self.unit == "×" else f"{number:.0f} {self.unit}"
-        return [self.what, self.measured, self.yardstick, show(self.value), "≤ " + f"{self.bound:g}"
-                + ("×" if self.unit == "×" else f" {self.unit}"), "yes" if self.is_met else "NO",
-                self.unpinned]
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+NOISE = 0.2
 
 
-HEADINGS = ["what", "kist", "beside", "result", "bound", "met", "unpinned"]
+def noise(results):
+    return [f"noisy: the medians of {name} lie {results.spread(name):.0%} apart"
+            for name in ("echo", "append", "empty") if results.spread(name) > NOISE]
 
 
-def seconds(value):
-    return f"{value * 1e6:.1f} µs" if value < 0.001 else f"{value * 1e3:.2f} ms"
+def about(results):
+    about, sizes = results.about, results.about["sizes"]
+    return (f"{about['cpus']} CPUs ({about['processor']}), {about['system']}, {about['file system']}. "
+            f"{sizes['rounds']} rounds pinned to one CPU and {sizes['unpinned_rounds']} unpinned, each of "
+            f"{sizes['loads']:,} loads, {sizes['saves']:,} saves and {sizes['cold']} starts of a program "
+            f"({sizes['cold_slow']} of a slow one); {sizes['starts']} starts of the daemon.")
 
 
-def sample(pairs):
-    """The medians over the rounds of the median and of the 99th percentile."""
-    return (f"{seconds(statistics.median(median for median, _ in pairs))} "
-            f"(p99 {seconds(statistics.median(tail for _, tail in pairs))})")
+def warnings(results):
+    lines = noise(results)
+    if results.about["file system"] == "tmpfs":
+        lines.append("this directory is in memory, so flushing costs nothing: choose a --directory on disk")
+    if results.about["quick"]:
+        lines.append("a quick run: good for finding mistakes, not for comparing figures")
+    if "git helper" not in results.samples["pinned"]:
+        lines.append("git-credential-libsecret is missing: git's source of it is not on this machine")
+    return lines
 
 
-def ratio(pairs, beside):
-    """The median of the rounds' ratios: what slows a whole round down hits both sides of it."""
-    return statistics.median(ours / theirs for (ours, _), (theirs, _) in zip(pairs, beside))
+def missed(results):
+    return [bound.what for bound in bounds(results) if not bound.is_met]
 
 
-def spread(pairs):
-    """How far the rounds' medians lie apart, as a part of their median."""
-    medians = [median for median, _ in pairs]
-    return (max(medians) - min(medians)) / statistics.median(medians)
+def text(results):
+    parts = [about(results), *(f"**{line[0].upper()}{line[1:]}.**" for line in warnings(results))]
+    for title, table in tables.tables(results).items():
+        parts += [f"### {title}", table]
+    return "\n\n".join(parts)
 
 
-def print_table(rows):
-    table = [HEADINGS, *(row.cells() for row in rows)]
-    widths = [max(len(cells[column]) for cells in table) for column in range(len(HEADINGS))]
-    for number, cells in enumerate(table):
-        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths)) + " |")
-        if number == 0:
-            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+def update_page(results):
+    """Puts the figures between the two marks of the page."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    _, after = rest.split(END)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text(results)}\n\n{END}{after}", encoding="utf-8")

@@ -1,5 +1,6 @@
-// lookup lookup|search COUNT ITEMS: loads the credentials that the benchmark saved, in turn, by
-// libsecret's own calls: a password by its attributes, or items with attributes and secret.
+// libsecret lookup|search|store COUNT ITEMS: loads or saves credentials in turn by libsecret's own
+// calls: a password by its attributes, items with attributes and secret, or a password that replaces
+// the one before it. What it stores are items of its own, which kist does not know.
 
 #include <libsecret/secret.h>
 #include <string.h>
@@ -35,8 +36,16 @@ static void search(SecretService *keyring, const char *service) {
   g_hash_table_unref(attributes);
 }
 
+static void store(const char *service) {
+  GError *error = NULL;
+  gboolean stored = secret_password_store_sync(
+    &schema, SECRET_COLLECTION_DEFAULT, "Alice at work", "correct horse battery staple 0000000",
+    NULL, &error, "service", service, "account", "alice", NULL);
+  check(stored, error);
+}
+
 int main(int argc, char **argv) {
-  if (argc != 4) errx(64, "usage: lookup lookup|search COUNT ITEMS");
+  if (argc != 4) errx(64, "usage: libsecret lookup|search|store COUNT ITEMS");
   size_t count = count_from(argv[2]), items = count_from(argv[3]);
   uint64_t *samples = samples_of(count);
   GError *error = NULL;
@@ -45,10 +54,13 @@ int main(int argc, char **argv) {
 
   for (size_t round = 0; round < count; round++) {
     char service[64];
-    snprintf(service, sizeof service, "service-%06zu.example.org", round % items);
+    snprintf(service, sizeof service, "%s-%07zu.example.org",
+             strcmp(argv[1], "store") ? "service" : "stored", round % items);
     uint64_t start = nanoseconds();
-    if (!strcmp(argv[1], "search")) search(keyring, service); else lookup(service);
+    if (!strcmp(argv[1], "store")) store(service);
+    else if (!strcmp(argv[1], "search")) search(keyring, service);
+    else lookup(service);
     samples[round] = nanoseconds() - start;
   }
-  print_samples(samples, count);
+  print_turns(samples, count);
 }

@@ -1,0 +1,34 @@
+"""The lines that kistd is asked with."""
+
+import json
+
+MOST_LINES = 4096
+
+
+def key(number):
+    return {"service": f"service-{number:07}.example.org", "account": "alice"}
+
+
+def line(operation, **fields):
+    return json.dumps({"op": operation, **fields}, separators=(",", ":")).encode() + b"\n"
+
+
+def load(number):
+    return line("load", **key(number))
+
+
+def save(number):
+    return line("save", **key(number), secret=f"correct horse battery staple {number:07}",
+                label="Alice at work", attributes={"host": "example.org"})
+
+
+def large(operation, size, number):
+    """A load or a save of a credential whose secret has so many bytes."""
+    secret = {"secret": "s" * size} if operation == "save" else {}
+    return line(operation, service=f"secret-of-{size}.example.org", account=str(number), **secret)
+
+
+def spread(operation, count):
+    """Lines about credentials from all over a store of so many."""
+    step = max(1, count // MOST_LINES)
+    return b"".join(operation(number) for number in range(0, count, step))
