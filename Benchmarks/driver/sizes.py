@@ -22,7 +22,7 @@ class Sizes:
 
 
 FULL = Sizes(
-    stores=(100, 1000, 10_000, 100_000, 1_000_000), rounds=9, unpinned_rounds=3, loads=5000, saves=3000,
+    stores=(100, 1000, 10_000, 100_000, 1_000_000), rounds=7, unpinned_rounds=3, loads=5000, saves=3000,
     many=20_000, large_loads=200, large_saves=50, starts=9, cold=100, cold_slow=10, keyring_loads=500,
     keyring_saves=30, quiet=60)
 QUICK = Sizes(

@@ -19,6 +19,10 @@ def mebibytes(value):
     return f"{value:.1f} MiB"
 
 
+def count(value):
+    return f"{value:,.0f}"
+
+
 def table(headings, rows):
     cells = [headings, *rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
