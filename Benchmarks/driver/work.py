@@ -9,7 +9,7 @@ class Work:
 
     def everything(self):
         return {**self.one_client(), **self.many_clients(), **self.large_secrets(),
-                **self.store_sizes(), **self.programs()}
+                **self.store_sizes(), **self.whole_programs()}
 
     def one_client(self):
         world, amount = self.world, self.amount
@@ -84,7 +84,7 @@ class Work:
                                                ("save", requests.save, self.amount.saves))
                 for size in self.amount.stores}
 
-    def programs(self):
+    def whole_programs(self):
         world, tools = self.world, self.world.peers
         kist, account, ours = world.kist, list(requests.key(1).values()), world.small.environment
         theirs, words = world.keyring.environment, tools.key_words()
