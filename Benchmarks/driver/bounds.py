@@ -70,6 +70,7 @@ def daemon(results, stores):
         Bound(f"resident memory during the check of {largest:,}", "", "", figures[f"peak {largest}"], 64,
               text.mebibytes),
         Bound("wake-ups a minute, idle", "", "", wake_ups, 0, text.count),
-        Bound("resident memory, idle, the most of all stores", "", "",
-              max(figures[f"resident {size}"] for size in stores), 20, text.mebibytes),
+        *(Bound(f"resident memory, idle, {when}, the most of all stores", "", "",
+                max(figures[f"{name} {size}"] for size in stores), 20, text.mebibytes)
+          for name, when in (("resident", "after a restart"), ("filled", "after filling"))),
     ]

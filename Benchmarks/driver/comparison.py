@@ -53,9 +53,9 @@ class Comparison:
         worst = max(ratios, key=ratios.get)
         costs = [f"{text.seconds(self.results.median(names[size], field))} among {size:,}"
                  for size in (worst, smallest)]
+        unpinned = self.results.ratio(names[worst], names[smallest], field, "unpinned")
         what = f"{operation}, where it takes longest, {'p99' if field == 'tail' else 'median'}"
-        return Bound(what, *costs, ratios[worst], limit, text.times,
-                     unpinned=text.times(self.results.ratio(names[worst], names[smallest], field, "unpinned")))
+        return Bound(what, *costs, ratios[worst], limit, text.times, unpinned=text.times(unpinned))
 
     def sample(self, name):
         return (f"{text.seconds(self.results.median(name))} "

@@ -71,7 +71,8 @@ def large_secrets(results):
             ours, limit = f"{ours} of {size}", f"{limit} of {size}"
             rows[-1] += [f"{text.seconds(results.median(ours))} "
                          f"(p99 {text.seconds(results.median(ours, 'tail'))})",
-                         text.seconds(results.median(limit)), text.times(results.ratio(ours, limit, "median"))]
+                         text.seconds(results.median(limit)),
+                         text.times(results.ratio(ours, limit, "median"))]
     return text.table(["secret", "load", "C echo", "ratio", "save", "append + fdatasync", "ratio"], rows)
 
 

@@ -77,10 +77,10 @@ class World:
     def at_rest(self):
         """How often processes wake up in a minute in which nobody asks them for anything, and the
         memory of each in MiB."""
-        pids = {"kistd": self.small.process.pid,
-                "kistd of many": self.daemons[len(self.stores) - 1].process.pid,
-                "gnome-keyring-daemon": self.keyring.processes[-1].pid,
-                "ssh-agent": self.peers.agent.pid}
+        pids = {f"kistd, {size:,} credentials": self.stores[size].process.pid
+                for size in (min(self.stores), max(self.stores))}
+        pids |= {f"gnome-keyring-daemon, {sizes.IN_KEYRING:,} items": self.keyring.processes[-1].pid,
+                 "ssh-agent, one key": self.peers.agent.pid}
         before = {name: processes.wake_ups(pid) for name, pid in pids.items()}
         time.sleep(self.amount.quiet)
         return {name: (processes.wake_ups_since(pid, before[name]) * 60 / self.amount.quiet,
