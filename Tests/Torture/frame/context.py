@@ -52,13 +52,13 @@ class Context:
                        check=True)
         return program
 
-    def each(self, work, items, until=float("inf")):
+    def each(self, work, items, until=float("inf"), least=10):
         """Does the work for one item after another, some at once, and yields the results in their order; begins
-        none after `until`, a time of `time.monotonic`."""
+        none after `until`, a time of `time.monotonic`, but so many at the least."""
         under_way = deque()
         with ThreadPoolExecutor(self.jobs) as pool:
-            for item in items:
-                if time.monotonic() > until:
+            for number, item in enumerate(items):
+                if number >= least and time.monotonic() > until:
                     break
                 under_way.append(pool.submit(work, item))
                 if len(under_way) > 4 * self.jobs:
