@@ -2,7 +2,6 @@
 // were answered. Each sends DEPTH lines in one write and, when all are answered, the next; what is
 // measured is the time from that write to the last of its replies, and how many there are a second.
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 

@@ -85,7 +85,8 @@ def store_sizes(results):
         rows.append([f"{size:,}", *operations, text.seconds(statistics.median(figures[f"find {size}"])),
                      text.seconds(statistics.median(figures[f"start {size}"])),
                      text.mebibytes(figures[f"peak {size}"]), text.mebibytes(figures[f"resident {size}"]),
-                     text.mebibytes(figures[f"filled {size}"]), text.rate(figures[f"fill {size}"])])
+                     text.mebibytes(figures[f"filled {size}"]),
+                     f"{text.seconds(size / figures[f'fill {size}'])}, {text.rate(figures[f'fill {size}'])}"])
     return text.table(["credentials", "load", "save", "find by service", "start to first answer",
                        "memory: most, checking", "idle, restarted", "idle, after filling", "filling"], rows)
 

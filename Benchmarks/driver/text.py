@@ -4,7 +4,9 @@
 def seconds(value):
     if value < 1e-3:
         return f"{value * 1e6:.1f} µs"
-    return f"{value * 1e3:.2f} ms" if value < 0.1 else f"{value * 1e3:,.0f} ms"
+    if value < 1:
+        return f"{value * 1e3:.2f} ms" if value < 0.1 else f"{value * 1e3:.0f} ms"
+    return f"{value:.1f} s"
 
 
 def times(value):
