@@ -2,6 +2,10 @@
 
 void kist_sqlite_start(void) { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
+void kist_sqlite_keep_log(sqlite3 *connection, int keeps) {
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, (int *)0);
+}
+
 void kist_sqlite_harden(sqlite3 *connection) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);

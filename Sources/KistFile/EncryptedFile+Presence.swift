@@ -13,7 +13,7 @@ extension EncryptedFile {
 
   /// Looks at a path: where there is no store none is made, and what is in one stays.
   ///
-  /// It is opened for that as for use, so that a log that a crash left is brought in.
+  /// It is opened for that as for use, so that a log that a crash left is read as a part of it.
   package static func presence(at path: String) -> Presence {
     do throws(StorageError) {
       guard try exists(path) else { return .absent }
@@ -21,7 +21,7 @@ extension EncryptedFile {
       defer { owner.release() }
       try FileHeader.check(path)
       let connections = Connections(path: path)
-      defer { connections.close() }
+      defer { connections.shut(isKnown: false) }
       try connections.open()
       return try connections.loads.use { database throws(StorageError) in
         try Schema.check(database)

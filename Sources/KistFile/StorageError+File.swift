@@ -8,7 +8,8 @@ extension StorageError {
     StorageError(
       .corrupt, message,
       hint:
-        "nothing was overwritten; restore the store from a backup, or move it away to begin anew")
+        "nothing was overwritten; `kistd fsck` says what is wrong; restore the store from a backup, "
+        + "or move it away to begin anew")
   }
 
   /// Some rows are damaged, or were changed; the others can be loaded.
@@ -16,13 +17,15 @@ extension StorageError {
     StorageError(
       .corrupt, message,
       hint:
-        "what is whole is still loaded (`kist load`) and nothing was overwritten; restore the store "
-        + "from a backup, or move it away to begin anew")
+        "what is whole is still loaded (`kist load`) and nothing was overwritten; `kistd fsck` says "
+        + "what is wrong and saves what is whole; or restore the store from a backup")
   }
 
   static var wrongRows: StorageError {
     .damagedRows("credentials in the store were removed, put back or changed")
   }
+
+  static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }
 
   static var unauthenticRow: StorageError {
     .damagedRows("a stored credential fails authentication")

@@ -178,7 +178,7 @@ def open_slot(store_id: bytes, slot: int, body: bytes, credential: bytes) -> byt
 
 def open_slots(store_id: bytes, slots: list[tuple], kind: int, credential: bytes) -> bytes:
     """The master key, from the first slot of the kind that opens; all slots are checked before."""
-    require(len(slots) <= 64, "damaged slots: there are more than 64")
+    require(1 <= len(slots) <= 64, "damaged slots: there is none, or there are more than 64")
     for slot, body in slots:
         with within(f"damaged slot {slot}"):
             check_slot(store_id, slot, body)

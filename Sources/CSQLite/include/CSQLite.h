@@ -8,3 +8,6 @@ void kist_sqlite_start(void);
 
 /// Takes from a connection what a planted schema could use. sqlite3_db_config is variadic, too.
 void kist_sqlite_harden(sqlite3 *connection);
+
+/// Says whether a connection leaves the log as it is when it is closed.
+void kist_sqlite_keep_log(sqlite3 *connection, int keeps);

@@ -8,26 +8,35 @@ final class Connection: Sendable {
   private let path: String
   private let readonly: Bool
   private let cacheKibibytes: Int
+  private let keepsLog: Bool
 
-  /// Describes a connection that reads, or also writes, and keeps so many KiB of pages.
-  init(path: String, readonly: Bool, cacheKibibytes: Int) {
+  /// Describes a connection that reads, or also writes, and keeps so many KiB of pages; and the log,
+  /// too, if it is to stay as it is until something else is said at the end.
+  init(path: String, readonly: Bool, cacheKibibytes: Int, keepsLog: Bool = false) {
     self.path = path
     self.readonly = readonly
     self.cacheKibibytes = cacheKibibytes
+    self.keepsLog = keepsLog
   }
 
   /// Opens the connection, if it is not open.
   func open() throws(StorageError) {
     try database.withLock { database throws(StorageError) in
       if database == nil {
-        database = try Database(path: path, readonly: readonly, cacheKibibytes: cacheKibibytes)
+        database = try Database(
+          path: path, readonly: readonly, cacheKibibytes: cacheKibibytes, keepsLog: keepsLog)
       }
     }
   }
 
   /// Closes the connection once its user is done with it.
-  func close() {
-    database.withLock { $0 = nil }
+  ///
+  /// - Parameter mergingLog: whether the log may be brought into the database.
+  func close(mergingLog: Bool = true) {
+    database.withLock { database in
+      if mergingLog { database?.keepLog(false) }
+      database = nil
+    }
   }
 
   /// Lends the database to one user at a time; `unavailable` when it is not open.

@@ -13,16 +13,50 @@ final class Database {
   private var statements: [Statement] = []
 
   /// Opens a file that is there, to read it or also to write it, and keeps so many KiB of its pages.
-  init(path: String, readonly: Bool, cacheKibibytes: Int) throws(StorageError) {
+  ///
+  /// - Parameter keepsLog: whether the log stays as it is when this connection is closed.
+  convenience init(
+    path: String, readonly: Bool, cacheKibibytes: Int, keepsLog: Bool = false
+  ) throws(StorageError) {
+    try self.init(
+      name: Self.name(of: path), readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
+      "unix-excl",
+      ["cache_size = -\(cacheKibibytes)"] + (readonly ? [] : Self.pragmasForWriting),
+      keepsLog: keepsLog)
+  }
+
+  /// Opens a file to look at what is in it, and changes nothing: neither the file, nor its log, nor
+  /// what stands beside them.
+  ///
+  /// There must be no other user of the file. What is in the log is read as a part of it.
+  convenience init(inspecting path: String, hasLog: Bool) throws(StorageError) {
+    let escaped = Self.name(of: path).reduce(into: "") { escaped, character in
+      switch character {
+      case "%": escaped += "%25"
+      case "?": escaped += "%3f"
+      case "#": escaped += "%23"
+      default: escaped.append(character)
+      }
+    }
+    // Without locks, for those need a file that may be written; its index is then in memory. A log
+    // would be made where there is none, but not for a file that says that it never changes.
+    try self.init(
+      name: "file:\(escaped)" + (hasLog ? "" : "?immutable=1"),
+      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, "unix-none", ["locking_mode = EXCLUSIVE"],
+      keepsLog: true)
+  }
+
+  // SQLite may take what begins with `file:` for a URI, and `:memory:` for no file.
+  private static func name(of path: String) -> String { path.hasPrefix("/") ? path : "./" + path }
+
+  private init(
+    name: String, _ flags: CInt, _ system: String, _ pragmas: [String], keepsLog: Bool
+  ) throws(StorageError) {
     Self.start
     var connection: OpaquePointer?
-    // SQLite may take what begins with `file:` for a URI, and `:memory:` for no file.
-    let path = path.hasPrefix("/") ? path : "./" + path
     let status = sqlite {
       unsafe sqlite3_open_v2(
-        path, &connection,
-        (readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
-          | SQLITE_OPEN_EXRESCODE, "unix-excl")
+        name, &connection, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, system)
     }
     guard status == SQLITE_OK, let connection = unsafe connection else {
       let error = StorageError(database: status)
@@ -32,10 +66,10 @@ final class Database {
     unsafe self.connection = connection
     unsafe sqlite3_busy_timeout(connection, 1000)
     unsafe kist_sqlite_harden(connection)
+    keepLog(keepsLog)
     for pragma in [
       "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "temp_store = MEMORY",
-      "cache_size = -\(cacheKibibytes)",
-    ] + (readonly ? [] : Self.pragmasForWriting) {
+    ] + pragmas {
       try execute("PRAGMA \(pragma)")
     }
   }
@@ -55,6 +89,9 @@ final class Database {
 
   /// Whether a transaction is open.
   var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
+
+  /// Says whether the log stays as it is when this connection is closed.
+  func keepLog(_ keeps: Bool) { unsafe kist_sqlite_keep_log(connection, keeps ? 1 : 0) }
 
   /// Runs a statement that is needed once and has no parameters; its rows are of no interest.
   func execute(_ sql: String) throws(StorageError) {

@@ -11,11 +11,22 @@ enum FileHeader {
   private static let magic = Array("SQLite format 3\0".utf8)
 
   /// Throws unless the file is a store of a version that this program reads.
-  static func check(_ path: String) throws(StorageError) {
-    let bytes = try read(path)
+  ///
+  /// - Parameter settingMode: whether rights of others are taken away that it may have come with.
+  static func check(_ path: String, settingMode: Bool = true) throws(StorageError) {
+    let bytes = try read(path, settingMode: settingMode)
+    // SQLite would write over the store with what is in it.
+    if try exists(path + "-journal") {
+      throw .corrupt("there is a rollback journal beside the store, which kist does not make")
+    }
     guard bytes.count == size else { throw .corrupt("the store \(path) is cut short") }
     guard bytes.starts(with: magic) else {
       throw .corrupt("the file \(path) is not an SQLite database")
+    }
+    // The versions of the format for writing and for reading: those of a database with a log. With
+    // another, SQLite would not write, or not to the log.
+    guard bytes[18] == 2, bytes[19] == 2 else {
+      throw .corrupt("the store \(path) is of another kind than kist makes")
     }
     guard bigEndian(bytes[68..<72]) == StoreFormat.applicationID else {
       throw .corrupt("the file \(path) is not a store of kist")
@@ -32,7 +43,7 @@ enum FileHeader {
     }
   }
 
-  private static func read(_ path: String) throws(StorageError) -> [UInt8] {
+  private static func read(_ path: String, settingMode: Bool) throws(StorageError) -> [UInt8] {
     let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
     let status = try descriptor.status(path: path)
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -44,7 +55,7 @@ enum FileHeader {
         hint: "`chown` it to the user of kistd")
     }
     // A copy or a restored backup may have come with more rights.
-    if status.st_mode & 0o077 != 0 { try descriptor.setMode(0o600, path: path) }
+    if settingMode, status.st_mode & 0o077 != 0 { try descriptor.setMode(0o600, path: path) }
     return try descriptor.read(upTo: size, path: path)
   }
 

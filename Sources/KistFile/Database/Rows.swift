@@ -39,6 +39,7 @@ extension Database {
       }
       slots.append(try KeySlot(decoding: row.body, number: number, storeID: storeID))
     }
+    if slots.isEmpty { throw .corrupt("the store has no key slot") }
     try KeySlot.checkTotalCost(of: slots)
     return slots
   }

@@ -42,6 +42,12 @@ func exists(_ path: String) throws(StorageError) -> Bool {
   throw .system("looking at", path: path)
 }
 
+/// Whether there is a file of this name that has anything in it.
+func isFilled(_ path: String) -> Bool {
+  var status = stat()
+  return unsafe lstat(path, &status) == 0 && status.st_size > 0
+}
+
 private func directory(of path: String) -> String {
   guard let slash = path.lastIndex(of: "/") else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -21,7 +21,8 @@ final class Connections: Sendable {
 
   init(path: String) {
     self.path = path
-    changes = Connection(path: path, readonly: false, cacheKibibytes: 2048)
+    changes = Connection(
+      path: path, readonly: false, cacheKibibytes: 2048, keepsLog: isFilled(path + "-wal"))
     loads = Connection(path: path, readonly: true, cacheKibibytes: 2048)
     finds = Connection(path: path, readonly: true, cacheKibibytes: 512)
   }
@@ -45,7 +46,8 @@ final class Connections: Sendable {
   /// them is open, and nobody opens one meanwhile.
   func reopen() throws(StorageError) {
     try state.withLock { state throws(StorageError) in
-      close(&state)
+      // Only who has changed something does so, and the store was known to be whole before.
+      close(&state, isKnown: true)
       try open(&state)
       // The log that was removed must not come back after a power cut, with what was undone.
       try flushDirectory(of: path)
@@ -63,16 +65,14 @@ final class Connections: Sendable {
   }
 
   /// Closes all for good: when the store is given up, nothing may open it again.
-  func shut() {
+  ///
+  /// - Parameter isKnown: whether the store is known to be whole; of one that is not, a log that was
+  ///   found beside it is left there, since with it the database would be written over.
+  func shut(isKnown: Bool) {
     state.withLock { state in
       state.isShut = true
-      close(&state)
+      close(&state, isKnown: isKnown)
     }
-  }
-
-  /// Closes all; the last one, which may write, brings the log into the database and removes it.
-  func close() {
-    state.withLock { close(&$0) }
   }
 
   private func open(_ state: inout State) throws(StorageError) {
@@ -82,10 +82,11 @@ final class Connections: Sendable {
     try finds.open()
   }
 
-  private func close(_ state: inout State) {
+  /// The last one, which may write, brings the log into the database and removes it.
+  private func close(_ state: inout State, isKnown: Bool) {
     state.isLogNamed = false
     finds.close()
     loads.close()
-    changes.close()
+    changes.close(mergingLog: isKnown)
   }
 }

@@ -41,23 +41,13 @@ extension FileStore {
 
   /// Carries out a change on the writer's queue.
   ///
-  /// What depends on a credential's absence waits until the store is known to be whole: a save of
-  /// what must be absent before it, and an answer that it was absent after it.
+  /// It waits until the store is known to be whole: a page that only seems to be free is not written
+  /// over, and nothing is said to be absent that was there.
   private func carryOut(_ change: Change) async throws(StorageError) -> Change.Effect {
     do throws(StorageError) {
       let session = try session()
-      try session.check.refuseIfFailed()
-      if change.condition == .ifAbsent {
-        try await session.check.settle(within: options.deadline)
-      }
-      let answer = await writer.carryOut(change, in: session)
-      switch answer {
-      case .success(.deleted(false)): try await session.check.settle(within: options.deadline)
-      case .failure(let error) where error.current == .absent:
-        try await session.check.settle(within: options.deadline)
-      default: break
-      }
-      return try answer.get()
+      try await session.check.settle(within: options.deadline)
+      return try await writer.carryOut(change, in: session).get()
     } catch {
       throw error.withOutcome(.unchanged)
     }

@@ -43,7 +43,7 @@ final class FileStore: Sendable {
       self.storeID = storeID
       hasKeyFileSlot = slots.contains { $0.kind == .keyFile }
     } catch {
-      connections.close()
+      connections.shut(isKnown: false)
       throw error
     }
     self.connections = connections
@@ -85,7 +85,7 @@ final class FileStore: Sendable {
       return nil
     }
     await quiesce(session, because: .closed)
-    connections.shut()
+    connections.shut(isKnown: session?.check.integrity == .ok)
     owner.release()
   }
 

@@ -2,8 +2,8 @@ internal import Dispatch
 internal import KistCore
 private import Synchronization
 
-/// Reads all rows once, beside the service: they must stand where lookups find them, and their sum
-/// must be the one in the header.
+/// Reads the whole store once, beside the service: its pages must be sound, its rows must stand where
+/// lookups find them, and their sum must be the one in the header.
 ///
 /// It reads a snapshot, in which header and rows are of the same change. A change that is made
 /// meanwhile needs no account: it brings the sum up to date from what it replaces, so a store that
@@ -79,11 +79,6 @@ final class IntegrityCheck: Sendable {
     }
   }
 
-  /// Throws when the store is known not to be whole.
-  func refuseIfFailed() throws(StorageError) {
-    if case .failed(let error) = verdict { throw error }
-  }
-
   /// Waits until the store is known to be whole; throws when it is not, or not within the deadline.
   ///
   /// If the last reading was ended by an error of the disk, this begins another.
@@ -135,6 +130,8 @@ final class IntegrityCheck: Sendable {
       var isComplete = true
       try database.transaction("BEGIN") { () throws(StorageError) in
         let header = try database.header(keys)
+        // Rows that are all there may yet lie where the next save would put something else.
+        guard try database.pageFaults().isEmpty else { throw .damagedPages }
         var sum = RowSum.zero
         var count: UInt64 = 0
         var last: RowTag?

@@ -4,8 +4,8 @@ import Foundation
 final class TemporaryDirectory: Sendable {
   let path: String
 
-  init() throws {
-    var template = Array("/tmp/kist-test-XXXXXX".utf8CString)
+  init(in parent: String = "/tmp") throws {
+    var template = Array("\(parent)/kist-test-XXXXXX".utf8CString)
     guard unsafe mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
     path = String(decoding: template.dropLast().map(UInt8.init), as: UTF8.self)
   }

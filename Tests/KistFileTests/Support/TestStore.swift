@@ -10,7 +10,7 @@ struct TestStore: Sendable {
   let directory: TemporaryDirectory
   let clock = ManualClock()
 
-  init() throws { directory = try TemporaryDirectory() }
+  init(in parent: String = "/tmp") throws { directory = try TemporaryDirectory(in: parent) }
 
   var path: String { directory("data/credentials.db") }
   var keyPath: String { directory("state/key") }
