@@ -69,6 +69,7 @@ let package = Package(
         "CLinux",
         "KistCore",
         "KistFile",
+        "KistJSON",
         .target(name: "KistLibsecret", condition: .when(traits: ["Libsecret"])),
         "KistServer",
         "KistWire",

@@ -59,8 +59,8 @@ extension Kistd {
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? Server.usualMaximumConnections,
       idleExit: try setting("idle-exit", idleExit)?.duration(),
-      deadline: try setting("deadline", store.deadline)?.duration() ?? .seconds(30),
-      logLevel: try setting("log-level", store.logLevel)?.logLevel() ?? .info,
+      deadline: try setting("deadline", use.deadline)?.duration() ?? .seconds(30),
+      logLevel: try setting("log-level", use.logLevel)?.logLevel() ?? .info,
       command: command)
   }
 }

@@ -11,6 +11,7 @@ struct Kistd: ParsableCommand {
       kistd [OPTIONS]
       kistd [OPTIONS] -- COMMAND [ARGUMENT ...]
       kistd migrate --to KIND [OPTIONS]
+      kistd fsck [--salvage DIRECTORY] [OPTIONS]
       """,
     discussion: """
       With a COMMAND, kistd serves for as long as it runs, tells it the socket in KIST_SOCKET, and \
@@ -32,6 +33,8 @@ struct Kistd: ParsableCommand {
   var storage: String?
 
   @OptionGroup var store: StoreOptions
+
+  @OptionGroup var use: UseOptions
 
   @Option(
     help: ArgumentHelp(

@@ -14,6 +14,8 @@ struct MigrateCommand: ParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
+  @OptionGroup var use: UseOptions
+
   /// Where to, and how kistd would be run with these flags.
   func options(
     environment: (String) -> String?
@@ -24,6 +26,7 @@ struct MigrateCommand: ParsableCommand {
     do {
       var kistd = try Kistd.parse([])
       kistd.store = store
+      kistd.use = use
       return (kind, try kistd.options(environment: environment))
     } catch { throw usageError(error, of: Self.self) }
   }

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// The flags that say where the encrypted file is and how it is used.
+/// The flags that say where the encrypted file is and what opens it.
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -17,7 +17,10 @@ struct StoreOptions: ParsableArguments {
       "A descriptor to read the store's passphrase from, in place of a key file.",
       valueName: "number"))
   var passphraseFd: String?
+}
 
+/// The flags that say how a storage is used.
+struct UseOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "How long a request may take: 30s, 500ms, 2m; 30s.", valueName: "duration"))

@@ -27,14 +27,34 @@ enum Schema {
 
   /// Throws `corrupt` unless the database has exactly these tables, byte for byte.
   static func check(_ database: Database) throws(StorageError) {
-    var found: [[String]] = []
-    try database.run("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name") {
-      columns in
-      found.append((0..<4).map(columns.text))
-      return found.count > tables.count ? .enough : .more
-    }
-    guard found == tables.map({ name, sql in ["table", name, name, sql] }) else {
+    guard try isExact(in: database) else {
       throw .corrupt("the store has tables, views or triggers that kist does not make")
     }
+  }
+
+  /// Whether the database has exactly these tables, byte for byte.
+  static func isExact(in database: Database) throws(StorageError) -> Bool {
+    try objects(in: database) == expected
+  }
+
+  /// Whether the database has each of these tables, whatever it has beside them.
+  static func hasTables(in database: Database) throws(StorageError) -> Bool {
+    let objects = try objects(in: database)
+    return expected.allSatisfy(objects.contains)
+  }
+
+  private static var expected: [[String]] {
+    tables.map { name, sql in ["table", name, name, sql] }
+  }
+
+  /// What a database has in it, by name; more than a few are of no interest.
+  private static func objects(in database: Database) throws(StorageError) -> [[String]] {
+    var objects: [[String]] = []
+    try database.run("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name") {
+      columns in
+      objects.append((0..<4).map(columns.text))
+      return objects.count > 1000 ? .enough : .more
+    }
+    return objects
   }
 }

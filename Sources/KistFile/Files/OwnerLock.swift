@@ -9,13 +9,15 @@ private import Synchronization
 final class OwnerLock: Sendable {
   private let descriptor: Mutex<Descriptor?>
 
-  /// Takes the lock, or is `unavailable`, naming who has it.
-  init(beside path: String) throws(StorageError) {
+  /// Takes the lock, or throws this code and names who has it.
+  init(
+    beside path: String, orRefuseWith code: StorageError.Code = .unavailable
+  ) throws(StorageError) {
     let path = path + ".lock"
     let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
     guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
       throw errno == EWOULDBLOCK
-        ? try Self.refusal(from: descriptor, path: path) : .system("locking", path: path)
+        ? try Self.refusal(code, from: descriptor, path: path) : .system("locking", path: path)
     }
     try descriptor.setMode(0o600, path: path)
     guard ftruncate(descriptor.number, 0) == 0 else { throw .system("writing", path: path) }
@@ -34,13 +36,13 @@ final class OwnerLock: Sendable {
     }
   }
 
-  private static func refusal(from descriptor: borrowing Descriptor, path: String)
-    throws(StorageError) -> StorageError
-  {
+  private static func refusal(
+    _ code: StorageError.Code, from descriptor: borrowing Descriptor, path: String
+  ) throws(StorageError) -> StorageError {
     let digits = try text(of: descriptor, path: path).prefix { $0.isWholeNumber }
     let owner = digits.isEmpty ? "another process" : "pid \(digits)"
     return StorageError(
-      .unavailable, "the store is in use by \(owner)", hint: "stop it, or use it instead")
+      code, "the store is in use by \(owner)", hint: "stop it, or use it instead")
   }
 
   private static func bootID() throws(StorageError) -> String {

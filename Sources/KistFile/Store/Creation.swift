@@ -2,21 +2,23 @@ internal import Glibc
 internal import KistCore
 internal import KistSodium
 
-/// Makes a new store where there is none.
+/// Makes a new store where there is none, with what `fill` puts into it and into its header.
 ///
 /// First the key is on disk, then the whole store under another name, then its own name. So what a
 /// crash leaves is at most a key without a store, which the next start uses.
-func createStore(_ options: EncryptedFile.Options) throws(StorageError) {
+func createStore(
+  _ options: EncryptedFile.Options, id storeID: [UInt8] = randomBytes(StoreFormat.storeIDSize),
+  filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void = { _, _, _ in }
+) throws(StorageError) {
   for suffix in ["-wal", "-journal"] {
     if try exists(options.path + suffix) {
       throw .corrupt("the store \(options.path) is missing, but its log is there")
     }
   }
-  let storeID = randomBytes(StoreFormat.storeIDSize)
   let master = try GuardedKey.random()
   let slot = try newSlot(options, wrapping: master, storeID: storeID)
   let keys = try StoreKeys(master: master, storeID: storeID)
-  let header = Header(
+  var header = Header(
     sequence: 0, count: 0, epoch: .random(in: .min ... .max), sum: .zero,
     slots: KeySlot.hash(of: [slot], storeID: storeID))
   let unfinished = options.path + ".new"
@@ -29,6 +31,7 @@ func createStore(_ options: EncryptedFile.Options) throws(StorageError) {
   try connection.use { database throws(StorageError) in
     try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
       try Schema.create(in: database)
+      try fill(database, keys, &header)
       try database.insertStore(
         id: storeID, header: keys.seal(header, nonce: options.nonces()),
         slot: slot.number, slot.encoded(storeID: storeID))

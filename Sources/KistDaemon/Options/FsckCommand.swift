@@ -1,0 +1,33 @@
+internal import ArgumentParser
+internal import KistCore
+
+/// The flags of `kistd fsck` as they are typed.
+struct FsckCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kistd fsck",
+    abstract:
+      "Look for damage in the encrypted file, and change nothing; kistd must not be running.",
+    usage: "kistd fsck [--salvage DIRECTORY] [OPTIONS]")
+
+  @Option(
+    help: ArgumentHelp(
+      "Copy what is whole into a new store in this directory.", valueName: "directory"))
+  var salvage: String?
+
+  @Flag(help: "Print JSON, one object on a line.")
+  var json = false
+
+  @OptionGroup var store: StoreOptions
+
+  /// How kistd would be run with these flags.
+  func options(environment: (String) -> String?) throws(StorageError) -> Options {
+    if salvage?.isEmpty == true {
+      throw .wrongUsage("--salvage is empty; it must be a path", of: Self.self)
+    }
+    do {
+      var kistd = try Kistd.parse([])
+      kistd.store = store
+      return try kistd.options(environment: environment)
+    } catch { throw usageError(error, of: Self.self) }
+  }
+}

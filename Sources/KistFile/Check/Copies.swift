@@ -1,0 +1,42 @@
+internal import KistCore
+
+/// Puts credentials into a store that is being made, under its own keys.
+struct Copies {
+  private let database: Database
+  private let keys: StoreKeys
+  private let nonces: () -> [UInt8]
+  /// The number of the change that wrote the original of each.
+  private var originals: [CredentialKey: UInt64] = [:]
+  private var sequence: UInt64 = 0
+
+  /// How many there are.
+  var count: Int { originals.count }
+
+  init(database: Database, keys: StoreKeys, nonces: @escaping () -> [UInt8]) {
+    self.database = database
+    self.keys = keys
+    self.nonces = nonces
+  }
+
+  /// Keeps a credential, the later one of two under one key.
+  mutating func keep(_ row: OpenedRow) throws(StorageError) {
+    let key = row.metadata.key
+    if let original = originals[key], original > row.sequence { return }
+    originals[key] = row.sequence
+    sequence += 1
+    try database.put(
+      keys.seal(
+        row.metadata, row.secret, at: keys.tag(of: key), sequence: sequence, nonces: nonces))
+  }
+
+  /// Puts into the header what was put into the table.
+  func finish(_ header: inout Header) throws(StorageError) {
+    header.sequence = sequence
+    try database.eachRowMark { tag, sequence, metadataTag, secretTag in
+      header.count += 1
+      header.sum += keys.hash(
+        tag: tag, sequence: sequence, metadataTag: metadataTag, secretTag: secretTag)
+      return .more
+    }
+  }
+}
