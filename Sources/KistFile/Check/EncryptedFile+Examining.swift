@@ -51,8 +51,9 @@ extension EncryptedFile {
     try createStore(new, id: storeID) { database, keys, header throws(StorageError) in
       var copies = Copies(database: database, keys: keys, nonces: new.nonces)
       try inspector.inspectRows { row throws(StorageError) in try copies.keep(row) }
-      try copies.finish(&header)
       copied = copies.count
+      if copied == 0, inspector.examination.counted != 0 { throw .nothingToSalvage }
+      try copies.finish(&header)
     }
     return Salvage(examination: inspector.examination, copied: copied)
   }

@@ -42,8 +42,10 @@ extension Attack {
   /// Carries the attack out on a store of its own.
   func isRepelled() async throws {
     let scene = try await Scene.make()
-    let (end, wrong) = try await Trial().run(on: try apply(scene), older: scene.older.content)
+    let tampered = try apply(scene)
+    let (end, wrong) = try await Trial().run(on: tampered, older: scene.older.content)
     #expect(wrong.isEmpty, "\(end)")
     #expect(ends.contains(end), "\(end)")
+    try await isExamined(tampered, scene, noticed: end != .unaffected)
   }
 }

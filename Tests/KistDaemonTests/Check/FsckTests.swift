@@ -1,0 +1,145 @@
+import Foundation
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `kistd fsck` {
+  @Test func `says that a store is whole, and how many credentials it has`() async throws {
+    try await withStore { home, path in
+      let end = try await fsck(in: home, endsWith: 0)
+      #expect(end.output == "\(path) is whole: 2 credentials\n")
+      #expect(!end.error.contains("kistd"))
+      let json = try await fsck(["--json"], in: home, endsWith: 0).output
+      #expect(
+        json == """
+          {"store":"\(path)","state":"whole","counted":2,"found":2,"good":2,"faults":[]}
+
+          """)
+    }
+  }
+
+  @Test func `says what is damaged, with status 10, and salvages the rest`() async throws {
+    try await withStore { home, path in
+      try damage(path)
+      let before = try Data(contentsOf: URL(filePath: path))
+      let end = try await fsck(in: home, endsWith: 10)
+      #expect(
+        end.output == """
+          \(path) is damaged: 1 of 2 credentials good
+          - credential: kist://example.org/alice: its secret fails authentication
+          nothing was changed
+          hint: restore the store from a backup, or copy what is whole into a new one: \
+          `kistd fsck --salvage DIRECTORY`
+
+          """)
+      let salvage = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 10).output
+      #expect(salvage.contains("\ncopied 1 credential into \(home)/new/credentials.db, "))
+      #expect(try Data(contentsOf: URL(filePath: path)) == before)
+      let new = try await fsck(["--data", home + "/new"], in: home, endsWith: 0).output
+      #expect(new == "\(home)/new/credentials.db is whole: 1 credential\n")
+      let again = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 3).error
+      #expect(again.contains("there is a store at"))
+    }
+  }
+
+  @Test func `tells a program each fault by itself`() async throws {
+    try await withStore { home, path in
+      try damage(path)
+      let json = try await fsck(["--json"], in: home, endsWith: 10).output
+      #expect(
+        json == """
+          {"store":"\(path)","state":"damaged","counted":2,"found":2,"good":1,"faults":[\
+          {"part":"credential","service":"example.org","account":"alice",\
+          "message":"its secret fails authentication"}]}
+
+          """)
+    }
+  }
+
+  @Test func `without the key says what was not looked at, with the status of the reason`()
+    async throws
+  {
+    try await withStore { home, path in
+      try FileManager.default.removeItem(atPath: home + "/.local/state/kist/key")
+      let output = try await fsck(in: home, endsWith: 5).output
+      #expect(output.hasPrefix("\(path) shows no damage from outside: 2 credentials\n"))
+      #expect(output.contains("what is sealed was not looked at: the store's key file"))
+      let json = try await fsck(["--json"], in: home, endsWith: 5).output
+      #expect(json.contains(#""state":"locked","counted":"#) == false)
+      #expect(json.contains(#""locked":{"code":"locked","message":"#))
+    }
+  }
+
+  @Test func `of a store that kistd serves ends with status 12, and of none with 2`() async throws {
+    try await withStore { home, path in
+      let store = try await EncryptedFile.open(options(in: home))
+      let busy = try await fsck(in: home, endsWith: 12).error
+      #expect(busy.contains("the store is in use by pid \(getpid())"))
+      await store.close()
+      let none = try await fsck(["--data", home + "/none"], in: home, endsWith: 2).error
+      #expect(none.contains("there is no store at \(home)/none/credentials.db"))
+      #expect(mode(of: home + "/none") == nil)
+    }
+  }
+
+  @Test(arguments: [["--salvage", ""], ["--deadline", "1s"], ["word"]])
+  func `refuses words that make no sense with status 64`(words: [String]) async throws {
+    try await withStore { home, _ in
+      let error = try await fsck(words, in: home, endsWith: 64).error
+      #expect(error.contains("`kistd fsck --help`"))
+    }
+  }
+
+  /// Lends a home with a store of two credentials, and the path of the store.
+  private func withStore(
+    _ body: nonisolated(nonsending) (_ home: String, _ path: String) async throws -> Void
+  ) async throws {
+    try await withDirectory { home in
+      let options = options(in: home)
+      let store = try await EncryptedFile.open(options)
+      try await store.credentials.save(.sample())
+      try await store.credentials.save(.sample(.init(service: "another")))
+      await store.close()
+      try await body(home, options.path)
+    }
+  }
+
+  private func options(in home: String) -> EncryptedFile.Options {
+    .init(
+      path: home + "/.local/share/kist/credentials.db",
+      keySource: .keyFile(path: home + "/.local/state/kist/key"))
+  }
+
+  /// Changes a byte of a secret, for which no sum and no page has to be right.
+  private func damage(_ path: String) throws {
+    let key = (path as NSString).deletingLastPathComponent + "/../../state/kist/key"
+    var bytes = try Data(contentsOf: URL(filePath: path))
+    for offset in stride(from: bytes.count - 1, through: 4096, by: -1) where bytes[offset] != 0 {
+      bytes[offset] ^= 1
+      try bytes.write(to: URL(filePath: path))
+      let found = try EncryptedFile.examine(path: path, keySource: .keyFile(path: key))
+      if found.faults.count == 1, found.faults[0].key == .sample { return }
+      bytes[offset] ^= 1
+    }
+    Issue.record("no byte of a secret was found")
+  }
+
+  private func fsck(
+    _ words: [String] = [], in home: String, endsWith status: CInt
+  ) async throws -> (output: String, error: String) {
+    let end = await #expect(
+      processExitsWith: .exitCode(status),
+      observing: [\.standardOutputContent, \.standardErrorContent]
+    ) { [words = words as [String], home = home as String] in
+      await runKistd(["fsck"] + words, home: home)
+    }
+    let result = try #require(end)
+    return (
+      String(decoding: result.standardOutputContent, as: UTF8.self),
+      String(decoding: result.standardErrorContent, as: UTF8.self)
+    )
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import GRDB
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@Suite struct `An examination of a store` {
+  let store = try! TestStore()
+
+  @Test func `of one that is whole finds nothing, and changes nothing`() async throws {
+    try await store.fill(Specimen.many)
+    let before = try store.bytes()
+    let found = try store.examine()
+    #expect(found.faults.isEmpty && found.locked == nil && found.isComplete)
+    #expect(found.good == Specimen.many.count)
+    #expect(try store.bytes() == before)
+    #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
+  }
+
+  @Test func `reads what a crash left in the log, and leaves it there`() async throws {
+    let opened = try await store.open()
+    for credential in threeCredentials { try await opened.credentials.save(credential) }
+    let copy = try TestStore()
+    try FileManager.default.copyItem(
+      atPath: store.directory("data"), toPath: copy.directory("data"))
+    await opened.close()
+    let log = URL(filePath: copy.path + "-wal")
+    let before = (try copy.bytes(), try Data(contentsOf: log))
+    try #require(before.1.count > 0)
+    let found = try EncryptedFile.examine(
+      path: copy.path, keySource: .keyFile(path: store.keyPath))
+    #expect(found.faults.isEmpty && found.good == 3)
+    #expect(try copy.bytes() == before.0)
+    #expect(try Data(contentsOf: log) == before.1)
+    #expect(
+      try copy.names() == ["credentials.db", "credentials.db-wal", "credentials.db.lock"])
+  }
+
+  @Test func `names a credential whose secret fails, and counts one whose name does`() async throws
+  {
+    try await store.fill(threeCredentials)
+    try store.meddle {
+      try $0.execute(sql: "UPDATE credential SET secret = zeroblob(104) WHERE sequence = 1")
+      try $0.execute(sql: "UPDATE credential SET metadata = zeroblob(104) WHERE sequence = 2")
+    }
+    let found = try store.examine()
+    #expect(found.counted == 3 && found.found == 3 && found.good == 1)
+    #expect(found.faults.filter { $0.part == .credential }.map(\.key) == [.sample, nil])
+    #expect(found.faults.contains { $0.part == .credentials })
+  }
+
+  @Test func `says how many credentials are missing`() async throws {
+    try await store.fill(threeCredentials)
+    try store.meddle { try $0.execute(sql: "DELETE FROM credential WHERE sequence = 2") }
+    let found = try store.examine()
+    #expect(found.counted == 3 && found.found == 2 && found.good == 2 && !found.isComplete)
+    #expect(found.faults.map(\.message) == ["there should be 3 credentials, and there are 2"])
+  }
+
+  @Test func `without the key says why, and what can be seen without it`() async throws {
+    let passphrase = Secret(utf8: "correct horse battery staple")
+    try await store.fill(threeCredentials, .passphrase(passphrase))
+    let whole = try store.examine()
+    #expect(whole.locked?.code == .locked && whole.found == 3 && whole.faults.isEmpty)
+    let wrong = try store.examine(.passphrase(Secret(utf8: "wrong")))
+    #expect(wrong.locked?.code == .wrongPassphrase)
+    let opened = try store.examine(.passphrase(passphrase))
+    #expect(opened.locked == nil && opened.good == 3)
+    try store.meddle { try $0.execute(sql: "CREATE TABLE more (x)") }
+    let planted = try store.examine()
+    #expect(planted.locked?.code == .locked && planted.faults.map(\.part) == [.database])
+  }
+
+  @Test func `of a store in use is busy, and of none notFound`() async throws {
+    await expect(.notFound) { try store.examine() }
+    #expect(!FileManager.default.fileExists(atPath: store.directory("data")))
+    let opened = try await store.open()
+    let error = await expect(.busy) { try store.examine() }
+    #expect(error?.message.contains("pid \(getpid())") == true)
+    await opened.close()
+    #expect(try store.examine().faults.isEmpty)
+  }
+
+  @Test func `of a file that is not SQLite says that`() async throws {
+    try await store.fill([])
+    let nonsense = Data(repeating: 0x41, count: 8192)
+    try nonsense.write(to: URL(filePath: store.path))
+    let found = try store.examine()
+    #expect(found.faults.count >= 1 && found.locked != nil && found.found == 0)
+    #expect(try store.bytes() == nonsense)
+  }
+
+  @Test(arguments: ["odd ?#%41 name", "file:store", ":memory:"])
+  func `takes a path for what it is`(name: String) async throws {
+    let path = store.directory(name + "/credentials.db")
+    let options = EncryptedFile.Options(path: path, keySource: .keyFile(path: store.keyPath))
+    let opened = try await EncryptedFile.open(options)
+    try await opened.credentials.save(.sample())
+    await opened.close()
+    #expect(try EncryptedFile.examine(path: path, keySource: options.keySource).good == 1)
+  }
+}
+
+extension TestStore {
+  func examine(
+    _ keySource: EncryptedFile.KeySource? = nil
+  ) throws(StorageError) -> EncryptedFile.Examination {
+    try EncryptedFile.examine(path: path, keySource: keySource ?? .keyFile(path: keyPath))
+  }
+}

@@ -1,0 +1,38 @@
+"""Tampering: every bit of a small store is flipped in turn, and many of a larger one."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from frame.row import Row
+
+PACKAGE = Path(__file__).resolve().parents[3]
+# The tests flip the bits in their own process: a kistd for each would take days.
+SUITE = "A store of which one bit is flipped"
+# Of how many bits one is flipped in a short run.
+SPARSE = 61
+
+
+def run(context):
+    began = time.monotonic()
+    step = SPARSE if context.short else 1
+    report = context.folder / "report"
+    report.touch()
+    first = context.random("tampering").randrange(step)
+    environment = os.environ | {
+        "KIST_BIT_STEP": str(step), "KIST_BIT_FIRST": str(first), "KIST_BIT_REPORT": str(report)}
+    swift = os.environ.get("SWIFT", "swift")
+    test = subprocess.run([swift, "test", "--package-path", PACKAGE, "--filter", SUITE], env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    stores = [json.loads(line) for line in report.read_text().splitlines()]
+    for store in sorted(stores, key=lambda store: store["credentials"]):
+        row = Row(what=f"one bit flipped, a store of {store['credentials']} credentials")
+        row.tries = sum(store["ends"].values())
+        row.wrong += [f"{each} (KIST_BIT_STEP={step} KIST_BIT_FIRST={first})" for each in store["wrong"]]
+        row.note = ", ".join(f"{count:,} {end}" for end, count in sorted(store["ends"].items()))
+        row.seconds = time.monotonic() - began
+        yield row
+    if test.returncode != 0 and not any(store["wrong"] for store in stores) or len(stores) != 2:
+        raise RuntimeError("the tests did not run to their end: " + test.stdout[-500:])
