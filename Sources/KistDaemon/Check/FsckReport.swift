@@ -43,7 +43,7 @@ struct FsckReport {
     }
     if let locked = examination.locked {
       lines.append("what is sealed was not looked at: \(locked.message)")
-      if let hint = locked.hint { lines.append("hint: \(hint)") }
+      if let hint = locked.ofFsck.hint { lines.append("hint: \(hint)") }
     }
     if let copies { return lines + advice(copies) }
     if state == .damaged {
@@ -87,4 +87,14 @@ struct FsckReport {
   }
 
   private func counted(_ count: Int) -> String { "\(count) credential\(count == 1 ? "" : "s")" }
+}
+
+extension StorageError {
+  /// The error where there is no kistd with which to unlock the store.
+  var ofFsck: StorageError {
+    guard code == .locked else { return self }
+    return .locked(
+      message,
+      hint: "name its key file with --key-file, or give its passphrase with --passphrase-fd")
+  }
 }

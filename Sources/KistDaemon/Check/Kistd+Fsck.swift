@@ -11,9 +11,12 @@ func fsck(
   let keySource = try EncryptedFile.KeySource(options.keySource)
   let report: FsckReport
   if let directory = command.salvage {
-    let salvage = try EncryptedFile.salvage(
-      path: options.storePath, keySource: keySource,
-      to: EncryptedFile.Options(path: directory + "/credentials.db", keySource: keySource))
+    let salvage: EncryptedFile.Salvage
+    do throws(StorageError) {
+      salvage = try EncryptedFile.salvage(
+        path: options.storePath, keySource: keySource,
+        to: EncryptedFile.Options(path: directory + "/credentials.db", keySource: keySource))
+    } catch { throw error.ofFsck }
     report = FsckReport(
       store: options.storePath, examination: salvage.examination,
       copies: .init(count: salvage.copied, directory: directory))

@@ -67,6 +67,10 @@ import Testing
       let output = try await fsck(in: home, endsWith: 5).output
       #expect(output.hasPrefix("\(path) shows no damage from outside: 2 credentials\n"))
       #expect(output.contains("what is sealed was not looked at: the store's key file"))
+      #expect(output.contains("hint: name its key file with --key-file"))
+      let salvage = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 5).error
+      #expect(salvage.contains("hint: name its key file with --key-file"))
+      #expect(mode(of: home + "/new") == nil)
       let json = try await fsck(["--json"], in: home, endsWith: 5).output
       #expect(json.contains(#""state":"locked","counted":"#) == false)
       #expect(json.contains(#""locked":{"code":"locked","message":"#))
