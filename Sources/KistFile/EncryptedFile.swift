@@ -55,11 +55,13 @@ package enum EncryptedFile {
   /// by another process, or not to be written is an error, and is left as it is.
   package static func open(_ options: Options) async throws(StorageError) -> OpenStorage {
     let store = try await detached { () throws(StorageError) in try FileStore(opening: options) }
-    return OpenStorage(
+    var storage = OpenStorage(
       credentials: UserStorage(
         save: store.save, load: store.load, delete: store.delete, find: store.find
       ).keepingPromises(now: options.now),
       access: StorageAccess(status: store.status, lock: store.lock, unlock: store.unlock),
       id: hexadecimal(store.storeID), durability: .disk, close: store.close)
+    storage.nameSeal = store.nameSeal
+    return storage
   }
 }

@@ -16,14 +16,19 @@ final class Admission: Sendable {
 
   private let maximumConnections: Int
   private let admits: @Sendable (Peer) -> Bool
+  private let whenRefused: @Sendable (Peer, Refusal) -> Void
   private let logger: Logger
   private let strangers = LogGate()
   private let crowd = LogGate()
   private let state = Mutex(State())
 
-  init(maximumConnections: Int, admits: @escaping @Sendable (Peer) -> Bool, logger: Logger) {
+  init(
+    maximumConnections: Int, admits: @escaping @Sendable (Peer) -> Bool,
+    whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in }, logger: Logger
+  ) {
     self.maximumConnections = maximumConnections
     self.admits = admits
+    self.whenRefused = whenRefused
     self.logger = logger
   }
 
@@ -37,10 +42,12 @@ final class Admission: Sendable {
 
   /// Admits an accepted channel, before anything is read from it, or refuses and closes it.
   func admit(_ channel: any Channel) throws -> Connection {
+    var peer: Peer?
     do {
-      let peer = try channel.peer()
-      try check(peer)
-      let connection = try Connection(wrapping: channel, peer: peer)
+      let found = try channel.peer()
+      peer = found
+      try check(found)
+      let connection = try Connection(wrapping: channel, peer: found)
       // Last, so that whoever has entered is handed on, and leaves.
       try enter(channel)
       return connection
@@ -48,6 +55,7 @@ final class Admission: Sendable {
       if let refusal = error as? StorageError {
         // A fresh socket has room for it; a client that has gone already does without.
         _ = try? channel.withDescriptor(Line.refusal(refusal).send(to:))
+        if let peer { whenRefused(peer, .connection(refusal)) }
       }
       channel.close(promise: nil)
       throw error

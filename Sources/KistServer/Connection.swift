@@ -24,12 +24,17 @@ struct Connection: Sendable {
   ///
   /// A client that has gone gets no reply, and what it had sent is carried out all the same. On the
   /// channel's event loop only.
-  func run(_ answer: @Sendable (Line) async -> Line) async {
+  func run(
+    _ answer: @Sendable (Line) async -> Line, whenRefused: (StorageError) -> Void
+  ) async {
     loop: while let event = await lines.next() {
       switch event {
       case .line(let line): await lines.reply(answer(line))
-      case .unfinished: await lines.reply(.refusal(.unfinished))
+      case .unfinished:
+        whenRefused(.unfinished)
+        await lines.reply(.refusal(.unfinished))
       case .tooLong:
+        whenRefused(.lineTooLong)
         await lines.reply(.refusal(.lineTooLong))
         break loop
       }

@@ -8,11 +8,15 @@ package struct Peer: Sendable, Equatable {
   /// The name that its socket is bound to, without the zero byte before it (unix(7), "abstract");
   /// empty where there is none.
   package var abstractName: [UInt8]
+  package var process: PeerProcess
 
-  package init(pid: Int32, uid: UInt32, abstractName: [UInt8] = []) {
+  package init(
+    pid: Int32, uid: UInt32, abstractName: [UInt8] = [], process: PeerProcess = .gone
+  ) {
     self.pid = pid
     self.uid = uid
     self.abstractName = abstractName
+    self.process = process
   }
 
   /// Whether it runs under this process's own uid: root is another one.
@@ -28,9 +32,10 @@ package struct Peer: Sendable, Equatable {
     // struct ucred, which Glibc shows to GNU programs only: pid, uid, gid, of 32 bits each.
     var credentials: (UInt32, UInt32, UInt32) = (0, 0, 0)
     try unsafe read(&credentials, from: descriptor, option: SO_PEERCRED)
+    let pid = Int32(bitPattern: credentials.0)
     self.init(
-      pid: Int32(bitPattern: credentials.0), uid: credentials.1,
-      abstractName: try abstractPeerName(of: descriptor))
+      pid: pid, uid: credentials.1, abstractName: try abstractPeerName(of: descriptor),
+      process: PeerProcess(pid, connectedTo: descriptor))
   }
 }
 

@@ -14,6 +14,8 @@ package struct Server: Sendable {
   package var grace: Duration
   /// Who is served.
   package var admits: @Sendable (Peer) -> Bool
+  /// Told of whoever is not served, and of lines that are none.
+  package var whenRefused: @Sendable (Peer, Refusal) -> Void
   /// Called once, when requests are answered.
   package var whenServing: @Sendable () -> Void
   package var heartbeat: Heartbeat?
@@ -26,6 +28,7 @@ package struct Server: Sendable {
   package init(
     maximumConnections: Int = usualMaximumConnections, grace: Duration = .seconds(10),
     admits: @escaping @Sendable (Peer) -> Bool = Peer.isOwner,
+    whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in },
     whenServing: @escaping @Sendable () -> Void = {}, heartbeat: Heartbeat? = nil,
     idleExit: IdleExit? = nil, logger: Logger,
     serve: @escaping @Sendable (Peer) -> @Sendable (Line) async -> Line
@@ -33,6 +36,7 @@ package struct Server: Sendable {
     self.maximumConnections = maximumConnections
     self.grace = grace
     self.admits = admits
+    self.whenRefused = whenRefused
     self.whenServing = whenServing
     self.heartbeat = heartbeat
     self.idleExit = idleExit
@@ -59,7 +63,8 @@ package struct Server: Sendable {
   /// Tells whether every connection came to its end.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(
-      maximumConnections: maximumConnections, admits: admits, logger: logger)
+      maximumConnections: maximumConnections, admits: admits, whenRefused: whenRefused,
+      logger: logger)
     // The bootstrap backs off for a second when the process is out of descriptors.
     let listener = try await ServerBootstrap(group: loop).bind(descriptor) { channel in
       channel.eventLoop.makeCompletedFuture { try admission.admit(channel) }
@@ -115,7 +120,7 @@ package struct Server: Sendable {
       try await listener.executeThenClose { connections in
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
-            await connection.run(serve(connection.peer))
+            await connection.run(serve(connection.peer)) { whenRefused(connection.peer, .line($0)) }
             admission.leave(connection.channel)
           }
         }

@@ -3,15 +3,21 @@ internal import KistJSON
 
 /// The server's edge, where a line becomes a message and an error becomes a reply.
 ///
-/// `id` is echoed whatever happens, as long as it could be read.
-package func answer(with handle: @escaping Exchange) -> @Sendable (Line) async -> Line {
+/// `id` is echoed whatever happens, as long as it could be read. What is asked, and why it is refused,
+/// is noted where there are notes.
+package func answer(
+  with handle: @escaping Exchange, noting notes: RequestNotes? = nil
+) -> @Sendable (Line) async -> Line {
   { line in
     var id: JSONValue?
     do throws(StorageError) {
-      let request = try readRequest(line, id: &id)
+      let request = try readRequest(line, id: &id, notes)
       let reply = try await handle(request)
       return try successLine(reply, id: id)
-    } catch { return failureLine(error, id: id) }
+    } catch {
+      notes?.add(failure: error.code)
+      return failureLine(error, id: id)
+    }
   }
 }
 
@@ -24,11 +30,13 @@ extension Line {
 
 /// Until the operation is known, a request is nothing but refused: whatever it was, it changed
 /// nothing, and the error says so.
-private func readRequest(_ line: Line, id: inout JSONValue?) throws(StorageError) -> Message {
+private func readRequest(
+  _ line: Line, id: inout JSONValue?, _ notes: RequestNotes?
+) throws(StorageError) -> Message {
   do throws(JSONError) {
     let object = try JSONObject(line.content)
     id = try requestID(in: object)
-    return Message(operation: try object.required("op").string(), read: object)
+    return Message(operation: try object.required("op").string(), read: object, notes: notes)
   } catch {
     if id == nil { id = try? requestID(in: JSONObject(beforeFaultIn: line.content)) }
     throw StorageError.badRequest(error.description).withOutcome(.unchanged)

@@ -2,7 +2,8 @@ package import KistCore
 
 /// Everything that can be asked of kistd: a table from the names of operations to functions.
 package func dispatch(
-  _ credentials: UserStorage, _ access: StorageAccess, hello: Hello
+  _ credentials: UserStorage, _ access: StorageAccess, audit: @escaping AuditLookup = noAuditLog,
+  hello: Hello
 ) -> Exchange {
   var handlers = [
     Handler("save", Operation.save.served(by: credentials.save)),
@@ -12,6 +13,7 @@ package func dispatch(
     Handler(
       "status", Operation.status.served { () throws(StorageError) in try await access.status() }),
     Handler("lock", Operation.lock.served { () throws(StorageError) in try await access.lock() }),
+    Handler("audit", Operation.audit.served(by: limitingPage(audit))),
     Handler("unlock", Operation.unlock.served(by: limitingPassphrase(access.unlock))),
   ]
   var hello = hello
@@ -23,6 +25,7 @@ package func dispatch(
     guard let handler = table.first(where: { $0.operation == request.operation }) else {
       throw .unknownOperation.withOutcome(.unchanged)
     }
+    request.notes?.add(operation: handler.operation)
     return try await handler.handle(request)
   }
 }

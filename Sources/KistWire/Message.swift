@@ -8,13 +8,16 @@ package import KistJSON
 package struct Message: Sendable {
   /// The operation that is asked for, or replied to.
   package let operation: String
+  /// Where what a request names is noted, if anywhere.
+  let notes: RequestNotes?
   private let content: Content
 
   private enum Content { case read(JSONObject), written(Secret) }
 
   /// What was read, with the members that make it a line among its own.
-  package init(operation: String, read object: JSONObject) {
+  package init(operation: String, read object: JSONObject, notes: RequestNotes? = nil) {
     self.operation = operation
+    self.notes = notes
     content = .read(object)
   }
 
@@ -23,6 +26,7 @@ package struct Message: Sendable {
     operation: String, writing members: (inout JSONWriter) throws(StorageError) -> Void
   ) throws(StorageError) {
     self.operation = operation
+    notes = nil
     content = .written(try JSONWriter.object(members))
   }
 

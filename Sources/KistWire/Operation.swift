@@ -10,16 +10,20 @@ struct Operation<Input, Output>: Sendable {
   let isChange: Bool
   /// Every key that a request may have, with those that make it a line.
   let keys: [StaticString]
+  /// What a request names, where it names anything.
+  let names: (@Sendable (Input) -> RequestedNames)?
   let request: Codec<Input>
   let reply: Codec<Output>
 
   init(
-    name: String, isChange: Bool = false, keys: [StaticString], request: Codec<Input>,
+    name: String, isChange: Bool = false, keys: [StaticString],
+    names: (@Sendable (Input) -> RequestedNames)? = nil, request: Codec<Input>,
     reply: Codec<Output>
   ) {
     self.name = name
     self.isChange = isChange
     self.keys = keys + ["op", "id"]
+    self.names = names
     self.request = request
     self.reply = reply
   }
@@ -47,7 +51,9 @@ struct Operation<Input, Output>: Sendable {
     do throws(JSONError) {
       let object = try message.object()
       try object.refuseKeys(besides: keys)
-      return try request.read(object)
+      let input = try request.read(object)
+      if let names, let notes = message.notes { notes.add(names: names(input)) }
+      return input
     } catch { throw .badRequest(error.description) }
   }
 

@@ -8,6 +8,8 @@ public struct OpenStorage: Sendable {
   public var id: String?
   /// Why it is this one, where it was chosen among others.
   public var reason: String?
+  /// Seals what requests name, where the storage has a key for that.
+  package var nameSeal: NameSeal?
   /// What an answered change survives; known also where the storage cannot be reached yet.
   public var durability: StorageStatus.Durability
   /// Finishes what was begun, wipes the keys and lets go of the files.

@@ -20,15 +20,15 @@ extension Daemon {
   }
 
   /// Opens the storage again as at a start, unless that would take a person, or undo what one did.
-  func reopen(_ storage: Leased<Served>) async {
+  func reopen(_ storage: Leased<Served>, _ audit: AuditLog?) async {
     await storage.replace { served in
       if let status = try? await served.storage.access.status(), !status.reopensByItself {
         logger.notice("kept the storage as it is: to open it again takes a person")
         return served
       }
       await served.storage.close()
-      do throws(StorageError) { return Served(try await open(), options) } catch {
-        return Served(failing(error), options)
+      do throws(StorageError) { return await Served(try await open(), options, audit) } catch {
+        return await Served(failing(error), options, audit)
       }
     }
   }

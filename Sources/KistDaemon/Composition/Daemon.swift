@@ -44,11 +44,12 @@ struct Daemon: Sendable {
   ) async throws -> CInt? {
     defer { socket.remove() }
     guard let opened = try await untilCancelled(openToServe) else { return nil }
-    let storage = Leased(Served(opened, options))
+    let audit = AuditLog(options, logger: logger)
+    let storage = Leased(await Served(opened, options, audit))
     let result: Result<CInt?, any Error>
     do {
       result = .success(
-        try await body { try await answer(from: storage, at: socket, reopening: requests) })
+        try await body { try await answer(from: storage, audit, at: socket, reopening: requests) })
     } catch { result = .failure(error) }
     await storage.use { await $0.storage.close() }
     logger.debug("stopped")
@@ -56,11 +57,13 @@ struct Daemon: Sendable {
   }
 
   private func answer(
-    from storage: Leased<Served>, at socket: DaemonSocket, reopening requests: AsyncStream<Void>
+    from storage: Leased<Served>, _ audit: AuditLog?, at socket: DaemonSocket,
+    reopening requests: AsyncStream<Void>
   ) async throws {
     await logServing(storage, at: socket)
     let server = Server(
       maximumConnections: options.maximumConnections,
+      whenRefused: { peer, refusal in audit?.put(refusal, of: peer) },
       whenServing: { manager.tell(.ready) },
       heartbeat: manager.watchdogInterval.map { limit in
         Heartbeat(every: limit / 2) { manager.tell(.watchdog) }
@@ -74,7 +77,13 @@ struct Daemon: Sendable {
         }
       },
       logger: logger,
-      serve: { _ in { line in await storage.use { await $0.answer(line) } } })
+      serve: { peer in
+        let handle: Exchange = { request throws(StorageError) in
+          try await storage.use { served throws(StorageError) in try await served.handle(request) }
+        }
+        guard let audit else { return KistWire.answer(with: handle) }
+        return audit.auditing(peer) { notes in KistWire.answer(with: handle, noting: notes) }
+      })
     try await withThrowingDiscardingTaskGroup { group in
       if let descriptor = sockets.credentials {
         let credentials = UnitCredentials(
@@ -82,6 +91,9 @@ struct Daemon: Sendable {
             try await storage.use { served throws(StorageError) in
               try await served.storage.credentials.load(request)
             }
+          },
+          whenAnswered: { peer, names, failure in
+            audit?.put("credential", of: peer, names, failure: failure)
           }, logger: logger)
         group.addTask {
           try await ByteServer(give: credentials.answer).run(listeningOn: descriptor)
@@ -91,7 +103,7 @@ struct Daemon: Sendable {
         try await tellHowItStands(storage)
         for await _ in requests {
           manager.tell(.reloadingNow())
-          await reopen(storage)
+          await reopen(storage, audit)
           await logServing(storage, at: socket)
           manager.tell(.ready)
           try await tellHowItStands(storage)

@@ -1,13 +1,13 @@
 internal import KistCore
 internal import KistWire
 
-/// An opened storage, and what answers the lines of clients from it.
+/// An opened storage, and what carries out the requests of clients on it.
 struct Served: Sendable {
   let storage: OpenStorage
-  let answer: @Sendable (Line) async -> Line
+  let handle: Exchange
 
-  init(_ storage: OpenStorage, _ options: Options) {
-    self.storage = storage
-    answer = storage.answering(options)
+  init(_ storage: OpenStorage, _ options: Options, _ audit: AuditLog?) async {
+    self.storage = await storage.audited(by: audit)
+    handle = self.storage.handling(options, audit)
   }
 }

@@ -56,6 +56,8 @@ extension Kistd {
       // A directory that was named is a world of its own.
       pinFile: (ownData ?? home("XDG_STATE_HOME", "/.local/state") ?? data) + "/storage",
       keyringLock: (home("XDG_STATE_HOME", "/.local/state") ?? data) + "/keyring.lock",
+      auditFile: (ownData ?? home("XDG_STATE_HOME", "/.local/state") ?? data) + "/audit.jsonl",
+      auditSize: try setting("audit", audit)?.auditSize() ?? 16 << 20,
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? Server.usualMaximumConnections,
       idleExit: try setting("idle-exit", idleExit)?.duration(),

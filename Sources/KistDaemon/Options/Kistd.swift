@@ -48,6 +48,11 @@ struct Kistd: ParsableCommand {
       valueName: "duration"))
   var idleExit: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "How much of the audit log is kept, such as 64MiB, or off; 16MiB.", valueName: "size"))
+  var audit: String?
+
   @Argument(parsing: .postTerminator, help: "The command to serve for.")
   var command: [String] = []
 }

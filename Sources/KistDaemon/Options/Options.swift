@@ -23,6 +23,10 @@ package struct Options: Sendable, Equatable {
   /// The file that is locked while the keyring is served: of which a user has one, whatever `--data`
   /// says.
   package var keyringLock: String
+  /// The file of the audit log.
+  package var auditFile: String
+  /// The bytes of it that are kept; 0 for no log.
+  package var auditSize: Int
   package var maximumConnections: Int
   /// How long nobody is connected before kistd ends; for ever where there is `nil`.
   package var idleExit: Duration?

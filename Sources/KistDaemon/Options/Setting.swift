@@ -36,6 +36,22 @@ struct Setting {
     throw error("must be a time of at most a day, such as 30s, 500ms or 2m")
   }
 
+  /// How much of the audit log is kept, in bytes, from 64 KiB to 16 GiB; 0 for `off`.
+  func auditSize() throws(StorageError) -> Int {
+    if text == "off" { return 0 }
+    let units: [(suffix: String, bytes: Int)] = [
+      ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30),
+    ]
+    for unit in units where text.hasSuffix(unit.suffix) {
+      guard
+        let number = Int(text.dropLast(unit.suffix.count)), number > 0, number <= 16 << 20,
+        case let size = number * unit.bytes, (64 << 10...16 << 30).contains(size)
+      else { break }
+      return size
+    }
+    throw error("must be off or a size from 64KiB to 16GiB, such as 16MiB")
+  }
+
   /// A kind of storage; `nil` for `auto`.
   func storageKind() throws(StorageError) -> StorageKind? {
     if text == "auto" { return nil }

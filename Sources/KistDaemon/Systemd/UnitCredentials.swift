@@ -1,4 +1,3 @@
-internal import Glibc
 internal import KistCore
 internal import KistServer
 internal import Logging
@@ -7,8 +6,8 @@ internal import Logging
 struct UnitCredentials: Sendable {
   /// Loads a credential.
   var load: @Sendable (LoadRequest) async throws(StorageError) -> Credential
-  /// The text of /proc/PID/cgroup; `nil` where there is no such process.
-  var cgroup: @Sendable (_ pid: pid_t) -> String? = readCgroup(of:)
+  /// Told of each request: what it named, as far as that was read, and why it was refused.
+  var whenAnswered: @Sendable (Peer, RequestedNames?, StorageError.Code?) -> Void = { _, _, _ in }
   var logger: Logger
 
   /// The secret of the service that is named as the unit, and of the account that is named as the
@@ -21,13 +20,16 @@ struct UnitCredentials: Sendable {
     guard let request = CredentialRequest(address: peer.abstractName) else {
       return refuse(peer, "the address is not one that systemd connects from for a unit")
     }
-    guard cgroup(peer.pid).flatMap(unit(ofCgroup:)) == request.unit else {
+    guard unit(ofCgroup: peer.process.cgroup) == request.unit else {
       return refuse(peer, "who asked is not in the unit that it asked for")
     }
+    let key = CredentialKey(service: request.unit, account: request.id)
     do throws(StorageError) {
-      let key = CredentialKey(service: request.unit, account: request.id)
-      return try await load(LoadRequest(key: key)).secret
+      let secret = try await load(LoadRequest(key: key)).secret
+      whenAnswered(peer, RequestedNames(key), nil)
+      return secret
     } catch {
+      whenAnswered(peer, RequestedNames(key), error.code)
       logger.warning(
         "refused a credential to a unit",
         metadata: [
@@ -38,6 +40,7 @@ struct UnitCredentials: Sendable {
   }
 
   private func refuse(_ peer: Peer, _ reason: String) -> Secret {
+    whenAnswered(peer, nil, .denied)
     logger.warning(
       "refused a credential", metadata: ["pid": "\(peer.pid)", "reason": "\(reason)"])
     return .moreThanACredential
@@ -54,14 +57,4 @@ extension Secret {
     }
     return Secret(bytes)
   }()
-}
-
-private func readCgroup(of pid: pid_t) -> String? {
-  let descriptor = unsafe open("/proc/\(pid)/cgroup", O_RDONLY | O_CLOEXEC)
-  guard descriptor >= 0 else { return nil }
-  defer { close(descriptor) }
-  // As long as a page, and so as the kernel makes it.
-  var bytes = [UInt8](repeating: 0, count: 4096)
-  let count = unsafe read(descriptor, &bytes, bytes.count)
-  return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
 }

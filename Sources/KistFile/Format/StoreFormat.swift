@@ -15,6 +15,8 @@ enum StoreFormat {
     case header = 2
     case metadata = 3
     case secret = 4
+    /// What a request named, in a log beside the store.
+    case names = 5
   }
 
   /// The beginning of all associated data.

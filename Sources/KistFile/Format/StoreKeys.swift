@@ -10,6 +10,7 @@ struct StoreKeys: Sendable {
   let secrets: RowSeal
   let header: SymmetricKey
   let sum: SymmetricKey
+  let names: SymmetricKey
 
   private static let context = KeyContext("kiststor")
 
@@ -23,5 +24,6 @@ struct StoreKeys: Sendable {
     secrets = RowSeal(.secret, key: try derive(3), storeID: storeID)
     header = try derive(4)
     sum = try derive(5)
+    names = try derive(6)
   }
 }

@@ -5,7 +5,7 @@ extension Operation where Input == DeleteRequest, Output == Bool {
   static var delete: Self {
     Operation(
       name: "delete", isChange: true, keys: ["service", "account", "ifRevision"],
-      request: .deleteRequest, reply: .deleted)
+      names: { RequestedNames($0.key) }, request: .deleteRequest, reply: .deleted)
   }
 }
 

@@ -5,7 +5,7 @@ extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Crede
   static var load: Self {
     Operation(
       name: "load", keys: ["service", "account", "encoding", "allowExpired"],
-      request: .loadRequest, reply: .loadedCredential)
+      names: { RequestedNames($0.value.key) }, request: .loadRequest, reply: .loadedCredential)
   }
 
   /// The server's end, which answers in the form that was asked for.

@@ -9,7 +9,7 @@ extension Operation where Input == SaveRequest, Output == CredentialSummary {
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
         "ifRevision",
       ],
-      request: .saveRequest, reply: .savedCredential)
+      names: { RequestedNames($0.credential.key) }, request: .saveRequest, reply: .savedCredential)
   }
 }
 

@@ -1,0 +1,61 @@
+internal import Glibc
+internal import KistCore
+internal import KistWire
+
+/// A request that waits to be written to the audit log; small, since a load makes one.
+struct AuditEvent: Sendable {
+  var client: AuditClient
+  var note: RequestNotes.Note
+  /// When it came, and when it was answered.
+  var start: SystemTick
+  var end: SystemTick
+}
+
+extension AuditEvent {
+  /// The record that is written of it, without what it names.
+  func record(_ clock: AuditClock) -> AuditRecord {
+    AuditRecord(
+      moment: clock.moment(of: start),
+      event: .request(
+        AuditedRequest(
+          operation: note.operation.isEmpty ? nil : note.operation, failure: note.failure,
+          microseconds: Int((end.nanoseconds - start.nanoseconds) / 1000), peer: client.peer)))
+  }
+
+  /// What it names: nothing that a storage would refuse for its size, and nothing where nothing is.
+  var names: RequestedNames? {
+    guard let names = note.names, names.service != nil || names.account != nil else { return nil }
+    let isShort = [names.service, names.account].allSatisfy {
+      ($0?.utf8.count ?? 0) <= Limits.keyPart
+    }
+    return isShort ? names : nil
+  }
+}
+
+/// Nanoseconds since the system started, sleep included.
+struct SystemTick: Sendable {
+  var nanoseconds: Int64
+
+  static func now() -> SystemTick { SystemTick(nanoseconds: read(CLOCK_BOOTTIME)) }
+}
+
+/// Tells the moment of a tick, as the system's clock stands.
+struct AuditClock: Sendable {
+  private let startOfSystem: Int64
+
+  init() {
+    startOfSystem = read(CLOCK_REALTIME) - read(CLOCK_BOOTTIME)
+  }
+
+  func moment(of tick: SystemTick) -> AuditRecord.Moment {
+    let milliseconds = max(0, (startOfSystem + tick.nanoseconds) / 1_000_000)
+    return AuditRecord.Moment(
+      second: Timestamp(clamping: milliseconds / 1000), milliseconds: Int(milliseconds % 1000))
+  }
+}
+
+private func read(_ clock: CInt) -> Int64 {
+  var time = timespec()
+  unsafe clock_gettime(clock, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}

@@ -1,0 +1,16 @@
+internal import KistCore
+internal import KistSodium
+
+extension FileStore {
+  /// Seals what requests name as long as the store is unlocked.
+  var nameSeal: NameSeal {
+    NameSeal(
+      seal: { names, text in
+        guard let keys = (try? self.session())?.keys else { return nil }
+        return keys.seal(names, boundTo: text, nonce: self.options.nonces())
+      },
+      open: { sealed, text throws(StorageError) in
+        try self.session().keys.openNames(sealed, boundTo: text)
+      })
+  }
+}

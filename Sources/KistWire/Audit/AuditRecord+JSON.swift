@@ -1,0 +1,94 @@
+package import KistCore
+internal import KistJSON
+
+extension AuditRecord {
+  /// The text of one JSON object: the protocol's `record`.
+  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
+
+  init(_ object: JSONObject) throws(JSONError) {
+    let moment = try object.required("time").moment()
+    if let lost = try object["lost"]?.integer() {
+      self.init(moment: moment, event: .lost(lost))
+    } else {
+      self.init(moment: moment, event: .request(try AuditedRequest(object)))
+    }
+  }
+}
+
+extension AuditedRequest {
+  /// A code or a word that is not known comes from a newer kistd.
+  fileprivate init(_ object: JSONObject) throws(JSONError) {
+    let outcome = try object.required("outcome").string()
+    self.init(
+      operation: try object["operation"]?.string(),
+      failure: outcome == "ok" ? nil : StorageError.Code(rawValue: outcome) ?? .internal,
+      microseconds: try object.required("microseconds").integer(),
+      peer: AuditedPeer(
+        pid: try object.required("pid").integer(), uid: try object.required("uid").integer(),
+        unit: try object["unit"]?.string(), claims: try object["claims"]?.string(),
+        evidence: AuditedPeer.Evidence(rawValue: try object.required("evidence").string()) ?? .pid))
+    if let reason = try object["sealed"]?.string() {
+      names = .sealed(StorageError.Code(rawValue: reason) ?? .internal)
+    } else {
+      let service = try object["service"]?.string()
+      let account = try object["account"]?.string()
+      guard service != nil || account != nil else { return }
+      names = .open(RequestedNames(service: service, account: account))
+    }
+  }
+}
+
+extension JSONWriter {
+  mutating func members(of record: AuditRecord) {
+    member("time", record.moment.description)
+    switch record.event {
+    case .lost(let count): member("lost", count)
+    case .request(let request):
+      member("operation", request.operation)
+      member("outcome", request.outcome)
+      member("microseconds", request.microseconds)
+      member("pid", request.peer.pid)
+      member("uid", request.peer.uid)
+      member("unit", request.peer.unit)
+      member("claims", request.peer.claims)
+      member("evidence", request.peer.evidence.rawValue)
+      switch request.names {
+      case nil: break
+      case .sealed(let reason): member("sealed", reason.rawValue)
+      case .open(let names):
+        member("service", names.service)
+        member("account", names.account)
+      }
+    }
+  }
+}
+
+extension AuditRecord.Moment: CustomStringConvertible {
+  /// As RFC 3339 has it, in UTC: `2026-11-20T10:00:00.123Z`.
+  package var description: String {
+    var text = WipedBytes(capacity: 24)
+    let seconds = second.rfc3339
+    text.append(seconds.span.extracting(..<19))
+    text.append(UInt8(ascii: "."))
+    for divisor in [100, 10, 1] {
+      text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds / divisor % 10))
+    }
+    text.append(UInt8(ascii: "Z"))
+    return text.withBytes { bytes in
+      String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate func moment() throws(JSONError) -> AuditRecord.Moment {
+    let text = try string()
+    let digits = text.utf8.dropFirst(20)
+    guard
+      text.utf8.count == 24, digits.last == UInt8(ascii: "Z"),
+      let second = Timestamp(rfc3339: text),
+      let milliseconds = Int(text.dropFirst(20).prefix(3)), milliseconds >= 0
+    else { throw error("is not a date and time with milliseconds") }
+    return AuditRecord.Moment(second: second, milliseconds: milliseconds)
+  }
+}

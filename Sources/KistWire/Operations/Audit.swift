@@ -1,0 +1,77 @@
+internal import KistCore
+internal import KistJSON
+
+extension Operation where Input == AuditQuery, Output == AuditPage {
+  static var audit: Self {
+    Operation(
+      name: "audit",
+      keys: [
+        "service", "account", "operation", "outcome", "since", "unit", "pid", "limit", "after",
+      ],
+      request: .auditQuery, reply: .auditPage)
+  }
+}
+
+/// The audit log that is kept at the other end of an exchange.
+package func remoteAuditLog(over exchange: @escaping Exchange) -> AuditLookup {
+  Operation.audit.called(over: exchange)
+}
+
+/// Refuses a page of an impossible size.
+func limitingPage(_ audit: @escaping AuditLookup) -> AuditLookup {
+  { query throws(StorageError) in
+    guard (1...Limits.page).contains(query.limit) else {
+      throw .badRequest("the limit of a page is from 1 to \(Limits.page)")
+    }
+    return try await audit(query)
+  }
+}
+
+extension Codec<AuditQuery> {
+  fileprivate static var auditQuery: Self {
+    Self(
+      read: { object throws(JSONError) in
+        var query = AuditQuery()
+        query.names = RequestedNames(
+          service: try object["service"]?.string(), account: try object["account"]?.string())
+        query.operation = try object["operation"]?.string()
+        query.outcome = try object["outcome"]?.string()
+        query.since = try object["since"]?.timestamp()
+        query.unit = try object["unit"]?.string()
+        query.pid = try object["pid"]?.integer()
+        query.limit = try object["limit"]?.integer() ?? Limits.page
+        query.after = try object["after"]?.string()
+        return query
+      },
+      write: { query, writer in
+        writer.member("service", query.names.service)
+        writer.member("account", query.names.account)
+        writer.member("operation", query.operation)
+        writer.member("outcome", query.outcome)
+        writer.member("since", query.since)
+        writer.member("unit", query.unit)
+        writer.member("pid", query.pid)
+        if query.limit != Limits.page { writer.member("limit", query.limit) }
+        writer.member("after", query.after)
+      })
+  }
+}
+
+extension Codec<AuditPage> {
+  fileprivate static var auditPage: Self {
+    Self(
+      read: { object throws(JSONError) in
+        var page = AuditPage(next: try object["next"]?.string())
+        for element in try object.required("records").elements() {
+          page.records.append(try AuditRecord(element.object()))
+        }
+        return page
+      },
+      write: { page, writer in
+        writer.member("records", arrayOf: page.records) { record, writer in
+          writer.braced { $0.members(of: record) }
+        }
+        writer.member("next", page.next)
+      })
+  }
+}
