@@ -1,5 +1,5 @@
 public import KistCore
-internal import KistWire
+package import KistWire
 
 extension UserStorage {
   /// The credentials of the kistd that listens at a socket, over a connection of its own that is
@@ -26,4 +26,9 @@ extension StorageAccess {
   public static func remote() throws(StorageError) -> StorageAccess {
     .remote(socketPath: try SocketLocation.current().path)
   }
+}
+
+/// The audit log of the kistd that listens at a socket.
+package func remoteAuditLog(socketPath: String) -> AuditLookup {
+  remoteAuditLog(over: exchange(over: connect(to: socketPath)))
 }

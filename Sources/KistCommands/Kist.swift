@@ -15,7 +15,8 @@ package struct Kist: AsyncParsableCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "Credential", subcommands: [Save.self, Load.self, Delete.self, List.self]),
-      CommandGroup(name: "Storage", subcommands: [Status.self, Lock.self, Unlock.self]),
+      CommandGroup(
+        name: "Storage", subcommands: [Status.self, Lock.self, Unlock.self, Audit.self]),
       CommandGroup(
         name: "Integration", subcommands: [Run.self, Inject.self, Helper.self, Setup.self]),
     ])

@@ -1,5 +1,6 @@
 package import ArgumentParser
 package import KistClient
+package import KistWire
 
 /// A command that works on a storage, which the argument parser, who makes it, cannot inject.
 ///
@@ -22,6 +23,9 @@ package protocol RequiresUserStorage: StorageCommand where Storage == UserStorag
   var prompting: PromptOptions { get }
 }
 
+/// A command on the log of who asked for them.
+package protocol RequiresAuditLog: StorageCommand where Storage == AuditLookup {}
+
 /// A command on the way in to them.
 package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
@@ -37,6 +41,12 @@ extension RequiresUserStorage {
   ) async throws(StorageError) {
     let mayAsk = terminal.inputIsTerminal && !prompting.noPrompt
     try await perform(mayAsk ? storage.offeringToUnlock(access, at: terminal) : storage, terminal)
+  }
+}
+
+extension RequiresAuditLog {
+  package func run() async throws {
+    try await perform(remoteAuditLog(socketPath: common.socketPath()), .live)
   }
 }
 

@@ -23,35 +23,41 @@ func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> S
         credential.isExpired(at: now) ? "expired" : credential.expiresAt.map(day) ?? "",
       ]
     }
+  // First the label, then the wider of service and account.
+  return table(rows, width: width) { widths in
+    widths[2] > narrowest || widths[0...1].allSatisfy { $0 <= narrowest }
+      ? 2
+      : widths[0] > widths[1] ? 0 : 1
+  }
+}
+
+/// Rows with their columns aligned; where they are too wide, the column that is chosen is made
+/// narrower, again and again.
+func table(
+  _ rows: [[String]], width: Int, shortening column: ([Int]) -> Int
+) -> String {
   var widths = rows[0].indices.map { column in rows.map { $0[column].terminalWidth }.max() ?? 0 }
-  shorten(&widths, to: width - gap.count * (widths.count - 1))
+  while widths.reduce(0, +) > width - gap.count * (widths.count - 1) {
+    let column = column(widths)
+    guard widths[column] > narrowest else { break }
+    widths[column] -= 1
+  }
   return rows.map { row in line(of: row, widths: widths) }.joined()
 }
 
 private let gap = "  "
-
-/// Makes columns narrower until they fit: first the label, then the wider of service and account.
-private func shorten(_ widths: inout [Int], to width: Int) {
-  let narrowest = 8
-  while widths.reduce(0, +) > width {
-    let column =
-      widths[2] > narrowest || widths[0...1].allSatisfy { $0 <= narrowest }
-      ? 2
-      : widths[0] > widths[1] ? 0 : 1
-    guard widths[column] > narrowest else { return }
-    widths[column] -= 1
-  }
-}
+private let narrowest = 8
 
 /// The date of a moment, in UTC.
 private func day(of moment: Timestamp) -> String { String(moment.description.prefix(10)) }
 
-/// The text with what would reorder or hide a part of a line on a terminal replaced by U+FFFD.
-private func visible(_ text: String) -> String {
+/// The text with what a terminal obeys, or what would reorder or hide a part of a line on it, replaced
+/// by U+FFFD.
+func visible(_ text: String) -> String {
   var visible = String.UnicodeScalarView()
   for scalar in text.unicodeScalars {
     switch scalar.value {
-    case 0x061C, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x2069, 0xFEFF:
+    case ..<0x20, 0x7F...0x9F, 0x061C, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x2069, 0xFEFF:
       visible.append("\u{FFFD}")
     default: visible.append(scalar)
     }

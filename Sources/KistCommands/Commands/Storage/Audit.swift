@@ -1,0 +1,124 @@
+internal import ArgumentParser
+internal import KistClient
+internal import KistWire
+
+struct Audit: RequiresAuditLog {
+  static let configuration = CommandConfiguration(
+    commandName: "audit",
+    abstract: "Show who asked kistd what.",
+    usage: "kist audit [options]",
+    discussion: """
+      A table on a terminal; elsewhere lines of time, operation, outcome, microseconds, pid, uid, \
+      unit, program, evidence, service and account, with a tab between them. The oldest is first. \
+      The program's name is what the program says.
+
+        kist audit --since 1h --outcome denied
+      """)
+
+  @Option(help: ArgumentHelp("Only requests for this service.", valueName: "service"))
+  var service: String?
+
+  @Option(help: ArgumentHelp("Only requests for this account.", valueName: "account"))
+  var account: String?
+
+  @Option(help: ArgumentHelp("Only this operation, such as load.", valueName: "operation"))
+  var operation: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Only this outcome: ok, or an error such as notFound.", valueName: "outcome"))
+  var outcome: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Nothing before a moment (RFC 3339), or for so long: 15m, 12h, 7d.", valueName: "time"))
+  var since: String?
+
+  @Option(help: ArgumentHelp("Only requests of this unit of systemd.", valueName: "unit"))
+  var unit: String?
+
+  @Option(help: ArgumentHelp("Only requests of this process.", valueName: "pid"))
+  var pid: String?
+
+  @Option(
+    name: [.customShort("n"), .customLong("lines")],
+    help: ArgumentHelp("No more than so many, the latest.", valueName: "number"))
+  var lines: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ log: AuditLookup, _ terminal: Terminal) async throws(StorageError) {
+    var query = try query(at: terminal.now())
+    let most = try lines.map { (text) throws(StorageError) in try number(text, of: "--lines") }
+    var records: [AuditRecord] = []
+    repeat {
+      if let most { query.limit = min(Limits.page, most - records.count) }
+      let page = try await log(query)
+      records += page.records
+      query.after = records.count == most ? nil : page.next
+    } while query.after != nil
+    records.reverse()
+    if terminal.outputIsTerminal && !common.json {
+      try terminal.write(table(of: records, width: terminal.outputWidth))
+    } else {
+      for record in records {
+        try common.json
+          ? terminal.writeLine(record.json())
+          : terminal.write(columns(of: record).joined(separator: "\t") + "\n")
+      }
+    }
+    if !common.json, records.contains(where: \.isLocked) { terminal.tellOfLockedNames() }
+  }
+
+  private func query(at now: Timestamp) throws(StorageError) -> AuditQuery {
+    var query = AuditQuery()
+    query.names = RequestedNames(service: service, account: account)
+    query.operation = operation
+    if let outcome {
+      guard outcome == "ok" || StorageError.Code(rawValue: outcome) != nil else {
+        throw StorageError(
+          .badRequest, "--outcome is neither ok nor the code of an error",
+          hint: "the codes are those of the protocol: notFound, locked, denied …")
+      }
+      query.outcome = outcome
+    }
+    query.since = try since.map { (text) throws(StorageError) in try moment(text, now) }
+    query.unit = unit
+    query.pid = try pid.map { (text) throws(StorageError) in try number(text, of: "--pid") }
+    return query
+  }
+
+  private func number(_ text: String, of option: String) throws(StorageError) -> Int {
+    guard let number = Int(text), (1...Int(Int32.max)).contains(number) else {
+      throw .badRequest("\(option) is not a number from 1 to \(Int32.max)")
+    }
+    return number
+  }
+
+  private func moment(_ text: String, _ now: Timestamp) throws(StorageError) -> Timestamp {
+    if let moment = Timestamp(rfc3339: text) { return moment }
+    guard let time = Lifetime(text), let moment = now.advanced(bySeconds: -time.seconds) else {
+      throw StorageError(
+        .badRequest, "--since is neither a moment nor a time",
+        hint: "write it as 2027-01-31T12:00:00Z, or as 15m, 12h or 7d")
+    }
+    return moment
+  }
+}
+
+extension AuditRecord {
+  /// Whether its names would be shown if the storage were unlocked.
+  fileprivate var isLocked: Bool {
+    if case .request(let request) = event, request.names == .sealed(.locked) { true } else { false }
+  }
+}
+
+extension Terminal {
+  fileprivate func tellOfLockedNames() {
+    writeError(
+      Secret(
+        utf8: "kist: the storage is locked, and so services and accounts are not shown\n"
+          + "hint: unlock it with `kist unlock`\n"))
+  }
+}
