@@ -159,7 +159,9 @@ let package = Package(
       name: "KistInteropTests", dependencies: ["KistCore", "KistInterop", "KistTesting"]),
     .testTarget(
       name: "KistCommandsTests",
-      dependencies: ["KistClient", "KistCommands", "KistCore", "KistInterop", "KistTesting"],
+      dependencies: [
+        "KistClient", "KistCommands", "KistCore", "KistInterop", "KistTesting", "KistWire",
+      ],
       resources: [.copy("Cases")]),
     .testTarget(name: "HouseTests"),
     .testTarget(

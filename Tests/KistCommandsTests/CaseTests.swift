@@ -18,6 +18,8 @@ import Testing
         case let command as any RequiresUserStorage:
           try await command.perform(storage, unlockedBy: access, terminal)
         case let command as any RequiresStorageAccess: try await command.perform(access, terminal)
+        case let command as any RequiresAuditLog:
+          try await command.perform(sampleAuditLog, terminal)
         case let command as Helper:
           try await command.perform(storage, terminal, variable: { _ in nil })
         case let command as Setup:

@@ -15,7 +15,7 @@ import Testing
 
   @Test func `has every command with every option`() throws {
     let commands = Kist.configuration.subcommands
-    try #require(commands.count == 11)
+    try #require(commands.count == 12)
     for command in commands {
       let name = command._commandName
       let section = try #require(

@@ -17,7 +17,8 @@ import Testing
   }
 
   @Test(arguments: [
-    nil, "save", "load", "delete", "list", "status", "lock", "unlock", "run", "inject", "helper",
+    nil, "save", "load", "delete", "list", "status", "lock", "unlock", "audit", "run", "inject",
+    "helper",
     "setup",
   ])
   func `fits into 80 columns`(verb: String?) {

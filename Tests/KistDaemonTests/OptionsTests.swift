@@ -18,7 +18,9 @@ import Testing
     socket: nil, storage: nil, dataDirectory: "/home/u/.local/share/kist",
     keySource: .file(path: "/home/u/.local/state/kist/key"),
     pinFile: "/home/u/.local/state/kist/storage",
-    keyringLock: "/home/u/.local/state/kist/keyring.lock", maximumConnections: 128,
+    keyringLock: "/home/u/.local/state/kist/keyring.lock",
+    auditFile: "/home/u/.local/state/kist/audit.jsonl", auditSize: 16 << 20,
+    maximumConnections: 128,
     deadline: .seconds(30),
     logLevel: .info, command: [])
 
@@ -41,10 +43,12 @@ import Testing
     Case(arguments: ["--data", "/d"]) {
       $0.dataDirectory = "/d"
       $0.pinFile = "/d/storage"
+      $0.auditFile = "/d/audit.jsonl"
     },
     Case(environment: ["KISTD_DATA": "/d"]) {
       $0.dataDirectory = "/d"
       $0.pinFile = "/d/storage"
+      $0.auditFile = "/d/audit.jsonl"
     },
     Case(environment: ["KISTD_DATA": ""]),
     Case(environment: ["XDG_DATA_HOME": "/x"]) { $0.dataDirectory = "/x/kist" },
@@ -54,6 +58,7 @@ import Testing
     Case(environment: ["XDG_STATE_HOME": "/x"]) {
       $0.keySource = .file(path: "/x/kist/key")
       $0.pinFile = "/x/kist/storage"
+      $0.auditFile = "/x/kist/audit.jsonl"
       $0.keyringLock = "/x/kist/keyring.lock"
     },
     Case(arguments: ["--passphrase-fd", "3"], environment: ["KISTD_KEY_FILE": "/k"]) {
@@ -74,6 +79,9 @@ import Testing
     Case(environment: ["CREDENTIALS_DIRECTORY": "/elsewhere", "KISTD_KEY_FILE": "/k"]) {
       $0.keySource = .file(path: "/k")
     },
+    Case(arguments: ["--audit", "off"]) { $0.auditSize = 0 },
+    Case(arguments: ["--audit", "64KiB"]) { $0.auditSize = 64 << 10 },
+    Case(environment: ["KISTD_AUDIT": "2GiB"]) { $0.auditSize = 2 << 30 },
     Case(arguments: ["--idle-exit", "10min"]) { $0.idleExit = .seconds(600) },
     Case(environment: ["KISTD_IDLE_EXIT": "1h"]) { $0.idleExit = .seconds(3600) },
     Case(arguments: ["--max-connections", "1"]) { $0.maximumConnections = 1 },
@@ -104,6 +112,9 @@ import Testing
     Case(arguments: ["--deadline", "0"]), Case(arguments: ["--deadline", "25h"]),
     Case(arguments: ["--deadline", "86401"]), Case(environment: ["KISTD_DEADLINE": "s"]),
     Case(arguments: ["--log-level", "loud"]), Case(environment: ["HOME": ""]),
+    Case(arguments: ["--audit", "on"]), Case(arguments: ["--audit", "63KiB"]),
+    Case(arguments: ["--audit", "0"]), Case(environment: ["KISTD_AUDIT": "17GiB"]),
+    Case(arguments: ["--audit", "9223372036854775807KiB"]),
     Case(arguments: ["--nonsense"]), Case(arguments: ["--deadline", "5"]),
   ])
   func `a bad value is an error of status 64 that names where it came from`(

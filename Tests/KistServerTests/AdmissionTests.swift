@@ -21,7 +21,11 @@ import Testing
       await client.send("a\n")
       #expect(await client.line() == "a\n")
     }
-    #expect(peers.withLock { $0 } == [Peer(pid: getpid(), uid: getuid())])
+    let peer = try #require(peers.withLock { $0.first })
+    #expect(peer.pid == getpid())
+    #expect(peer.uid == getuid())
+    #expect(
+      peer.process.cgroup == (try String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)))
   }
 
   @Test func `another user is refused before a line is read, and logged by pid and uid`()

@@ -10,7 +10,7 @@ struct DocumentTests {
     let storage = LockableStorage(now: clock.now)
     let answer = answer(
       with: dispatch(
-        storage.credentials, storage.access, hello: Hello(version: "1.0.0", durability: .disk)))
+        storage.credentials, storage.access, audit: { _ in documentedPage }, hello: Hello(version: "1.0.0", durability: .disk)))
     var epoch = "k3f9."
     let examples = try documentedExchanges()
     #expect(examples.count > 20)
@@ -31,6 +31,19 @@ struct DocumentTests {
     for code in StorageError.Code.allCases { #expect(document.contains("| `\(code.rawValue)`")) }
   }
 }
+
+/// What stands in the document as a page of the audit log.
+private let documentedPage = AuditPage(
+  records: [
+    AuditRecord(
+      moment: .init(second: .sample, milliseconds: 7),
+      event: .request(
+        AuditedRequest(
+          operation: "load", failure: nil, microseconds: 23,
+          peer: AuditedPeer(
+            pid: 4242, uid: 1000, unit: "session-2.scope", claims: "kist", evidence: .pidfd),
+          names: .open(RequestedNames(service: "github.com", account: "alice")))))
+  ], next: "131-4096")
 
 private func document() throws -> String {
   let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

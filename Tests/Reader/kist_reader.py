@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Reads kist's encrypted credential store, version 1, as docs/file-format.md specifies it."""
+"""Reads kist's encrypted credential store, version 1, as docs/file-format.md specifies it, and the
+audit log beside it, as docs/audit.md does."""
 
 import argparse
 import base64
@@ -29,7 +30,7 @@ SCHEMA = {
     "slot": "CREATE TABLE slot (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT",
     "store": "CREATE TABLE store (id BLOB NOT NULL, header BLOB NOT NULL) STRICT",
 }
-SLOT, HEADER, METADATA, SECRET = 1, 2, 3, 4
+SLOT, HEADER, METADATA, SECRET, NAMES = 1, 2, 3, 4, 5
 KEY_FILE, PASSPHRASE = 1, 2
 TIMES = range(-62167219200, 253402300799 + 1)
 
@@ -76,8 +77,8 @@ def subkey(identifier: int, context: bytes, key: bytes) -> bytes:
 
 
 def subkeys(master: bytes) -> list[bytes]:
-    """The tagKey, metadataKey, secretKey, headerKey and sumKey."""
-    return [subkey(identifier, b"kiststor", master) for identifier in range(1, 6)]
+    """The tagKey, metadataKey, secretKey, headerKey, sumKey and nameKey."""
+    return [subkey(identifier, b"kiststor", master) for identifier in range(1, 7)]
 
 
 def prefix(part: int, store_id: bytes) -> bytes:
@@ -138,6 +139,25 @@ def parse_metadata(message: bytes) -> dict:
         "attributes": dict(attributes), "createdAt": created, "modifiedAt": modified,
         "expiresAt": expires if flags & 2 else None,
     }
+
+
+def open_names(name_key: bytes, store_id: bytes, line: bytes) -> dict:
+    """A line of the audit log, with the service and the account that it names."""
+    record = json.loads(line)
+    if "names" not in record:
+        return record
+    bound = line[:line.rindex(b',"names":"')]
+    sealed = base64.b64decode(record.pop("names"), validate=True)
+    rest = io.BytesIO(unpadded(unseal(name_key, prefix(NAMES, store_id) + bound, sealed)))
+    flags = number(rest.read(4))
+    require(0 < flags < 4, "nothing is named, or a flag is unknown")
+    for bit, name in enumerate(("service", "account")):
+        value = rest.read(number(rest.read(4))).decode()
+        if flags >> bit & 1:
+            record[name] = value
+        require(flags >> bit & 1 or not value, f"there is a {name} without its flag")
+    require(not rest.read(), "something follows its end")
+    return record
 
 
 def check_slot(store_id: bytes, slot: int, body: bytes) -> None:
@@ -277,8 +297,8 @@ def check_database(database: sqlite3.Connection) -> None:
     require(schema == right, f"schema: it is not that of version {VERSION}")
 
 
-def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tuple[bytes, list]:
-    """The master key and the credentials, read in one transaction, when every check passes."""
+def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tuple[bytes, bytes, list]:
+    """The master key, the store id and the credentials, read in one transaction, when every check passes."""
     database.execute("BEGIN")
     check_database(database)
     stores = database.execute("SELECT id, header FROM store").fetchall()
@@ -304,7 +324,8 @@ def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tu
             "order: the rows are not in the order of their tags, or two have the same")
     require(len(rows) == count, f"sum: there are {len(rows)} rows, and should be {count}")
     require(rows_sum(keys[4], rows) == total, "sum: the rows are not those that were written")
-    return master, sorted(credentials, key=lambda each: (each["service"], each["account"]))
+    credentials.sort(key=lambda each: (each["service"], each["account"]))
+    return master, store_id, credentials
 
 
 def read_credential(arguments: argparse.Namespace) -> tuple[int, bytes]:
@@ -329,6 +350,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--keys", action="store_true", help="print only the master key and its"
                         " subkeys, in hexadecimal, for a test that looks for them in the memory of"
                         " a process")
+    parser.add_argument("--audit", metavar="FILE", type=Path, help="print the lines of this audit"
+                        " log instead, with their names opened")
     return parser.parse_args()
 
 
@@ -344,7 +367,15 @@ def main() -> None:
         kind, credential = read_credential(arguments)
         uri = Path(arguments.store).absolute().as_uri() + "?mode=ro"
         database = sqlite3.connect(uri, uri=True, isolation_level=None)
-        master, credentials = read_store(database, kind, credential)
+        master, store_id, credentials = read_store(database, kind, credential)
+        keys = [master, *subkeys(master)]
+        if arguments.audit:
+            lines = [json.dumps(open_names(keys[6], store_id, line), ensure_ascii=False)
+                     for line in arguments.audit.read_bytes().splitlines()]
+        elif arguments.keys:
+            lines = [key.hex() for key in keys]
+        else:
+            lines = [json_line(credential) for credential in credentials]
     except sqlite3.Error as error:
         refuse(f"the database cannot be read: {error}")
     except (CryptoError, MemoryError):
@@ -352,8 +383,7 @@ def main() -> None:
     except (ValueError, OSError) as error:
         refuse(str(error))
     sys.stdout.reconfigure(encoding="utf-8")
-    keys = (key.hex() for key in [master, *subkeys(master)])
-    for line in keys if arguments.keys else map(json_line, credentials):
+    for line in lines:
         print(line)
 
 

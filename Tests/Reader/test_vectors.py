@@ -202,6 +202,18 @@ class Program(unittest.TestCase):
         result = self.run_reader("--key-file", str(self.key_file), "--keys")
         self.assertEqual(result.stdout.split(), [key.hex() for key in [MASTER, *KEYS]])
 
+    def test_opens_the_names_of_the_audit_log_in_its_page(self) -> None:
+        page = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
+        log = self.key_file.with_name("audit.jsonl")
+        log.write_text(page.partition("```jsonl\n")[2].partition("```")[0], "utf-8")
+        golden = DEFAULT.parent
+        shutil.copy(golden / "v1-key-file.db", self.store)
+        shutil.copy(golden / "v1-key-file.key", self.key_file)
+        result = self.run_reader("--key-file", str(self.key_file), "--audit", str(log))
+        records = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(each.get("service"), each.get("account")) for each in records],
+                         [("github.com", "alice"), ("backup.example", ""), (None, None)])
+
     def test_reads_a_copy_with_changes_that_are_only_in_the_log(self) -> None:
         with closing(sqlite3.connect(self.store)) as database:
             database.execute("PRAGMA wal_autocheckpoint = 0")

@@ -102,7 +102,7 @@ struct `The passphrase of the encrypted file` {
 
 extension Machine {
   /// Adds app.service, which takes a credential from kistd and writes it to ~/taken.
-  fileprivate func addApplication() async throws {
+  func addApplication() async throws {
     try await printed(
       by: "cat > ~/.config/systemd/user/app.service; systemctl --user daemon-reload",
       input: """

@@ -62,9 +62,9 @@ struct AuditLog: Sendable {
   private func put(_ event: AuditEvent) {
     switch queue.put(event) {
     case .nothing: return
-    case .writeNow: Task(priority: .utility) { await writer.write() }
+    case .writeNow: Task { await writer.write() }
     case .writeSoon:
-      Task(priority: .utility) {
+      Task {
         try? await Task.sleep(for: delay)
         await writer.write()
       }

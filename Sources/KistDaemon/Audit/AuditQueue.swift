@@ -35,11 +35,13 @@ final class AuditQueue: Sendable {
     }
   }
 
-  /// Takes all that wait.
+  /// Takes all that wait, and leaves room for as many, so that a request seldom waits for memory.
   func take() -> Batch {
-    waiting.withLock { waiting in
-      defer { waiting = Batch() }
-      return waiting
+    var next = Batch()
+    next.events.reserveCapacity(waiting.withLock { $0.events.count })
+    return waiting.withLock { waiting in
+      swap(&waiting, &next)
+      return next
     }
   }
 }

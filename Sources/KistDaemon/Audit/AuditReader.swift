@@ -8,7 +8,9 @@ struct AuditReader {
 
   /// Lines that one page looks at.
   private static let examinedLines = 20_000
-  /// Bytes that a page may take as JSON, so that it fits into a line.
+  /// Bytes of a line; one that is longer is none of ours.
+  private static let longestLine = 16 << 10
+  /// Bytes that a page may take as JSON before its last record, so that it fits into a line.
   private static let pageBytes = 900 << 10
 
   init(_ file: AuditFile, _ seal: NameSeal?) {
@@ -23,14 +25,17 @@ struct AuditReader {
     var examined = 0
     for lines in try files(query.after.map(Cursor.init(reading:))) {
       while let (line, end) = lines.next() {
-        // Each byte of a text may become six in JSON.
-        room -= 512 + 6 * line.count
         guard page.records.count < query.limit, examined < Self.examinedLines, room > 0 else {
           page.next = Cursor(number: lines.number, end: end).text
           return page
         }
         examined += 1
-        if let record = try record(of: line, query) { page.records.append(record) }
+        guard line.count <= Self.longestLine, let record = try record(of: line, query) else {
+          continue
+        }
+        page.records.append(record)
+        // Each byte of a text may become six in JSON.
+        room -= 512 + 6 * line.count
       }
     }
     return page

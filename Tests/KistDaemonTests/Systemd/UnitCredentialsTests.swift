@@ -2,6 +2,7 @@ import Glibc
 import KistCore
 import KistServer
 import KistTesting
+import KistWire
 import Logging
 import Testing
 
@@ -16,9 +17,10 @@ import Testing
     uid: uid_t = geteuid(), address: [UInt8] = Self.address, cgroup: String? = Self.cgroup,
     _ load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
   ) async -> Secret {
-    let credentials = UnitCredentials(
-      load: load, cgroup: { _ in cgroup }, logger: .kistd(level: .critical))
-    return await credentials.answer(Peer(pid: 42, uid: uid, abstractName: address))
+    let credentials = UnitCredentials(load: load, logger: .kistd(level: .critical))
+    let process = cgroup.map { PeerProcess(cgroup: $0, name: "systemd", evidence: .pidfd) }
+    return await credentials.answer(
+      Peer(pid: 42, uid: uid, abstractName: address, process: process ?? .gone))
   }
 
   private func isRefusal(_ answer: Secret) -> Bool {
@@ -60,14 +62,5 @@ import Testing
       throw StorageError(.notFound, "no")
     }
     #expect(isRefusal(answer))
-  }
-
-  @Test func `are those of a process that is there`() async throws {
-    let text = try text(of: "/proc/self/cgroup")
-    let credentials = UnitCredentials(
-      load: { _ throws(StorageError) in throw StorageError(.notFound, "no") },
-      logger: .kistd(level: .critical))
-    #expect(credentials.cgroup(getpid()) == text)
-    #expect(credentials.cgroup(-1) == nil)
   }
 }

@@ -22,7 +22,7 @@ private let wholeMembers =
   #""label":"Alice’s “key”","attributes":{"b":"","url":"https://example.org/"}"#
 
 extension Golden {
-  static let table = changes + loads + finds + accesses
+  static let table = changes + loads + finds + accesses + audits
 
   private static let changes: [Golden] = [
     .save(
@@ -107,14 +107,73 @@ extension Golden {
 
   private static let greeting: Hello = {
     var hello = Hello.stub
-    hello.operations = ["delete", "find", "hello", "load", "lock", "save", "status", "unlock"]
+    hello.operations = [
+      "audit", "delete", "find", "hello", "load", "lock", "save", "status", "unlock",
+    ]
     return hello
+  }()
+
+  private static let audits: [Golden] = [
+    .audit(
+      "audit everything", #"{"op":"audit"}"#, #"{"ok":true,"records":[]}"#, AuditQuery(),
+      AuditPage()),
+    .audit(
+      "audit a page",
+      #"{"op":"audit","service":"example.org","account":"","operation":"load","outcome":"ok","#
+        + #""since":"2026-11-20T10:00:00Z","unit":"app.service","pid":42,"limit":5,"after":"cursor"}"#,
+      #"{"ok":true,"records":[{"time":"2026-11-20T10:00:00.007Z","operation":"load","outcome":"ok","#
+        + #""microseconds":17,"pid":42,"uid":1000,"unit":"app.service","claims":"p\u0007ql","#
+        + #""evidence":"pidfd","service":"example.org","account":""},"#
+        + #"{"time":"2026-11-20T10:00:00.000Z","outcome":"badRequest","microseconds":3,"pid":7,"#
+        + #""uid":1000,"evidence":"gone"},"#
+        + #"{"time":"2026-11-20T10:00:00.000Z","operation":"save","outcome":"conflict","#
+        + #""microseconds":3,"pid":7,"uid":1000,"evidence":"gone","sealed":"locked"},"#
+        + #"{"time":"2026-11-20T10:00:00.000Z","lost":3}],"next":"another"}"#,
+      {
+        var query = AuditQuery()
+        query.names = RequestedNames(service: "example.org", account: "")
+        query.operation = "load"
+        query.outcome = "ok"
+        query.since = .sample
+        query.unit = "app.service"
+        query.pid = 42
+        query.limit = 5
+        query.after = "cursor"
+        return query
+      }(), AuditPage(records: auditRecords, next: "another")),
+  ]
+
+  private static let auditRecords: [AuditRecord] = {
+    let gone = AuditedPeer(pid: 7, uid: 1000, unit: nil, claims: nil, evidence: .gone)
+    let start = AuditRecord.Moment(second: .sample, milliseconds: 0)
+    return [
+      AuditRecord(
+        moment: AuditRecord.Moment(second: .sample, milliseconds: 7),
+        event: .request(
+          AuditedRequest(
+            operation: "load", failure: nil, microseconds: 17,
+            peer: AuditedPeer(
+              pid: 42, uid: 1000, unit: "app.service", claims: "p\u{7}ql", evidence: .pidfd),
+            names: .open(RequestedNames(service: "example.org", account: ""))))),
+      AuditRecord(
+        moment: start,
+        event: .request(
+          AuditedRequest(operation: nil, failure: .badRequest, microseconds: 3, peer: gone))),
+      AuditRecord(
+        moment: start,
+        event: .request(
+          AuditedRequest(
+            operation: "save", failure: .conflict, microseconds: 3, peer: gone,
+            names: .sealed(.locked)))),
+      AuditRecord(moment: start, event: .lost(3)),
+    ]
   }()
 
   private static let accesses: [Golden] = [
     Golden(
       name: "hello", request: #"{"op":"hello"}"#,
-      reply: #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["delete","find","hello","#
+      reply:
+        #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","delete","find","hello","#
         + #""load","lock","save","status","unlock"],"features":[],\#(limits),"#
         + #""durability":"memory"}"#,
       expecting: greeting

@@ -12,6 +12,7 @@ struct Golden: Sendable, CustomTestStringConvertible {
   /// Everything that may be called on the server: one function, which checks what it is given.
   var credentials: UserStorage = .unimplemented
   var access: StorageAccess = .unimplemented
+  var audit: AuditLookup = noAuditLog
   /// What the client does, and what it makes of the reply.
   let call: @Sendable (@escaping Exchange) async throws -> Void
 
@@ -68,6 +69,16 @@ extension Golden {
       try await UserStorage.remote(over: exchange).find(input)
     }
     golden.credentials.find = answering(input, with: output)
+    return golden
+  }
+
+  static func audit(
+    _ name: String, _ request: String, _ reply: String, _ input: AuditQuery, _ output: AuditPage
+  ) -> Golden {
+    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
+      try await remoteAuditLog(over: exchange)(input)
+    }
+    golden.audit = answering(input, with: output)
     return golden
   }
 

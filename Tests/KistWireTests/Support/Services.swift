@@ -28,9 +28,10 @@ extension Hello {
 
 /// Everything that kistd serves, without a socket.
 func service(
-  _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub
+  _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub,
+  _ audit: @escaping AuditLookup = noAuditLog
 ) -> Exchange {
-  dispatch(credentials, access, hello: .stub)
+  dispatch(credentials, access, audit: audit, hello: .stub)
 }
 
 extension UserStorage {

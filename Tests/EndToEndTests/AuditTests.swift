@@ -1,0 +1,162 @@
+import Foundation
+import KistClient
+import Subprocess
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct `The audit log of kistd` {
+  private func path(in home: Home) -> String { home.path + "/.local/state/kist/audit.jsonl" }
+
+  private func lines(in home: Home) throws -> [[String: Any]] {
+    try String(contentsOfFile: path(in: home), encoding: .utf8).split(separator: "\n").map {
+      try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:]
+    }
+  }
+
+  @Test func `has each request and its outcome, and neither values nor names in plain`()
+    async throws
+  {
+    try await withHome { home in
+      let requests = """
+        {"op":"save","service":"canary-service","account":"canary-account","secret":"canary-secret",\
+        "label":"canary-label","attributes":{"canary-name":"canary-value"}}
+        {"op":"load","service":"canary-service","account":"canary-account"}
+        {"op":"load","service":"canary-missing"}
+        {"op":"find","account":"canary-account","attributes":{"canary-name":"canary-value"}}
+        {"op":"save","service":"canary-service","secret":"canary-secret","canary-key":1}
+        {"op":"canary-operation"}
+        {"op":"unlock","passphrase":"canary-passphrase"}
+        {"op":"delete","service":"canary-service","account":"canary-account"}
+
+        """
+      try await withDaemon(in: home) { _ in
+        let talk = try await command(
+          "socat", ["-t", "30", "-", "UNIX:\(home.socket)"], in: home, input: requests)
+        #expect(talk.output.split(separator: "\n").count == 8)
+      }
+      let log = try String(contentsOfFile: path(in: home), encoding: .utf8)
+      #expect(!log.contains("canary"))
+      let mode = try FileManager.default.attributesOfItem(atPath: path(in: home))[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+      let all = try lines(in: home).filter { $0["claims"] as? String == "socat" }
+      #expect(
+        all.map { $0["operation"] as? String } == [
+          "save", "load", "load", "find", "save", nil, "unlock", "delete",
+        ])
+      #expect(
+        all.map { $0["outcome"] as? String } == [
+          "ok", "ok", "notFound", "ok", "badRequest", "unknownOperation", "wrongPassphrase", "ok",
+        ])
+      #expect(
+        all.map { $0["names"] != nil } == [true, true, true, true, false, false, false, true])
+      #expect(all.allSatisfy { $0["uid"] as? Int == Int(getuid()) })
+
+      // The reader that knows the format from its document opens them.
+      let opened = try await readStore(home, ["--audit", path(in: home)]).split(separator: "\n")
+      #expect(opened.count { $0.contains(#""service": "canary-service""#) } == 3)
+      #expect(opened.count { $0.contains(#""service": "canary-missing", "account": """#) } == 1)
+    }
+  }
+
+  @Test func `names a client that has ended by then, and is shown by kist`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        #expect(
+          try await command("kist", ["save", "s", "a"], in: home, input: "pw").status == .exited(0))
+        #expect(try await command("kist", ["load", "s", "a"], in: home).output == "pw")
+        #expect(try await command("kist", ["load", "missing"], in: home).status == .exited(2))
+        // Says what it has to say, and is gone before it is answered.
+        let words = #"{"op":"load","service":"s","account":"a"}"# + "\n"
+        _ = try await command("socat", ["-u", "-", "UNIX:\(home.socket)"], in: home, input: words)
+
+        let shown = try await command(
+          "kist", ["audit", "--service", "s", "--operation", "load", "--json"], in: home)
+        let records = try shown.output.split(separator: "\n").map {
+          try #require(
+            try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(records.map { $0["claims"] as? String } == ["kist", "socat"])
+        #expect(records.allSatisfy { $0["account"] as? String == "a" && $0["pid"] is Int })
+        let missing = try await command("kist", ["audit", "--outcome", "notFound"], in: home)
+        #expect(missing.output.contains("\tload\tnotFound\t"))
+        #expect(missing.output.hasSuffix("\tmissing\t\n"))
+        #expect(
+          try await command("kist", ["audit", "-n", "1"], in: home).output.contains("audit\tok"))
+      }
+    }
+  }
+
+  @Test func `keeps its names to itself while the storage is locked`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home, ["--passphrase-fd", "0"], input: "open sesame") { _ in
+        _ = try await command("kist", ["save", "s", "a"], in: home, input: "pw")
+        _ = try await command("kist", ["lock"], in: home)
+        #expect(try await command("kist", ["load", "s", "a"], in: home).status == .exited(5))
+        let locked = try await command("kist", ["audit", "--operation", "save"], in: home)
+        #expect(locked.output.hasSuffix("\t(sealed)\t(sealed)\n"))
+        #expect(locked.error.contains("kist unlock"))
+        let asked = try await command("kist", ["audit", "--service", "s"], in: home)
+        #expect(asked.status == .exited(5))
+        _ = try await command("kist", ["unlock"], in: home, input: "open sesame")
+        let open = try await command("kist", ["audit", "--service", "s"], in: home)
+        // What came while it was locked has no names.
+        #expect(open.output.split(separator: "\n").count == 1)
+        #expect(open.output.hasSuffix("\ts\ta\n"))
+        #expect(open.error.isEmpty)
+      }
+    }
+  }
+
+  @Test func `is kept over a restart and a kill, but for what was not written yet`()
+    async throws
+  {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        _ = try await command("kist", ["save", "first"], in: home, input: "pw")
+      }
+      try await withDaemon(in: home) { daemon in
+        _ = try await command("kist", ["save", "second"], in: home, input: "pw")
+        _ = try await command("kist", ["save", "third"], in: home, input: "pw")
+        // What is shown is written.
+        _ = try await command("kist", ["audit"], in: home)
+        daemon.send(.kill)
+      }
+      try await withDaemon(in: home) { _ in
+        let shown = try await command("kist", ["audit", "--operation", "save"], in: home)
+        #expect(shown.output.split(separator: "\n").count == 3, "\(shown.output)")
+        for name in ["first", "second", "third"] {
+          #expect(shown.output.contains("\t\(name)\t\n"))
+        }
+      }
+    }
+  }
+
+  @Test func `is not kept where it is not wanted`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home, ["--audit", "off"]) { _ in
+        _ = try await command("kist", ["save", "s"], in: home, input: "pw")
+        let asked = try await command("kist", ["audit"], in: home)
+        #expect(asked.status == .exited(7))
+        #expect(asked.error.contains("keeps no audit log"))
+      }
+      #expect(!FileManager.default.fileExists(atPath: path(in: home)))
+    }
+  }
+
+  @Test func `that cannot be written stops no request`() async throws {
+    try await withHome { home in
+      let end = try await withDaemon(in: home) { _ in
+        try? FileManager.default.removeItem(atPath: path(in: home))
+        try FileManager.default.createDirectory(
+          atPath: path(in: home), withIntermediateDirectories: false)
+        for _ in 0..<3 {
+          #expect(
+            try await command("kist", ["save", "s"], in: home, input: "pw").status == .exited(0))
+          _ = try await command("kist", ["audit"], in: home)
+        }
+      }
+      #expect(end.status == .exited(0))
+      #expect(
+        end.log.split(separator: "\n").count { $0.contains("audit log cannot be written") } == 1)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import KistCore
+import KistWire
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `The file of the audit log` {
+  private func append(_ text: String, to file: AuditFile) throws(StorageError) {
+    try file.append(Array(text.utf8).span)
+  }
+
+  @Test func `takes no more room than it may, and loses no line of the two that are kept`()
+    async throws
+  {
+    try await withLog { log in
+      let file = AuditFile(path: log.path, limit: 2000)
+      for number in 0..<500 {
+        try append("line \(number)\n", to: file)
+        let sizes = [file.path, file.olderPath].map { (try? text(of: $0).utf8.count) ?? 0 }
+        #expect(sizes.allSatisfy { $0 <= 1000 })
+      }
+      let kept = try (text(of: file.olderPath) + text(of: file.path)).split(separator: "\n")
+      #expect(kept == (500 - kept.count..<500).map { "line \($0)" })
+      #expect(kept.count > 100)
+      #expect(mode(of: file.olderPath) == 0o600)
+    }
+  }
+
+  @Test func `has what is cut off on a line of its own`() async throws {
+    try await withLog { log in
+      let file = AuditFile(path: log.path, limit: 2000)
+      try append("whole\ncut", to: file)
+      try append("next\n", to: file)
+      try #expect(log.lines() == ["whole", "cut", "next"])
+    }
+  }
+
+  @Test func `is made anew when somebody took it away, and is for this user alone again`()
+    async throws
+  {
+    try await withLog { log in
+      let file = AuditFile(path: log.path, limit: 2000)
+      try append("a\n", to: file)
+      unsafe unlink(log.path)
+      try append("b\n", to: file)
+      unsafe chmod(log.path, 0o644)
+      try append("c\n", to: file)
+      try #expect(log.lines() == ["b", "c"])
+      #expect(mode(of: log.path) == 0o600)
+    }
+  }
+
+  @Test(arguments: ["link", "directory", "pipe"])
+  func `is not written where there is something else`(kind: String) async throws {
+    try await withLog { log in
+      let file = AuditFile(path: log.path, limit: 2000)
+      try append("a\n", to: file)
+      let target = log.directory + "/target"
+      unsafe rename(log.path, target)
+      switch kind {
+      case "link": unsafe symlink(target, log.path)
+      case "directory": unsafe mkdir(log.path, 0o700)
+      default: unsafe mkfifo(log.path, 0o600)
+      }
+      #expect(throws: StorageError.self) { try append("b\n", to: file) }
+      try #expect(text(of: target) == "a\n")
+    }
+  }
+
+  @Test func `is as it was when there is no room for more`() async throws {
+    try await withLog { log in
+      let path = log.path
+      await #expect(processExitsWith: .success) { [path = path as String] in
+        let file = AuditFile(path: path, limit: 1 << 20)
+        try file.append(Array("whole\n".utf8).span)
+        signal(SIGXFSZ, SIG_IGN)
+        var limit = rlimit(rlim_cur: 100, rlim_max: 100)
+        unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        do {
+          try file.append([UInt8](repeating: 0x61, count: 500).span)
+          exit(1)
+        } catch { exit(0) }
+      }
+      try #expect(text(of: path) == "whole\n")
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import KistCore
+import KistFile
+import KistServer
+import KistTesting
+import KistWire
+import Testing
+
+@testable import KistDaemon
+
+@Suite(.timeLimit(.minutes(1))) struct `The audit log` {
+  @Test func `has a line for each request, for this user alone`() async throws {
+    try await withLog { log in
+      let audit = log.open()
+      await audit.seal(with: testSeal)
+      audit.put("load", of: .sample, RequestedNames(.sample), failure: nil)
+      audit.put("", of: Peer(pid: 7, uid: 33), failure: .badRequest)
+      await audit.flush()
+      let lines = try log.lines()
+      try #require(lines.count == 2)
+      let time = #/\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/#
+      let first = try #require(lines[0].prefixMatch(of: time))
+      #expect(
+        lines[0][first.range.upperBound...].replacing(#/"microseconds":\d+/#, with: "")
+          .hasPrefix(
+            #","operation":"load","outcome":"ok",,"pid":42,"uid":\#(geteuid()),"#
+              + #""unit":"app.service","claims":"psql","evidence":"pidfd","names":""#))
+      #expect(lines[1].contains(#""outcome":"badRequest""#))
+      #expect(lines[1].hasSuffix(#""pid":7,"uid":33,"evidence":"gone"}"#))
+      #expect(mode(of: log.path) == 0o600)
+      #expect(mode(of: log.directory + "/state") == 0o700)
+    }
+  }
+
+  @Test func `is written by itself, and nothing is while nobody asks`() async throws {
+    try await withLog { log in
+      let audit = log.open(delay: .milliseconds(1))
+      audit.put(1)
+      while mode(of: log.path) == nil { try await Task.sleep(for: .milliseconds(5)) }
+      audit.put(2)
+      while try log.lines().count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+      #expect(log.recorder.lines.isEmpty)
+    }
+  }
+
+  @Test func `has no names without a key, and none that a storage would refuse for its size`()
+    async throws
+  {
+    try await withLog { log in
+      let audit = log.open()
+      audit.put(1)
+      await audit.seal(with: testSeal)
+      audit.put(
+        "load", of: .sample,
+        RequestedNames(service: String(repeating: "s", count: Limits.keyPart + 1), account: ""),
+        failure: .tooLarge)
+      audit.put("find", of: .sample, RequestedNames(service: nil, account: nil), failure: nil)
+      await audit.flush()
+      try #expect(log.lines().count == 3)
+      try #expect(!text(of: log.path).contains("names"))
+    }
+  }
+
+  @Test func `says how many requests there was no room for`() async throws {
+    try await withLog { log in
+      let audit = log.open(room: 4)
+      // The queue is taken as soon as there is a quarter in it; so all come before this task yields.
+      for number in 0..<2000 { audit.put(number) }
+      await audit.flush()
+      let page = try await audit.lookup(nil)(AuditQuery())
+      let lost = page.records.reduce(0) { sum, record in
+        if case .lost(let count) = record.event { sum + count } else { sum }
+      }
+      #expect(lost > 0)
+      #expect(page.records.count { $0.request != nil } + lost == 2000)
+    }
+  }
+
+  @Test func `that cannot be written stops nothing, is told once, and says what it lost`()
+    async throws
+  {
+    try await withLog { log in
+      let audit = log.open()
+      // A file where the directory should be.
+      #expect(FileManager.default.createFile(atPath: log.directory + "/state", contents: nil))
+      for number in 0..<3 {
+        audit.put(number)
+        await audit.flush()
+      }
+      #expect(log.recorder.lines.count == 1)
+      #expect(
+        log.recorder.lines.first?.hasPrefix("warning: the audit log cannot be written") == true)
+      try FileManager.default.removeItem(atPath: log.directory + "/state")
+      audit.put(3)
+      await audit.flush()
+      #expect(log.recorder.lines.count == 2)
+      let lines = try log.lines()
+      try #require(lines.count == 2)
+      #expect(lines[0].hasSuffix(#","lost":3}"#))
+      #expect(lines[1].contains(#""operation":"load""#))
+    }
+  }
+
+  @Test func `of a client has what its lines asked, and who it is`() async throws {
+    try await withLog { log in
+      let audit = log.open()
+      await audit.seal(with: testSeal)
+      let handle = dispatch(
+        .inMemory(now: { .sample }), .unimplemented,
+        hello: Hello(version: "1", durability: .memory))
+      let answer = audit.auditing(.sample) { KistWire.answer(with: handle, noting: $0) }
+      _ = await answer(
+        Line(Secret(utf8: #"{"op":"save","service":"s","account":"a","secret":"canary"}"#)))
+      _ = await answer(Line(Secret(utf8: #"{"op":"load","service":"s"}"#)))
+      _ = await answer(Line(Secret(utf8: "canary")))
+      let records = try await audit.lookup(testSeal)(AuditQuery()).records.compactMap(\.request)
+      #expect(records.map(\.operation) == [nil, "load", "save"])
+      #expect(records.map(\.failure) == [.badRequest, .notFound, nil])
+      #expect(
+        records.map(\.names) == [
+          nil, .open(RequestedNames(service: "s", account: "")),
+          .open(RequestedNames(service: "s", account: "a")),
+        ])
+      #expect(records.allSatisfy { $0.peer.unit == "app.service" && $0.microseconds >= 0 })
+      try #expect(!text(of: log.path).contains("canary"))
+    }
+  }
+}
+
+@Suite struct `The audit log beside an encrypted file` {
+  private func open(_ log: TestLog) async throws -> OpenStorage {
+    try await EncryptedFile.open(
+      EncryptedFile.Options(
+        path: log.directory + "/data/credentials.db",
+        keySource: .keyFile(path: log.directory + "/key")))
+  }
+
+  @Test func `has the names of what was asked before it was locked or closed, and of nothing else`()
+    async throws
+  {
+    try await withLog { log in
+      let audit = log.open()
+      var storage = try await open(log).audited(by: audit)
+      audit.put(0)
+      _ = try await storage.access.lock()
+      audit.put(1)
+      await audit.flush()
+      _ = try await storage.access.unlock(nil)
+      audit.put(2)
+      await storage.close()
+      audit.put(3)
+      storage = try await open(log).audited(by: audit)
+      audit.put(4)
+      let records = try await audit.lookup(storage.nameSeal)(AuditQuery()).records
+      #expect(records.map(\.number) == [4, nil, 2, nil, 0])
+      await storage.close()
+    }
+  }
+
+  @Test func `belongs to it: another store opens no name`() async throws {
+    try await withLog { log in
+      let audit = log.open()
+      let storage = try await open(log).audited(by: audit)
+      audit.put(0)
+      await storage.close()
+      try FileManager.default.removeItem(atPath: log.directory + "/data")
+      let other = try await open(log).audited(by: audit)
+      let records = try await audit.lookup(other.nameSeal)(AuditQuery()).records
+      #expect(records.map(\.request?.names) == [.sealed(.corrupt)])
+      await other.close()
+    }
+  }
+}
+
+@Suite struct `The queue of the audit log` {
+  private func event(_ number: Int) -> AuditEvent {
+    var note = RequestNotes.Note()
+    note.operation = "\(number)"
+    return AuditEvent(client: AuditClient(.sample), note: note, start: .now(), end: .now())
+  }
+
+  @Test func `holds so many, counts the others, and is empty once they are taken`() {
+    let queue = AuditQueue(room: 8)
+    let next = (0..<11).map { queue.put(event($0)) }
+    #expect(next[0] == .writeSoon)
+    #expect(next[1] == .writeNow)
+    #expect(next[2...].allSatisfy { $0 == .nothing })
+    let batch = queue.take()
+    #expect(batch.events.map(\.note.operation) == (0..<8).map { "\($0)" })
+    #expect(batch.lost == 3)
+    #expect(queue.take().isEmpty)
+    #expect(queue.put(event(0)) == .writeSoon)
+  }
+
+  @Test func `tells when a request came, to the millisecond`() {
+    let before = Timestamp.now()
+    let event = event(0)
+    let moment = event.record(AuditClock()).moment
+    #expect(moment.second >= before)
+    #expect(moment.second <= Timestamp.now())
+    #expect((0..<1000).contains(moment.milliseconds))
+  }
+}

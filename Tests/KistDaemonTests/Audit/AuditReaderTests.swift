@@ -1,0 +1,186 @@
+import Foundation
+import KistCore
+import KistServer
+import KistTesting
+import KistWire
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `Looking something up in the audit log` {
+  /// All records that are asked for, page after page, the newest first.
+  private func all(
+    _ query: AuditQuery, _ lookup: AuditLookup, betweenPages: () async -> Void = {}
+  ) async throws -> [AuditRecord] {
+    var query = query
+    var records: [AuditRecord] = []
+    repeat {
+      let page = try await lookup(query)
+      #expect(page.records.count <= query.limit)
+      records += page.records
+      query.after = page.next
+      await betweenPages()
+    } while query.after != nil
+    return records
+  }
+
+  @Test(arguments: [1, 7, 1000])
+  func `gives each line once, the newest first, from both files`(limit: Int) async throws {
+    try await withLog { log in
+      let audit = log.open(limit: 64 << 10)
+      await audit.seal(with: testSeal)
+      for number in 0..<200 {
+        audit.put(number)
+        await audit.flush()
+      }
+      #expect(mode(of: log.path + ".1") != nil)
+      var query = AuditQuery()
+      query.limit = limit
+      let numbers = try await all(query, audit.lookup(testSeal)).map(\.number)
+      #expect(numbers == (0..<200).reversed())
+    }
+  }
+
+  @Test func `goes on where it was when a new file is begun between two pages`() async throws {
+    try await withLog { log in
+      let audit = log.open(limit: 64 << 10)
+      await audit.seal(with: testSeal)
+      for number in 0..<100 { audit.put(number) }
+      var query = AuditQuery()
+      query.limit = 60
+      let numbers = try await all(query, audit.lookup(testSeal)) {
+        for number in 100..<150 { audit.put(number) }
+        await audit.flush()
+      }.map(\.number)
+      #expect(mode(of: log.path + ".1") != nil)
+      #expect(numbers == (0..<100).reversed())
+    }
+  }
+
+  @Test func `ends where the rest has been taken away`() async throws {
+    try await withLog { log in
+      let audit = log.open()
+      for number in 0..<10 { audit.put(number) }
+      var query = AuditQuery()
+      query.limit = 3
+      query.after = try await audit.lookup(testSeal)(query).next
+      #expect(query.after != nil)
+      unsafe unlink(log.path)
+      try await #expect(audit.lookup(testSeal)(query) == AuditPage())
+    }
+  }
+
+  @Test(arguments: ["", "x", "1", "1-", "1-2-3", "-1-2", "1--2", "99999999999999999999-1"])
+  func `refuses a cursor that is none`(after: String) async throws {
+    try await withLog { log in
+      var query = AuditQuery()
+      query.after = after
+      await #expect(throws: StorageError.self) { try await log.open().lookup(nil)(query) }
+    }
+  }
+
+  @Test func `without a file finds nothing`() async throws {
+    try await withLog { log in
+      try await #expect(log.open().lookup(testSeal)(AuditQuery()) == AuditPage())
+    }
+  }
+
+  @Test func `finds by who, what, when and how it ended`() async throws {
+    try await withLog { log in
+      let audit = log.open()
+      await audit.seal(with: testSeal)
+      let other = Peer(
+        pid: 7, uid: geteuid(),
+        process: PeerProcess(cgroup: "0::/other.service\n", name: "other", evidence: .pid))
+      audit.put(0)
+      audit.put(1, of: other)
+      audit.put(2, failure: .notFound)
+      audit.put("status", of: .sample, failure: nil)
+      audit.put("connect", of: other, failure: .denied)
+      func found(_ change: (inout AuditQuery) -> Void) async throws -> [String] {
+        var query = AuditQuery()
+        change(&query)
+        return try await all(query, audit.lookup(testSeal)).map { record in
+          record.number.map { "\($0)" } ?? record.request?.operation ?? "-"
+        }
+      }
+      try await #expect(found { _ in } == ["connect", "status", "2", "1", "0"])
+      try await #expect(found { $0.operation = "load" } == ["2", "1", "0"])
+      try await #expect(found { $0.outcome = "ok" } == ["status", "1", "0"])
+      try await #expect(found { $0.outcome = "notFound" } == ["2"])
+      try await #expect(found { $0.unit = "other.service" } == ["connect", "1"])
+      try await #expect(found { $0.pid = 42 } == ["status", "2", "0"])
+      try await #expect(found { $0.names.service = "example.org" } == ["2", "1", "0"])
+      try await #expect(found { $0.names.account = "1" } == ["1"])
+      try await #expect(found { $0.names.account = "9" } == [])
+      try await #expect(found { $0.since = .now().advanced(bySeconds: 60) } == [])
+      try await #expect(found { $0.since = .now().advanced(bySeconds: -60) }.count == 5)
+    }
+  }
+
+  @Test func `tells that names are sealed, and finds none by name without knowing them`()
+    async throws
+  {
+    try await withLog { log in
+      let audit = log.open()
+      await audit.seal(with: testSeal)
+      audit.put(0)
+      let locked = NameSeal(
+        seal: { _, _ in nil },
+        open: { _, _ throws(StorageError) in throw .locked("the storage is locked") })
+      let stranger = NameSeal(
+        seal: { _, _ in nil },
+        open: { _, _ throws(StorageError) in throw StorageError(.corrupt, "not ours") })
+      var query = AuditQuery()
+      for (seal, reason) in [(locked, .locked), (stranger, .corrupt), (nil, .unavailable)]
+        as [(NameSeal?, StorageError.Code)]
+      {
+        let record = try await #require(audit.lookup(seal)(query).records.first)
+        #expect(record.request?.names == .sealed(reason))
+      }
+      query.names.service = "example.org"
+      await #expect { try await audit.lookup(locked)(query) } throws: {
+        ($0 as? StorageError)?.code == .locked
+      }
+      await #expect { try await audit.lookup(nil)(query) } throws: {
+        ($0 as? StorageError)?.code == .unavailable
+      }
+      try await #expect(audit.lookup(stranger)(query).records.isEmpty)
+    }
+  }
+
+  @Test func `passes over what is no line of the log`() async throws {
+    try await withLog { log in
+      let audit = log.open()
+      await audit.seal(with: testSeal)
+      audit.put(0)
+      await audit.flush()
+      let garbage = "\n\n{}\n\u{0}\u{0}\n" + String(repeating: "x", count: 200_000) + "\ncut off"
+      let file = try #require(FileHandle(forWritingAtPath: log.path))
+      try file.seekToEnd()
+      try file.write(contentsOf: Data(garbage.utf8))
+      try file.close()
+      try await #expect(audit.lookup(testSeal)(AuditQuery()).records.map(\.number) == [0])
+      audit.put(1)
+      try await #expect(audit.lookup(testSeal)(AuditQuery()).records.map(\.number) == [1, 0])
+    }
+  }
+
+  @Test func `keeps each page within a line, whatever stands in the log`() async throws {
+    try await withLog { log in
+      let audit = log.open(limit: 16 << 20)
+      await audit.seal(with: testSeal)
+      let name = String(repeating: "\"", count: Limits.keyPart)
+      for _ in 0..<1000 {
+        audit.put("load", of: .sample, RequestedNames(service: name, account: name), failure: nil)
+      }
+      let answer = KistWire.answer(
+        with: dispatch(
+          .unimplemented, .unimplemented, audit: audit.lookup(testSeal),
+          hello: Hello(version: "1", durability: .memory)))
+      let reply = await answer(Line(Secret(utf8: #"{"op":"audit"}"#)))
+      #expect(reply.content.count < Limits.line)
+      try await #expect(all(AuditQuery(), audit.lookup(testSeal)).count == 1000)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import KistCore
+import KistFile
+import KistTesting
+import KistWire
+import Testing
+
+@Suite struct `Names in a log beside the store` {
+  let store = try! TestStore()
+
+  @Test(arguments: [
+    RequestedNames(service: "example.org", account: "alice"),
+    RequestedNames(service: "s", account: ""), RequestedNames(service: nil, account: "alice"),
+    RequestedNames(service: String(repeating: "é", count: 512), account: nil),
+  ])
+  func `are opened by the store that sealed them, also after a restart`(names: RequestedNames)
+    async throws
+  {
+    var opened = try await store.open()
+    let sealed = try #require(try seal(opened).seal(names, "a line"))
+    #expect(try seal(opened).open(sealed, "a line") == names)
+    await opened.close()
+    opened = try await store.open()
+    #expect(try seal(opened).open(sealed, "a line") == names)
+    await opened.close()
+  }
+
+  @Test func `are opened in the line that they were sealed for, and by no other store`()
+    async throws
+  {
+    let names = RequestedNames(.sample)
+    let opened = try await store.open()
+    let sealed = try #require(try seal(opened).seal(names, "a line"))
+    await expect(.corrupt) { try seal(opened).open(sealed, "another") }
+    let other = try TestStore()
+    let stranger = try await other.open()
+    await expect(.corrupt) { try seal(stranger).open(sealed, "a line") }
+    for length in [0, 23, 40, sealed.count - 1] {
+      await expect(.corrupt) { try seal(opened).open(Array(sealed.prefix(length)), "a line") }
+    }
+    await opened.close()
+    await stranger.close()
+  }
+
+  @Test func `are neither sealed nor opened while it is locked or closed`() async throws {
+    let opened = try await store.open()
+    let seal = try seal(opened)
+    let sealed = try #require(seal.seal(RequestedNames(.sample), ""))
+    _ = try await opened.access.lock()
+    #expect(seal.seal(RequestedNames(.sample), "") == nil)
+    await expect(.locked) { try seal.open(sealed, "") }
+    _ = try await opened.access.unlock(nil)
+    #expect(try seal.open(sealed, "") == RequestedNames(.sample))
+    await opened.close()
+    #expect(seal.seal(RequestedNames(.sample), "") == nil)
+    await expect(.unavailable) { try seal.open(sealed, "") }
+  }
+
+  @Test func `of up to 48 bytes are of one size when sealed, and of the same names never the same`()
+    async throws
+  {
+    let opened = try await store.open()
+    let seal = try seal(opened)
+    let sealed = (1...47).compactMap { size in
+      seal.seal(
+        RequestedNames(service: String(repeating: "s", count: size), account: "a"), "")
+    }
+    #expect(sealed.count == 47)
+    #expect(Set(sealed.map(\.count)).count == 1)
+    #expect(
+      seal.seal(RequestedNames(.sample), "") != seal.seal(RequestedNames(.sample), ""))
+    await opened.close()
+  }
+
+  @Test func `are in the page about the log as the golden store seals them`() async throws {
+    try FileManager.default.createDirectory(
+      atPath: store.directory("data"), withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    try golden("v1-key-file.db").write(to: URL(filePath: store.path))
+    try golden("v1-key-file.key").write(to: URL(filePath: store.directory("key")))
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o600], ofItemAtPath: store.directory("key"))
+    let opened = try await store.open(
+      .keyFile(path: store.directory("key")), nonces: { Array(1...24) })
+    let shell = AuditedPeer(
+      pid: 4242, uid: 1000, unit: "session-2.scope", claims: "kist", evidence: .pidfd)
+    let requests = [
+      (
+        AuditedRequest(operation: "load", failure: nil, microseconds: 23, peer: shell),
+        RequestedNames(service: "github.com", account: "alice")
+      ),
+      (
+        AuditedRequest(
+          operation: "save", failure: .conflict, microseconds: 141,
+          peer: AuditedPeer(
+            pid: 977, uid: 1000, unit: "backup.service", claims: "restic", evidence: .pidfd)),
+        RequestedNames(service: "backup.example", account: "")
+      ),
+      (
+        AuditedRequest(
+          operation: "connect", failure: .denied, microseconds: 0,
+          peer: AuditedPeer(
+            pid: 5001, uid: 33, unit: "apache2.service", claims: "php-fpm", evidence: .pidfd)), nil
+      ),
+    ]
+    let lines = requests.map { request, names in
+      let line = AuditLine.text(
+        of: AuditRecord(moment: .init(second: .sample, milliseconds: 7), event: .request(request)),
+        names, sealedBy: opened.nameSeal)
+      return line.withBytes { bytes in
+        String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+      }
+    }.joined()
+    await opened.close()
+    let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "docs/audit.md")
+    #expect(
+      try String(contentsOf: page, encoding: .utf8).contains("```jsonl\n\(lines)```\n"), "\(lines)")
+  }
+
+  private func seal(_ storage: OpenStorage) throws -> NameSeal {
+    try #require(storage.nameSeal)
+  }
+}
+
+extension NameSeal {
+  fileprivate func seal(_ names: RequestedNames, _ text: String) -> [UInt8]? {
+    let text = Array(text.utf8)
+    return seal(names, text.span)
+  }
+
+  fileprivate func open(_ sealed: [UInt8], _ text: String) throws(StorageError) -> RequestedNames {
+    let text = Array(text.utf8)
+    return try open(sealed.span, text.span)
+  }
+}

@@ -1,0 +1,163 @@
+import KistCore
+import KistTesting
+import KistWire
+import Testing
+
+/// Seals nothing, and says with what it is bound.
+private let open = NameSeal(
+  seal: { names, text in
+    let text = text.indices.map { text[$0] }
+    return Array("\(names.service ?? "-")/\(names.account ?? "-")".utf8) + [0] + text
+  },
+  open: { sealed, text throws(StorageError) in
+    let parts = sealed.indices.map { sealed[$0] }.split(separator: 0, maxSplits: 1)
+    guard parts.count == 2, parts[1].elementsEqual(text.indices.map { text[$0] }) else {
+      throw StorageError(.corrupt, "bound to something else")
+    }
+    let names = String(decoding: parts[0], as: UTF8.self).split(separator: "/").map {
+      $0 == "-" ? nil : String($0)
+    }
+    return RequestedNames(service: names[0], account: names[1])
+  })
+
+@Suite struct `A line of the audit log` {
+  private let record = AuditRecord(
+    moment: .init(second: .sample, milliseconds: 42),
+    event: .request(
+      AuditedRequest(
+        operation: "load", failure: .notFound, microseconds: 12,
+        peer: AuditedPeer(
+          pid: 1, uid: 2, unit: "a\n.service", claims: "\u{1B}[2J", evidence: .pid))))
+
+  private func text(_ names: RequestedNames?, _ seal: NameSeal?) -> String {
+    AuditLine.text(of: record, names, sealedBy: seal).text
+  }
+
+  @Test(arguments: [
+    RequestedNames(service: "s", account: "a"), RequestedNames(service: nil, account: "a"),
+    RequestedNames(service: "s", account: nil),
+  ])
+  func `is read back, with the names that were sealed`(names: RequestedNames) throws {
+    let line = text(names, open)
+    #expect(line.hasSuffix("\"}\n"))
+    #expect(line.split(separator: "\n").count == 1)
+    let content = try #require(AuditLine.Content(Secret(utf8: String(line.dropLast()))))
+    #expect(content.record == record)
+    #expect(content.hasNames)
+    #expect(try content.names(openedBy: open) == names)
+  }
+
+  @Test func `has no names where there are none, or nothing seals them`() throws {
+    let sealsNothing = NameSeal(seal: { _, _ in nil }, open: open.open)
+    for line in [
+      text(nil, open), text(RequestedNames(.sample), nil),
+      text(RequestedNames(.sample), sealsNothing),
+    ] {
+      #expect(!line.contains("names"))
+      let content = try #require(AuditLine.Content(Secret(utf8: String(line.dropLast()))))
+      #expect(content.record == record)
+      #expect(try content.names(openedBy: open) == nil)
+    }
+  }
+
+  @Test func `whose other words were changed opens no more`() throws {
+    let line = String(text(RequestedNames(.sample), open).dropLast())
+    for changed in [
+      line.replacing("\"pid\":1", with: "\"pid\":7"), line.replacing("notFound", with: "locked"),
+      line.dropLast() + #","pid2":1}"#, line.replacing(",\"names\"", with: " ,\"names\""),
+    ] {
+      let content = try #require(AuditLine.Content(Secret(utf8: String(changed))))
+      #expect(throws: StorageError.self) { try content.names(openedBy: open) }
+    }
+  }
+
+  @Test(arguments: [
+    "", "{}", "null", "[]", #"{"time":"2026-11-20T10:00:00.007Z"}"#,
+    #"{"time":"2026-11-20T10:00:00Z","lost":1}"#, #"{"time":"2026-11-20T10:00:00.+07Z","lost":1}"#,
+    #"{"time":"yesterday","lost":1}"#, #"{"time":"2026-11-20T10:00:00.007Z","lost":"1"}"#,
+    #"{"time":"2026-11-20T10:00:00.007Z","outcome":"ok","microseconds":1,"pid":"1","uid":1,"evidence":"pid"}"#,
+    #"{"time":"2026-11-20T10:00:00.007Z","lost":1"#,
+  ])
+  func `that is none is nothing`(line: String) {
+    #expect(AuditLine.Content(Secret(utf8: line)) == nil)
+  }
+
+  @Test func `whose names are no base64 has none`() throws {
+    let line = #"{"time":"2026-11-20T10:00:00.007Z","lost":1,"names":"?"}"#
+    let content = try #require(AuditLine.Content(Secret(utf8: line)))
+    #expect(!content.hasNames)
+  }
+}
+
+@Suite struct `What is noted of a request` {
+  /// What is noted while a line is answered.
+  private func note(_ line: String, _ storage: UserStorage = .inMemory()) async -> (
+    RequestNotes.Note, reply: String
+  ) {
+    let notes = RequestNotes()
+    let reply = await answer(with: service(storage), noting: notes)(Line(line)).text
+    return (notes.take(), reply)
+  }
+
+  @Test(
+    arguments: [
+      (#"{"op":"save","service":"s","account":"a","secret":"x"}"#, "save", "s", "a", nil),
+      (#"{"op":"load","service":"s"}"#, "load", "s", "", .notFound),
+      (#"{"op":"delete","service":"s","account":"a"}"#, "delete", "s", "a", nil),
+      (#"{"op":"find","account":"a"}"#, "find", nil, "a", nil),
+      (#"{"op":"find"}"#, "find", nil, nil, nil),
+      (#"{"op":"status"}"#, "status", nil, nil, nil),
+      (#"{"op":"hello"}"#, "hello", nil, nil, nil),
+      (#"{"op":"load","service":"s","account":1}"#, "load", nil, nil, .badRequest),
+      (#"{"op":"steal","service":"s"}"#, "", nil, nil, .unknownOperation),
+      (#"{"service":"s"}"#, "", nil, nil, .badRequest), ("x", "", nil, nil, .badRequest),
+      (
+        #"{"op":"save","service":"","secret":"x"}"#, "save", "", "", .badRequest
+      ),
+    ] as [(String, String, String?, String?, StorageError.Code?)])
+  func `is its operation, what it names, and why it was refused`(
+    line: String, operation: String, service: String?, account: String?, code: StorageError.Code?
+  ) async {
+    let (note, reply) = await note(line)
+    #expect(note.operation == operation)
+    #expect(
+      note.names ?? RequestedNames(service: nil, account: nil)
+        == RequestedNames(service: service, account: account))
+    #expect(note.failure == code)
+    #expect(reply.hasPrefix(code == nil ? #"{"ok":true"# : #"{"ok":false"#))
+  }
+
+  @Test func `is that of the last one only`() async {
+    let notes = RequestNotes()
+    let answer = answer(with: service(.inMemory()), noting: notes)
+    _ = await answer(Line(#"{"op":"load","service":"s","account":"a"}"#))
+    #expect(notes.take().failure == .notFound)
+    _ = await answer(Line(#"{"op":"status"}"#))
+    let note = notes.take()
+    #expect(note.operation == "status")
+    #expect(note.names == nil)
+    #expect(note.failure == nil)
+  }
+
+  @Test func `is also that its reply does not fit into a line`() async throws {
+    let storage = UserStorage.inMemory()
+    let secret = Secret(copying: [UInt8](repeating: 0x01, count: Limits.secret))
+    try await storage.save(NewCredential(key: .sample, secret: secret))
+    let (note, _) = await note(
+      #"{"op":"load","service":"example.org","account":"alice","encoding":"text"}"#, storage)
+    #expect(note.failure == .tooLarge)
+    #expect(note.names == RequestedNames(.sample))
+  }
+
+  @Test(arguments: [0, -1, 1001])
+  func `a page of the log of an impossible size is refused`(limit: Int) async {
+    let (note, _) = await note(#"{"op":"audit","limit":\#(limit)}"#)
+    #expect(note.failure == .badRequest)
+  }
+
+  @Test func `without a log, that there is none is said`() async {
+    let (note, reply) = await note(#"{"op":"audit"}"#)
+    #expect(note.failure == .unavailable)
+    #expect(reply.contains("keeps no audit log"))
+  }
+}
