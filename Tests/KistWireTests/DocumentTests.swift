@@ -10,7 +10,8 @@ struct DocumentTests {
     let storage = LockableStorage(now: clock.now)
     let answer = answer(
       with: dispatch(
-        storage.credentials, storage.access, audit: { _ in documentedPage }, hello: Hello(version: "1.0.0", durability: .disk)))
+        storage.credentials, storage.access, audit: { _ in documentedPage },
+        hello: Hello(version: "1.0.0", durability: .disk)))
     var epoch = "k3f9."
     let examples = try documentedExchanges()
     #expect(examples.count > 20)

@@ -2,8 +2,9 @@ internal import KistCore
 internal import KistWire
 
 extension OpenStorage {
-  /// What carries out the requests of a client; the order in which an open storage is wrapped is read
-  /// here: storage (which keeps limits and expiry itself, and is worded and pinned by `open`),
+  /// What carries out the requests of a client.
+  ///
+  /// The order in which an open storage is wrapped is read here: storage (which keeps limits and expiry itself, and is worded and pinned by `open`),
   /// deadline, operations. The audit log and the reading of lines are around that, for each client.
   func handling(_ options: Options, _ audit: AuditLog?) -> Exchange {
     dispatch(

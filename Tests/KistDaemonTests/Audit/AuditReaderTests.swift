@@ -113,8 +113,8 @@ import Testing
       try await #expect(found { $0.names.service = "example.org" } == ["2", "1", "0"])
       try await #expect(found { $0.names.account = "1" } == ["1"])
       try await #expect(found { $0.names.account = "9" } == [])
-      try await #expect(found { $0.since = .now().advanced(bySeconds: 60) } == [])
-      try await #expect(found { $0.since = .now().advanced(bySeconds: -60) }.count == 5)
+      try await #expect(found { $0.since = .now().advanced(bySeconds: 86_400) } == [])
+      try await #expect(found { $0.since = .now().advanced(bySeconds: -86_400) }.count == 5)
     }
   }
 
