@@ -43,7 +43,7 @@ struct FsckReport {
     }
     if let locked = examination.locked {
       lines.append("what is sealed was not looked at: \(locked.message)")
-      if let hint = locked.ofFsck.hint { lines.append("hint: \(hint)") }
+      if locked.code != .corrupt, let hint = locked.ofFsck.hint { lines.append("hint: \(hint)") }
     }
     if let copies { return lines + advice(copies) }
     if state == .damaged {

@@ -25,13 +25,16 @@ extension Database {
     let damage: StorageError
     do throws(StorageError) { return try eachRowOfTable(body) } catch { damage = error }
     guard damage.code == .corrupt else { throw damage }
-    var ranges = [TagRange(low: .zero, high: .greatest, barren: 0)]
-    while let range = ranges.popLast() {
-      var (low, high) = (range.low, range.high)
-      if try eachRow(in: range, .ascending, &low, body) { continue }
-      _ = try eachRow(in: range, .descending, &high, body)
-      let hasGained = low != range.low || high != range.high
-      ranges += TagRange(low: low, high: high, barren: hasGained ? 0 : range.barren + 1).halves
+    // Without the secrets then, for those whose secret alone lies on a damaged page.
+    for content in [Content.all, .name] {
+      var ranges = [TagRange(low: .zero, high: .greatest, barren: 0)]
+      while let range = ranges.popLast() {
+        var (low, high) = (range.low, range.high)
+        if try eachRow(in: range, .ascending, content, &low, body) { continue }
+        _ = try eachRow(in: range, .descending, content, &high, body)
+        let hasGained = low != range.low || high != range.high
+        ranges += TagRange(low: low, high: high, barren: hasGained ? 0 : range.barren + 1).halves
+      }
     }
     throw damage
   }
@@ -54,9 +57,11 @@ extension Database {
 
   private enum Direction { case ascending, descending }
 
+  private enum Content { case all, name }
+
   /// Lends the rows of a range, and moves its end to the last of them; `false` when damage ended it.
   private func eachRow(
-    in range: TagRange, _ direction: Direction, _ end: inout RowTag,
+    in range: TagRange, _ direction: Direction, _ content: Content, _ end: inout RowTag,
     _ body: (FoundRow) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
     var failure: StorageError?
@@ -65,25 +70,23 @@ extension Database {
       try run(
         direction == .ascending
           ? """
-          SELECT service_tag, key_tag, sequence, metadata FROM credential \
-          WHERE (service_tag, key_tag) > (?, ?) ORDER BY service_tag, key_tag
+          SELECT service_tag, key_tag, sequence, metadata, iif(?3, secret, NULL) FROM credential \
+          WHERE (service_tag, key_tag) > (?1, ?2) ORDER BY service_tag, key_tag
           """
           : """
-          SELECT service_tag, key_tag, sequence, metadata FROM credential \
-          WHERE (service_tag, key_tag) < (?, ?) ORDER BY service_tag DESC, key_tag DESC
-          """, [.tag(start.service), .tag(start.key)]
+          SELECT service_tag, key_tag, sequence, metadata, iif(?3, secret, NULL) FROM credential \
+          WHERE (service_tag, key_tag) < (?1, ?2) ORDER BY service_tag DESC, key_tag DESC
+          """, [.tag(start.service), .tag(start.key), .integer(content == .all ? 1 : 0)]
       ) { columns in
         guard let tag = columns.rawTag else { return .more }
         guard range.contains(tag) else { return .enough }
         end = tag
         do throws(StorageError) {
-          // Apart, because it may lie on a damaged page of its own.
-          let secret = try? row(at: tag)?.secret
           try body(
             FoundRow(
               tag: tag, isPlaced: true, isInOrder: false,
               sequence: UInt64(bitPattern: columns.integer(2)), metadata: columns.blob(3),
-              secret: secret))
+              secret: content == .all ? columns.blob(4) : nil))
           return .more
         } catch {
           failure = error

@@ -45,7 +45,9 @@ extension EncryptedFile {
     package var isComplete: Bool { counted == good && found == good }
 
     mutating func note(_ part: Fault.Part, _ message: String, _ key: CredentialKey? = nil) {
-      faults.append(Fault(part: part, message: message, key: key))
+      let fault = Fault(part: part, message: message, key: key)
+      // SQLite says the same of each thing that it cannot read.
+      if faults.last != fault { faults.append(fault) }
     }
 
     /// Notes an error that says what is wrong with the store, and throws any other.
