@@ -83,7 +83,7 @@ struct `The memory of the daemon` {
   /// The master key and its subkeys, by the reader that knows the format from its document.
   private func keys(of home: Home) async throws -> [[UInt8]] {
     let lines = try await readStore(home, ["--keys"]).split(separator: "\n")
-    try #require(lines.count == 6 && lines.allSatisfy { $0.utf8.count == 64 })
+    try #require(lines.count == 7 && lines.allSatisfy { $0.utf8.count == 64 })
     return lines.map { line in
       let digits = Array(line.utf8)
       return stride(from: 0, to: 64, by: 2).compactMap { offset in
