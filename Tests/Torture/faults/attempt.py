@@ -9,7 +9,7 @@ from frame.kistd import Ended
 from frame.tracer import ALL, KILL_AFTER, KILL_BEFORE, Hit, Tracer
 
 KILLS = (KILL_BEFORE, KILL_AFTER)
-PATIENCE = 20
+PATIENCE = 30
 # The exit statuses of the codes of errors, see docs/protocol.md.
 STATUSES = {"unavailable": 7, "full": 13}
 

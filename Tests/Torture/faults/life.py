@@ -42,7 +42,7 @@ class Life:
         logs.mkdir()
         tracer = Tracer(self.tracer_program, logs, RECORDED, hit, from_hardening=True)
         # Of the audit log no line is promised to survive.
-        kistd = Kistd(self.kistd_program, self.folder, "--deadline", "5s", "--audit", "off", under=tracer.under)
+        kistd = Kistd(self.kistd_program, self.folder, "--deadline", "15s", "--audit", "off", under=tracer.under)
         try:
             kistd.start().close()
             work(kistd)

@@ -39,7 +39,7 @@ class Scenario:
     passphrase: bytes | None = None
 
     def kistd(self, program, folder, **options):
-        return Kistd(program, folder, "--deadline", "5s", passphrase=self.passphrase, **options)
+        return Kistd(program, folder, "--deadline", "15s", passphrase=self.passphrase, **options)
 
 
 def nothing(scenario, program, folder):
