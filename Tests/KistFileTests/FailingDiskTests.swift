@@ -1,9 +1,10 @@
 import Foundation
 import KistCore
-import KistFile
 import KistTesting
 import Subprocess
 import Testing
+
+@testable import KistFile
 
 @Suite struct `A file that may not grow` {
   @Test func `fails a save, which changes nothing, and the next one succeeds when it may again`()
@@ -76,6 +77,16 @@ struct `A disk that fails` {
     #expect(try store.bytes() == before)
     try await unmount(directory)
     await (try store.open()).close()
+  }
+
+  @Test func `that lets the file be read only gives no connection for changes`() async throws {
+    try await store.fill([.sample()])
+    try await mount("--bind", "-o", "ro", store.path, store.path)
+    let connection = Connection(path: store.path, readonly: false, cacheKibibytes: 64)
+    await expect(.unavailable) { try connection.open() }
+    try await unmount(store.path)
+    try connection.open()
+    connection.close()
   }
 
   @Test func `that is full answers full, keeps what is there, and goes on when there is room`()

@@ -64,6 +64,10 @@ final class Database {
       throw error
     }
     unsafe self.connection = connection
+    // SQLite opens a file for reading that it cannot open for writing, and says nothing.
+    if flags & SQLITE_OPEN_READWRITE != 0, unsafe sqlite3_db_readonly(connection, "main") != 0 {
+      throw StorageError(database: SQLITE_READONLY)
+    }
     unsafe sqlite3_busy_timeout(connection, 1000)
     unsafe kist_sqlite_harden(connection)
     keepLog(keepsLog)
