@@ -37,6 +37,11 @@ func createStore(
         slot: slot.number, slot.encoded(storeID: storeID))
       return true
     }
+    // What closing could not bring from the log into the file would be left behind by its new name.
+    guard try database.checkpoint() else {
+      throw StorageError(
+        .unavailable, "the new store could not be written to its end", hint: "try again")
+    }
   }
   connection.close()
   try rename(unfinished, to: options.path)
