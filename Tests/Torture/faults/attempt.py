@@ -1,6 +1,7 @@
 """One try: a kistd is hit at one system call, and what comes of it is judged."""
 
 import shutil
+import subprocess
 from dataclasses import dataclass
 
 from faults.expectation import Broken, Expectation, check_after
@@ -60,6 +61,8 @@ class Attempt:
             result.broken = broken
         except TimeoutError:
             result.broken = Broken("wrong", f"no answer within {PATIENCE} s")
+        except subprocess.TimeoutExpired:
+            result.broken = Broken("wrong", f"it did not end within {PATIENCE} s")
         finally:
             self.plain.kill()
             self.end()

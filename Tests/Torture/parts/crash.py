@@ -29,10 +29,14 @@ class Failure:
 
 
 FILES = Calls(of_files=frozenset(calls.OF_FILES))
-SPACE = Calls(of_files=frozenset(calls.THAT_TAKE_SPACE), creating=frozenset(calls.THAT_CREATE))
+SPACE = Calls(of_files=frozenset(calls.THAT_TAKE_SPACE))
+# Where SQLite cannot make its log, it tries to read one, and says only that there is none.
+CREATING = Calls(creating=frozenset(calls.THAT_CREATE))
 FAILURES = [
     *(Failure(FILES, FAIL, errno.EIO, lasts=lasts) for lasts in (False, True)),
     *(Failure(SPACE, FAIL, error, FULL, lasts=lasts)
+      for error in (errno.ENOSPC, errno.EDQUOT) for lasts in (False, True)),
+    *(Failure(CREATING, FAIL, error, FULL + UNAVAILABLE, lasts=lasts)
       for error in (errno.ENOSPC, errno.EDQUOT) for lasts in (False, True)),
     Failure(FILES, FAIL, errno.EINTR),
     Failure(FILES, FAIL, errno.ENOMEM),
