@@ -54,7 +54,9 @@ final class Admission: Sendable {
     } catch {
       if let refusal = error as? StorageError {
         // A fresh socket has room for it; a client that has gone already does without.
-        _ = try? channel.withDescriptor(Line.refusal(refusal).send(to:))
+        var bytes = WipedBytes(capacity: 512)
+        bytes.append(Line.refusal(refusal))
+        _ = try? channel.withDescriptor { bytes.send(to: $0) }
         if let peer { whenRefused(peer, .connection(refusal)) }
       }
       channel.close(promise: nil)

@@ -27,14 +27,17 @@ extension Channel {
   }
 }
 
-extension Line {
-  /// Sends the line and its newline, as far as the socket has room for them now, and tells how many
-  /// bytes that was: none to a client that has gone.
+extension WipedBytes {
+  /// Appends a line and its newline.
+  mutating func append(_ line: Line) {
+    line.content.withBytes { append($0) }
+    append(UInt8(ascii: "\n"))
+  }
+
+  /// Sends the bytes, as far as the socket has room for them now, and tells how many that was: none to
+  /// a client that has gone.
   func send(to descriptor: CInt) -> Int {
-    var bytes = WipedBytes(capacity: content.count + 1)
-    content.withBytes { bytes.append($0) }
-    bytes.append(UInt8(ascii: "\n"))
-    return bytes.withBytes { bytes in
+    withBytes { bytes in
       unsafe bytes.withUnsafeBytes { bytes in
         let sent = unsafe Glibc.send(
           descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))

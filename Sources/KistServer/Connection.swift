@@ -14,43 +14,28 @@ struct Connection: Sendable {
     try channel.syncOptions?.setOption(
       .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: LineHandler.readSize))
     try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-    lines = LineHandler(descriptor: try channel.withDescriptor { $0 })
+    lines = LineHandler(
+      on: channel.eventLoop, descriptor: try channel.withDescriptor { $0 })
     try channel.pipeline.syncOperations.addHandler(lines)
     self.channel = channel
     self.peer = peer
   }
 
-  /// Answers each line, one after another, until there are no more; closes the connection.
-  ///
-  /// A client that has gone gets no reply, and what it had sent is carried out all the same. On the
-  /// channel's event loop only.
+  /// Answers each line until there are no more, and tells what else was refused; closes the connection.
   func run(
-    _ answer: @Sendable (Line) async -> Line, whenRefused: (StorageError) -> Void
-  ) async {
-    loop: while let event = await lines.next() {
-      switch event {
-      case .line(let line): await lines.reply(answer(line))
-      case .unfinished:
-        whenRefused(.unfinished)
-        await lines.reply(.refusal(.unfinished))
-      case .tooLong:
-        whenRefused(.lineTooLong)
-        await lines.reply(.refusal(.lineTooLong))
-        break loop
-      }
-    }
-    await lines.close()
-  }
+    _ answer: @escaping @Sendable (Line) async -> Line,
+    whenRefused: @escaping @Sendable (StorageError) -> Void
+  ) async { await lines.run(answer, whenRefused: whenRefused) }
 }
 
 extension StorageError {
-  fileprivate static var unfinished: StorageError {
+  static var unfinished: StorageError {
     StorageError(
       .badRequest, "the stream ended within a line", hint: "end each request with a newline",
       outcome: .unchanged)
   }
 
-  fileprivate static var lineTooLong: StorageError {
+  static var lineTooLong: StorageError {
     StorageError(
       .tooLarge, "the line is longer than \(Limits.line) bytes",
       hint: "the connection is closed; what was sent before the line was carried out",

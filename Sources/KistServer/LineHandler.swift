@@ -2,17 +2,17 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// Turns the bytes of a channel into lines for the task that answers them, and replies into bytes;
-/// wipes the bytes behind it.
+/// Turns the bytes of a channel into lines, has them answered one after another, and turns the
+/// replies into bytes; wipes the bytes behind it.
 ///
 /// `NIOAsyncChannel` would do the handing over for any types between any threads. Its locks and
-/// generic queues cost more than the rest of a load; none is needed here, because everything happens
-/// on the channel's event loop, the steps of the task included. That is also what makes it `Sendable`.
+/// generic queues cost more than the rest of a load; none is needed here, because everything but the
+/// answering itself happens on the channel's event loop. That is also what makes it `Sendable`.
 ///
 /// Every event is answered with one line, in order. So the handler knows how many are unanswered,
 /// and reads no more while there are `readAhead` of them. What one connection holds is bounded by
 /// that many lines of 1 MiB, one unfinished line in a buffer of at most 2 MiB, one read of
-/// `readSize`, and one reply: about 8 MiB for a client that does its worst.
+/// `readSize`, and two replies: about 9 MiB for a client that does its worst.
 @safe
 final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
@@ -23,86 +23,140 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   static let readSize = 16 << 10
   private static let readAhead = 4
 
+  private let loop: any EventLoop
   /// The channel's socket, where it has one.
   private let descriptor: CInt?
+  private var answer: (@Sendable (Line) async -> Line)?
+  private var whenRefused: (@Sendable (StorageError) -> Void)?
   private var splitter = LineSplitter()
   private var events = CircularBuffer<LineSplitter.Event>()
   private var unanswered = 0
-  /// The replies that are with the channel.
+  private var isAnswering = false
+  /// The replies that have not left yet.
+  private var outgoing = WipedBytes(capacity: 1024)
+  /// The writes that are with the channel.
   private var unwritten = 0
+  private var lastWrite: EventLoopFuture<Void>?
   private var isOver = false
   private var isReadHeldBack = false
-  private var isFlushing = false
-  private var lastReply: EventLoopFuture<Void>?
-  /// The waiting task, which is taken from here whenever it is resumed, and so resumed once; to have
-  /// that checked costs a load 2 %.
-  private var reader: UnsafeContinuation<LineSplitter.Event?, Never>?
-  private var writer: CheckedContinuation<Void, Never>?
+  private var isWriting = false
+  private var whenDone: CheckedContinuation<Void, Never>?
   private var context: ChannelHandlerContext?
 
-  init(descriptor: CInt? = nil) { self.descriptor = descriptor }
-
-  // MARK: - What the task calls
-
-  /// The next event; `nil` when there will be none.
-  ///
-  /// What was received before the client went is handed out first.
-  func next() async -> LineSplitter.Event? {
-    if let event = events.popFirst() { return event }
-    if isOver { return nil }
-    return unsafe await withUnsafeContinuation { unsafe reader = $0 }
+  init(on loop: any EventLoop, descriptor: CInt? = nil) {
+    self.loop = loop
+    self.descriptor = descriptor
   }
 
-  /// Sends the reply to the oldest unanswered event, and waits until the client has room for more.
-  ///
-  /// Without a client it does nothing.
-  func reply(_ line: Line) async {
-    guard let context else { return }
-    send(line, context)
-    if !context.channel.isWritable, !isOver { await withCheckedContinuation { writer = $0 } }
-  }
+  // MARK: - What the connection calls
 
-  /// Closes the channel once the last reply is written: it drops its pending writes when it closes.
-  func close() async {
-    try? await lastReply?.get()
+  /// Answers each line, one after another, until there are no more; closes the channel.
+  ///
+  /// A client that has gone gets no reply, and what it had sent is carried out all the same. On the
+  /// channel's event loop only.
+  func run(
+    _ answer: @escaping @Sendable (Line) async -> Line,
+    whenRefused: @escaping @Sendable (StorageError) -> Void
+  ) async {
+    self.answer = answer
+    self.whenRefused = whenRefused
+    await withCheckedContinuation { continuation in
+      whenDone = continuation
+      answerAll()
+    }
+    // The channel drops its pending writes when it closes.
+    try? await lastWrite?.get()
     try? await context?.channel.close()
   }
 
-  /// Hands a reply to the socket, which has room for nearly every one, and to the channel what of it
+  // MARK: - Answering
+
+  /// Answers what was received, as long as the client has room for replies; the replies to lines that
+  /// are answered at once leave together.
+  private func answerAll() {
+    // What happens while the channel writes is looked at behind it.
+    guard let answer, !isWriting else { return }
+    while !isAnswering, hasRoom, let event = events.popFirst() {
+      isAnswering = true
+      switch event {
+      case .line(let line): begin(line, answer)
+      case .unfinished: refuse(.unfinished)
+      case .tooLong:
+        refuse(.lineTooLong)
+        isOver = true
+      }
+      if events.isEmpty { flush() }
+    }
+    flush()
+    if isOver, !isAnswering, events.isEmpty {
+      whenDone?.resume()
+      whenDone = nil
+    }
+  }
+
+  /// Whether the client reads its replies, or will read no more.
+  private var hasRoom: Bool { unwritten == 0 || isOver || context?.channel.isWritable ?? true }
+
+  /// Has a line answered: before this returns, where nothing has to be waited for.
+  ///
+  /// Without a preference for the event loop, for which the runtime would look after each call.
+  private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
+    let loop = loop
+    Task.immediate {
+      let reply = await answer(line)
+      if loop.inEventLoop { return finish(with: reply) }
+      loop.execute {
+        self.finish(with: reply)
+        self.answerAll()
+      }
+    }
+  }
+
+  private func refuse(_ error: StorageError) {
+    whenRefused?(error)
+    finish(with: .refusal(error))
+  }
+
+  private func finish(with reply: Line) {
+    isAnswering = false
+    unanswered -= 1
+    guard context != nil else { return }
+    outgoing.append(reply)
+    if outgoing.count >= Self.readSize { flush() }
+  }
+
+  // MARK: - Writing
+
+  /// Hands the replies to the socket, which has room for nearly all, and to the channel what of them
   /// the socket does not take: its queue of pending writes costs several times the system call.
-  private func send(_ line: Line, _ context: ChannelHandlerContext) {
-    let sent = sendAtOnce(line, context)
-    if sent == line.content.count + 1 { return countReply(context) }
+  private func flush() {
+    guard outgoing.count > 0, let context else { return }
+    let sent = sendAtOnce(context)
+    if sent < outgoing.count { write(after: sent, context) }
+    outgoing.removeAll()
+    readOn(context)
+  }
 
-    var buffer = context.channel.allocator.buffer(capacity: line.content.count + 1 - sent)
-    line.content.withBytes { _ = unsafe buffer.writeBytes($0.extracting(sent...).bytes) }
-    buffer.writeInteger(UInt8(ascii: "\n"))
+  private func sendAtOnce(_ context: ChannelHandlerContext) -> Int {
+    // The socket is open as long as the channel is active, and replies must not overtake each other.
+    guard let descriptor, unwritten == 0, context.channel.isActive else { return 0 }
+    return outgoing.send(to: descriptor)
+  }
 
+  private func write(after sent: Int, _ context: ChannelHandlerContext) {
+    var buffer = context.channel.allocator.buffer(capacity: outgoing.count - sent)
+    outgoing.withBytes { _ = unsafe buffer.writeBytes($0.extracting(sent...).bytes) }
     let written = context.eventLoop.makePromise(of: Void.self)
-    lastReply = written.futureResult
+    lastWrite = written.futureResult
     unwritten += 1
     written.futureResult.assumeIsolated().whenComplete { [buffer] _ in
       buffer.wipe()
       self.unwritten -= 1
-      self.countReply(context)
+      self.readOn(context)
     }
-    isFlushing = true
+    isWriting = true
     context.writeAndFlush(wrapOutboundOut(buffer), promise: written)
-    isFlushing = false
-  }
-
-  private func sendAtOnce(_ line: Line, _ context: ChannelHandlerContext) -> Int {
-    // The socket is open as long as the channel is active, and replies must not overtake each other.
-    guard let descriptor, unwritten == 0, context.channel.isActive else { return 0 }
-    return line.send(to: descriptor)
-  }
-
-  private func countReply(_ context: ChannelHandlerContext) {
-    unanswered -= 1
-    if isReadHeldBack, unanswered < Self.readAhead {
-      isReadHeldBack = false
-      context.read()
-    }
+    isWriting = false
   }
 
   // MARK: - What the channel calls
@@ -117,51 +171,48 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let buffer = unwrapInboundIn(data)
-    splitter.append(buffer.readableBytesUInt8Span, handOn)
+    splitter.append(buffer.readableBytesUInt8Span, take)
     buffer.wipe()
+    answerAll()
   }
 
-  // A read during a flush is the channel's last one: a write found the client gone, and complete
+  // A read during a write is the channel's last one: the write found the client gone, and complete
   // lines that it had sent before are still to be carried out.
   func read(context: ChannelHandlerContext) {
-    if unanswered < Self.readAhead || isFlushing {
+    if unanswered < Self.readAhead || isWriting {
       context.read()
     } else {
       isReadHeldBack = true
     }
   }
 
+  private func readOn(_ context: ChannelHandlerContext) {
+    if isReadHeldBack, unanswered < Self.readAhead {
+      isReadHeldBack = false
+      context.read()
+    }
+  }
+
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard case .inputClosed? = event as? ChannelEvent else { return }
-    if let rest = splitter.finish() { handOn(rest) }
+    if let rest = splitter.finish() { take(rest) }
     end()
   }
 
   func channelInactive(context: ChannelHandlerContext) { end() }
 
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if context.channel.isWritable { resumeWriter() }
-  }
+  func channelWritabilityChanged(context: ChannelHandlerContext) { answerAll() }
 
   // An error of a connection is only ever that the client has gone; NIO closes the channel.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 
-  private func handOn(_ event: LineSplitter.Event) {
+  private func take(_ event: LineSplitter.Event) {
     unanswered += 1
-    guard let reader = unsafe reader else { return events.append(event) }
-    unsafe self.reader = nil
-    unsafe reader.resume(returning: event)
+    events.append(event)
   }
 
   private func end() {
     isOver = true
-    unsafe reader?.resume(returning: nil)
-    unsafe reader = nil
-    resumeWriter()
-  }
-
-  private func resumeWriter() {
-    writer?.resume()
-    writer = nil
+    answerAll()
   }
 }

@@ -7,13 +7,20 @@
 func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
   var offset = start
   while offset + 8 <= bytes.count {
-    let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-    let count = plainCount(UInt64(littleEndian: word))
+    let count = plainCount(of: bytes, at: offset)
     offset += count
     if count < 8 { return offset }
   }
+  // The last eight once more, in one step, where those that were looked at are known to be plain.
+  let last = bytes.count - 8
+  if last >= start { return last + plainCount(of: bytes, at: last) }
   while offset < bytes.count, isPlain(bytes[offset]) { offset += 1 }
   return offset
+}
+
+private func plainCount(of bytes: Span<UInt8>, at offset: Int) -> Int {
+  let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  return plainCount(UInt64(littleEndian: word))
 }
 
 /// How many of eight bytes, the first of them the lowest of the word, are plain before one is not.

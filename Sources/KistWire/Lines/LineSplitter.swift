@@ -23,16 +23,16 @@ package struct LineSplitter: ~Copyable {
 
   /// Takes the next bytes of the stream and tells what is complete with them.
   package mutating func append(_ bytes: Span<UInt8>, _ emit: (Event) -> Void) {
-    var rest = bytes.indices
-    while !isSpent, let newline = rest.first(where: { bytes[$0] == UInt8(ascii: "\n") }) {
-      take(bytes.extracting(rest.lowerBound..<newline))
-      rest = newline + 1..<bytes.count
+    var start = 0
+    while !isSpent, let newline = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) {
+      take(bytes.extracting(start..<newline))
+      start = newline + 1
       if isSpent { return emit(.tooLong) }
       let line = consumePartial()
       if !line.isBlank { emit(.line(Line(line))) }
     }
     if isSpent { return }
-    take(bytes.extracting(rest))
+    take(bytes.extracting(start...))
     if isSpent { emit(.tooLong) }
   }
 

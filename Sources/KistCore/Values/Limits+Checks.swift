@@ -1,25 +1,4 @@
-extension UserStorage {
-  /// Refuses what exceeds the limits of the protocol before the storage sees it.
-  package func limited() -> UserStorage {
-    UserStorage(
-      save: { request throws(StorageError) in
-        try unchanged { () throws(StorageError) in try check(request.credential) }
-        return try await save(request)
-      },
-      load: { request throws(StorageError) in
-        try check(request.key)
-        return try await load(request)
-      },
-      delete: { request throws(StorageError) in
-        try unchanged { () throws(StorageError) in try check(request.key) }
-        return try await delete(request)
-      },
-      find: { query throws(StorageError) in
-        try check(query)
-        return try await find(query)
-      })
-  }
-}
+// What a request must keep to; each check throws `badRequest` or `tooLarge`.
 
 extension CredentialKey {
   /// Whether requests can be about it: whether it is within the limits of the protocol.
@@ -32,12 +11,7 @@ extension CredentialSummary {
   package var isWithinLimits: Bool { (try? check(key, label, attributes)) != nil }
 }
 
-/// Says of a refused change that nothing was changed.
-private func unchanged(_ check: () throws(StorageError) -> Void) throws(StorageError) {
-  do { try check() } catch { throw error.withOutcome(.unchanged) }
-}
-
-private func check(_ credential: NewCredential) throws(StorageError) {
+func check(_ credential: NewCredential) throws(StorageError) {
   try check(credential.key, credential.label, credential.attributes)
   try checkSize(credential.secret.count, of: "the secret", limit: Limits.secret)
 }
@@ -50,12 +24,12 @@ private func check(
   try check(attributes)
 }
 
-private func check(_ key: CredentialKey) throws(StorageError) {
+func check(_ key: CredentialKey) throws(StorageError) {
   try checkService(key.service)
   try checkText(key.account, "the account", limit: Limits.keyPart)
 }
 
-private func check(_ query: CredentialQuery) throws(StorageError) {
+func check(_ query: CredentialQuery) throws(StorageError) {
   if let service = query.service { try checkService(service) }
   if let account = query.account {
     try checkText(account, "the account", limit: Limits.keyPart)
@@ -91,15 +65,21 @@ private func check(_ attributes: Attributes) throws(StorageError) {
 
 private func checkText(_ text: String, _ what: String, limit: Int) throws(StorageError) {
   try checkSize(text.utf8.count, of: what, limit: limit)
-  guard !text.unicodeScalars.contains(where: isControl) else {
+  guard !text.withBytes(hasControl) else {
     throw .badRequest("\(what) has a control character in it")
   }
 }
 
-/// C0, DEL and C1, all that Unicode will ever call controls: what a terminal would obey and what a
-/// C string would end at.
-private func isControl(_ scalar: Unicode.Scalar) -> Bool {
-  scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+/// Whether there is C0, DEL or C1 in a text, all that Unicode will ever call controls: what a terminal
+/// would obey and what a C string would end at. In UTF-8, C1 is 0xC2 and its number.
+private func hasControl(_ utf8: Span<UInt8>) -> Bool {
+  var last: UInt8 = 0
+  for offset in utf8.indices {
+    let byte = utf8[offset]
+    if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return true }
+    last = byte
+  }
+  return false
 }
 
 private func checkSize(_ size: Int, of what: String, limit: Int) throws(StorageError) {
