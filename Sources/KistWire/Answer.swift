@@ -53,11 +53,7 @@ private func requestID(in object: JSONObject) throws(JSONError) -> JSONValue? {
 }
 
 private func successLine(_ reply: Message, id: JSONValue?) throws(StorageError) -> Line {
-  let text = JSONWriter.object(capacity: reply.count + 256) { writer in
-    writer.member("ok", true)
-    writer.member("id", id)
-    reply.write(to: &writer)
-  }
+  let text = reply.replyText(id: id)
   guard text.count <= Limits.line else {
     throw StorageError(
       .tooLarge, "the reply is \(text.count) bytes long; the limit is \(Limits.line)",

@@ -11,10 +11,7 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
 }
 
 private func requestLine(_ request: Message) throws(StorageError) -> Line {
-  let text = JSONWriter.object(capacity: request.count + 64) { writer in
-    writer.member("op", request.operation)
-    request.write(to: &writer)
-  }
+  let text = request.requestText()
   guard text.count <= Limits.line else {
     throw StorageError.tooLarge("the request", limit: Limits.line, size: text.count)
       .withOutcome(.unchanged)

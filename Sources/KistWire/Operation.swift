@@ -42,7 +42,7 @@ struct Operation<Input, Output>: Sendable {
   private func handler(_ run: @escaping Run) -> Exchange { chain(decodeRequest, run, encodeReply) }
 
   private func encodeRequest(_ input: Input) throws(StorageError) -> Message {
-    try Message(operation: name) { (writer) throws(StorageError) in
+    try Message(request: name) { (writer) throws(StorageError) in
       try request.write(input, &writer)
     }
   }
@@ -58,7 +58,7 @@ struct Operation<Input, Output>: Sendable {
   }
 
   @Sendable func encodeReply(_ output: Output) throws(StorageError) -> Message {
-    try Message(operation: name) { (writer) throws(StorageError) in
+    try Message(replyTo: name) { (writer) throws(StorageError) in
       try reply.write(output, &writer)
     }
   }

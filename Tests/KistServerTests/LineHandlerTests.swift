@@ -7,32 +7,45 @@ import Testing
 @testable import KistServer
 
 @Suite struct `The buffers of a connection` {
-  private let handler = LineHandler()
+  private let sink = Sink()
+  private let channel = EmbeddedChannel()
+  private let handler: LineHandler
 
-  @Test func `what was read is overwritten, for all who share the buffer`() async throws {
-    let channel = EmbeddedChannel(handler: handler)
+  init() throws {
+    handler = LineHandler(on: channel.eventLoop)
+    try channel.pipeline.syncOperations.addHandlers([sink, handler])
+  }
+
+  /// Answers each line with itself from now on.
+  private func answer() {
+    Task.immediate { [handler] in await handler.run { $0 } }
+  }
+
+  @Test func `what was read is overwritten, for all who share the buffer`() throws {
     let buffer = ByteBuffer(string: "hunter2\nhun")
     try channel.writeInbound(buffer)
-    #expect(await handler.next() == .line(Line("hunter2")))
     #expect(buffer.readableBytesView.allSatisfy { $0 == 0 })
     #expect(buffer.readableBytes == 11)
   }
 
   @Test(arguments: [true, false])
-  func `a reply is overwritten once it is written, or cannot be`(_ isWritten: Bool) async throws {
-    let sink = Sink(succeeds: isWritten)
-    let channel = EmbeddedChannel(handlers: [sink, handler])
-    defer { extendLifetime(channel) }
-    await handler.reply(Line("hunter2"))
+  func `a reply is overwritten once it is written, or cannot be`(_ isWritten: Bool) throws {
+    sink.succeeds = isWritten
+    answer()
+    try channel.writeInbound(ByteBuffer(string: "hunter2\n"))
     let buffer = try #require(sink.buffer)
-    #expect(sink.seen == "hunter2\n")
+    #expect(sink.seen == ["hunter2\n"])
     #expect(buffer.readableBytesView.allSatisfy { $0 == 0 })
     #expect(buffer.readableBytes == 8)
   }
 
-  @Test func `nothing more is read while four lines are unanswered`() async throws {
-    let sink = Sink(succeeds: true)
-    let channel = EmbeddedChannel(handlers: [sink, handler])
+  @Test func `replies to lines that come together leave together`() throws {
+    answer()
+    try channel.writeInbound(ByteBuffer(string: "a\nb\nc\nd"))
+    #expect(sink.seen == ["a\nb\nc\n"])
+  }
+
+  @Test func `nothing more is read while four lines are unanswered`() throws {
     try channel.writeInbound(ByteBuffer(string: "a\nb\nc\n"))
     channel.read()
     #expect(sink.reads == 1)
@@ -40,7 +53,7 @@ import Testing
     channel.read()
     channel.read()
     #expect(sink.reads == 1)
-    await handler.reply(Line("reply"))
+    answer()
     #expect(sink.reads == 2)
   }
 }
@@ -49,16 +62,14 @@ import Testing
 private final class Sink: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
 
-  private let succeeds: Bool
+  var succeeds = true
   var buffer: ByteBuffer?
-  var seen = ""
+  var seen: [String] = []
   var reads = 0
-
-  init(succeeds: Bool) { self.succeeds = succeeds }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     let buffer = unwrapOutboundIn(data)
-    seen = String(buffer: buffer)
+    seen.append(String(buffer: buffer))
     self.buffer = buffer
     if succeeds { promise?.succeed() } else { promise?.fail(ChannelError.ioOnClosedChannel) }
   }

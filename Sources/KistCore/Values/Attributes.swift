@@ -3,8 +3,11 @@ public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
   /// Names and values, sorted by name.
   public private(set) var sorted: [(name: String, value: String)] = []
 
+  /// Makes none.
+  public init() {}
+
   /// Makes attributes from a dictionary.
-  public init(_ values: [String: String] = [:]) {
+  public init(_ values: [String: String]) {
     sorted = values.map { (name: $0, value: $1) }.sorted { precedes($0.name, $1.name) }
   }
 

@@ -2,7 +2,9 @@ internal import KistCore
 internal import KistWire
 
 /// An opened storage, and what carries out the requests of clients on it.
-struct Served: Sendable {
+///
+/// A reference, as it is lent for each request: a copy of all its closures costs a load 2 %.
+final class Served: Sendable {
   let storage: OpenStorage
   let handle: Exchange
 

@@ -59,19 +59,16 @@ extension Database {
     at tag: RowTag,
     _ body: (UInt64, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
   ) throws(StorageError) -> Result? {
-    var result: Result?
-    try run(
-      "SELECT sequence, metadata, secret FROM credential WHERE service_tag = ? AND key_tag = ?",
-      [.tag(tag.service), .tag(tag.key)]
-    ) { columns throws(StorageError) in
-      result = try columns.withBlob(1) { metadata throws(StorageError) in
+    let statement = try statement(
+      "SELECT sequence, metadata, secret FROM credential WHERE service_tag = ? AND key_tag = ?")
+    return try statement.withBound(tag) { () throws(StorageError) in
+      guard let columns = try statement.next() else { return nil }
+      return try columns.withBlob(1) { metadata throws(StorageError) in
         try columns.withBlob(2) { secret throws(StorageError) in
           try body(UInt64(bitPattern: columns.integer(0)), metadata, secret)
         }
       }
-      return .enough
     }
-    return result
   }
 
   /// Whether there is any credential.

@@ -26,8 +26,12 @@ package struct JSONObject: Sendable {
 
   /// The value of a key; `name` is in ASCII.
   package subscript(name: StaticString) -> JSONValue? {
-    let index = text.withBytes { bytes in members.firstIndex { $0.isNamed(name, bytes) } }
-    return index.map { JSONValue(text, members[$0].value, name: name) }
+    text.withBytes { bytes in
+      for index in members.indices where members[index].isNamed(name, bytes) {
+        return JSONValue(text, members[index].value, name: name)
+      }
+      return nil
+    }
   }
 
   /// The value of a key that must be there.

@@ -114,11 +114,15 @@ package struct JSONWriter: ~Copyable {
     isFirst = false
   }
 
-  /// The members of an object that this type wrote.
-  package mutating func members(written object: Secret) {
-    guard object.count > 2 else { return }
+  /// How many bytes are written.
+  package var count: Int { text.count }
+
+  /// The members of an object that this type wrote, behind those that end at an offset.
+  package mutating func members(written object: Secret, after start: Int) {
+    guard object.count - 1 > start else { return }
     separate()
-    object.withBytes { text.append($0.extracting(1..<$0.count - 1)) }
+    // Neither the comma before them nor the brace behind them.
+    object.withBytes { text.append($0.extracting(start + 1..<$0.count - 1)) }
   }
 
   /// The members of an object that was read, as they were, besides those of these names.
