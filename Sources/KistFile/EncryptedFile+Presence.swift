@@ -23,7 +23,7 @@ extension EncryptedFile {
       let connections = Connections(path: path)
       defer { connections.shut(isKnown: false) }
       try connections.open()
-      return try connections.loads.use { database throws(StorageError) in
+      return try connections.read { database throws(StorageError) in
         try Schema.check(database)
         return .store(
           id: hexadecimal(try database.storeRow().id), hasCredentials: try database.hasRows())

@@ -43,12 +43,18 @@ struct WriterTests {
   }
 
   @Test func `members that were written or read are spliced in`() throws {
-    let written = JSONWriter.object { $0.member("b", 1) }
+    var head = 0
+    let written = JSONWriter.object { writer in
+      writer.member("not wanted", true)
+      head = writer.count
+      writer.member("b", 1)
+    }
+    let nothing = JSONWriter.object { $0.member("not wanted", true) }
     let read = try object(#" { "c" : "\u0041" , "id": 2, "d":[ 1, {} ] } "#)
     let whole = JSONWriter.object { writer in
       writer.member("a", 0)
-      writer.members(written: written)
-      writer.members(written: JSONWriter.object { _ in })
+      writer.members(written: written, after: head)
+      writer.members(written: nothing, after: head)
       writer.members(read: read, besides: ["id", "op"])
       writer.member("id", read["id"])
       writer.member("op", read["op"])

@@ -12,6 +12,9 @@ final class Database {
   // A handful: to look one up by the address of its text costs less than to hash the text.
   private var statements: [Statement] = []
 
+  /// The number of the snapshot that reads see, where one is kept.
+  var snapshot: Int?
+
   /// Opens a file that is there, to read it or also to write it, and keeps so many KiB of its pages.
   ///
   /// - Parameter keepsLog: whether the log stays as it is when this connection is closed.

@@ -150,6 +150,30 @@ extension Database {
       .tag(tag.key))
   }
 
+  /// Reads from the snapshot of this number, which is taken when another one, or none, is kept, and
+  /// kept until it is ended or a read fails.
+  func withSnapshot<Result>(
+    _ number: Int, _ body: () throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    do {
+      if snapshot != number {
+        endSnapshot()
+        try run("BEGIN")
+        snapshot = number
+      }
+      return try body()
+    } catch {
+      endSnapshot()
+      throw error
+    }
+  }
+
+  func endSnapshot() {
+    guard snapshot != nil else { return }
+    snapshot = nil
+    try? run("COMMIT")
+  }
+
   /// Does something in a transaction, which is kept if the body answers `true`.
   func transaction(_ begin: StaticString, _ body: () throws(StorageError) -> Bool)
     throws(StorageError)

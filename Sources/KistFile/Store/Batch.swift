@@ -14,7 +14,7 @@ struct Batch {
     do throws(StorageError) {
       // Open already, unless opening it anew has failed after an earlier error.
       try connections.open()
-      try connections.changes.use { database throws(StorageError) in
+      try connections.change { database throws(StorageError) in
         try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
           var header = try database.header(session.keys)
           before = header
@@ -49,7 +49,7 @@ struct Batch {
       defer { session.check.start() }
       try connections.reopen()
       guard let after else { return .unchanged }
-      return try connections.changes.use { database throws(StorageError) in
+      return try connections.change { database throws(StorageError) in
         let header = try database.header(session.keys)
         if header == before { return .unchanged }
         guard header == after else { return .unknown }

@@ -18,7 +18,7 @@ extension FileStore {
       durability: .disk,
       keyProtection: keyProtection, integrity: session?.check.integrity)
     if let session {
-      status.count = try connections.use(connections.loads) { database throws(StorageError) in
+      status.count = try connections.read { database throws(StorageError) in
         Int(clamping: try database.header(session.keys).count)
       }
     }
@@ -67,13 +67,13 @@ extension FileStore {
   }
 
   private func unlockedSession(_ passphrase: Secret?) throws(StorageError) -> Session {
-    let slots = try connections.use(connections.loads) { database throws(StorageError) in
+    let slots = try connections.read { database throws(StorageError) in
       try database.slots(storeID: storeID)
     }
     let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource
     let master = try masterKey(from: source, slots, storeID: storeID)
     return try Session(
-      master: master, storeID: storeID, path: options.path, reading: connections.loads)
+      master: master, storeID: storeID, path: options.path, reading: connections)
   }
 
   /// The file that unlocks the store when nobody is there, if it is one that can.

@@ -32,7 +32,7 @@ extension FileStore {
     -> Credential?
   {
     let tag = session.keys.tag(of: key)
-    return try connections.use(connections.loads) { database throws(StorageError) in
+    return try connections.read { database throws(StorageError) in
       try database.withRow(at: tag) { sequence, metadata, secret throws(StorageError) in
         let metadata = try session.keys.openMetadata(metadata, at: tag, sequence: sequence)
         return Credential(

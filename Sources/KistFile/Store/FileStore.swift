@@ -34,7 +34,7 @@ final class FileStore: Sendable {
     let connections = Connections(path: options.path)
     do throws(StorageError) {
       try connections.open()
-      let (storeID, slots) = try connections.loads.use { database throws(StorageError) in
+      let (storeID, slots) = try connections.read { database throws(StorageError) in
         try Schema.check(database)
         let storeID = try database.storeRow().id
         return (storeID, try database.slots(storeID: storeID))
@@ -60,7 +60,7 @@ final class FileStore: Sendable {
       let master = try masterKey(from: options.keySource, slots, storeID: storeID)
       return .unlocked(
         try Session(
-          master: master, storeID: storeID, path: options.path, reading: connections.loads))
+          master: master, storeID: storeID, path: options.path, reading: connections))
     } catch  where error.code == .locked {
       return .locked(error)
     }

@@ -10,11 +10,11 @@ final class Session: Sendable {
   private let epoch: String
 
   /// Takes the master key and proves with it that the header and the slots are authentic.
-  init(master: GuardedKey, storeID: [UInt8], path: String, reading connection: Connection)
+  init(master: GuardedKey, storeID: [UInt8], path: String, reading connections: Connections)
     throws(StorageError)
   {
     let keys = try StoreKeys(master: master, storeID: storeID)
-    let epoch = try connection.use { database throws(StorageError) in
+    let epoch = try connections.read { database throws(StorageError) in
       let header = try database.header(keys)
       guard header.slots == KeySlot.hash(of: try database.slots(storeID: storeID), storeID: storeID)
       else { throw .corrupt("the store's key slots were changed") }
