@@ -62,10 +62,12 @@ let package = Package(
 
     // MARK: - Programs
 
+    .target(name: "CConcurrency"),
     .target(name: "CLinux"),
     .target(
       name: "KistDaemon",
       dependencies: [
+        "CConcurrency",
         "CLinux",
         "KistCore",
         "KistFile",

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CConcurrency
 internal import Glibc
 internal import KistCore
 internal import KistFile
@@ -6,6 +7,7 @@ internal import Logging
 
 /// Runs kistd with the words of this process's command line; see `runKistd`.
 package func startKistd() async -> Never {
+  kist_run_tasks_unwatched()
   guard let arguments = CommandLine.validArguments else {
     let error = StorageError.badRequest("an argument is not UTF-8")
     StandardError().report(error.message, hint: error.hint)

@@ -24,6 +24,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private static let readAhead = 4
 
   private let loop: any EventLoop
+  private let executor: EventLoopExecutor
   /// The channel's socket, where it has one.
   private let descriptor: CInt?
   private var answer: (@Sendable (Line) async -> Line)?
@@ -32,6 +33,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var events = CircularBuffer<LineSplitter.Event>()
   private var unanswered = 0
   private var isAnswering = false
+  private var isStarting = false
   /// The replies that have not left yet.
   private var outgoing = WipedBytes(capacity: 1024)
   /// The writes that are with the channel.
@@ -45,6 +47,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   init(on loop: any EventLoop, descriptor: CInt? = nil) {
     self.loop = loop
+    executor = EventLoopExecutor(loop)
     self.descriptor = descriptor
   }
 
@@ -101,14 +104,12 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   ///
   /// Without a preference for the event loop, for which the runtime would look after each call.
   private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
-    let loop = loop
-    Task.immediate {
+    isStarting = true
+    defer { isStarting = false }
+    Task.immediate(executorPreference: executor) {
       let reply = await answer(line)
-      if loop.inEventLoop { return finish(with: reply) }
-      loop.execute {
-        self.finish(with: reply)
-        self.answerAll()
-      }
+      finish(with: reply)
+      if !isStarting { answerAll() }
     }
   }
 

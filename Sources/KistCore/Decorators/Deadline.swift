@@ -6,8 +6,10 @@ extension UserStorage {
   /// What was begun goes on: the outcome of a change is `unknown`. A load is left as it is, because
   /// a load that hits never waits and should not pay for a watch; a storage whose loads may wait
   /// bounds them itself.
-  package func withDeadline(_ deadline: Duration) -> UserStorage {
-    let watch = DeadlineWatch(deadline)
+  package func withDeadline(
+    _ deadline: Duration, sleep: @escaping @Sendable (Duration) async -> Void
+  ) -> UserStorage {
+    let watch = DeadlineWatch(deadline, sleep: sleep)
     var storage = self
     storage.save = { request throws(StorageError) in
       try await watch.over(outcome: .unknown) { () async throws(StorageError) in
@@ -42,9 +44,13 @@ private final class DeadlineWatch: Sendable {
   }
 
   private let deadline: Duration
+  private let sleep: @Sendable (Duration) async -> Void
   private let state = Mutex(State())
 
-  init(_ deadline: Duration) { self.deadline = deadline }
+  init(_ deadline: Duration, sleep: @escaping @Sendable (Duration) async -> Void) {
+    self.deadline = deadline
+    self.sleep = sleep
+  }
 
   func over<Output: Sendable>(
     outcome: StorageError.Outcome?,
@@ -88,7 +94,7 @@ private final class DeadlineWatch: Sendable {
 
   private func expireInTime() async {
     while let next = nextExpiry() {
-      try? await Task.sleep(until: next, clock: .continuous)
+      await sleep(ContinuousClock.now.duration(to: next))
       for watched in takeExpired() { watched.expire() }
     }
   }

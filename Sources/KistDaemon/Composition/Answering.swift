@@ -8,7 +8,7 @@ extension OpenStorage {
   /// deadline, operations. The audit log and the reading of lines are around that, for each client.
   func handling(_ options: Options, _ audit: AuditLog?) -> Exchange {
     dispatch(
-      credentials.withDeadline(options.deadline), access,
+      credentials.withDeadline(options.deadline, sleep: sleepUnwatched), access,
       audit: audit?.lookup(nameSeal) ?? noAuditLog,
       hello: Hello(version: KistVersion.current, durability: durability))
   }

@@ -5,7 +5,7 @@ internal import KistCore
 ///
 /// A cancelled caller waits all the same: what was begun is finished.
 func detached<Result: Sendable>(
-  on queue: DispatchQueue = .global(),
+  on queue: DispatchQueue = DispatchQueue(label: "kist.detached"),
   _ body: @escaping @Sendable () throws(StorageError) -> Result
 ) async throws(StorageError) -> Result {
   let result = await withCheckedContinuation { continuation in

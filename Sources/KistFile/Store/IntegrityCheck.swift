@@ -23,6 +23,7 @@ final class IntegrityCheck: Sendable {
   private let keys: StoreKeys
   private let connection: Connection
   private let queue = DispatchQueue(label: "kist.check", qos: .utility)
+  private let deadlines = DispatchQueue(label: "kist.check.deadlines")
   private let state = Mutex(State())
 
   init(of path: String, keys: StoreKeys) {
@@ -106,7 +107,7 @@ final class IntegrityCheck: Sendable {
       let (seconds, attoseconds) = deadline.components
       let limit = DispatchTime.now() + Double(seconds) + Double(attoseconds) * 1e-18
       // Not held until then: the keys must go when the store is locked.
-      DispatchQueue.global().asyncAfter(deadline: limit) { [weak self] in self?.giveUp(ticket) }
+      deadlines.asyncAfter(deadline: limit) { [weak self] in self?.giveUp(ticket) }
     }
   }
 
