@@ -14,7 +14,7 @@ BIN := .build-release/bin
 RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld
 # kistd is linked to the libsodium and the SQLite of the system. All their addresses are looked up
 # at the start, since a lookup in passing leaves vector registers, secrets in them, on the stack.
-KISTD := $(RELEASE) -Xlinker -z -Xlinker now --scratch-path .build-release/kistd --product kistd
+KISTD := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-relocs --scratch-path .build-release/kistd --product kistd
 # kist is linked to nothing, which takes half of the time that it starts in. The option concerns
 # the compiler too, so with one folder for both programs each would be compiled again for the other.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
