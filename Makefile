@@ -25,7 +25,7 @@ BENCH ?= --update-docs
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks torture torture-short demo install uninstall bench lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks torture torture-short demo install uninstall bench bench-guard lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -93,6 +93,10 @@ demo: release ## Save, load, list and delete on a fresh store, and show it
 bench: deps release ## Measure kist beside its peers and the physical limits, into docs/performance.md
 	@scripts/install-packages gcc git gnupg libc6-dev openssh-client pass python3-keyring python3-secretstorage
 	Benchmarks/run --bin $(BIN) $(BENCH)
+
+bench-guard: release ## Count what a load and a save cost, and compare with the baseline
+	@scripts/install-packages binutils python3 strace valgrind
+	Benchmarks/guard --bin $(BIN)
 
 # Built where one is missing or older than a source: who installs may be without a compiler.
 $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)

@@ -35,7 +35,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var isAnswering = false
   private var isStarting = false
   /// The replies that have not left yet.
-  private var outgoing = WipedBytes(capacity: 1024)
+  private var outgoing = noReplies()
   /// The writes that are with the channel.
   private var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
@@ -128,13 +128,21 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Writing
 
+  /// With room for nearly every reply.
+  private static func noReplies() -> WipedBytes { WipedBytes(capacity: 1024) }
+
   /// Hands the replies to the socket, which has room for nearly all, and to the channel what of them
   /// the socket does not take: its queue of pending writes costs several times the system call.
   private func flush() {
     guard outgoing.count > 0, let context else { return }
     let sent = sendAtOnce(context)
     if sent < outgoing.count { write(after: sent, context) }
-    outgoing.removeAll()
+    // What a large reply took up is given back.
+    if outgoing.capacity > 2 * Self.readSize {
+      outgoing = Self.noReplies()
+    } else {
+      outgoing.removeAll()
+    }
     readOn(context)
   }
 

@@ -16,7 +16,7 @@ import Testing
       defer { saved.yield() }
       return try await storage.save(request)
     }
-    let hurried = slow.withDeadline(.milliseconds(1), sleep: sleepUnwatched)
+    let hurried = slow.withDeadline(.milliseconds(1), sleep: { try? await Task.sleep(for: $0) })
     let error = await #expect(throws: StorageError.self) {
       try await hurried.save(NewCredential(key: .sample, secret: Secret(utf8: "x")))
     }
@@ -38,7 +38,7 @@ import Testing
       await forever()
       return CredentialPage(credentials: [])
     }
-    let hurried = storage.withDeadline(.milliseconds(1), sleep: sleepUnwatched)
+    let hurried = storage.withDeadline(.milliseconds(1), sleep: { try? await Task.sleep(for: $0) })
     let deleting = await #expect(throws: StorageError.self) { try await hurried.delete(.sample) }
     #expect(deleting?.code == .timeout)
     #expect(deleting?.outcome == .unknown)
@@ -53,7 +53,9 @@ import Testing
   func `a storage with a deadline keeps the contract`(rule: UserStorageContract.Rule) async throws {
     let clock = ManualClock()
     try await rule.check(
-      .init(storage: .inMemory(now: clock.now).withDeadline(.seconds(60), sleep: sleepUnwatched), clock: clock))
+      .init(
+        storage: .inMemory(now: clock.now).withDeadline(
+          .seconds(60), sleep: { try? await Task.sleep(for: $0) }), clock: clock))
   }
 }
 

@@ -18,7 +18,7 @@ import Testing
 
   /// Answers each line with itself from now on.
   private func answer() {
-    Task.immediate { [handler] in await handler.run { $0 } }
+    Task.immediate { [handler] in await handler.run({ $0 }, whenRefused: { _ in }) }
   }
 
   @Test func `what was read is overwritten, for all who share the buffer`() throws {

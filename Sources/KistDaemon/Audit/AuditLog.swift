@@ -65,7 +65,7 @@ struct AuditLog: Sendable {
     case .writeNow: Task { await writer.write() }
     case .writeSoon:
       Task {
-        try? await Task.sleep(for: delay)
+        await sleepUnwatched(for: delay)
         await writer.write()
       }
     }

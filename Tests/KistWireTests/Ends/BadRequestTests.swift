@@ -12,7 +12,8 @@ struct BadRequestTests {
   func `a bad request is refused, and the refusal repeats nothing of it`(
     bad: BadRequest
   ) async {
-    let reply = await answer(with: service(UserStorage.unimplemented.keepingPromises(now: Timestamp.now)))(Line(bad.line))
+    let reply = await answer(
+      with: service(UserStorage.unimplemented.keepingPromises(now: Timestamp.now)))(Line(bad.line))
     let id = bad.id.map { #""id":\#($0),"# } ?? ""
     let outcome = bad.isUnchanged ? #","outcome":"unchanged""# : ""
     let start =
