@@ -70,8 +70,10 @@ private func checkText(_ text: String, _ what: String, limit: Int) throws(Storag
   }
 }
 
-/// Whether there is C0, DEL or C1 in a text, all that Unicode will ever call controls: what a terminal
-/// would obey and what a C string would end at. In UTF-8, C1 is 0xC2 and its number.
+/// Whether there is C0, DEL or C1 in a text.
+///
+/// That is all that Unicode will ever call controls: what a terminal would obey and what a C string
+/// would end at. In UTF-8, C1 is 0xC2 and its number.
 private func hasControl(_ utf8: Span<UInt8>) -> Bool {
   var last: UInt8 = 0
   for offset in utf8.indices {
