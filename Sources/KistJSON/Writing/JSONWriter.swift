@@ -26,10 +26,15 @@ package struct JSONWriter: ~Copyable {
 
   package mutating func member(_ name: StaticString, _ moment: Timestamp?) {
     guard let moment else { return }
-    begin(name)
     let digits = moment.rfc3339
+    member(name, ascii: digits.span)
+  }
+
+  /// The bytes must be ASCII that stands in a string as it is.
+  package mutating func member(_ name: StaticString, ascii: Span<UInt8>) {
+    begin(name)
     text.append(UInt8(ascii: "\""))
-    text.append(digits.span)
+    text.append(ascii)
     text.append(UInt8(ascii: "\""))
   }
 

@@ -40,7 +40,8 @@ extension AuditedRequest {
 
 extension JSONWriter {
   mutating func members(of record: AuditRecord) {
-    member("time", record.moment.description)
+    let time = record.moment.rfc3339
+    member("time", ascii: time.span)
     switch record.event {
     case .lost(let count): member("lost", count)
     case .request(let request):
@@ -66,17 +67,19 @@ extension JSONWriter {
 extension AuditRecord.Moment: CustomStringConvertible {
   /// As RFC 3339 has it, in UTC: `2026-11-20T10:00:00.123Z`.
   package var description: String {
-    var text = WipedBytes(capacity: 24)
+    let text = rfc3339
+    return String(decoding: text.indices.map { text[$0] }, as: UTF8.self)
+  }
+
+  fileprivate var rfc3339: InlineArray<24, UInt8> {
     let seconds = second.rfc3339
-    text.append(seconds.span.extracting(..<19))
-    text.append(UInt8(ascii: "."))
-    for divisor in [100, 10, 1] {
-      text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds / divisor % 10))
+    var text = InlineArray<24, UInt8>(repeating: UInt8(ascii: "Z"))
+    for offset in 0..<19 { text[offset] = seconds[offset] }
+    text[19] = UInt8(ascii: ".")
+    for (offset, divisor) in [(20, 100), (21, 10), (22, 1)] {
+      text[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds / divisor % 10)
     }
-    text.append(UInt8(ascii: "Z"))
-    return text.withBytes { bytes in
-      String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
-    }
+    return text
   }
 }
 
