@@ -6,13 +6,15 @@ internal import KistJSON
 /// `id` is echoed whatever happens, as long as it could be read. What is asked, and why it is refused,
 /// is noted where there are notes.
 package func answer(
-  with handle: @escaping Exchange, noting notes: RequestNotes? = nil
+  with dispatch: @escaping Dispatch, noting notes: RequestNotes? = nil
 ) -> @Sendable (Line) async -> Line {
   { line in
+    notes?.begin()
+    defer { notes?.end() }
     var id: JSONValue?
     do throws(StorageError) {
       let request = try readRequest(line, id: &id, notes)
-      let reply = try await handle(request)
+      let reply = try await dispatch(request)(request)
       return try successLine(reply, id: id)
     } catch {
       notes?.add(failure: error.code)

@@ -1,10 +1,13 @@
 package import KistCore
 
+/// Finds what carries out a request, by the name of its operation; throws `unknownOperation`.
+package typealias Dispatch = @Sendable (Message) throws(StorageError) -> Exchange
+
 /// Everything that can be asked of kistd: a table from the names of operations to functions.
 package func dispatch(
   _ credentials: UserStorage, _ access: StorageAccess, audit: @escaping AuditLookup = noAuditLog,
   hello: Hello
-) -> Exchange {
+) -> Dispatch {
   var handlers = [
     Handler("save", Operation.save.served(by: credentials.save)),
     Handler("load", Operation.load.servedAsAsked(by: credentials.load)),
@@ -26,7 +29,7 @@ package func dispatch(
       throw .unknownOperation.withOutcome(.unchanged)
     }
     request.notes?.add(operation: handler.operation)
-    return try await handler.handle(request)
+    return handler.handle
   }
 }
 

@@ -5,21 +5,19 @@ internal import KistWire
 /// A request that waits to be written to the audit log; small, since a load makes one.
 struct AuditEvent: Sendable {
   var client: AuditClient
+  /// With the ticks of when it came and when it was answered.
   var note: RequestNotes.Note
-  /// When it came, and when it was answered.
-  var start: SystemTick
-  var end: SystemTick
 }
 
 extension AuditEvent {
   /// The record that is written of it, without what it names.
   func record(_ clock: AuditClock) -> AuditRecord {
     AuditRecord(
-      moment: clock.moment(of: start),
+      moment: clock.moment(of: SystemTick(nanoseconds: note.start)),
       event: .request(
         AuditedRequest(
           operation: note.operation.isEmpty ? nil : note.operation, failure: note.failure,
-          microseconds: Int((end.nanoseconds - start.nanoseconds) / 1000), peer: client.peer)))
+          microseconds: Int((note.end - note.start) / 1000), peer: client.peer)))
   }
 
   /// What it names: nothing that a storage would refuse for its size, and nothing where nothing is.

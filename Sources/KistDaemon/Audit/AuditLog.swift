@@ -24,18 +24,11 @@ struct AuditLog: Sendable {
     self.init(AuditFile(path: options.auditFile, limit: options.auditSize), logger: logger)
   }
 
-  /// What answers the lines of a client, and leaves a line of each.
-  func auditing(
-    _ peer: Peer, _ answer: (RequestNotes) -> @Sendable (Line) async -> Line
-  ) -> @Sendable (Line) async -> Line {
+  /// Notes of the requests of a client, which leave a line of each.
+  func notes(of peer: Peer) -> RequestNotes {
     let client = AuditClient(peer)
-    let notes = RequestNotes()
-    let answer = answer(notes)
-    return { line in
-      let start = SystemTick.now()
-      let reply = await answer(line)
-      put(AuditEvent(client: client, note: notes.take(), start: start, end: .now()))
-      return reply
+    return RequestNotes(now: { SystemTick.now().nanoseconds }) { note in
+      put(AuditEvent(client: client, note: note))
     }
   }
 
@@ -56,7 +49,9 @@ struct AuditLog: Sendable {
     note.operation = operation
     note.names = names
     note.failure = failure
-    put(AuditEvent(client: AuditClient(peer), note: note, start: start, end: .now()))
+    note.start = start.nanoseconds
+    note.end = SystemTick.now().nanoseconds
+    put(AuditEvent(client: AuditClient(peer), note: note))
   }
 
   private func put(_ event: AuditEvent) {

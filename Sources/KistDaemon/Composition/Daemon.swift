@@ -79,10 +79,11 @@ struct Daemon: Sendable {
       logger: logger,
       serve: { peer in
         let handle: Exchange = { request throws(StorageError) in
-          try await storage.use { served throws(StorageError) in try await served.handle(request) }
+          let served = await storage.enter()
+          defer { storage.leave() }
+          return try await served.dispatch(request)(request)
         }
-        guard let audit else { return KistWire.answer(with: handle) }
-        return audit.auditing(peer) { notes in KistWire.answer(with: handle, noting: notes) }
+        return KistWire.answer(with: { _ in handle }, noting: audit?.notes(of: peer))
       })
     try await withThrowingDiscardingTaskGroup { group in
       if let descriptor = sockets.credentials {

@@ -105,10 +105,10 @@ import Testing
     try await withLog { log in
       let audit = log.open()
       await audit.seal(with: testSeal)
-      let handle = dispatch(
+      let dispatch = dispatch(
         .inMemory(now: { .sample }), .unimplemented,
         hello: Hello(version: "1", durability: .memory))
-      let answer = audit.auditing(.sample) { KistWire.answer(with: handle, noting: $0) }
+      let answer = KistWire.answer(with: dispatch, noting: audit.notes(of: .sample))
       _ = await answer(
         Line(Secret(utf8: #"{"op":"save","service":"s","account":"a","secret":"canary"}"#)))
       _ = await answer(Line(Secret(utf8: #"{"op":"load","service":"s"}"#)))
@@ -176,7 +176,7 @@ import Testing
   private func event(_ number: Int) -> AuditEvent {
     var note = RequestNotes.Note()
     note.operation = "\(number)"
-    return AuditEvent(client: AuditClient(.sample), note: note, start: .now(), end: .now())
+    return AuditEvent(client: AuditClient(.sample), note: note)
   }
 
   @Test func `holds so many, counts the others, and is empty once they are taken`() {
@@ -194,7 +194,8 @@ import Testing
 
   @Test func `tells when a request came, to the millisecond`() {
     let before = Timestamp.now()
-    let event = event(0)
+    var event = event(0)
+    event.note.start = SystemTick.now().nanoseconds
     let moment = event.record(AuditClock()).moment
     #expect(moment.second >= before)
     #expect(moment.second <= Timestamp.now())

@@ -1,6 +1,7 @@
 import KistCore
 import KistTesting
 import KistWire
+import Synchronization
 import Testing
 
 /// Seals nothing, and says with what it is bound.
@@ -94,9 +95,10 @@ private let open = NameSeal(
   private func note(_ line: String, _ storage: UserStorage = .inMemory()) async -> (
     RequestNotes.Note, reply: String
   ) {
-    let notes = RequestNotes()
-    let reply = await answer(with: service(storage), noting: notes)(Line(line)).text
-    return (notes.take(), reply)
+    let kept = KeptNotes()
+    let reply = await answer(with: service(storage), noting: kept.notes)(Line(line)).text
+    #expect(kept.all.count == 1)
+    return (kept.all[0], reply)
   }
 
   @Test(
@@ -128,15 +130,15 @@ private let open = NameSeal(
   }
 
   @Test func `is that of the last one only`() async {
-    let notes = RequestNotes()
-    let answer = answer(with: service(.inMemory()), noting: notes)
+    let kept = KeptNotes()
+    let answer = answer(with: service(.inMemory()), noting: kept.notes)
     _ = await answer(Line(#"{"op":"load","service":"s","account":"a"}"#))
-    #expect(notes.take().failure == .notFound)
     _ = await answer(Line(#"{"op":"status"}"#))
-    let note = notes.take()
-    #expect(note.operation == "status")
-    #expect(note.names == nil)
-    #expect(note.failure == nil)
+    #expect(kept.all.map(\.operation) == ["load", "status"])
+    #expect(kept.all.map(\.failure) == [.notFound, nil])
+    #expect(kept.all[1].names == nil)
+    #expect(kept.all.map(\.start) == [1, 3])
+    #expect(kept.all.map(\.end) == [2, 4])
   }
 
   @Test func `is also that its reply does not fit into a line`() async throws {
@@ -159,5 +161,28 @@ private let open = NameSeal(
     let (note, reply) = await note(#"{"op":"audit"}"#)
     #expect(note.failure == .unavailable)
     #expect(reply.contains("keeps no audit log"))
+  }
+}
+
+/// Keeps all notes, by a clock that is looked at once a tick.
+private final class KeptNotes: Sendable {
+  private struct State {
+    var ticks: Int64 = 0
+    var notes: [RequestNotes.Note] = []
+  }
+
+  private let state = Mutex(State())
+
+  var all: [RequestNotes.Note] { state.withLock { $0.notes } }
+
+  var notes: RequestNotes {
+    RequestNotes(
+      now: { [self] in
+        state.withLock { state in
+          state.ticks += 1
+          return state.ticks
+        }
+      },
+      whenAnswered: { [self] note in state.withLock { $0.notes.append(note) } })
   }
 }

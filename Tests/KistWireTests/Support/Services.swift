@@ -31,7 +31,15 @@ func service(
   _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub,
   _ audit: @escaping AuditLookup = noAuditLog
 ) -> Exchange {
-  dispatch(credentials, access, audit: audit, hello: .stub)
+  let dispatch = dispatch(credentials, access, audit: audit, hello: .stub)
+  return { request throws(StorageError) in try await dispatch(request)(request) }
+}
+
+/// The server's edge before one function for all operations.
+func answer(
+  with exchange: @escaping Exchange, noting notes: RequestNotes? = nil
+) -> @Sendable (Line) async -> Line {
+  answer(with: { _ in exchange } as Dispatch, noting: notes)
 }
 
 extension UserStorage {
