@@ -81,6 +81,7 @@ class World:
                 for size in (min(self.stores), max(self.stores))}
         pids |= {f"gnome-keyring-daemon, {sizes.IN_KEYRING:,} items": self.keyring.processes[-1].pid,
                  "ssh-agent, one key": self.peers.agent.pid}
+        time.sleep(self.amount.settling)
         before = {name: processes.wake_ups(pid) for name, pid in pids.items()}
         time.sleep(self.amount.quiet)
         return {name: (processes.wake_ups_since(pid, before[name]) * 60 / self.amount.quiet,

@@ -21,7 +21,7 @@ struct `make install` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `undone by make uninstall leaves the credentials and nothing else`(
+  func `undone by make uninstall leaves the credentials, and who asked for them, and nothing else`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
@@ -34,6 +34,7 @@ struct `make install` {
         try await machine.printed(by: "find . ! -type d | sort") == """
           ./.local/share/kist/credentials.db
           ./.local/share/kist/credentials.db.lock
+          ./.local/state/kist/audit.jsonl
           ./.local/state/kist/key
           ./.local/state/kist/storage
           """)

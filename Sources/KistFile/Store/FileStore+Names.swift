@@ -6,8 +6,8 @@ extension FileStore {
   var nameSeal: NameSeal {
     NameSeal(
       seal: { names, text in
-        guard let keys = (try? self.session())?.keys else { return nil }
-        return keys.seal(names, boundTo: text, nonce: self.options.nonces())
+        guard let session = try? self.session() else { return nil }
+        return session.keys.seal(names, boundTo: text, nonce: self.options.nonces())
       },
       open: { sealed, text throws(StorageError) in
         try self.session().keys.openNames(sealed, boundTo: text)
