@@ -67,6 +67,9 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
       whenDone = continuation
       answerAll()
     }
+    // They may hold the connection, and so this handler.
+    self.answer = nil
+    self.whenRefused = nil
     // The channel drops its pending writes when it closes.
     try? await lastWrite?.get()
     try? await context?.channel.close()

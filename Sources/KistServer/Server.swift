@@ -120,7 +120,8 @@ package struct Server: Sendable {
       try await listener.executeThenClose { connections in
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
-            await connection.run(serve(connection.peer)) { whenRefused(connection.peer, .line($0)) }
+            let peer = connection.peer
+            await connection.run(serve(peer)) { whenRefused(peer, .line($0)) }
             admission.leave(connection.channel)
           }
         }

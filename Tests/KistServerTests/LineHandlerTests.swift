@@ -58,6 +58,28 @@ import Testing
   }
 }
 
+/// Ends a connection whose functions hold its handler, and gives the handler if it is still there.
+private func endedConnection() async throws -> Released {
+  let channel = EmbeddedChannel()
+  let handler = LineHandler(on: channel.eventLoop)
+  try channel.pipeline.syncOperations.addHandler(handler)
+  let running = Task.immediate {
+    await handler.run({ $0 }, whenRefused: { _ in extendLifetime(handler) })
+  }
+  _ = try channel.finish()
+  await running.value
+  return Released(handler: handler)
+}
+
+private struct Released {
+  weak let handler: LineHandler?
+}
+
+@Test func `a connection that has ended leaves nothing in memory`() async throws {
+  let ended = try await endedConnection()
+  #expect(ended.handler == nil)
+}
+
 /// What the socket would be: takes what is written, and counts reads.
 private final class Sink: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
