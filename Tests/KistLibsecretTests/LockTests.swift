@@ -46,7 +46,11 @@
         let asked = provider.calls.filter { $0 == "Service.Unlock" }
         #expect(asked.count == 1)
         try await provider.restart([.locked])
-        #expect(try await storage.access.status().isLocked)
+        // On a busy machine the news of the end comes late, and a request that it meets is unavailable.
+        let status = try? await storage.access.status()
+        let isLocked =
+          if let status { status.isLocked } else { try await storage.access.status().isLocked }
+        #expect(isLocked)
         #expect(provider.calls.filter { $0 == "Service.Unlock" } == asked)
         await storage.close()
       }
