@@ -23,7 +23,6 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   static let readSize = 16 << 10
   private static let readAhead = 4
 
-  private let loop: any EventLoop
   private let executor: EventLoopExecutor
   /// The channel's socket, where it has one.
   private let descriptor: CInt?
@@ -46,7 +45,6 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var context: ChannelHandlerContext?
 
   init(on loop: any EventLoop, descriptor: CInt? = nil) {
-    self.loop = loop
     executor = EventLoopExecutor(loop)
     self.descriptor = descriptor
   }
@@ -105,7 +103,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Has a line answered: before this returns, where nothing has to be waited for.
   ///
-  /// Without a preference for the event loop, for which the runtime would look after each call.
+  /// What waits goes on on the event loop: without that preference a change would be answered by way of
+  /// one thread more.
   private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
     isStarting = true
     defer { isStarting = false }
