@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    arguments: FlippedBit.all("credential", "service_tag", "key_tag", "sequence")
+    arguments: FlippedBit.all("credential", "key_tag", "sequence")
       + ["metadata", "secret"].map { FlippedBit(table: "credential", column: $0, place: .last) })
   func `a flipped bit that moves a row or breaks its tag makes the store corrupt`(bit: FlippedBit)
     async throws
@@ -25,6 +25,15 @@ import Testing
     try await store.fill(threeCredentials)
     try store.meddle(bit.flip)
     try await store.expectDamage(readable: 2)
+  }
+
+  @Test(arguments: FlippedBit.all("credential", "service_tag"))
+  func `a flipped bit in what only a find looks at makes the store corrupt`(bit: FlippedBit)
+    async throws
+  {
+    try await store.fill(threeCredentials)
+    try store.meddle(bit.flip)
+    try await store.expectDamage(readable: 3)
   }
 
   @Test(

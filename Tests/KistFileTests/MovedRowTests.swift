@@ -46,15 +46,17 @@ import Testing
     try await store.expectDamage(readable: nil)
   }
 
-  @Test func `a tag that became text, which sorts before all blobs, is corrupt, not absent`()
+  @Test func `a tag that became text, which equals no blob, is corrupt, not absent`()
     async throws
   {
     try await store.fill(threeCredentials)
     try store.meddleWithPage { page in
       let cell = Int(page[8]) << 8 + Int(page[9])
-      // After the sizes of the payload (two bytes) and of the record's header: a blob of 16 bytes.
-      #expect(page[cell + 3] == 44)
-      page[cell + 3] = 45
+      // After the size of the payload (two bytes) and the address: the size of the record's header,
+      // nothing for the address, and two blobs of 16 bytes.
+      let address = 2 + page[(cell + 2)...].prefix(8).prefix { $0 & 0x80 != 0 }.count + 1
+      #expect(Array(page[(cell + address + 1)..<(cell + address + 4)]) == [0, 44, 44])
+      page[cell + address + 3] = 45
     }
     try await store.expectDamage(readable: 2)
   }

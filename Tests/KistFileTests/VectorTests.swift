@@ -8,7 +8,10 @@ import Testing
 
 /// The vectors of docs/file-format.md, computed by another program.
 struct Vectors: Decodable {
-  struct Tag: Decodable { let service, account, serviceTag, keyTag: String }
+  struct Tag: Decodable {
+    let service, account, serviceTag, keyTag: String
+    let address: Int64
+  }
   struct Slot: Decodable {
     let number: Int
     let body: String
@@ -22,6 +25,7 @@ struct Vectors: Decodable {
     let createdAt, modifiedAt: Int64
     let expiresAt: Int64?
     let sequence: Int
+    let address: Int64
     let secretHex, metadataNonce, secretNonce, metadata, secret, serviceTag, keyTag: String
 
     var credential: NewCredential {
@@ -89,7 +93,7 @@ struct Vectors: Decodable {
     }
   }
 
-  @Test func `the tags of the vectors are written`() async throws {
+  @Test func `the tags and addresses of the vectors are written`() async throws {
     try await makeStore(empty: true)
     let opened = try await store.open()
     for tag in vectors.tags {
@@ -100,7 +104,35 @@ struct Vectors: Decodable {
       let written = try Row.fetchAll(database, sql: "SELECT * FROM credential ORDER BY sequence")
       #expect(written.map { $0["service_tag"] } == vectors.tags.map { Data(bytes($0.serviceTag)) })
       #expect(written.map { $0["key_tag"] } == vectors.tags.map { Data(bytes($0.keyTag)) })
+      #expect(written.map { $0["address"] } == vectors.tags.map(\.address))
     }
+  }
+
+  @Test func `two credentials that share their addresses are told apart`() async throws {
+    try await makeStore(empty: true)
+    let pair = vectors.tags.suffix(2).map {
+      CredentialKey(service: $0.service, account: $0.account)
+    }
+    let first = vectors.tags[vectors.tags.count - 2].address
+    #expect(vectors.tags.suffix(2).map(\.address) == [first, first + 1])
+    let opened = try await store.open()
+    for key in pair { try await opened.credentials.save(.sample(key, secret: "of \(key.account)")) }
+    for key in pair {
+      #expect(try await opened.credentials.load(key).secret == Secret(utf8: "of \(key.account)"))
+    }
+    #expect(try await opened.credentials.findAll().map(\.key) == pair)
+    try await opened.credentials.delete(pair[0])
+    await expect(.notFound) { try await opened.credentials.load(pair[0]) }
+    try await opened.credentials.save(.sample(pair[1], secret: "replaced"))
+    try await opened.credentials.save(.sample(pair[0], secret: "back"))
+    await opened.close()
+
+    let reopened = try await store.open()
+    #expect(try await reopened.credentials.load(pair[0]).secret == Secret(utf8: "back"))
+    #expect(try await reopened.credentials.load(pair[1]).secret == Secret(utf8: "replaced"))
+    #expect(try await reopened.access.status().count == 2)
+    await expect(.notFound) { try await reopened.credentials.load(.init(service: "absent")) }
+    await reopened.close()
   }
 
   @Test func `secrets are padded to the sizes of the vectors`() async throws {
@@ -158,9 +190,10 @@ struct Vectors: Decodable {
       }
       for (row, tag) in empty ? [] : vectors.rows.map({ ($0, tags(of: $0)) }) {
         try database.execute(
-          sql: "INSERT INTO credential VALUES (?, ?, ?, ?, ?)",
+          sql: "INSERT INTO credential VALUES (?, ?, ?, ?, ?, ?)",
           arguments: [
-            tag.service, tag.key, row.sequence, Data(bytes(row.metadata)), Data(bytes(row.secret)),
+            row.address, tag.service, tag.key, row.sequence, Data(bytes(row.metadata)),
+            Data(bytes(row.secret)),
           ])
       }
     }

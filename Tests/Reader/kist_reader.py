@@ -24,9 +24,9 @@ from nacl.pwhash import argon2id
 
 APPLICATION_ID, VERSION = 0x6B697374, 1
 SCHEMA = {
-    "credential": "CREATE TABLE credential (service_tag BLOB NOT NULL, key_tag BLOB NOT NULL, "
-    "sequence INTEGER NOT NULL, metadata BLOB NOT NULL, secret BLOB NOT NULL, "
-    "PRIMARY KEY (service_tag, key_tag)) STRICT, WITHOUT ROWID",
+    "credential": "CREATE TABLE credential (address INTEGER PRIMARY KEY, service_tag BLOB NOT NULL, "
+    "key_tag BLOB NOT NULL, sequence INTEGER NOT NULL, metadata BLOB NOT NULL, "
+    "secret BLOB NOT NULL) STRICT",
     "slot": "CREATE TABLE slot (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT",
     "store": "CREATE TABLE store (id BLOB NOT NULL, header BLOB NOT NULL) STRICT",
 }
@@ -228,9 +228,15 @@ def tags(tag_key: bytes, service: str, account: str) -> tuple[bytes, bytes]:
     return tuple(blake2b(each, digest_size=16, key=tag_key).digest() for each in messages)
 
 
+def addresses(service_tag: bytes, key_tag: bytes) -> range:
+    """The addresses that the row of these tags may have."""
+    first = int.from_bytes(service_tag[:3] + key_tag[:4], "big") * 64
+    return range(first, first + 64)
+
+
 def row_hash(sum_key: bytes, row: tuple) -> bytes:
     """The hash of a row."""
-    service_tag, key_tag, sequence, metadata, secret = row
+    _, service_tag, key_tag, sequence, metadata, secret = row
     message = service_tag + key_tag + u64(sequence) + metadata[-16:] + secret[-16:]
     return blake2b(message, digest_size=32, key=sum_key).digest()
 
@@ -243,9 +249,10 @@ def rows_sum(sum_key: bytes, rows: list[tuple]) -> bytes:
 
 def open_row(keys: list[bytes], store_id: bytes, row: tuple) -> dict:
     """The metadata of a row, and its secret."""
-    require([type(column) for column in row] == [bytes, bytes, int, bytes, bytes], "wrong types")
-    service_tag, key_tag, sequence, metadata, secret = row
+    require([type(column) for column in row] == [int, bytes, bytes, int, bytes, bytes], "wrong types")
+    address, service_tag, key_tag, sequence, metadata, secret = row
     require(len(service_tag) == len(key_tag) == 16, "a tag has not 16 bytes")
+    require(address in addresses(service_tag, key_tag), "it is at an address of other tags")
     require(sequence >= 1, "its sequence is less than 1")
     place = service_tag + key_tag + u64(sequence)
     with within("metadata"):
@@ -318,10 +325,10 @@ def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tu
     for index, row in enumerate(rows):
         with within(f"row {index}"):
             opened = open_row(keys, store_id, row)
-            require(row[2] <= last, "its sequence is greater than the header's")
-        credentials.append(opened | {"revision": revision(epoch, row[2])})
-    require(all(row[:2] < after[:2] for row, after in pairwise(rows)),
-            "order: the rows are not in the order of their tags, or two have the same")
+            require(row[3] <= last, "its sequence is greater than the header's")
+        credentials.append(opened | {"revision": revision(epoch, row[3])})
+    require(all(row[0] < after[0] for row, after in pairwise(rows)),
+            "order: the rows are not in the order of their addresses")
     require(len(rows) == count, f"sum: there are {len(rows)} rows, and should be {count}")
     require(rows_sum(keys[4], rows) == total, "sum: the rows are not those that were written")
     credentials.sort(key=lambda each: (each["service"], each["account"]))

@@ -34,7 +34,8 @@ ROW_FIELDS = ("service", "account", "label", "attributes", "createdAt", "modifie
 def stored_row(vector: dict) -> tuple:
     """The row as it stands in the table `credential`."""
     sealed = bytes.fromhex(vector["metadata"]), bytes.fromhex(vector["secret"])
-    return *reader.tags(KEYS[0], vector["service"], vector["account"]), vector["sequence"], *sealed
+    tags = reader.tags(KEYS[0], vector["service"], vector["account"])
+    return vector["address"], *tags, vector["sequence"], *sealed
 
 
 def stored_slots() -> list[tuple]:
@@ -68,6 +69,7 @@ class Functions(unittest.TestCase):
             with self.subTest(tag):
                 found = reader.tags(KEYS[0], tag["service"], tag["account"])
                 self.assertEqual([t.hex() for t in found], [tag["serviceTag"], tag["keyTag"]])
+                self.assertIn(tag["address"], reader.addresses(*found))
 
     def test_padded_sizes(self) -> None:
         for size, padded in VECTORS["paddedSizes"]:
@@ -109,11 +111,11 @@ class Functions(unittest.TestCase):
         for vector in VECTORS["rows"]:
             with self.subTest(vector["service"]):
                 row = stored_row(vector)
-                self.assertEqual(row[3][:24].hex(), vector["metadataNonce"])
-                self.assertEqual(row[4][:24].hex(), vector["secretNonce"])
-                place = row[0] + row[1] + reader.u64(row[2])
+                self.assertEqual(row[4][:24].hex(), vector["metadataNonce"])
+                self.assertEqual(row[5][:24].hex(), vector["secretNonce"])
+                place = row[1] + row[2] + reader.u64(row[3])
                 ad = reader.prefix(reader.METADATA, STORE_ID) + place
-                metadata = reader.unpadded(reader.unseal(KEYS[1], ad, row[3]))
+                metadata = reader.unpadded(reader.unseal(KEYS[1], ad, row[4]))
                 self.assertEqual(metadata.hex(), vector["metadataMessage"])
                 expected = {name: vector[name] for name in ROW_FIELDS}
                 self.assertEqual(reader.parse_metadata(metadata), expected)
@@ -153,7 +155,7 @@ class Program(unittest.TestCase):
             header = bytes.fromhex(VECTORS["header"]["sealed"])
             database.execute("INSERT INTO store VALUES (?, ?)", (STORE_ID, header))
             database.executemany("INSERT INTO slot VALUES (?, ?)", stored_slots())
-            database.executemany("INSERT INTO credential VALUES (?, ?, ?, ?, ?)",
+            database.executemany("INSERT INTO credential VALUES (?, ?, ?, ?, ?, ?)",
                                  map(stored_row, VECTORS["rows"]))
 
     def run_reader(self, *options: str, **keywords) -> subprocess.CompletedProcess:
@@ -293,6 +295,14 @@ class Program(unittest.TestCase):
                     "CAST(substr(service_tag, 16) || key_tag AS BLOB) WHERE sequence = 3")
         self.assert_refused("row", "16 bytes")
 
+    def test_refuses_a_row_at_an_address_of_others(self) -> None:
+        self.change("UPDATE credential SET address = address + 64 WHERE sequence = 3")
+        self.assert_refused("row", "address")
+
+    def test_reads_a_row_at_each_of_its_addresses(self) -> None:
+        self.change("UPDATE credential SET address = address + 63 WHERE sequence = 3")
+        self.assert_printed(self.run_reader("--key-file", str(self.key_file)))
+
     def test_refuses_rows_out_of_order(self) -> None:
         self.change("PRAGMA journal_mode = DELETE")
         with closing(sqlite3.connect(self.store)) as database:
@@ -387,7 +397,7 @@ class Damage(unittest.TestCase):
         row = stored_row(VECTORS["rows"][0])
         for sequence in (0, -1):
             with self.subTest(sequence), self.assertRaises(ValueError):
-                reader.open_row(KEYS, STORE_ID, (*row[:2], sequence, *row[3:]))
+                reader.open_row(KEYS, STORE_ID, (*row[:3], sequence, *row[4:]))
 
 
 if __name__ == "__main__":

@@ -24,15 +24,16 @@ struct Copies {
     if let original = originals[key], original > row.sequence { return }
     originals[key] = row.sequence
     sequence += 1
+    let tag = keys.tag(of: key)
     try database.put(
-      keys.seal(
-        row.metadata, row.secret, at: keys.tag(of: key), sequence: sequence, nonces: nonces))
+      keys.seal(row.metadata, row.secret, at: tag, sequence: sequence, nonces: nonces),
+      at: try database.lookUp(tag).address)
   }
 
   /// Puts into the header what was put into the table.
   func finish(_ header: inout Header) throws(StorageError) {
     header.sequence = sequence
-    try database.eachRowMark { tag, sequence, metadataTag, secretTag in
+    try database.eachRowMark { _, tag, sequence, metadataTag, secretTag in
       header.count += 1
       header.sum += keys.hash(
         tag: tag, sequence: sequence, metadataTag: metadataTag, secretTag: secretTag)

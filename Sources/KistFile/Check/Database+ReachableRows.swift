@@ -2,9 +2,10 @@ internal import KistCore
 
 /// A row as it lies there, whether or not it is right.
 struct FoundRow {
-  /// Where it stands; `nil` where that is no place.
+  let address: Int64
+  /// `nil` where these are no tags.
   let tag: RowTag?
-  /// Whether its place is of the type that a lookup compares with.
+  /// Whether its tags are of the type that a lookup compares with.
   let isPlaced: Bool
   /// Whether it came in the order of the table.
   let isInOrder: Bool
@@ -27,13 +28,14 @@ extension Database {
     guard damage.code == .corrupt else { throw damage }
     // Without the secrets then, for those whose secret alone lies on a damaged page.
     for content in [Content.all, .name] {
-      var ranges = [TagRange(low: .zero, high: .greatest, barren: 0)]
+      var ranges = [AddressRange.whole]
       while let range = ranges.popLast() {
         var (low, high) = (range.low, range.high)
         if try eachRow(in: range, .ascending, content, &low, body) { continue }
         _ = try eachRow(in: range, .descending, content, &high, body)
         let hasGained = low != range.low || high != range.high
-        ranges += TagRange(low: low, high: high, barren: hasGained ? 0 : range.barren + 1).halves
+        ranges +=
+          AddressRange(low: low, high: high, barren: hasGained ? 0 : range.barren + 1).halves
       }
     }
     throw damage
@@ -43,14 +45,9 @@ extension Database {
   private func eachRowOfTable(
     _ body: (FoundRow) throws(StorageError) -> Void
   ) throws(StorageError) {
-    try run("SELECT service_tag, key_tag, sequence, metadata, secret FROM credential") {
+    try run("SELECT address, service_tag, key_tag, sequence, metadata, secret FROM credential") {
       columns throws(StorageError) in
-      try body(
-        FoundRow(
-          tag: columns.rawTag,
-          isPlaced: (try? columns.tag(0)) != nil && (try? columns.tag(1)) != nil,
-          isInOrder: true, sequence: UInt64(bitPattern: columns.integer(2)),
-          metadata: columns.blob(3), secret: columns.blob(4)))
+      try body(FoundRow(columns, isInOrder: true))
       return .more
     }
   }
@@ -61,7 +58,7 @@ extension Database {
 
   /// Lends the rows of a range, and moves its end to the last of them; `false` when damage ended it.
   private func eachRow(
-    in range: TagRange, _ direction: Direction, _ content: Content, _ end: inout RowTag,
+    in range: AddressRange, _ direction: Direction, _ content: Content, _ end: inout Int64,
     _ body: (FoundRow) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
     var failure: StorageError?
@@ -70,23 +67,20 @@ extension Database {
       try run(
         direction == .ascending
           ? """
-          SELECT service_tag, key_tag, sequence, metadata, iif(?3, secret, NULL) FROM credential \
-          WHERE (service_tag, key_tag) > (?1, ?2) ORDER BY service_tag, key_tag
+          SELECT address, service_tag, key_tag, sequence, metadata, iif(?2, secret, NULL) \
+          FROM credential WHERE address > ?1 ORDER BY address
           """
           : """
-          SELECT service_tag, key_tag, sequence, metadata, iif(?3, secret, NULL) FROM credential \
-          WHERE (service_tag, key_tag) < (?1, ?2) ORDER BY service_tag DESC, key_tag DESC
-          """, [.tag(start.service), .tag(start.key), .integer(content == .all ? 1 : 0)]
+          SELECT address, service_tag, key_tag, sequence, metadata, iif(?2, secret, NULL) \
+          FROM credential WHERE address < ?1 ORDER BY address DESC
+          """, [.integer(start), .integer(content == .all ? 1 : 0)]
       ) { columns in
-        guard let tag = columns.rawTag else { return .more }
-        guard range.contains(tag) else { return .enough }
-        end = tag
+        let row = FoundRow(columns, isInOrder: false, hasSecret: content == .all)
+        guard range.contains(row.address) else { return .enough }
+        end = row.address
+        guard row.tag != nil else { return .more }
         do throws(StorageError) {
-          try body(
-            FoundRow(
-              tag: tag, isPlaced: true, isInOrder: false,
-              sequence: UInt64(bitPattern: columns.integer(2)), metadata: columns.blob(3),
-              secret: content == .all ? columns.blob(4) : nil))
+          try body(row)
           return .more
         } catch {
           failure = error
@@ -102,10 +96,23 @@ extension Database {
   }
 }
 
+extension FoundRow {
+  /// Takes the columns of the table.
+  fileprivate init(_ columns: SQLColumns, isInOrder: Bool, hasSecret: Bool = true) {
+    address = columns.integer(0)
+    tag = columns.rawTag
+    isPlaced = (try? columns.tag(1)) != nil && (try? columns.tag(2)) != nil
+    self.isInOrder = isInOrder
+    sequence = UInt64(bitPattern: columns.integer(3))
+    metadata = columns.blob(4)
+    secret = hasSecret ? columns.blob(5) : nil
+  }
+}
+
 extension SQLColumns {
-  /// The first two columns as a place, of whatever type they are.
+  /// The tags, of whatever type they are.
   fileprivate var rawTag: RowTag? {
-    guard let service = Tag(blob(0).span), let key = Tag(blob(1).span) else { return nil }
+    guard let service = Tag(blob(1).span), let key = Tag(blob(2).span) else { return nil }
     return RowTag(service: service, key: key)
   }
 }

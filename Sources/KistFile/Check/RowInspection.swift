@@ -13,7 +13,7 @@ struct RowInspection {
   private let keys: StoreKeys?
   private var seen: Set<[UInt8]> = []
   private var sum = RowSum.zero
-  private var last: RowTag?
+  private var last = Int64.min
   private var found = 0
   private var good = 0
   private var unnamed = 0
@@ -33,13 +33,13 @@ struct RowInspection {
       unnamed += 1
       return
     }
-    guard seen.insert(tag.bytes(with: row.sequence)).inserted else { return }
+    guard seen.insert(row.mark(with: tag)).inserted else { return }
     found += 1
     if row.isInOrder {
-      if let last, tag <= last { isOutOfOrder = true }
-      last = tag
+      if row.address <= last { isOutOfOrder = true }
+      last = row.address
     }
-    if !row.isPlaced { isOutOfOrder = true }
+    if !row.isPlaced || !RowAddresses(of: tag).range.contains(row.address) { isOutOfOrder = true }
     guard let keys else { return }
     sum += keys.hash(
       tag: tag, sequence: row.sequence, metadataTag: row.metadata.suffix(16),
@@ -73,7 +73,7 @@ struct RowInspection {
         "\(unnamed) credential\(unnamed == 1 ? " fails" : "s fail") authentication, the name too")
     }
     if isOutOfOrder {
-      examination.note(.credentials, "credentials are out of order, where no lookup finds them")
+      examination.note(.credentials, "credentials are where no lookup finds them")
     }
     guard let header, sum != header.sum || UInt64(found) != header.count else { return }
     examination.note(
@@ -85,13 +85,14 @@ struct RowInspection {
   }
 }
 
-extension RowTag {
-  /// The bytes of both tags and of a sequence.
-  fileprivate func bytes(with sequence: UInt64) -> [UInt8] {
+extension FoundRow {
+  /// What tells it from every other row, however it was reached.
+  fileprivate func mark(with tag: RowTag) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(40)
-    bytes.append(service.bytes.span)
-    bytes.append(key.bytes.span)
+    bytes.reserveCapacity(48)
+    bytes.append(littleEndian: UInt64(bitPattern: address))
+    bytes.append(tag.service.bytes.span)
+    bytes.append(tag.key.bytes.span)
     bytes.append(littleEndian: sequence)
     return bytes
   }

@@ -44,13 +44,31 @@ extension Database {
     return slots
   }
 
-  /// The row of a credential, or `nil` when there is none.
-  func row(at tag: RowTag) throws(StorageError) -> SealedRow? {
-    try withRow(at: tag) { sequence, metadata, secret in
-      SealedRow(
-        tag: tag, sequence: sequence, metadata: Array(copying: metadata),
-        secret: Array(copying: secret))
+  /// The row of a credential, or `nil` when there is none; and its address, or a free one for it.
+  func lookUp(_ tag: RowTag) throws(StorageError) -> (row: SealedRow?, address: Int64) {
+    let addresses = RowAddresses(of: tag).range
+    var row: SealedRow?
+    var address = addresses.lowerBound
+    try run(
+      """
+      SELECT address, key_tag, sequence, metadata, secret FROM credential \
+      WHERE address BETWEEN ? AND ?
+      """, [.integer(addresses.lowerBound), .integer(addresses.upperBound)]
+    ) { columns throws(StorageError) in
+      guard try columns.tag(1) == tag.key else {
+        if columns.integer(0) == address { address += 1 }
+        return .more
+      }
+      address = columns.integer(0)
+      row = SealedRow(
+        tag: tag, sequence: UInt64(bitPattern: columns.integer(2)), metadata: columns.blob(3),
+        secret: columns.blob(4))
+      return .enough
     }
+    guard addresses.contains(address) else {
+      throw .internal("there is no address left for this name")
+    }
+    return (row, address)
   }
 
   /// Lends the sequence, the sealed metadata and the sealed secret of a credential; `nil` when there
@@ -60,7 +78,10 @@ extension Database {
     _ body: (UInt64, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
   ) throws(StorageError) -> Result? {
     let statement = try statement(
-      "SELECT sequence, metadata, secret FROM credential WHERE service_tag = ? AND key_tag = ?")
+      """
+      SELECT sequence, metadata, secret FROM credential \
+      WHERE address BETWEEN ? AND ? AND key_tag = ?
+      """)
     return try statement.withBound(tag) { () throws(StorageError) in
       guard let columns = try statement.next() else { return nil }
       return try columns.withBlob(1) { metadata throws(StorageError) in
@@ -81,42 +102,40 @@ extension Database {
     return hasRows
   }
 
-  /// Lends the sealed metadata of all rows after a cursor, in the order of their tags.
+  /// Lends the sealed metadata of the rows that a cursor is followed by, in the order of their
+  /// addresses, and these.
   func eachMetadata(
-    after start: Cursor, _ body: (RowTag, UInt64, Span<UInt8>) throws(StorageError) -> Next
+    after start: Cursor,
+    _ body: (Int64, RowTag, UInt64, Span<UInt8>) throws(StorageError) -> Next
   ) throws(StorageError) {
     try run(
-      start.isOfOneService
-        ? """
-        SELECT service_tag, key_tag, sequence, metadata FROM credential \
-        WHERE service_tag = ? AND key_tag > ? ORDER BY key_tag
-        """
-        : """
-        SELECT service_tag, key_tag, sequence, metadata FROM credential \
-        WHERE (service_tag, key_tag) > (?, ?) ORDER BY service_tag, key_tag
-        """, [.tag(start.tag.service), .tag(start.tag.key)]
+      """
+      SELECT address, service_tag, key_tag, sequence, metadata FROM credential \
+      WHERE address > ? AND address <= ? ORDER BY address
+      """, [.integer(start.address), .integer(start.end)]
     ) { columns throws(StorageError) in
-      let tag = RowTag(service: try columns.tag(0), key: try columns.tag(1))
-      return try columns.withBlob(3) { metadata throws(StorageError) in
-        try body(tag, UInt64(bitPattern: columns.integer(2)), metadata)
+      let tag = RowTag(service: try columns.tag(1), key: try columns.tag(2))
+      guard start.isFollowed(by: tag) else { return .more }
+      return try columns.withBlob(4) { metadata throws(StorageError) in
+        try body(columns.integer(0), tag, UInt64(bitPattern: columns.integer(3)), metadata)
       }
     }
   }
 
-  /// Lends, of all rows, what their hashes are made of, in the order in which the rows lie in the
-  /// table: sorted, they would not show whether a lookup finds them.
+  /// Lends, of all rows, their addresses and what their hashes are made of, in the order in which the
+  /// rows lie in the table: sorted, they would not show whether a lookup finds them.
   func eachRowMark(
-    _ body: (RowTag, UInt64, [UInt8], [UInt8]) throws(StorageError) -> Next
+    _ body: (Int64, RowTag, UInt64, [UInt8], [UInt8]) throws(StorageError) -> Next
   ) throws(StorageError) {
     try run(
       """
-      SELECT service_tag, key_tag, sequence, substr(metadata, -16), substr(secret, -16)
+      SELECT address, service_tag, key_tag, sequence, substr(metadata, -16), substr(secret, -16)
       FROM credential
       """
     ) { columns throws(StorageError) in
       try body(
-        RowTag(service: try columns.tag(0), key: try columns.tag(1)),
-        UInt64(bitPattern: columns.integer(2)), columns.blob(3), columns.blob(4))
+        columns.integer(0), RowTag(service: try columns.tag(1), key: try columns.tag(2)),
+        UInt64(bitPattern: columns.integer(3)), columns.blob(4), columns.blob(5))
     }
   }
 
@@ -137,17 +156,16 @@ extension Database {
     return isComplete
   }
 
-  func put(_ row: SealedRow) throws(StorageError) {
+  /// Writes a row at the address that was found for it, over the one that may be there.
+  func put(_ row: SealedRow, at address: Int64) throws(StorageError) {
     try run(
-      "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?)", .tag(row.tag.service),
-      .tag(row.tag.key), .integer(Int64(bitPattern: row.sequence)), .blob(row.metadata),
-      .blob(row.secret))
+      "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)", .integer(address),
+      .tag(row.tag.service), .tag(row.tag.key), .integer(Int64(bitPattern: row.sequence)),
+      .blob(row.metadata), .blob(row.secret))
   }
 
-  func delete(_ tag: RowTag) throws(StorageError) {
-    try run(
-      "DELETE FROM credential WHERE service_tag = ? AND key_tag = ?", .tag(tag.service),
-      .tag(tag.key))
+  func delete(at address: Int64) throws(StorageError) {
+    try run("DELETE FROM credential WHERE address = ?", .integer(address))
   }
 
   /// Reads from the snapshot of this number, which is taken when another one, or none, is kept, and

@@ -9,9 +9,9 @@ enum Schema {
     (
       "credential",
       """
-      CREATE TABLE credential (service_tag BLOB NOT NULL, key_tag BLOB NOT NULL, \
-      sequence INTEGER NOT NULL, metadata BLOB NOT NULL, secret BLOB NOT NULL, \
-      PRIMARY KEY (service_tag, key_tag)) STRICT, WITHOUT ROWID
+      CREATE TABLE credential (address INTEGER PRIMARY KEY, service_tag BLOB NOT NULL, \
+      key_tag BLOB NOT NULL, sequence INTEGER NOT NULL, metadata BLOB NOT NULL, \
+      secret BLOB NOT NULL) STRICT
       """
     ),
     ("slot", "CREATE TABLE slot (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT"),

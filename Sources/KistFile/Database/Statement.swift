@@ -43,19 +43,20 @@ struct Statement {
     }
   }
 
-  /// Gives the first two parameters the tags of a row for the length of a call, without a copy.
+  /// Gives the parameters the addresses between which a row lies, and the tag of its key, for the
+  /// length of a call and without a copy.
   func withBound<Result>(
     _ tag: RowTag, _ body: () throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
-    let (service, key) = (tag.service.bytes, tag.key.bytes)
-    return try unsafe service.span.withUnsafeBytes { service throws(StorageError) in
-      try unsafe key.span.withUnsafeBytes { key throws(StorageError) in
-        // Before the bytes go.
-        defer { reset() }
-        unsafe sqlite3_bind_blob(handle, 1, service.baseAddress, CInt(service.count), nil)
-        unsafe sqlite3_bind_blob(handle, 2, key.baseAddress, CInt(key.count), nil)
-        return try body()
-      }
+    let addresses = RowAddresses(of: tag).range
+    let key = tag.key.bytes
+    return try unsafe key.span.withUnsafeBytes { key throws(StorageError) in
+      // Before the bytes go.
+      defer { reset() }
+      unsafe sqlite3_bind_int64(handle, 1, addresses.lowerBound)
+      unsafe sqlite3_bind_int64(handle, 2, addresses.upperBound)
+      unsafe sqlite3_bind_blob(handle, 3, key.baseAddress, CInt(key.count), nil)
+      return try body()
     }
   }
 

@@ -18,11 +18,6 @@ struct Tag: Sendable {
     guard bytes.count == Self.size else { return nil }
     self.bytes = InlineArray { bytes[$0] }
   }
-
-  private init(repeating byte: UInt8) { bytes = InlineArray(repeating: byte) }
-
-  /// Before all others.
-  static let zero = Tag(repeating: 0)
 }
 
 extension Tag: Equatable {
@@ -31,25 +26,10 @@ extension Tag: Equatable {
   }
 }
 
-extension Tag: Comparable {
-  static func < (left: Tag, right: Tag) -> Bool {
-    for index in left.bytes.indices where left.bytes[index] != right.bytes[index] {
-      return left.bytes[index] < right.bytes[index]
-    }
-    return false
-  }
-}
-
 /// Where a credential stands in the store: a tag of its service, and one of its whole key.
 struct RowTag: Equatable, Sendable {
   let service: Tag
   let key: Tag
-}
-
-extension RowTag: Comparable {
-  static func < (left: RowTag, right: RowTag) -> Bool {
-    (left.service, left.key) < (right.service, right.key)
-  }
 }
 
 extension StoreKeys {

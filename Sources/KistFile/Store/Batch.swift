@@ -66,7 +66,7 @@ struct Batch {
     throws(StorageError) -> Change.Answer
   {
     let tag = session.keys.tag(of: change.key)
-    let old = try database.row(at: tag)
+    let (old, address) = try database.lookUp(tag)
     let oldMetadata: Metadata?
     do throws(StorageError) {
       try change.condition.check(against: old.map { session.revision(of: $0.sequence) })
@@ -92,12 +92,12 @@ struct Batch {
         metadata, request.credential.secret, at: tag, sequence: header.sequence,
         nonces: options.nonces)
       header.sum += session.keys.hash(of: row)
-      try database.put(row)
+      try database.put(row, at: address)
       return .success(.saved(metadata.summary(at: session.revision(of: header.sequence))))
     case .delete:
       guard old != nil else { return .success(.deleted(false)) }
       header.sequence += 1
-      try database.delete(tag)
+      try database.delete(at: address)
       return .success(.deleted(true))
     }
   }

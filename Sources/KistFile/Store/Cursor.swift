@@ -1,46 +1,44 @@
 internal import KistCore
 
-/// Where a page begins: after the row of a tag, among all rows or among those of one service.
+/// Where a page begins: after the row of an address, among all rows or among those of one service.
 struct Cursor: Sendable {
-  /// The last row before the page; zeros where there is none.
-  let tag: RowTag
-  /// Whether only rows of the tag's service are asked for.
-  let isOfOneService: Bool
+  /// The address of the last row before the page; less than all where there is none.
+  let address: Int64
+  /// The last address that is asked for.
+  let end: Int64
+  /// The service whose rows are asked for; `nil` for all.
+  private let service: Tag?
 
   /// Reads the cursor of a query; `badRequest` when it is not one of this query.
   init(_ query: CredentialQuery, _ keys: StoreKeys) throws(StorageError) {
-    let service = query.service.map(keys.serviceTag)
-    isOfOneService = service != nil
+    service = query.service.map(keys.serviceTag)
+    let range = service.map { RowAddresses(ofService: $0).range } ?? RowAddresses.all
+    end = range.upperBound
     guard let text = query.after else {
-      tag = RowTag(service: service ?? .zero, key: .zero)
+      address = range.lowerBound - 1
       return
     }
-    guard let tag = Self.tag(of: text), service == nil || service == tag.service else {
+    guard let address = Self.address(of: text), range.contains(address) else {
       throw .badRequest("`after` is not a cursor of this query")
     }
-    self.tag = tag
+    self.address = address
   }
 
-  /// The cursor of what comes after a row: its tag in hexadecimal.
-  static func text(of tag: RowTag) -> String {
-    [tag.service, tag.key].reduce(into: "") { text, tag in
-      for index in tag.bytes.indices {
-        let byte = tag.bytes[index]
-        text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
-      }
-    }
+  /// Whether a row behind it is one of those that are asked for.
+  func isFollowed(by tag: RowTag) -> Bool { service == nil || tag.service == service }
+
+  /// The cursor of what comes after a row: its address in hexadecimal, of 16 digits.
+  static func text(of address: Int64) -> String {
+    let digits = String(address, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 
-  private static func tag(of text: String) -> RowTag? {
-    let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard digits.count == text.utf8.count, digits.count == 4 * Tag.size else { return nil }
-    let bytes = stride(from: 0, to: digits.count, by: 2).map {
-      UInt8(digits[$0] * 16 + digits[$0 + 1])
+  private static func address(of text: String) -> Int64? {
+    guard let address = Int64(text, radix: 16), RowAddresses.all.contains(address),
+      Self.text(of: address) == text
+    else {
+      return nil
     }
-    guard
-      let service = Tag(bytes.span.extracting(..<Tag.size)),
-      let key = Tag(bytes.span.extracting(Tag.size...))
-    else { return nil }
-    return RowTag(service: service, key: key)
+    return address
   }
 }

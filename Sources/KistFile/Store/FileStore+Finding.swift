@@ -1,7 +1,7 @@
 internal import KistCore
 
 extension FileStore {
-  /// A page in the order of the tags, which never changes.
+  /// A page in the order of the rows' addresses, which never change.
   func find(_ query: CredentialQuery) async throws(StorageError) -> CredentialPage {
     let session = try session()
     let start = try Cursor(query, session.keys)
@@ -24,10 +24,10 @@ private func page(
   of query: CredentialQuery, after start: Cursor, in database: Database, _ session: Session
 ) throws(StorageError) -> CredentialPage {
   var page = CredentialPage(credentials: [])
-  var last = start.tag
+  var last = start.address
   var room = pageBytes
   var examined = 0
-  try database.eachMetadata(after: start) { tag, sequence, sealed throws(StorageError) in
+  try database.eachMetadata(after: start) { address, tag, sequence, sealed throws(StorageError) in
     let metadata = try session.keys.openMetadata(sealed, at: tag, sequence: sequence)
     let summary = metadata.summary(at: session.revision(of: sequence))
     var isFull = examined == examinedRows
@@ -42,7 +42,7 @@ private func page(
       return .enough
     }
     examined += 1
-    last = tag
+    last = address
     return .more
   }
   return page

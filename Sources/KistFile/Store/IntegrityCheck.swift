@@ -135,13 +135,14 @@ final class IntegrityCheck: Sendable {
         guard try database.pageFaults().isEmpty else { throw .damagedPages }
         var sum = RowSum.zero
         var count: UInt64 = 0
-        var last: RowTag?
-        try database.eachRowMark { tag, sequence, metadataTag, secretTag throws(StorageError) in
-          // The sum is the same in every order, but a lookup misses what is out of order.
-          if let last, tag <= last {
-            throw .damagedRows("credentials in the store are out of order")
+        var last = Int64.min
+        try database.eachRowMark {
+          address, tag, sequence, metadataTag, secretTag throws(StorageError) in
+          // The sum is the same wherever they lie, but a lookup misses what lies elsewhere.
+          guard address > last, RowAddresses(of: tag).range.contains(address) else {
+            throw .damagedRows("credentials in the store are where no lookup finds them")
           }
-          last = tag
+          last = address
           sum += keys.hash(
             tag: tag, sequence: sequence, metadataTag: metadataTag, secretTag: secretTag)
           count += 1

@@ -60,16 +60,16 @@ extension TestStore {
     var bytes = try bytes()
     let range = (number - 1) * 4096..<number * 4096
     var page = [UInt8](bytes[range])
-    #expect(page[0] == 0x0A && page[4] == 3)
+    #expect(page[0] == 0x0D && page[4] == 3)
     body(&page)
     bytes.replaceSubrange(range, with: page)
     try bytes.write(to: URL(filePath: path))
   }
 
-  /// Puts a row in, in the place of the one with its key.
+  /// Puts a row in, in place of the one at its address.
   static func insert(_ row: Row, in database: Database) throws {
     try database.execute(
-      sql: "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?)",
+      sql: "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)",
       arguments: StatementArguments(row.databaseValues))
   }
 }

@@ -82,7 +82,7 @@ extension Specimen {
 
   /// The row that is of the newest change, or of one so many before it.
   func newestRow(but skipped: Int = 0) throws -> StoredRow {
-    try rows().sorted { ($0[2].storage.value as! Int64) > ($1[2].storage.value as! Int64) }[skipped]
+    try rows().sorted { ($0[3].storage.value as! Int64) > ($1[3].storage.value as! Int64) }[skipped]
   }
 
   func value(_ sql: String) throws -> DatabaseValue {
@@ -91,10 +91,10 @@ extension Specimen {
 }
 
 extension Database {
-  /// Puts a row of five columns into the table, in place of one at its tags.
+  /// Puts a row into the table, in place of one at its address.
   func put(_ row: Specimen.StoredRow) throws {
     try execute(
-      sql: "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?)",
+      sql: "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)",
       arguments: StatementArguments(row))
   }
 }

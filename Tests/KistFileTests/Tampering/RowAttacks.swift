@@ -13,12 +13,12 @@ extension Attack {
       Attack("every row removed", .damaged, sql: "DELETE FROM credential"),
       Attack("an old row put back in place of the new one", .stale) { scene, database in
         let replaced = try scene.present.newestRow(but: 1)
-        let old = try #require(try scene.older.rows().first { $0[1] == replaced[1] })
+        let old = try #require(try scene.older.rows().first { $0[2] == replaced[2] })
         try database.put(old)
       },
       Attack("a deleted row put back", .damaged) { scene, database in
-        let tags = Set(try scene.present.rows().map { $0[1] })
-        try database.put(try #require(try scene.older.rows().first { !tags.contains($0[1]) }))
+        let tags = Set(try scene.present.rows().map { $0[2] })
+        try database.put(try #require(try scene.older.rows().first { !tags.contains($0[2]) }))
       },
       Attack("all rows of an older copy put back", .stale) { scene, database in
         try database.execute(sql: "DELETE FROM credential")
@@ -27,20 +27,25 @@ extension Attack {
       Attack("a row of another store in place of one", .damaged) { scene, database in
         let row = try scene.other.newestRow()
         let place = try scene.present.newestRow()
-        try database.put(Array(place[..<2]) + Array(row[2...]))
+        try database.put(Array(place[..<3]) + Array(row[3...]))
       },
       Attack("all rows of another store added", .damaged) { scene, database in
         for row in try scene.other.rows() { try database.put(row) }
       },
-      Attack("a row copied to another place", .damaged) { scene, database in
+      Attack("a row with another tag", .damaged) { scene, database in
         var row = try scene.present.newestRow()
-        row[1] = Data(repeating: 7, count: 16).databaseValue
+        row[2] = Data(repeating: 7, count: 16).databaseValue
         try database.put(row)
       },
       Attack("a row moved to another service", .damaged) { scene, database in
         var row = try scene.present.newestRow()
-        try database.execute(sql: "DELETE FROM credential WHERE key_tag = ?", arguments: [row[1]])
-        row[0] = Data(repeating: 7, count: 16).databaseValue
+        try database.execute(sql: "DELETE FROM credential WHERE key_tag = ?", arguments: [row[2]])
+        row[1] = Data(repeating: 7, count: 16).databaseValue
+        try database.put(row)
+      },
+      Attack("a row copied to another of its addresses", .damaged) { scene, database in
+        var row = try scene.present.newestRow()
+        row[0] = (Int64.fromDatabaseValue(row[0])! + 1).databaseValue
         try database.put(row)
       },
       Attack("a tag made short", .damaged) { _, database in
@@ -64,10 +69,20 @@ extension Attack {
     + ["metadata", "secret", "sequence"].map { column in
       Attack("the \(column) of an older copy", .damaged) { scene, database in
         let row = try scene.present.newestRow(but: 1)
-        let old = try #require(try scene.older.rows().first { $0[1] == row[1] })
+        let old = try #require(try scene.older.rows().first { $0[2] == row[2] })
         try database.swap([column], of: row, old)
       }
     }
+    + ["address + 64", "address - 64", "-address", "address << 1", "sequence"].map { address in
+      Attack("an address that is \(address)", .damaged) { _, database in
+        try database.execute(
+          sql: "UPDATE credential SET address = \(address) WHERE sequence = 2")
+      }
+    } + [
+      Attack(
+        "another of its addresses", .unaffected,
+        sql: "UPDATE credential SET address = address + 5 WHERE sequence = 2")
+    ]
     + ["sequence + 1", "sequence - 1", "-sequence", "0", "\(Int64.max)"].map { sequence in
       Attack("a sequence that is \(sequence)", .damaged) { _, database in
         try database.execute(sql: "UPDATE credential SET sequence = \(sequence)")
@@ -88,7 +103,9 @@ extension Attack {
 }
 
 extension Database {
-  private static let columns = ["service_tag", "key_tag", "sequence", "metadata", "secret"]
+  private static let columns = [
+    "address", "service_tag", "key_tag", "sequence", "metadata", "secret",
+  ]
 
   /// Puts some columns of one row into another.
   fileprivate func swap(
@@ -98,7 +115,7 @@ extension Database {
       let index = Self.columns.firstIndex(of: column)!
       try execute(
         sql: "UPDATE credential SET \(column) = ? WHERE key_tag = ?",
-        arguments: [other[index], row[1]])
+        arguments: [other[index], row[2]])
     }
   }
 }

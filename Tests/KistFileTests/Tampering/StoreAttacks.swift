@@ -93,7 +93,7 @@ extension Attack {
     "ALTER TABLE credential RENAME COLUMN secret TO hidden",
     rewritten("sql = replace(sql, 'CREATE TABLE', 'create table')"),
     rewritten("sql = replace(sql, 'BLOB', 'TEXT')"),
-    rewritten("sql = replace(sql, ' STRICT, ', ' ') WHERE name = 'credential'"),
+    rewritten("sql = replace(sql, ' STRICT', '') WHERE name = 'credential'"),
     rewritten("sql = replace(sql, 'metadata BLOB', 'metadata BLOB DEFAULT x''00''')"),
     rewritten("sql = replace(sql, 'NOT NULL)', 'NOT NULL CHECK (length(body)))')"),
     rewritten("sql = sql || ' '"), rewritten("sql = NULL WHERE name = 'slot'"),
