@@ -65,7 +65,12 @@ extension KeySlot {
     self.number = number
     wrapped = try reader.bytes(Self.wrappedSize, from: body.span)
     switch kind {
-    case 1: self.kind = .keyFile
+    case 1:
+      self.kind = .keyFile
+      // What stands there is bound to the master key as zeros.
+      guard body.starts(with: Self.parameters(of: .keyFile)) else {
+        throw .corrupt("a key slot is damaged")
+      }
     case 2:
       guard cost.isAcceptable else {
         throw .corrupt("a key slot asks for more memory or time than any that kist writes")

@@ -71,6 +71,18 @@ extension Attack {
       body[0] = 3
       try database.putSlot(1, body, of: scene.present)
     },
+    Attack("a slot for a key file with a cost, with a right checksum", .corrupt) {
+      scene, database in
+      var body = Data(try scene.present.value("SELECT body FROM slot").data)
+      body[4] = 1
+      try database.putSlot(1, body, of: scene.present)
+    },
+    Attack("a slot for a key file with a salt, with a right checksum", .corrupt) {
+      scene, database in
+      var body = Data(try scene.present.value("SELECT body FROM slot").data)
+      body[27] = 1
+      try database.putSlot(1, body, of: scene.present)
+    },
     Attack("a slot for a key file that became one for a passphrase", .refusedAsLocked) {
       scene, database in
       var body = Data(try scene.present.value("SELECT body FROM slot").data)
