@@ -1,3 +1,5 @@
+internal import CLibsecret
+
 /// What the bus itself tells (D-Bus specification, "Message Bus Messages").
 extension SessionBus {
   private static let name = "org.freedesktop.DBus"
@@ -31,7 +33,11 @@ extension SessionBus {
   private func currentOwner(
     of name: String, by deadline: Deadline
   ) async throws(BusError) -> String {
-    try await ask("GetNameOwner", "(s)", .tuple(.string(name)), by: deadline).children[0].string
+    let owner = try await ask("GetNameOwner", "(s)", .tuple(.string(name)), by: deadline)
+      .children[0].string
+    // GLib drops a call to what is no name, and never answers it.
+    guard unsafe g_dbus_is_unique_name(owner) != 0 else { throw .malformed }
+    return owner
   }
 
   private func ask(
