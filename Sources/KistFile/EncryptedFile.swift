@@ -27,8 +27,8 @@ package enum EncryptedFile {
     package var deadline: Duration
     /// What a passphrase costs that a new store is made with.
     package var passphraseCost: KDFCost
-    /// Where nonces come from: 24 bytes that must never repeat.
-    package var nonces: @Sendable () -> [UInt8]
+    /// Where nonces come from: so many times 24 bytes that must never repeat.
+    package var nonces: @Sendable (Int) -> [UInt8]
     /// Told when there was no store and one was made.
     package var whenMade: @Sendable () -> Void
 
@@ -36,7 +36,7 @@ package enum EncryptedFile {
     package init(
       path: String, keySource: KeySource, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
       deadline: Duration = .seconds(30), passphraseCost: KDFCost = .standard,
-      nonces: @escaping @Sendable () -> [UInt8] = { randomBytes(SymmetricKey.nonceSize) },
+      nonces: @escaping @Sendable (Int) -> [UInt8] = { randomBytes($0 * SymmetricKey.nonceSize) },
       whenMade: @escaping @Sendable () -> Void = {}
     ) {
       self.path = path

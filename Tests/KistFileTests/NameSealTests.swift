@@ -81,7 +81,7 @@ import Testing
     try FileManager.default.setAttributes(
       [.posixPermissions: 0o600], ofItemAtPath: store.directory("key"))
     let opened = try await store.open(
-      .keyFile(path: store.directory("key")), nonces: { Array(1...24) })
+      .keyFile(path: store.directory("key")), nonces: { _ in Array(1...24) })
     let shell = AuditedPeer(
       pid: 4242, uid: 1000, unit: "session-2.scope", claims: "kist", evidence: .pidfd)
     let requests = [

@@ -74,7 +74,9 @@ struct Vectors: Decodable {
         bytes(first.metadataNonce), bytes(first.secretNonce), unused, unused, unused, unused,
         bytes(second.metadataNonce), bytes(second.secretNonce), bytes(vectors.header.nonce),
       ][...])
-    let opened = try await store.open(nonces: { nonces.withLock { $0.removeFirst() } })
+    let opened = try await store.open(nonces: { count in
+      nonces.withLock { nonces in (0..<count).flatMap { _ in nonces.removeFirst() } }
+    })
     try await opened.credentials.save(first.credential)
     try await opened.credentials.save(.sample(second.credential.key, secret: "replaced"))
     store.clock.advance(bySeconds: second.modifiedAt - second.createdAt)

@@ -44,12 +44,15 @@ public enum Condition: Hashable, Sendable {
 
 extension Condition {
   /// Throws `conflict` unless the condition holds of a key that is at this revision, or absent.
-  package func check(against current: Revision?) throws(StorageError) {
-    switch self {
-    case .always: return
-    case .ifAbsent: if current == nil { return }
-    case .ifRevision(let expected): if current == expected { return }
-    }
-    throw .conflict(self, current: current)
+  package func check(against current: @autoclosure () -> Revision?) throws(StorageError) {
+    if case .always = self { return }
+    let current = current()
+    let holds =
+      switch self {
+      case .always: true
+      case .ifAbsent: current == nil
+      case .ifRevision(let expected): current == expected
+      }
+    if !holds { throw .conflict(self, current: current) }
   }
 }

@@ -27,7 +27,7 @@ struct Copies {
     let tag = keys.tag(of: key)
     try database.put(
       keys.seal(row.metadata, row.secret, at: tag, sequence: sequence, nonces: nonces),
-      at: try database.lookUp(tag).address)
+      at: try database.lookUp(tag) { _, _, _ in }.address)
   }
 
   /// Puts into the header what was put into the table.
@@ -36,7 +36,7 @@ struct Copies {
     try database.eachRowMark { _, tag, sequence, metadataTag, secretTag in
       header.count += 1
       header.sum += keys.hash(
-        tag: tag, sequence: sequence, metadataTag: metadataTag, secretTag: secretTag)
+        tag: tag, sequence: sequence, metadata: metadataTag.span, secret: secretTag.span)
       return .more
     }
   }

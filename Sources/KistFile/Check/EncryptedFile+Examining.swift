@@ -49,7 +49,7 @@ extension EncryptedFile {
     }
     var copied = 0
     try createStore(new, id: storeID) { database, keys, header throws(StorageError) in
-      var copies = Copies(database: database, keys: keys, nonces: new.nonces)
+      var copies = Copies(database: database, keys: keys, nonces: { new.nonces(1) })
       try inspector.inspectRows { row throws(StorageError) in try copies.keep(row) }
       copied = copies.count
       if copied == 0, inspector.examination.counted != 0 { throw .nothingToSalvage }

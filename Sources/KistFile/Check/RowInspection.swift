@@ -41,9 +41,9 @@ struct RowInspection {
     }
     if !row.isPlaced || !RowAddresses(of: tag).range.contains(row.address) { isOutOfOrder = true }
     guard let keys else { return }
+    let sealedSecret = row.secret ?? []
     sum += keys.hash(
-      tag: tag, sequence: row.sequence, metadataTag: row.metadata.suffix(16),
-      secretTag: row.secret?.suffix(16) ?? [])
+      tag: tag, sequence: row.sequence, metadata: row.metadata.span, secret: sealedSecret.span)
     guard
       let metadata = try? keys.openMetadata(row.metadata.span, at: tag, sequence: row.sequence)
     else {

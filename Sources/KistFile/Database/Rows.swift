@@ -44,31 +44,36 @@ extension Database {
     return slots
   }
 
-  /// The row of a credential, or `nil` when there is none; and its address, or a free one for it.
-  func lookUp(_ tag: RowTag) throws(StorageError) -> (row: SealedRow?, address: Int64) {
+  /// Lends the sequence, the sealed metadata and the sealed secret of a credential, if there is one;
+  /// gives what the body makes of them, and the credential's address, or a free one for it.
+  func lookUp<Result>(
+    _ tag: RowTag, _ body: (UInt64, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
+  ) throws(StorageError) -> (found: Result?, address: Int64) {
     let addresses = RowAddresses(of: tag).range
-    var row: SealedRow?
     var address = addresses.lowerBound
-    try run(
+    let statement = try statement(
       """
       SELECT address, key_tag, sequence, metadata, secret FROM credential \
       WHERE address BETWEEN ? AND ?
-      """, [.integer(addresses.lowerBound), .integer(addresses.upperBound)]
-    ) { columns throws(StorageError) in
-      guard try columns.tag(1) == tag.key else {
-        if columns.integer(0) == address { address += 1 }
-        return .more
+      """)
+    defer { statement.reset() }
+    statement.bind(.integer(addresses.lowerBound), at: 1)
+    statement.bind(.integer(addresses.upperBound), at: 2)
+    while let columns = try statement.next() {
+      if try columns.tag(1) == tag.key {
+        let found = try columns.withBlob(3) { metadata throws(StorageError) in
+          try columns.withBlob(4) { secret throws(StorageError) in
+            try body(UInt64(bitPattern: columns.integer(2)), metadata, secret)
+          }
+        }
+        return (found, columns.integer(0))
       }
-      address = columns.integer(0)
-      row = SealedRow(
-        tag: tag, sequence: UInt64(bitPattern: columns.integer(2)), metadata: columns.blob(3),
-        secret: columns.blob(4))
-      return .enough
+      if columns.integer(0) == address { address += 1 }
     }
     guard addresses.contains(address) else {
       throw .internal("there is no address left for this name")
     }
-    return (row, address)
+    return (nil, address)
   }
 
   /// Lends the sequence, the sealed metadata and the sealed secret of a credential; `nil` when there
@@ -158,10 +163,16 @@ extension Database {
 
   /// Writes a row at the address that was found for it, over the one that may be there.
   func put(_ row: SealedRow, at address: Int64) throws(StorageError) {
-    try run(
-      "INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)", .integer(address),
-      .tag(row.tag.service), .tag(row.tag.key), .integer(Int64(bitPattern: row.sequence)),
-      .blob(row.metadata), .blob(row.secret))
+    let statement = try statement("INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)")
+    let (service, key) = (row.tag.service.bytes, row.tag.key.bytes)
+    try statement.withBound(service.span, key.span, at: 2, 3) { () throws(StorageError) in
+      try statement.withBound(row.metadata.span, row.secret.span, at: 5, 6) {
+        () throws(StorageError) in
+        statement.bind(.integer(address), at: 1)
+        statement.bind(.integer(Int64(bitPattern: row.sequence)), at: 4)
+        _ = try statement.next()
+      }
+    }
   }
 
   func delete(at address: Int64) throws(StorageError) {

@@ -60,6 +60,22 @@ struct Statement {
     }
   }
 
+  /// Gives two parameters their values for the length of a call, without a copy.
+  func withBound<Result>(
+    _ first: Span<UInt8>, _ second: Span<UInt8>, at firstIndex: CInt, _ secondIndex: CInt,
+    _ body: () throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    try unsafe first.withUnsafeBytes { first throws(StorageError) in
+      try unsafe second.withUnsafeBytes { second throws(StorageError) in
+        // Before the bytes go.
+        defer { reset() }
+        unsafe sqlite3_bind_blob(handle, firstIndex, first.baseAddress, CInt(first.count), nil)
+        unsafe sqlite3_bind_blob(handle, secondIndex, second.baseAddress, CInt(second.count), nil)
+        return try body()
+      }
+    }
+  }
+
   /// Goes on to the next row; `nil` when there is none.
   func next() throws(StorageError) -> SQLColumns? {
     switch sqlite({ unsafe sqlite3_step(handle) }) {

@@ -21,9 +21,10 @@ extension [UInt8] {
 }
 
 extension WipedBytes {
-  mutating func append(littleEndian value: some FixedWidthInteger) {
-    for shift in stride(from: 0, to: value.bitWidth, by: 8) {
-      append(UInt8(truncatingIfNeeded: value >> shift))
+  mutating func append(littleEndian value: some FixedWidthInteger & BitwiseCopyable) {
+    unsafe withUnsafeBytes(of: value.littleEndian) { bytes in
+      let bytes = unsafe Span<UInt8>(_unsafeBytes: bytes)
+      append(bytes)
     }
   }
 
@@ -33,8 +34,7 @@ extension WipedBytes {
   }
 
   mutating func append(zeros count: Int) {
-    reserve(count)
-    for _ in 0..<count { append(0 as UInt8) }
+    append(upTo: count) { $0.append(repeating: 0, count: count) }
   }
 }
 

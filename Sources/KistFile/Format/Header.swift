@@ -24,7 +24,7 @@ extension StoreKeys {
     bytes.append(littleEndian: header.sequence)
     bytes.append(littleEndian: header.count)
     bytes.append(littleEndian: header.epoch)
-    bytes.append(header.sum.bytes.span)
+    bytes.append(header.sum)
     bytes.append(header.slots.span)
     let associatedData = StoreFormat.associatedData(of: .header, storeID: storeID)
     return bytes.withBytes { self.header.seal($0, for: associatedData.span, nonce: nonce) }
@@ -40,7 +40,7 @@ extension StoreKeys {
       let header = Header(
         sequence: try reader.integer(from: bytes), count: try reader.integer(from: bytes),
         epoch: try reader.integer(from: bytes),
-        sum: RowSum(try reader.bytes(RowSum.size, from: bytes)),
+        sum: try RowSum(&reader, from: bytes),
         slots: try reader.bytes(Header.slotsHashSize, from: bytes))
       try reader.finish(bytes)
       return header

@@ -67,6 +67,13 @@ extension Metadata {
       expiresAt: flags & Self.hasExpiry == 0 ? nil : expiry)
   }
 
+  /// Of all of it only when the credential was made.
+  static func createdAt(decoding bytes: Span<UInt8>) throws(StorageError) -> Timestamp {
+    var reader = ByteReader()
+    _ = try reader.integer(UInt32.self, from: bytes)
+    return try timestamp(reader.integer(from: bytes))
+  }
+
   private static func timestamp(_ seconds: Int64) throws(StorageError) -> Timestamp {
     guard let moment = Timestamp(secondsSinceEpoch: seconds) else { throw .malformed }
     return moment

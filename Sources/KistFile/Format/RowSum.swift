@@ -1,32 +1,33 @@
+internal import KistCore
+internal import KistSodium
+
 /// A sum modulo 2^256 of the keyed hashes of rows: it tells whether a set of rows is the one that it
 /// was made of, and is brought up to date without reading the others.
-struct RowSum: Equatable, Sendable {
-  /// Bytes of a hash, and of the sum.
-  static let size = 32
-
+struct RowSum: Sendable {
   // The least significant first.
-  private var limbs: [UInt64]
+  fileprivate var limbs: InlineArray<4, UInt64>
 
   static let zero = RowSum(limbs: [0, 0, 0, 0])
 
-  /// Reads 32 bytes as a little-endian integer.
-  init(_ bytes: [UInt8]) {
-    precondition(bytes.count == Self.size)
-    limbs = (0..<4).map { limb in
-      (0..<8).reversed().reduce(0) { $0 << 8 | UInt64(bytes[limb * 8 + $1]) }
+  private init(limbs: InlineArray<4, UInt64>) { self.limbs = limbs }
+
+  /// The keyed hash of some bytes.
+  init(of bytes: Span<UInt8>, under key: SymmetricKey) {
+    let hash = InlineArray<32, UInt8> { output in key.hash(bytes, into: &output) }
+    limbs = InlineArray { limb in
+      (0..<8).reversed().reduce(0) { $0 << 8 | UInt64(hash[limb * 8 + $1]) }
     }
   }
 
-  private init(limbs: [UInt64]) { self.limbs = limbs }
-
-  /// The sum as 32 bytes, little-endian.
-  var bytes: [UInt8] {
-    limbs.reduce(into: []) { $0.append(littleEndian: $1) }
+  /// Reads 32 bytes as a little-endian integer.
+  init(_ reader: inout ByteReader, from bytes: Span<UInt8>) throws(StorageError) {
+    self = .zero
+    for index in limbs.indices { limbs[index] = try reader.integer(from: bytes) }
   }
 
   static func += (sum: inout RowSum, hash: RowSum) {
     var carry = false
-    for index in 0..<4 {
+    for index in sum.limbs.indices {
       let (partial, first) = sum.limbs[index].addingReportingOverflow(hash.limbs[index])
       let (total, second) = partial.addingReportingOverflow(carry ? 1 : 0)
       sum.limbs[index] = total
@@ -36,11 +37,24 @@ struct RowSum: Equatable, Sendable {
 
   static func -= (sum: inout RowSum, hash: RowSum) {
     var borrow = false
-    for index in 0..<4 {
+    for index in sum.limbs.indices {
       let (partial, first) = sum.limbs[index].subtractingReportingOverflow(hash.limbs[index])
       let (total, second) = partial.subtractingReportingOverflow(borrow ? 1 : 0)
       sum.limbs[index] = total
       borrow = first || second
     }
+  }
+}
+
+extension RowSum: Equatable {
+  static func == (left: RowSum, right: RowSum) -> Bool {
+    left.limbs.indices.allSatisfy { left.limbs[$0] == right.limbs[$0] }
+  }
+}
+
+extension WipedBytes {
+  /// Appends the sum as 32 bytes, little-endian.
+  mutating func append(_ sum: RowSum) {
+    for index in sum.limbs.indices { append(littleEndian: sum.limbs[index]) }
   }
 }

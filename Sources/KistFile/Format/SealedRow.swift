@@ -39,30 +39,31 @@ extension StoreKeys {
     Secret(try secrets.open(sealed, at: tag, sequence: sequence))
   }
 
-  /// The metadata of a row whose secret is authentic too; `corrupt` when either is not.
-  func authenticate(_ row: SealedRow) throws(StorageError) -> Metadata {
-    try secrets.authenticate(row.secret.span, at: row.tag, sequence: row.sequence)
-    return try openMetadata(row.metadata.span, at: row.tag, sequence: row.sequence)
+  /// When a row was made whose metadata and secret are authentic; `corrupt` when either is not.
+  func authenticate(
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at tag: RowTag, sequence: UInt64
+  ) throws(StorageError) -> Timestamp {
+    try secrets.authenticate(secret, at: tag, sequence: sequence)
+    return try self.metadata.open(metadata, at: tag, sequence: sequence)
+      .withBytes { bytes throws(StorageError) in try Metadata.createdAt(decoding: bytes) }
   }
 
   /// What a row adds to the header's sum: its hash over where it stands and both its tags.
   func hash(of row: SealedRow) -> RowSum {
     hash(
-      tag: row.tag, sequence: row.sequence, metadataTag: row.metadata.suffix(SymmetricKey.tagSize),
-      secretTag: row.secret.suffix(SymmetricKey.tagSize))
+      tag: row.tag, sequence: row.sequence, metadata: row.metadata.span, secret: row.secret.span)
   }
 
+  /// The same, of a row whose sealed metadata and secret, or the ends of them, are lent.
   func hash(
-    tag: RowTag, sequence: UInt64, metadataTag: some Sequence<UInt8>,
-    secretTag: some Sequence<UInt8>
+    tag: RowTag, sequence: UInt64, metadata: Span<UInt8>, secret: Span<UInt8>
   ) -> RowSum {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(72)
+    var bytes = WipedBytes(capacity: 72)
     bytes.append(tag.service.bytes.span)
     bytes.append(tag.key.bytes.span)
     bytes.append(littleEndian: sequence)
-    bytes += metadataTag
-    bytes += secretTag
-    return RowSum(sum.hash(bytes.span, count: RowSum.size))
+    bytes.append(metadata.extracting(last: SymmetricKey.tagSize))
+    bytes.append(secret.extracting(last: SymmetricKey.tagSize))
+    return bytes.withBytes { RowSum(of: $0, under: sum) }
   }
 }

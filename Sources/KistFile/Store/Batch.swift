@@ -17,12 +17,14 @@ struct Batch {
       try connections.change { database throws(StorageError) in
         try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
           var header = try database.header(session.keys)
+          // For each change two at most, and one for the header.
+          var nonces = Nonces(options.nonces(2 * changes.count + 1))
           before = header
           for change in changes {
-            answers.append(try carryOut(change, in: database, &header))
+            answers.append(try carryOut(change, in: database, &header, &nonces))
           }
           if header == before { return false }
-          try database.replaceHeader(session.keys.seal(header, nonce: options.nonces()))
+          try database.replaceHeader(session.keys.seal(header, nonce: nonces.next()))
           after = header
           return true
         }
@@ -61,24 +63,38 @@ struct Batch {
     }
   }
 
+  /// What must be known of a row that is replaced or deleted.
+  private struct Replaced {
+    let createdAt: Timestamp
+    let hash: RowSum
+  }
+
   /// Carries out one change: returns what is its own affair, throws what ends the transaction.
-  private func carryOut(_ change: Change, in database: Database, _ header: inout Header)
-    throws(StorageError) -> Change.Answer
-  {
+  private func carryOut(
+    _ change: Change, in database: Database, _ header: inout Header, _ nonces: inout Nonces
+  ) throws(StorageError) -> Change.Answer {
     let tag = session.keys.tag(of: change.key)
-    let (old, address) = try database.lookUp(tag)
-    let oldMetadata: Metadata?
+    let isEmpty = header.count == 0
+    let (found, address) = try database.lookUp(tag) { sequence, metadata, secret in
+      Result { () throws(StorageError) in
+        try change.condition.check(against: session.revision(of: sequence))
+        // The header is then an older one, and authentic still.
+        if isEmpty { throw .wrongRows }
+        // Nothing is overwritten that is not authentic.
+        return Replaced(
+          createdAt: try session.keys.authenticate(metadata, secret, at: tag, sequence: sequence),
+          hash: session.keys.hash(tag: tag, sequence: sequence, metadata: metadata, secret: secret))
+      }
+    }
+    let old: Replaced?
     do throws(StorageError) {
-      try change.condition.check(against: old.map { session.revision(of: $0.sequence) })
-      // The header is then an older one, and authentic still.
-      if old != nil, header.count == 0 { throw .wrongRows }
-      // Nothing is overwritten that is not authentic.
-      oldMetadata = if let old { try session.keys.authenticate(old) } else { nil }
+      if found == nil { try change.condition.check(against: nil) }
+      old = try found?.get()
     } catch {
       return .failure(error.withOutcome(.unchanged))
     }
     if let old {
-      header.sum -= session.keys.hash(of: old)
+      header.sum -= old.hash
       header.count -= 1
     }
     switch change {
@@ -87,10 +103,10 @@ struct Batch {
       header.count += 1
       let moment = options.now()
       let metadata = Metadata(
-        request.credential, createdAt: oldMetadata?.createdAt ?? moment, modifiedAt: moment)
+        request.credential, createdAt: old?.createdAt ?? moment, modifiedAt: moment)
       let row = session.keys.seal(
         metadata, request.credential.secret, at: tag, sequence: header.sequence,
-        nonces: options.nonces)
+        nonces: { nonces.next() })
       header.sum += session.keys.hash(of: row)
       try database.put(row, at: address)
       return .success(.saved(metadata.summary(at: session.revision(of: header.sequence))))

@@ -33,7 +33,7 @@ func createStore(
       try Schema.create(in: database)
       try fill(database, keys, &header)
       try database.insertStore(
-        id: storeID, header: keys.seal(header, nonce: options.nonces()),
+        id: storeID, header: keys.seal(header, nonce: options.nonces(1)),
         slot: slot.number, slot.encoded(storeID: storeID))
       return true
     }
@@ -74,7 +74,7 @@ private func newSlot(
       stretching: passphrase, salt: salt.span, cost: options.passphraseCost)
   }
   return KeySlot(
-    number: 1, kind: kind, wrapping: master, under: key, storeID: storeID, nonce: options.nonces())
+    number: 1, kind: kind, wrapping: master, under: key, storeID: storeID, nonce: options.nonces(1))
 }
 
 extension StorageError {

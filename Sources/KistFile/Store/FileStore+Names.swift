@@ -7,7 +7,7 @@ extension FileStore {
     NameSeal(
       seal: { names, text in
         guard let session = try? self.session() else { return nil }
-        return session.keys.seal(names, boundTo: text, nonce: self.options.nonces())
+        return session.keys.seal(names, boundTo: text, nonce: self.options.nonces(1))
       },
       open: { sealed, text throws(StorageError) in
         try self.session().keys.openNames(sealed, boundTo: text)

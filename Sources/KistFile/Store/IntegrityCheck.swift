@@ -144,7 +144,7 @@ final class IntegrityCheck: Sendable {
           }
           last = address
           sum += keys.hash(
-            tag: tag, sequence: sequence, metadataTag: metadataTag, secretTag: secretTag)
+            tag: tag, sequence: sequence, metadata: metadataTag.span, secret: secretTag.span)
           count += 1
           if count % 1024 == 0, state.withLock({ $0.isPaused }) { isComplete = false }
           return isComplete ? .more : .enough

@@ -18,7 +18,7 @@ struct TestStore: Sendable {
   /// Opens the store with its key file unless another source of the key is said.
   func open(
     _ keySource: EncryptedFile.KeySource? = nil, deadline: Duration = .seconds(30),
-    nonces: (@Sendable () -> [UInt8])? = nil
+    nonces: (@Sendable (Int) -> [UInt8])? = nil
   ) async throws(StorageError) -> OpenStorage {
     var options = EncryptedFile.Options(
       path: path, keySource: keySource ?? .keyFile(path: keyPath), now: clock.now,
