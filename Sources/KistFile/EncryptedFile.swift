@@ -23,8 +23,10 @@ package enum EncryptedFile {
     package var keySource: KeySource
     /// The clock.
     package var now: @Sendable () -> Timestamp
-    /// How long a request waits for the check of the store's integrity.
+    /// How long a change or a search may take, and a request wait for the check of the store's integrity.
     package var deadline: Duration
+    /// Waits, for deadlines.
+    package var sleep: @Sendable (Duration) async -> Void
     /// What a passphrase costs that a new store is made with.
     package var passphraseCost: KDFCost
     /// Where nonces come from: so many times 24 bytes that must never repeat.
@@ -35,7 +37,9 @@ package enum EncryptedFile {
     /// Makes options.
     package init(
       path: String, keySource: KeySource, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
-      deadline: Duration = .seconds(30), passphraseCost: KDFCost = .standard,
+      deadline: Duration = .seconds(30),
+      sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
+      passphraseCost: KDFCost = .standard,
       nonces: @escaping @Sendable (Int) -> [UInt8] = { randomBytes($0 * SymmetricKey.nonceSize) },
       whenMade: @escaping @Sendable () -> Void = {}
     ) {
@@ -43,6 +47,7 @@ package enum EncryptedFile {
       self.keySource = keySource
       self.now = now
       self.deadline = deadline
+      self.sleep = sleep
       self.passphraseCost = passphraseCost
       self.nonces = nonces
       self.whenMade = whenMade

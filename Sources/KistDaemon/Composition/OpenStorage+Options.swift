@@ -24,6 +24,8 @@ extension OpenStorage {
         // What cannot be read may say so.
         error.ofKeyring(isPinned: (try? pinFile.read() == nil) != true)
       }
+      storage.credentials = storage.credentials.withDeadline(
+        options.deadline, sleep: sleepUnwatched)
     case .encryptedFile:
       storage = try await .encryptedFile(options, keySource: keySource, logger: logger)
     }
@@ -64,6 +66,7 @@ extension OpenStorage {
     try await EncryptedFile.open(
       EncryptedFile.Options(
         path: options.storePath, keySource: keySource, deadline: options.deadline,
+        sleep: sleepUnwatched,
         whenMade: { logger.notice("\(options.newStore)") }))
   }
 }

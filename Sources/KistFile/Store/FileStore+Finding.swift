@@ -1,14 +1,21 @@
+internal import Dispatch
 internal import KistCore
 
 extension FileStore {
   /// A page in the order of the rows' addresses, which never change.
   func find(_ query: CredentialQuery) async throws(StorageError) -> CredentialPage {
+    let begin = ContinuousClock.now
     let session = try session()
     let start = try Cursor(query, session.keys)
     try await session.check.settle(within: options.deadline)
-    return try await detached(on: findQueue) { [connections] () throws(StorageError) in
-      try connections.use(connections.finds) { database throws(StorageError) in
-        try page(of: query, after: start, in: database, session)
+    return try await watch.over(outcome: nil, since: begin) { [connections] answer in
+      findQueue.async {
+        answer(
+          Result { () throws(StorageError) in
+            try connections.use(connections.finds) { database throws(StorageError) in
+              try page(of: query, after: start, in: database, session)
+            }
+          })
       }
     }
   }

@@ -14,6 +14,8 @@ final class FileStore: Sendable {
   let storeID: [UInt8]
   let connections: Connections
   let writer: Writer
+  /// Bounds what a change or a search may take.
+  let watch: DeadlineWatch
   let findQueue = DispatchQueue(label: "kist.finds")
   let state: Mutex<State>
   /// Whether a key is being derived; one at a time is, because it takes memory and a processor.
@@ -49,6 +51,7 @@ final class FileStore: Sendable {
     self.connections = connections
     self.options = options.withoutPassphrase
     writer = Writer(connections: connections, options: self.options)
+    watch = DeadlineWatch(options.deadline, sleep: options.sleep)
     state.withLock { if case .unlocked(let session) = $0 { session.check.start() } }
   }
 

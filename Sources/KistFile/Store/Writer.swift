@@ -8,7 +8,7 @@ final class Writer: Sendable {
   private struct Queued {
     let change: Change
     let session: Session
-    let answer: CheckedContinuation<Change.Answer, Never>
+    let answer: @Sendable (Change.Answer) -> Void
   }
 
   private struct State {
@@ -27,15 +27,15 @@ final class Writer: Sendable {
   }
 
   /// Carries out a change and answers when it is on disk.
-  func carryOut(_ change: Change, in session: Session) async -> Change.Answer {
-    await withCheckedContinuation { answer in
-      let mustBegin = state.withLock { state in
-        state.queued.append(Queued(change: change, session: session, answer: answer))
-        defer { state.isWorking = true }
-        return !state.isWorking
-      }
-      if mustBegin { queue.async { self.work() } }
+  func carryOut(
+    _ change: Change, in session: Session, _ answer: @escaping @Sendable (Change.Answer) -> Void
+  ) {
+    let mustBegin = state.withLock { state in
+      state.queued.append(Queued(change: change, session: session, answer: answer))
+      defer { state.isWorking = true }
+      return !state.isWorking
     }
+    if mustBegin { queue.async { self.work() } }
   }
 
   /// Waits until all that was queued before is answered.
@@ -55,7 +55,7 @@ final class Writer: Sendable {
       guard let session = batch.first?.session else { return }
       let answers = Batch(connections: connections, session: session, options: options)
         .carryOut(batch.map(\.change))
-      for (queued, answer) in zip(batch, answers) { queued.answer.resume(returning: answer) }
+      for (queued, answer) in zip(batch, answers) { queued.answer(answer) }
     }
   }
 }
