@@ -16,9 +16,14 @@ extension Database {
   }
 
   func header(_ keys: StoreKeys) throws(StorageError) -> Header {
+    try keys.openHeader(sealedHeader(of: keys.storeID))
+  }
+
+  /// The sealed header of the store that has this id.
+  func sealedHeader(of storeID: [UInt8]) throws(StorageError) -> [UInt8] {
     let row = try storeRow()
-    guard row.id == keys.storeID else { throw .corrupt("the store's id was changed") }
-    return try keys.openHeader(row.header)
+    guard row.id == storeID else { throw .corrupt("the store's id was changed") }
+    return row.header
   }
 
   func replaceHeader(_ sealed: [UInt8]) throws(StorageError) {

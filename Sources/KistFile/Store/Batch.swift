@@ -16,7 +16,7 @@ struct Batch {
       try connections.open()
       try connections.change { database throws(StorageError) in
         try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
-          var header = try database.header(session.keys)
+          var header = try session.header(in: database)
           // For each change two at most, and one for the header.
           var nonces = Nonces(options.nonces(2 * changes.count + 1))
           before = header
@@ -24,7 +24,7 @@ struct Batch {
             answers.append(try carryOut(change, in: database, &header, &nonces))
           }
           if header == before { return false }
-          try database.replaceHeader(session.keys.seal(header, nonce: nonces.next()))
+          try session.write(header, nonce: nonces.next(), into: database)
           after = header
           return true
         }
