@@ -27,7 +27,7 @@ BENCH ?= --update-docs
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks torture torture-short demo install uninstall bench bench-guard lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -84,6 +84,16 @@ torture-short: release deps ## A sample of each of these attacks
 	@scripts/install-packages gcc libc6-dev
 	Tests/Torture/run --bin $(BIN) --short
 
+FOR ?= 600
+fuzz: deps-build ## Feed mutated input to all that reads what others wrote, FOR seconds; to one TARGET
+	FOR=$(FOR) TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run
+
+fuzz-short: deps-build ## The same from the corpus on, for 5 seconds each
+	TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run short
+
+fuzz-coverage: deps-build ## How many lines of what reads the corpus reaches
+	TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run coverage $(FILE)
+
 test-without-keyring: deps-build ## Build kistd without the trait Libsecret, and try it
 	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kistd
 	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kist
@@ -130,4 +140,4 @@ format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
 clean: ## Remove what was built
-	rm -rf .build .build-release .build-without-keyring
+	rm -rf .build .build-fuzz .build-release .build-without-keyring

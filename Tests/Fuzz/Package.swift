@@ -1,0 +1,55 @@
+// swift-tools-version: 6.2
+
+// The rooms that read what others wrote, instrumented for libFuzzer, and what feeds them.
+
+import PackageDescription
+
+let measuresCoverage = Context.environment["KIST_FUZZ_COVERAGE"] != nil
+
+let package = Package(
+  name: "fuzz",
+  targets: [
+    .target(name: "KistCore"),
+    .target(name: "KistJSON", dependencies: ["KistCore"]),
+    .target(name: "KistWire", dependencies: ["KistCore", "KistJSON"]),
+    .systemLibrary(name: "CSodium", path: "Sources/CSodium", pkgConfig: "libsodium"),
+    .target(name: "KistSodium", dependencies: ["CSodium", "KistCore"]),
+    .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+    .target(name: "KistFile", dependencies: ["CSQLite", "KistCore", "KistSodium"]),
+    .systemLibrary(name: "CLibsecret", path: "Sources/CLibsecret", pkgConfig: "libsecret-1"),
+    .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
+    .target(name: "KistInterop", dependencies: ["KistCore", "KistJSON"]),
+    // What reads the audit log, without what a daemon is besides.
+    .target(
+      name: "KistDaemon", dependencies: ["KistCore", "KistFile", "KistWire"],
+      sources: [
+        "Audit/AuditFile.swift", "Audit/AuditReader.swift", "Audit/BackwardLines.swift",
+        "Hardening/SystemError.swift", "Socket/SocketDirectory.swift",
+      ]),
+    .systemLibrary(name: "CFuzzer", path: "CFuzzer"),
+    .executableTarget(
+      name: "Fuzz",
+      dependencies: [
+        "CFuzzer", "CLibsecret", "KistCore", "KistDaemon", "KistFile", "KistInterop", "KistJSON",
+        "KistLibsecret", "KistSodium", "KistWire",
+      ],
+      path: "Targets"),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// The settings of the package that is fuzzed, as far as they change what code means.
+for target in package.targets where target.type != .system {
+  target.swiftSettings = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .unsafeFlags(
+      ["-enable-testing"]
+        + (measuresCoverage
+          ? ["-profile-generate", "-profile-coverage-mapping"] : ["-sanitize=fuzzer,address"])),
+  ]
+}

@@ -1,0 +1,57 @@
+import KistCore
+import KistFile
+import KistWire
+
+@testable import KistDaemon
+
+/// The files of the audit log: read backwards they are the lines that they have forwards, and pages
+/// of any size are one page.
+let auditFiles = Target("audit-files") { input in
+  var input = input
+  let limit = 1 + input.choice(of: 8), isSplit = input.choice(of: 2) == 1
+  let cursor = input.text(before: 0)
+  // A byte that is in no text stands for many, so that lines reach over the pieces that are read.
+  let file = Array(
+    input.rest.lazy.flatMap { byte in
+      repeatElement(byte < 0xF0 ? byte : 0x20, count: byte < 0xF0 ? 1 : Int(byte & 0xF) << 13)
+    }.prefix(5 << 18))
+  let folder = Folder.own
+  folder.write(file, to: "audit")
+  if isSplit { folder.write(Array(file.reversed()) + file, to: "audit.1") }
+  checkLines(of: file, folder.path("audit"))
+  checkPages(AuditReader(AuditFile(path: folder.path("audit"), limit: 1 << 30), nil), limit, cursor)
+  folder.empty()
+}
+
+private func checkLines(of file: [UInt8], _ path: String) {
+  let lines = try! BackwardLines(path, hint: "")!
+  let pieces = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+  var expected = pieces.dropLast()
+  while let next = lines.next() {
+    demand(expected.popLast().map(Array.init) == next.line, "lines are read backwards as forwards")
+    guard expected.count.isMultiple(of: 16) else { continue }
+    let cut = try! BackwardLines(path, hint: "")!
+    cut.continue(from: next.end)
+    demand(cut.next()?.line == next.line, "reading goes on where a line ended")
+  }
+  // What is too long ends the reading.
+  demand(
+    expected.isEmpty || pieces[(expected.count - 1)...].contains { $0.count >= 960 << 10 },
+    "every line is read")
+}
+
+private func checkPages(_ reader: AuditReader, _ limit: Int, _ cursor: String) {
+  var query = AuditQuery()
+  query.after = cursor
+  _ = try? reader.page(of: query)
+  query.after = nil
+  let all = try! reader.page(of: query).records
+  query.limit = limit
+  var pages: [AuditRecord] = []
+  repeat {
+    let page = try! reader.page(of: query)
+    pages += page.records
+    query.after = page.next
+  } while query.after != nil && pages.count <= all.count
+  demand(pages == all, "small pages have what a large one has")
+}

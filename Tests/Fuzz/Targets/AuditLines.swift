@@ -1,0 +1,37 @@
+import KistCore
+import KistWire
+
+@testable import KistFile
+
+/// A line of the audit log: what is decoded, encoded and decoded again is the same, and names are
+/// opened where they were sealed and nowhere else.
+let auditLines = Target("audit-lines") { input in
+  var input = input
+  let hasService = input.choice(of: 2) == 0
+  var names = RequestedNames(service: input.text(before: 0), account: input.text(before: 0))
+  if !hasService { names.service = nil }
+  let changed = Int(input.byte())
+  let line = Secret(copying: input.rest)
+  guard let content = AuditLine.Content(line) else { return }
+  demand(
+    (try? content.names(openedBy: seal)) == nil, "no names are opened that were not sealed")
+  let text = content.record.json()
+  guard let again = AuditLine.Content(text), !again.hasNames else {
+    return demand(false, "a record that was written can be read")
+  }
+  demand(again.record == content.record, "a record is read as it was written")
+
+  let sealed = AuditLine.text(of: content.record, names, sealedBy: seal).bytes.dropLast()
+  let read = AuditLine.Content(Secret(copying: sealed))
+  demand(read?.record == content.record, "a record is read beside its names")
+  demand((try? read?.names(openedBy: seal)) == names, "names are read as they were written")
+  var forged = Array(sealed)
+  forged[changed % forged.count] ^= 1
+  guard let read = AuditLine.Content(Secret(copying: forged)), read.hasNames else { return }
+  demand(
+    (try? read.names(openedBy: seal)) == nil, "names are bound to all that stands before them")
+}
+
+private let seal = NameSeal(
+  seal: { storeKeys.seal($0, boundTo: $1, nonce: [UInt8](repeating: 3, count: 24)) },
+  open: { sealed, text throws(StorageError) in try storeKeys.openNames(sealed, boundTo: text) })

@@ -1,0 +1,36 @@
+import CFuzzer
+import Glibc
+import KistCore
+
+/// Fuzzes one target: `Fuzz TARGET [what libFuzzer takes]`; without one, names them all.
+@main enum Fuzz {
+  static let targets = [
+    lines, json, requests, replies, formats, rows, stores, auditLines, auditFiles, helpers,
+    templates,
+    items, keyrings,
+  ]
+
+  /// The one that is fuzzed, which libFuzzer's callback must find.
+  nonisolated(unsafe) static var target = targets[0]
+
+  static func main() {
+    guard
+      CommandLine.argc > 1,
+      let named = targets.first(where: { $0.name == CommandLine.arguments[1] })
+    else {
+      for target in targets { print(target.name) }
+      exit(CommandLine.argc > 1 ? 2 : 0)
+    }
+    target = named
+    // libFuzzer takes the first word for the name of the program, and has a shell start that anew.
+    var count = CommandLine.argc - 1
+    var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? =
+      CommandLine.unsafeArgv + 1
+    arguments![0] = strdup("\(CommandLine.arguments[0]) \(target.name)")
+    exit(
+      LLVMFuzzerRunDriver(&count, &arguments) { bytes, count in
+        Fuzz.target.run(Input(Array(UnsafeBufferPointer(start: bytes, count: count))))
+        return 0
+      })
+  }
+}

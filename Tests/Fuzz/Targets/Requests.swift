@@ -1,0 +1,92 @@
+import KistCore
+
+@testable import KistJSON
+@testable import KistWire
+
+/// The server: lines, one after the other, at a storage in memory.
+let requests = Target("requests") { input in
+  for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
+    checkRequest(Line(Secret(copying: Array(line))))
+  }
+  wait {
+    let reply = answer(with: service(on: .inMemory(now: { Timestamp(clamping: 1_800_000_000) })))
+    for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
+      let line = Line(Secret(copying: Array(line)))
+      checkReply(await reply(line), to: line)
+    }
+  }
+}
+
+private func service(on storage: UserStorage) -> Dispatch {
+  let status = StorageStatus(
+    storage: "memory", isLocked: false, unlocksWith: nil, reopensAtRestart: false,
+    durability: .disk, keyProtection: "none")
+  return dispatch(
+    storage,
+    StorageAccess(
+      status: { status }, lock: { status },
+      unlock: { passphrase throws(StorageError) in
+        if passphrase == nil { throw .notFound }
+        return status
+      }),
+    audit: { query throws(StorageError) in AuditPage(records: [], next: query.after) },
+    hello: Hello(version: "1", durability: .disk))
+}
+
+private func checkReply(_ reply: Line, to line: Line) {
+  demand(reply.content.count <= Limits.line, "a reply is within the limit")
+  guard let object = try? JSONObject(reply.content), let isOK = try? object.required("ok").bool()
+  else { return demand(false, "a reply is an object and says whether it is good") }
+  guard isOK, let request = try? JSONObject(line.content) else {
+    return demand(
+      (try? StorageError(object.required("error").object())) != nil, "an error can be read")
+  }
+  demand(text(of: request["id"]) == text(of: object["id"]), "the id is echoed")
+}
+
+private func text(of value: JSONValue?) -> [UInt8]? {
+  value?.withText { text in text.indices.map { text[$0] } }
+}
+
+/// What is decoded, encoded and decoded again is the same.
+private func checkRequest(_ line: Line) {
+  guard
+    let object = try? JSONObject(line.content), let name = try? object.required("op").string()
+  else { return }
+  let message = Message(operation: name, read: object)
+  switch name {
+  case "save": checkRequest(.save, message) { $0 == $1 }
+  case "load":
+    checkRequest(.load, message) { $0.value == $1.value && $0.encoding == $1.encoding }
+  case "delete": checkRequest(.delete, message) { $0 == $1 }
+  case "find": checkRequest(.find, message) { $0 == $1 }
+  case "audit": checkRequest(.audit, message) { $0 == $1 }
+  case "unlock":
+    checkRequest(.unlock, message) { one, other in
+      // A passphrase with a NUL in it can be read, and is never written.
+      one == other
+    }
+  default: break
+  }
+}
+
+private func checkRequest<Input: Sendable, Output>(
+  _ operation: Operation<Input, Output>, _ message: Message,
+  _ areSame: @escaping @Sendable (Input, Input) -> Bool
+) {
+  guard let input = try? operation.decodeRequest(message) else { return }
+  let sent = Box<Message?>(nil)
+  let call = Box(
+    operation.called { message throws(StorageError) in
+      sent.value = message
+      throw .notFound
+    })
+  let boxed = Box(input)
+  wait { _ = try? await call.value(boxed.value) }
+  guard let message = sent.value else { return }
+  guard
+    let object = try? JSONObject(message.requestText()),
+    let again = try? operation.decodeRequest(Message(operation: operation.name, read: object))
+  else { return demand(false, "a request that was written can be read") }
+  demand(areSame(input, again), "a request is read as it was written")
+}

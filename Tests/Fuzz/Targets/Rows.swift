@@ -1,0 +1,75 @@
+import KistCore
+import KistSodium
+
+@testable import KistFile
+
+/// Rows: what was sealed is opened as it was where it stands, with the key, and never otherwise.
+let rows = Target("rows") { input in
+  var input = input
+  let key = CredentialKey(service: input.text(before: 0), account: input.text(before: 0))
+  let label = input.text(before: 0)
+  let attributes: Attributes = [input.text(before: 0): input.text(before: 0)]
+  let sequence = UInt64(input.byte()), changed = Int(input.byte()) << 8 | Int(input.byte())
+  let difference = input.byte(), place = input.choice(of: 7)
+  let secret = Secret(copying: input.rest)
+  let moment = Timestamp(clamping: Int64(sequence) << 24)
+  let metadata = Metadata(
+    NewCredential(
+      key: key, secret: secret, label: label.isEmpty ? nil : label, attributes: attributes,
+      expiresAt: sequence.isMultiple(of: 2) ? nil : moment),
+    createdAt: moment, modifiedAt: moment)
+  let tag = storeKeys.tag(of: key)
+  let row = storeKeys.seal(metadata, secret, at: tag, sequence: sequence) {
+    randomBytes(SymmetricKey.nonceSize)
+  }
+  demand(
+    isOpened(row)
+      && (try? storeKeys.openMetadata(row.metadata.span, at: tag, sequence: sequence)) == metadata,
+    "metadata are opened as they were sealed")
+  demand(
+    (try? storeKeys.openSecret(row.secret.span, at: tag, sequence: sequence)) == secret,
+    "a secret is opened as it was sealed")
+
+  var forged = row
+  switch place {
+  case 0: forged.metadata.change(at: changed, by: difference)
+  case 1: forged.secret.change(at: changed, by: difference)
+  case 2: forged.sequence ^= UInt64(difference)
+  case 3: (forged.metadata, forged.secret) = (row.secret, row.metadata)
+  case 4: forged.tag = storeKeys.tag(of: CredentialKey(service: key.service, account: label + "x"))
+  case 5: (forged.metadata, forged.secret) = (secret.bytes, secret.bytes)
+  default: forged.secret = Array(row.secret.dropLast(1 + changed))
+  }
+  let isSame =
+    forged.metadata == row.metadata && forged.secret == row.secret && forged.tag == row.tag
+    && forged.sequence == row.sequence
+  demand(
+    isSame || !isOpened(forged), "no row is opened that was changed")
+  for keys in [otherKeys, otherStore] {
+    demand(
+      (try? keys.openMetadata(row.metadata.span, at: tag, sequence: sequence)) == nil
+        && (try? keys.openSecret(row.secret.span, at: tag, sequence: sequence)) == nil,
+      "nothing is read without the key, or as another store's")
+  }
+}
+
+private func isOpened(_ row: SealedRow) -> Bool {
+  (try? storeKeys.authenticate(
+    row.metadata.span, row.secret.span, at: row.tag, sequence: row.sequence)) != nil
+}
+
+private let otherKeys = try! StoreKeys(
+  master: GuardedKey(copying: [UInt8](repeating: 8, count: 32).span), storeID: storeKeys.storeID)
+private let otherStore = try! StoreKeys(
+  master: GuardedKey(copying: [UInt8](repeating: 7, count: 32).span),
+  storeID: storeKeys.storeID.reversed())
+
+extension [UInt8] {
+  fileprivate mutating func change(at offset: Int, by difference: UInt8) {
+    self[offset % count] ^= difference
+  }
+}
+
+extension Secret {
+  var bytes: [UInt8] { withBytes { bytes in bytes.indices.map { bytes[$0] } } }
+}
