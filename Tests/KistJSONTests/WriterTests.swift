@@ -77,4 +77,21 @@ struct WriterTests {
       #expect(JSONWriter.object { $0.member("", text: secret) }.count == count + 7)
     }
   }
+  /// Plain bytes are looked at 32 and 8 at once.
+  @Test(arguments: ["\"", "\\", "\n", "\u{7F}", "\u{80}", "é", "\u{1F}", " ", "~", "!", "[", "]"])
+  func `a character is written alike wherever it stands`(character: String) throws {
+    for length in 0...70 {
+      for place in 0...length {
+        let text =
+          String(repeating: "x", count: place) + character
+          + String(repeating: "}", count: length - place)
+        let written = JSONWriter.object { $0.member("t", text) }
+        let alone = JSONWriter.object { $0.member("t", character) }.text.dropFirst(6).dropLast(2)
+        #expect(
+          written.text == "{\"t\":\"" + String(repeating: "x", count: place) + alone
+            + String(repeating: "}", count: length - place) + "\"}")
+        #expect(try JSONObject(written)["t"]?.string() == text)
+      }
+    }
+  }
 }

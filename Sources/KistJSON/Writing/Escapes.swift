@@ -6,6 +6,14 @@
 /// Where the plain bytes that begin at an offset end.
 func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
   var offset = start
+  // A large secret is looked at in a quarter of the time so, and a step is no dearer than one of eight.
+  while offset + 32 <= bytes.count {
+    let marks =
+      marks(in: bytes, at: offset) | marks(in: bytes, at: offset + 8)
+      | marks(in: bytes, at: offset + 16) | marks(in: bytes, at: offset + 24)
+    if marks != 0 { break }
+    offset += 32
+  }
   while offset + 8 <= bytes.count {
     let count = plainCount(of: bytes, at: offset)
     offset += count
@@ -18,22 +26,27 @@ func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
   return offset
 }
 
+/// How many of the eight bytes at an offset are plain before one is not.
+@inline(__always)
 private func plainCount(of bytes: Span<UInt8>, at offset: Int) -> Int {
-  let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-  return plainCount(UInt64(littleEndian: word))
+  marks(in: bytes, at: offset).trailingZeroBitCount / 8
 }
 
-/// How many of eight bytes, the first of them the lowest of the word, are plain before one is not.
+/// The highest bit of each of the eight bytes at an offset, the first of them the lowest of the word:
+/// set in the first byte that is not plain, and in none before it.
 ///
-/// Each term sets the highest bit of a byte that is not plain, because it is above 0x7F, or 0x7F, or
-/// below 0x20, or a quote, or a backslash. Only such a byte carries, or borrows, into the next.
-private func plainCount(_ word: UInt64) -> Int {
+/// Each term sets it in a byte that is above 0x7F, or 0x7F, or below 0x20, or a quote, or a backslash.
+/// Only such a byte carries, or borrows, into the next.
+@inline(__always)
+private func marks(in bytes: Span<UInt8>, at offset: Int) -> UInt64 {
+  let word = UInt64(
+    littleEndian: unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   let ones: UInt64 = 0x0101_0101_0101_0101
   let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
   let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
   let marks =
     word | (word &+ ones) | (word &- ones &* 0x20) | (quotes &- ones) | (backslashes &- ones)
-  return (marks & (ones &* 0x80)).trailingZeroBitCount / 8
+  return marks & (ones &* 0x80)
 }
 
 /// How the character that begins at an offset is escaped in a string, and its length in UTF-8; `nil`
