@@ -6,19 +6,33 @@ package func base64Count(of count: Int) -> Int { (count + 2) / 3 * 4 }
 /// Appends bytes in base64 (RFC 4648 §4), with padding.
 package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
   text.append(upTo: base64Count(of: bytes.count)) { output in
-    var offset = 0
-    while offset < bytes.count {
-      let length = min(3, bytes.count - offset)
-      var group = UInt32(bytes[offset]) << 16
-      if length > 1 { group |= UInt32(bytes[offset + 1]) << 8 }
-      if length > 2 { group |= UInt32(bytes[offset + 2]) }
-      for position in 0..<4 {
-        output.append(
-          position <= length
-            ? character(of: UInt8(group >> (18 - 6 * UInt32(position)) & 0x3F))
-            : UInt8(ascii: "="))
+    unsafe output.withUnsafeMutableBufferPointer { text, filled in
+      let alphabet = unsafe alphabet.utf8Start
+      var offset = 0
+      // Six bytes in a step, as long as eight can be read: a quarter of the work.
+      while offset + 8 <= bytes.count {
+        let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        let group = UInt64(bigEndian: word)
+        for position in 0..<8 {
+          unsafe text[filled &+ position] = alphabet[Int(group >> (58 - 6 * position) & 0x3F)]
+        }
+        offset += 6
+        filled += 8
       }
-      offset += 3
+      while offset < bytes.count {
+        let length = min(3, bytes.count - offset)
+        var group: UInt64 = 0
+        for position in 0..<3 {
+          group = group << 8 | (position < length ? UInt64(bytes[offset + position]) : 0)
+        }
+        for position in 0..<4 {
+          unsafe text[filled &+ position] =
+            position <= length
+            ? alphabet[Int(group >> (18 - 6 * position) & 0x3F)] : UInt8(ascii: "=")
+        }
+        offset += 3
+        filled += 4
+      }
     }
   }
 }
@@ -56,15 +70,8 @@ package func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes
   }
 }
 
-private func character(of value: UInt8) -> UInt8 {
-  switch value {
-  case ..<26: UInt8(ascii: "A") + value
-  case ..<52: UInt8(ascii: "a") + value - 26
-  case ..<62: UInt8(ascii: "0") + value - 52
-  case 62: UInt8(ascii: "+")
-  default: UInt8(ascii: "/")
-  }
-}
+private let alphabet: StaticString =
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 private func value(of character: UInt8) -> UInt8? {
   switch character {
