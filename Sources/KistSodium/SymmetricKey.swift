@@ -63,6 +63,26 @@ package final class SymmetricKey: Sendable {
     }
   }
 
+  /// The key with which XChaCha20 encrypts under another where a nonce begins with these 16 bytes
+  /// (HChaCha20).
+  convenience init(of key: SymmetricKey, forNoncesWith prefix: Span<UInt8>) throws(StorageError) {
+    try self.init { output throws(StorageError) in
+      key.withBytes { key in
+        unsafe key.withUnsafeBufferPointer { key in
+          unsafe prefix.withUnsafeBufferPointer { prefix in
+            unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
+              _ = unsafe crypto_core_hchacha20(
+                buffer.baseAddress!, prefix.baseAddress!, key.baseAddress!, nil)
+              // Its state, and the key in it, may be left on the stack.
+              sodium_stackzero(1024)
+              filled = buffer.count
+            }
+          }
+        }
+      }
+    }
+  }
+
   /// The keyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
   package func hash(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
     region.withBytes { key in

@@ -58,3 +58,43 @@ import Testing
     key.isAuthentic(sealed.span, for: place.span)
   }
 }
+
+@Suite struct `A run of sealing` {
+  private let key = try! SymmetricKey(
+    derivedFrom: GuardedKey.random(), id: 1, context: KeyContext("kistTEST"))
+  private let place = Array("place".utf8)
+
+  private func sealed(_ messages: [[UInt8]], nonce: [UInt8]) throws -> [[UInt8]] {
+    var run = try SealingRun(under: key, nonce: nonce)
+    return messages.map { message in
+      var sealed = WipedBytes()
+      run.seal(message.span, for: place.span, into: &sealed)
+      return sealed.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+    }
+  }
+
+  @Test(arguments: [
+    [UInt8](1...24), [UInt8](repeating: 0xFF, count: 24),
+    [UInt8](1...16) + [0xFE, 0xFF, 0xFF, 0, 0, 0, 0, 0],
+  ])
+  func `gives the bytes that the key seals with each nonce, which counts up`(nonce: [UInt8]) throws
+  {
+    let messages = [0, 1, 64, 1000].map { [UInt8](repeating: 7, count: $0) }
+    let count = nonce[16...].reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    for (offset, (message, sealed)) in zip(messages, try sealed(messages, nonce: nonce))
+      .enumerated()
+    {
+      let number = count &+ UInt64(offset)
+      let expected = nonce[..<16] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+      #expect(sealed == key.seal(message.span, for: place.span, nonce: Array(expected)))
+    }
+  }
+
+  @Test func `repeats no nonce`() throws {
+    let messages = [[UInt8]](repeating: [], count: 1000)
+    let nonces = try sealed(messages, nonce: randomBytes(SymmetricKey.nonceSize)).map {
+      $0.prefix(24)
+    }
+    #expect(Set(nonces).count == 1000)
+  }
+}
