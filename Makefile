@@ -16,7 +16,12 @@ RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xswiftc -Xfron
 ordered = -Xlinker --no-warn-symbol-ordering -Xlinker --symbol-ordering-file=$(CURDIR)/Benchmarks/$(1).order
 # kistd is linked to the libsodium and the SQLite of the system. All their addresses are looked up
 # at the start, since a lookup in passing leaves vector registers, secrets in them, on the stack.
-KISTD := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-relocs --scratch-path .build-release/kistd --product kistd
+# What follows keeps little in memory: packed relocations; no table of its own symbols, which nobody
+# looks up; and the few functions of libstdc++ that Swift's runtime calls, in place of the library,
+# which the linker finds here first.
+LIBSTDCXX := .build-release/libstdc++
+KISTD := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-relocs \
+  -Xlinker --no-export-dynamic -Xswiftc -L$(CURDIR)/$(LIBSTDCXX) --scratch-path .build-release/kistd --product kistd
 # kist is linked to nothing, which takes half of the time that it starts in. The option concerns
 # the compiler too, so with one folder for both programs each would be compiled again for the other.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
@@ -43,6 +48,8 @@ build: deps-build ## Build everything for debugging
 	$(SWIFT) build --build-tests $(CHECKED)
 
 release: deps-build ## Build kistd and kist for use
+	@mkdir -p $(LIBSTDCXX)
+	@-ln -sf "$$("$$(dirname "$$(command -v $(SWIFT))")/clang" -print-file-name=libstdc++.a)" $(LIBSTDCXX)
 	$(SWIFT) build $(KISTD) $(call ordered,kistd)
 	$(SWIFT) build $(KIST) $(call ordered,kist)
 	@install -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
