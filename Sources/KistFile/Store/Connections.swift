@@ -25,9 +25,9 @@ final class Connections: Sendable {
     self.path = path
     changes = Connection(
       path: path, readonly: false, cacheKibibytes: 2048, keepsLog: isFilled(path + "-wal"))
-    // The rows of a large store, which lie at random, and the inner pages on the way to them; a small
-    // store takes up as little as it has.
-    loads = Connection(path: path, readonly: true, cacheKibibytes: 16384)
+    // The inner pages of the tree, on the way to every row; 16 MiB, for rows of a large store too, made
+    // no load faster, as the system keeps them as well.
+    loads = Connection(path: path, readonly: true, cacheKibibytes: 2048)
     finds = Connection(path: path, readonly: true, cacheKibibytes: 512)
   }
 
