@@ -94,6 +94,6 @@ class Daemon:
             raise SystemExit("the check of the store failed")
 
     def resident(self):
-        """Resident memory once nothing is going on, in MiB."""
-        time.sleep(1)
+        """Resident memory once it was quiet for so long that kistd gave back what it kept, in MiB."""
+        time.sleep(10)
         return processes.resident(self.process.pid)

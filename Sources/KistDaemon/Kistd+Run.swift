@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CConcurrency
+internal import CLinux
 internal import Glibc
 internal import KistCore
 internal import KistFile
@@ -7,6 +8,7 @@ internal import Logging
 
 /// Runs kistd with the words of this process's command line; see `runKistd`.
 package func startKistd() async -> Never {
+  kist_share_memory()
   kist_run_tasks_unwatched()
   guard let arguments = CommandLine.validArguments else {
     let error = StorageError.badRequest("an argument is not UTF-8")

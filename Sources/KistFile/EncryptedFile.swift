@@ -67,6 +67,7 @@ package enum EncryptedFile {
       access: StorageAccess(status: store.status, lock: store.lock, unlock: store.unlock),
       id: hexadecimal(store.storeID), durability: .disk, close: store.close)
     storage.nameSeal = store.nameSeal
+    storage.releaseMemory = store.connections.releaseMemory
     return storage
   }
 }

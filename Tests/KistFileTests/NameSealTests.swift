@@ -47,7 +47,7 @@ import Testing
     let seal = try seal(opened)
     let sealed = try #require(seal.seal(RequestedNames(.sample), ""))
     _ = try await opened.access.lock()
-    #expect(seal.seal(RequestedNames(.sample), "") == nil)
+    #expect(seal.begin() == nil)
     await expect(.locked) { try seal.open(sealed, "") }
     _ = try await opened.access.unlock(nil)
     #expect(try seal.open(sealed, "") == RequestedNames(.sample))
@@ -84,30 +84,23 @@ import Testing
       .keyFile(path: store.directory("key")), nonces: { _ in Array(1...24) })
     let shell = AuditedPeer(
       pid: 4242, uid: 1000, unit: "session-2.scope", claims: "kist", evidence: .pidfd)
+    let backup = AuditedPeer(
+      pid: 977, uid: 1000, unit: "backup.service", claims: "restic", evidence: .pidfd)
+    let stranger = AuditedPeer(
+      pid: 5001, uid: 33, unit: "apache2.service", claims: "php-fpm", evidence: .pidfd)
     let requests = [
+      (note("load", nil, 23, RequestedNames(service: "github.com", account: "alice")), shell),
       (
-        AuditedRequest(operation: "load", failure: nil, microseconds: 23, peer: shell),
-        RequestedNames(service: "github.com", account: "alice")
+        note("save", .conflict, 141, RequestedNames(service: "backup.example", account: "")),
+        backup
       ),
-      (
-        AuditedRequest(
-          operation: "save", failure: .conflict, microseconds: 141,
-          peer: AuditedPeer(
-            pid: 977, uid: 1000, unit: "backup.service", claims: "restic", evidence: .pidfd)),
-        RequestedNames(service: "backup.example", account: "")
-      ),
-      (
-        AuditedRequest(
-          operation: "connect", failure: .denied, microseconds: 0,
-          peer: AuditedPeer(
-            pid: 5001, uid: 33, unit: "apache2.service", claims: "php-fpm", evidence: .pidfd)), nil
-      ),
+      (note("connect", .denied, 0, nil), stranger),
     ]
-    let lines = requests.map { request, names in
-      let line = AuditLine.text(
-        of: AuditRecord(moment: .init(second: .sample, milliseconds: 7), event: .request(request)),
-        names, sealedBy: opened.nameSeal)
-      return line.withBytes { bytes in
+    let lines = requests.map { note, peer in
+      var lines = AuditLines(capacity: 512, sealedBy: opened.nameSeal)
+      lines.append(
+        note, of: AuditLines.Client(peer), at: .init(second: .sample, milliseconds: 7))
+      return lines.withBytes { bytes in
         String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
       }
     }.joined()
@@ -118,6 +111,18 @@ import Testing
       try String(contentsOf: page, encoding: .utf8).contains("```jsonl\n\(lines)```\n"), "\(lines)")
   }
 
+  private func note(
+    _ operation: String, _ failure: StorageError.Code?, _ microseconds: Int64,
+    _ names: RequestedNames?
+  ) -> RequestNotes.Note {
+    var note = RequestNotes.Note()
+    note.operation = operation
+    note.failure = failure
+    note.end = microseconds * 1000
+    note.names = names
+    return note
+  }
+
   private func seal(_ storage: OpenStorage) throws -> NameSeal {
     try #require(storage.nameSeal)
   }
@@ -125,8 +130,11 @@ import Testing
 
 extension NameSeal {
   fileprivate func seal(_ names: RequestedNames, _ text: String) -> [UInt8]? {
+    guard let seal = begin() else { return nil }
     let text = Array(text.utf8)
-    return seal(names, text.span)
+    var sealed = WipedBytes()
+    seal(names, text.span, &sealed)
+    return sealed.withBytes { bytes in bytes.indices.map { bytes[$0] } }
   }
 
   fileprivate func open(_ sealed: [UInt8], _ text: String) throws(StorageError) -> RequestedNames {

@@ -11,6 +11,14 @@ static inline int kist_set_dumpable(int dumpable) {
   return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0);
 }
 
+/// Has malloc(3) share its memory between the threads, where each would have some of its own that it
+/// keeps: of a daemon that mostly waits they are few, and seldom at work at once. Called once, before
+/// there are other threads.
+void kist_share_memory(void);
+
+/// Gives the memory that is free back to the system: malloc_trim(3).
+void kist_give_back_memory(void);
+
 /// execvpe(3), which is shown to GNU programs only.
 int kist_execvpe(
     const char *_Nonnull file, char *_Nullable const *_Nonnull words,

@@ -24,20 +24,23 @@ extension RequestedNames: Equatable {
 
 /// Seals what requests name under a key of the storage, for a log that lies beside it.
 package struct NameSeal: Sendable {
-  /// Seals names and binds them to other bytes; `nil` while the storage is locked.
-  package var seal: @Sendable (RequestedNames, _ boundTo: Span<UInt8>) -> [UInt8]?
+  /// Appends names, sealed and bound to other bytes.
+  package typealias Sealing = (RequestedNames, _ boundTo: Span<UInt8>, inout WipedBytes) -> Void
+
+  /// Gives what seals the names of some requests, to be used at once; `nil` while the storage is locked.
+  package var begin: @Sendable () -> Sealing?
   /// Opens what was sealed and bound to the same bytes; throws `locked`, or `corrupt` for what this
   /// storage did not seal so.
   package var open:
     @Sendable (_ sealed: Span<UInt8>, _ boundTo: Span<UInt8>) throws(StorageError) -> RequestedNames
 
   package init(
-    seal: @escaping @Sendable (RequestedNames, _ boundTo: Span<UInt8>) -> [UInt8]?,
+    begin: @escaping @Sendable () -> Sealing?,
     open:
       @escaping @Sendable (_ sealed: Span<UInt8>, _ boundTo: Span<UInt8>) throws(StorageError) ->
       RequestedNames
   ) {
-    self.seal = seal
+    self.begin = begin
     self.open = open
   }
 }

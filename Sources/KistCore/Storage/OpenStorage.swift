@@ -10,6 +10,8 @@ public struct OpenStorage: Sendable {
   public var reason: String?
   /// Seals what requests name, where the storage has a key for that.
   package var nameSeal: NameSeal?
+  /// Gives back memory that is kept for requests to come, as when none has come for a while.
+  package var releaseMemory: @Sendable () -> Void = {}
   /// What an answered change survives; known also where the storage cannot be reached yet.
   public var durability: StorageStatus.Durability
   /// Finishes what was begun, wipes the keys and lets go of the files.

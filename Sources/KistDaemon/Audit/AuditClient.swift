@@ -3,11 +3,13 @@ internal import KistWire
 
 /// A client, as the audit log names it in each line.
 final class AuditClient: Sendable {
-  let peer: AuditedPeer
+  let lines: AuditLines.Client
 
   init(_ peer: Peer) {
-    self.peer = AuditedPeer(
-      pid: Int(peer.pid), uid: Int(peer.uid), unit: unit(ofCgroup: peer.process.cgroup),
-      claims: peer.process.name.isEmpty ? nil : peer.process.name, evidence: peer.process.evidence)
+    lines = AuditLines.Client(
+      AuditedPeer(
+        pid: Int(peer.pid), uid: Int(peer.uid), unit: unit(ofCgroup: peer.process.cgroup),
+        claims: peer.process.name.isEmpty ? nil : peer.process.name,
+        evidence: peer.process.evidence))
   }
 }

@@ -9,27 +9,6 @@ struct AuditEvent: Sendable {
   var note: RequestNotes.Note
 }
 
-extension AuditEvent {
-  /// The record that is written of it, without what it names.
-  func record(_ clock: AuditClock) -> AuditRecord {
-    AuditRecord(
-      moment: clock.moment(of: SystemTick(nanoseconds: note.start)),
-      event: .request(
-        AuditedRequest(
-          operation: note.operation.isEmpty ? nil : note.operation, failure: note.failure,
-          microseconds: Int((note.end - note.start) / 1000), peer: client.peer)))
-  }
-
-  /// What it names: nothing that a storage would refuse for its size, and nothing where nothing is.
-  var names: RequestedNames? {
-    guard let names = note.names, names.service != nil || names.account != nil else { return nil }
-    let isShort = [names.service, names.account].allSatisfy {
-      ($0?.utf8.count ?? 0) <= Limits.keyPart
-    }
-    return isShort ? names : nil
-  }
-}
-
 /// Nanoseconds since the system started, sleep included.
 struct SystemTick: Sendable {
   var nanoseconds: Int64

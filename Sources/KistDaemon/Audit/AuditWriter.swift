@@ -8,9 +8,16 @@ actor AuditWriter {
   private let file: AuditFile
   private let logger: Logger
   private var seal: NameSeal?
+  private var whenQuiet: @Sendable () -> Void = {}
   /// Requests that could not be written since the last line that was.
   private var lost = 0
   private var isFailing = false
+
+  /// Lines are written when there are so many bytes of them: a few hundred, which is few enough to
+  /// stay in a processor's cache.
+  private static let block = 64 << 10
+  /// Room for one more, with the longest names that are sealed.
+  private static let longestLine = 4 << 10
 
   init(_ queue: AuditQueue, file: AuditFile, logger: Logger) {
     self.queue = queue
@@ -19,23 +26,58 @@ actor AuditWriter {
   }
 
   /// Seals names with this from now on, and leaves them out where there is `nil`.
-  func seal(with seal: NameSeal?) {
+  func seal(with seal: NameSeal?, whenQuiet: @escaping @Sendable () -> Void) {
     write()
     self.seal = seal
+    self.whenQuiet = whenQuiet
   }
 
+  /// Does what is to be done when no request has come for a while.
+  func rest() { whenQuiet() }
+
   /// Writes all that waits.
-  func write() {
-    let batch = queue.take()
+  func write() { write(queue.take()) }
+
+  /// Writes what waited until it was time to, as long as that is anything: `false` once it is not, when
+  /// the next request will say that it is to be written soon.
+  func writeInTime() -> Bool {
+    let batch = queue.takeInTime()
+    write(batch)
+    return !batch.isEmpty
+  }
+
+  private func write(_ batch: AuditQueue.Batch) {
     guard !batch.isEmpty else { return }
     let clock = AuditClock()
-    var lines = WipedBytes(capacity: 512 * (batch.events.count + 1))
-    if lost > 0 { lines.append(lineOf(lost: lost, clock)) }
-    for event in batch.events {
-      let line = AuditLine.text(of: event.record(clock), event.names, sealedBy: seal)
-      line.withBytes { lines.append($0) }
+    var lines = AuditLines(capacity: Self.block + Self.longestLine, sealedBy: seal)
+    var requests = 0
+    // By reference: a copy counts the references of its parts, which costs as much as the words do.
+    let events = batch.events.span
+    for index in events.indices {
+      begin(&lines, clock)
+      lines.append(
+        events[index].note, of: events[index].client.lines,
+        at: clock.moment(of: SystemTick(nanoseconds: events[index].note.start)))
+      requests += 1
+      if lines.count >= Self.block {
+        write(&lines, of: requests)
+        requests = 0
+      }
     }
-    if batch.lost > 0 { lines.append(lineOf(lost: batch.lost, clock)) }
+    if batch.lost > 0 {
+      begin(&lines, clock)
+      lines.append(lost: batch.lost, at: clock.moment(of: .now()))
+    }
+    if lines.count > 0 { write(&lines, of: requests + batch.lost) }
+  }
+
+  /// What could not be written is told before anything else.
+  private func begin(_ lines: inout AuditLines, _ clock: AuditClock) {
+    if lines.count == 0, lost > 0 { lines.append(lost: lost, at: clock.moment(of: .now())) }
+  }
+
+  /// Writes lines of so many requests, which are lost where that fails, and begins anew.
+  private func write(_ lines: inout AuditLines, of requests: Int) {
     do throws(StorageError) {
       try lines.withBytes { lines throws(StorageError) in try file.append(lines) }
       if isFailing {
@@ -44,7 +86,7 @@ actor AuditWriter {
       isFailing = false
       lost = 0
     } catch {
-      lost += batch.events.count + batch.lost
+      lost += requests
       if !isFailing {
         logger.warning(
           "the audit log cannot be written; requests are served without it",
@@ -52,14 +94,6 @@ actor AuditWriter {
       }
       isFailing = true
     }
+    lines.removeAll()
   }
-
-  private func lineOf(lost count: Int, _ clock: AuditClock) -> Secret {
-    AuditLine.text(
-      of: AuditRecord(moment: clock.moment(of: .now()), event: .lost(count)), nil, sealedBy: nil)
-  }
-}
-
-extension WipedBytes {
-  fileprivate mutating func append(_ text: Secret) { text.withBytes { append($0) } }
 }

@@ -1,11 +1,16 @@
+internal import CLinux
 internal import KistCore
 
 extension OpenStorage {
-  /// The same storage, whose key seals the names in the audit log, as long as it has the key: what
-  /// waits is written before it is locked or closed.
+  /// The same storage, whose key seals the names in the audit log, as long as it has the key.
+  ///
+  /// What waits is written before it is locked or closed. When it is quiet, memory is given back.
   func audited(by log: AuditLog?) async -> OpenStorage {
     guard let log else { return self }
-    await log.seal(with: nameSeal)
+    await log.seal(with: nameSeal) { [releaseMemory] in
+      releaseMemory()
+      kist_give_back_memory()
+    }
     var storage = self
     storage.access.lock = { [lock = access.lock] () throws(StorageError) in
       await log.flush()

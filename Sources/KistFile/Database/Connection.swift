@@ -39,6 +39,9 @@ final class Connection: Sendable {
     }
   }
 
+  /// Gives back the memory of the pages that are kept, unless somebody uses them.
+  func releaseMemory() { database.withLockIfAvailable { $0?.releaseMemory() } }
+
   /// Lends the database to one user at a time; `unavailable` when it is not open.
   func use<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result

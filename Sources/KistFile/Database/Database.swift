@@ -97,6 +97,9 @@ final class Database {
   /// Whether a transaction is open.
   var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
+  /// Gives back the memory of the pages that are kept.
+  func releaseMemory() { unsafe sqlite3_db_release_memory(connection) }
+
   /// Says whether the log stays as it is when this connection is closed.
   func keepLog(_ keeps: Bool) { unsafe kist_sqlite_keep_log(connection, keeps ? 1 : 0) }
 

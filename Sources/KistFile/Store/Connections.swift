@@ -71,6 +71,11 @@ final class Connections: Sendable {
     return try connection.use(body)
   }
 
+  /// Gives back the memory of the pages that are kept for requests to come.
+  func releaseMemory() {
+    for connection in [changes, loads, finds] { connection.releaseMemory() }
+  }
+
   /// Closes all and opens them again, so that the log is read again: that it is only when not one of
   /// them is open, and nobody opens one meanwhile.
   func reopen() throws(StorageError) {

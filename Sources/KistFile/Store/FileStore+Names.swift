@@ -5,9 +5,13 @@ extension FileStore {
   /// Seals what requests name as long as the store is unlocked.
   var nameSeal: NameSeal {
     NameSeal(
-      seal: { names, text in
-        guard let session = try? self.session() else { return nil }
-        return session.keys.seal(names, boundTo: text, nonce: self.options.nonces(1))
+      begin: {
+        guard
+          let keys = try? self.session().keys,
+          let run = try? SealingRun(under: keys.names, nonce: self.options.nonces(1))
+        else { return nil }
+        var sealing = NameSealing(run, storeID: keys.storeID)
+        return { sealing.seal($0, boundTo: $1, into: &$2) }
       },
       open: { sealed, text throws(StorageError) in
         try self.session().keys.openNames(sealed, boundTo: text)

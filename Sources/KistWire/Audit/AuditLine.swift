@@ -4,27 +4,8 @@ internal import KistJSON
 /// A line of the audit log as it lies on the disk: a record, whose last member, `names`, is sealed and
 /// bound to all that stands before it.
 package enum AuditLine {
-  private static let beforeNames: StaticString = ",\"names\":\""
-  private static let afterNames: StaticString = "\"}"
-
-  /// The line of a record that has no names, and its newline; names that cannot be sealed are left out.
-  package static func text(
-    of record: AuditRecord, _ names: RequestedNames?, sealedBy seal: NameSeal?
-  ) -> Secret {
-    let record = record.json()
-    guard let names, let seal else { return record.withNewline }
-    return record.withBytes { bytes in
-      let bound = bytes.extracting(..<(bytes.count - 1))
-      guard let sealed = seal.seal(names, bound) else { return record.withNewline }
-      var line = WipedBytes(capacity: bytes.count + base64Count(of: sealed.count) + 16)
-      line.append(bound)
-      beforeNames.withBytes { line.append($0) }
-      appendBase64(sealed.span, to: &line)
-      afterNames.withBytes { line.append($0) }
-      line.append(UInt8(ascii: "\n"))
-      return Secret(line)
-    }
-  }
+  static let beforeNames: StaticString = ",\"names\":\""
+  static let afterNames: StaticString = "\"}"
 
   /// A record as it was read, with what opens its names.
   package struct Content: Sendable {

@@ -45,14 +45,8 @@ extension JSONWriter {
     switch record.event {
     case .lost(let count): member("lost", count)
     case .request(let request):
-      member("operation", request.operation)
-      member("outcome", request.outcome)
-      member("microseconds", request.microseconds)
-      member("pid", request.peer.pid)
-      member("uid", request.peer.uid)
-      member("unit", request.peer.unit)
-      member("claims", request.peer.claims)
-      member("evidence", request.peer.evidence.rawValue)
+      members(ofRequest: request.operation, request.failure, microseconds: request.microseconds)
+      members(of: request.peer)
       switch request.names {
       case nil: break
       case .sealed(let reason): member("sealed", reason.rawValue)
@@ -61,6 +55,22 @@ extension JSONWriter {
         member("account", names.account)
       }
     }
+  }
+
+  mutating func members(
+    ofRequest operation: String?, _ failure: StorageError.Code?, microseconds: Int
+  ) {
+    member("operation", operation)
+    member("outcome", failure?.rawValue ?? "ok")
+    member("microseconds", microseconds)
+  }
+
+  mutating func members(of peer: AuditedPeer) {
+    member("pid", peer.pid)
+    member("uid", peer.uid)
+    member("unit", peer.unit)
+    member("claims", peer.claims)
+    member("evidence", peer.evidence.rawValue)
   }
 }
 
@@ -71,15 +81,22 @@ extension AuditRecord.Moment: CustomStringConvertible {
     return String(decoding: text.indices.map { text[$0] }, as: UTF8.self)
   }
 
-  fileprivate var rfc3339: InlineArray<24, UInt8> {
+  var rfc3339: InlineArray<24, UInt8> {
     let seconds = second.rfc3339
     var text = InlineArray<24, UInt8>(repeating: UInt8(ascii: "Z"))
     for offset in 0..<19 { text[offset] = seconds[offset] }
     text[19] = UInt8(ascii: ".")
-    for (offset, divisor) in [(20, 100), (21, 10), (22, 1)] {
-      text[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds / divisor % 10)
-    }
+    text.put(milliseconds: milliseconds, at: 20)
     return text
+  }
+}
+
+extension InlineArray where Element == UInt8 {
+  /// Writes the three digits of milliseconds.
+  mutating func put(milliseconds: Int, at offset: Int) {
+    self[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds / 100)
+    self[offset + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds / 10 % 10)
+    self[offset + 2] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds % 10)
   }
 }
 

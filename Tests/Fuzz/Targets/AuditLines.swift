@@ -1,4 +1,5 @@
 import KistCore
+import KistSodium
 import KistWire
 
 @testable import KistFile
@@ -21,9 +22,15 @@ let auditLines = Target("audit-lines") { input in
   }
   demand(again.record == content.record, "a record is read as it was written")
 
-  let sealed = AuditLine.text(of: content.record, names, sealedBy: seal).bytes.dropLast()
+  guard case .request(var request) = content.record.event, request.operation != "",
+    names.account.map({ $0.utf8.count <= Limits.keyPart }) == true,
+    (names.service?.utf8.count ?? 0) <= Limits.keyPart
+  else { return }
+  request.names = nil
+  let record = AuditRecord(moment: content.record.moment, event: .request(request))
+  let sealed = sealedLine(of: request, names, at: content.record.moment).dropLast()
   let read = AuditLine.Content(Secret(copying: sealed))
-  demand(read?.record == content.record, "a record is read beside its names")
+  demand(read?.record == record, "a record is read beside its names")
   demand((try? read?.names(openedBy: seal)) == names, "names are read as they were written")
   var forged = Array(sealed)
   forged[changed % forged.count] ^= 1
@@ -32,6 +39,24 @@ let auditLines = Target("audit-lines") { input in
     (try? read.names(openedBy: seal)) == nil, "names are bound to all that stands before them")
 }
 
+private func sealedLine(
+  of request: AuditedRequest, _ names: RequestedNames, at moment: AuditRecord.Moment
+) -> [UInt8] {
+  var note = RequestNotes.Note()
+  note.operation = request.operation ?? ""
+  note.failure = request.failure
+  note.end = Int64(request.microseconds) * 1000
+  note.names = names
+  var lines = AuditLines(capacity: 512, sealedBy: seal)
+  lines.append(note, of: AuditLines.Client(request.peer), at: moment)
+  return lines.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+}
+
 private let seal = NameSeal(
-  seal: { storeKeys.seal($0, boundTo: $1, nonce: [UInt8](repeating: 3, count: 24)) },
+  begin: {
+    var sealing = NameSealing(
+      try! SealingRun(under: storeKeys.names, nonce: [UInt8](repeating: 3, count: 24)),
+      storeID: storeKeys.storeID)
+    return { sealing.seal($0, boundTo: $1, into: &$2) }
+  },
   open: { sealed, text throws(StorageError) in try storeKeys.openNames(sealed, boundTo: text) })

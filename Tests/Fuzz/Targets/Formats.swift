@@ -77,13 +77,21 @@ private func checkNames(_ bytes: [UInt8]) {
   let data = StoreFormat.associatedData(of: .names, storeID: storeID) + text
   let sealed = storeKeys.names.seal(bytes.span, for: data.span, nonce: nonce)
   guard let names = try? storeKeys.openNames(sealed.span, boundTo: text.span) else { return }
-  let again = storeKeys.seal(names, boundTo: text.span, nonce: nonce)
+  let again = seal(names, boundTo: text)
   demand(
     (try? storeKeys.openNames(again.span, boundTo: text.span)) == names,
     "names are read as they were written")
   demand(
     (try? storeKeys.openNames(again.span, boundTo: nonce.span)) == nil,
     "names are bound to where they stand")
+}
+
+private func seal(_ names: RequestedNames, boundTo text: [UInt8]) -> [UInt8] {
+  var sealing = NameSealing(
+    try! SealingRun(under: storeKeys.names, nonce: nonce), storeID: storeKeys.storeID)
+  var sealed = WipedBytes()
+  sealing.seal(names, boundTo: text.span, into: &sealed)
+  return Secret(sealed).bytes
 }
 
 private func checkPadding(_ bytes: [UInt8]) {

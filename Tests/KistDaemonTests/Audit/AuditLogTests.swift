@@ -189,14 +189,24 @@ import Testing
     #expect(batch.events.map(\.note.operation) == (0..<8).map { "\($0)" })
     #expect(batch.lost == 3)
     #expect(queue.take().isEmpty)
+  }
+
+  @Test func `asks for each one to be written soon, by somebody who stays as long as any come`() {
+    let queue = AuditQueue(room: 800)
     #expect(queue.put(event(0)) == .writeSoon)
+    #expect(queue.put(event(1)) == .nothing)
+    #expect(queue.takeInTime().events.count == 2)
+    #expect(queue.put(event(2)) == .nothing)
+    #expect(queue.take().events.count == 1)
+    #expect(queue.put(event(3)) == .nothing)
+    #expect(queue.takeInTime().events.count == 1)
+    #expect(queue.takeInTime().isEmpty)
+    #expect(queue.put(event(4)) == .writeSoon)
   }
 
   @Test func `tells when a request came, to the millisecond`() {
     let before = Timestamp.now()
-    var event = event(0)
-    event.note.start = SystemTick.now().nanoseconds
-    let moment = event.record(AuditClock()).moment
+    let moment = AuditClock().moment(of: .now())
     #expect(moment.second >= before)
     #expect(moment.second <= Timestamp.now())
     #expect((0..<1000).contains(moment.milliseconds))

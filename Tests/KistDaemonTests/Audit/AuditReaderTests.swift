@@ -126,10 +126,10 @@ import Testing
       await audit.seal(with: testSeal)
       audit.put(0)
       let locked = NameSeal(
-        seal: { _, _ in nil },
+        begin: { nil },
         open: { _, _ throws(StorageError) in throw .locked("the storage is locked") })
       let stranger = NameSeal(
-        seal: { _, _ in nil },
+        begin: { nil },
         open: { _, _ throws(StorageError) in throw StorageError(.corrupt, "not ours") })
       var query = AuditQuery()
       for (seal, reason) in [(locked, .locked), (stranger, .corrupt), (nil, .unavailable)]

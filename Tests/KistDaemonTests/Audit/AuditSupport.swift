@@ -64,8 +64,10 @@ extension AuditRecord {
 
 /// Seals names so that a test can read them, bound to the line.
 let testSeal = NameSeal(
-  seal: { names, text in
-    Array("\(names.service ?? "-")/\(names.account ?? "-")/\(text.count)".utf8)
+  begin: {
+    { names, text, sealed in
+      sealed.append(utf8: "\(names.service ?? "-")/\(names.account ?? "-")/\(text.count)")
+    }
   },
   open: { sealed, text throws(StorageError) in
     let parts = String(decoding: sealed.indices.map { sealed[$0] }, as: UTF8.self)

@@ -6,9 +6,12 @@ import Testing
 
 /// Seals nothing, and says with what it is bound.
 private let open = NameSeal(
-  seal: { names, text in
-    let text = text.indices.map { text[$0] }
-    return Array("\(names.service ?? "-")/\(names.account ?? "-")".utf8) + [0] + text
+  begin: {
+    { names, text, sealed in
+      sealed.append(utf8: "\(names.service ?? "-")/\(names.account ?? "-")")
+      sealed.append(0 as UInt8)
+      sealed.append(text)
+    }
   },
   open: { sealed, text throws(StorageError) in
     let parts = sealed.indices.map { sealed[$0] }.split(separator: 0, maxSplits: 1)
@@ -31,7 +34,15 @@ private let open = NameSeal(
           pid: 1, uid: 2, unit: "a\n.service", claims: "\u{1B}[2J", evidence: .pid))))
 
   private func text(_ names: RequestedNames?, _ seal: NameSeal?) -> String {
-    AuditLine.text(of: record, names, sealedBy: seal).text
+    guard case .request(let request) = record.event else { return "" }
+    var note = RequestNotes.Note()
+    note.operation = request.operation ?? ""
+    note.failure = request.failure
+    note.end = Int64(request.microseconds) * 1000
+    note.names = names
+    var lines = AuditLines(capacity: 512, sealedBy: seal)
+    lines.append(note, of: AuditLines.Client(request.peer), at: record.moment)
+    return lines.withBytes { bytes in Secret(copying: bytes.indices.map { bytes[$0] }) }.text
   }
 
   @Test(arguments: [
@@ -49,7 +60,7 @@ private let open = NameSeal(
   }
 
   @Test func `has no names where there are none, or nothing seals them`() throws {
-    let sealsNothing = NameSeal(seal: { _, _ in nil }, open: open.open)
+    let sealsNothing = NameSeal(begin: { nil }, open: open.open)
     for line in [
       text(nil, open), text(RequestedNames(.sample), nil),
       text(RequestedNames(.sample), sealsNothing),
