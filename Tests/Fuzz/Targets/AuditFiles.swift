@@ -19,7 +19,8 @@ let auditFiles = Target("audit-files") { input in
   folder.write(file, to: "audit")
   if isSplit { folder.write(Array(file.reversed()) + file, to: "audit.1") }
   checkLines(of: file, folder.path("audit"))
-  checkPages(AuditReader(AuditFile(path: folder.path("audit"), limit: 1 << 30), nil), limit, cursor)
+  let log = AuditFile(path: folder.path("audit"), limit: 1 << 30)
+  for seal in [nil, nameSeal] { checkPages(AuditReader(log, seal), limit, cursor) }
   folder.empty()
 }
 
@@ -45,6 +46,10 @@ private func checkPages(_ reader: AuditReader, _ limit: Int, _ cursor: String) {
   query.after = cursor
   _ = try? reader.page(of: query)
   query.after = nil
+  query.names.service = "s"
+  demand(
+    (try? reader.page(of: query).records) ?? [] == [], "no names are told that were not sealed")
+  query.names.service = nil
   let all = try! reader.page(of: query).records
   query.limit = limit
   var pages: [AuditRecord] = []

@@ -15,7 +15,7 @@ let auditLines = Target("audit-lines") { input in
   let line = Secret(copying: input.rest)
   guard let content = AuditLine.Content(line) else { return }
   demand(
-    (try? content.names(openedBy: seal)) == nil, "no names are opened that were not sealed")
+    (try? content.names(openedBy: nameSeal)) == nil, "no names are opened that were not sealed")
   let text = content.record.json()
   guard let again = AuditLine.Content(text), !again.hasNames else {
     return demand(false, "a record that was written can be read")
@@ -31,12 +31,12 @@ let auditLines = Target("audit-lines") { input in
   let sealed = sealedLine(of: request, names, at: content.record.moment).dropLast()
   let read = AuditLine.Content(Secret(copying: sealed))
   demand(read?.record == record, "a record is read beside its names")
-  demand((try? read?.names(openedBy: seal)) == names, "names are read as they were written")
+  demand((try? read?.names(openedBy: nameSeal)) == names, "names are read as they were written")
   var forged = Array(sealed)
   forged[changed % forged.count] ^= 1
   guard let read = AuditLine.Content(Secret(copying: forged)), read.hasNames else { return }
   demand(
-    (try? read.names(openedBy: seal)) == nil, "names are bound to all that stands before them")
+    (try? read.names(openedBy: nameSeal)) == nil, "names are bound to all that stands before them")
 }
 
 private func sealedLine(
@@ -47,12 +47,13 @@ private func sealedLine(
   note.failure = request.failure
   note.end = Int64(request.microseconds) * 1000
   note.names = names
-  var lines = AuditLines(capacity: 512, sealedBy: seal)
+  var lines = AuditLines(capacity: 512, sealedBy: nameSeal)
   lines.append(note, of: AuditLines.Client(request.peer), at: moment)
   return lines.withBytes { bytes in bytes.indices.map { bytes[$0] } }
 }
 
-private let seal = NameSeal(
+/// With the keys of a store.
+let nameSeal = NameSeal(
   begin: {
     var sealing = NameSealing(
       try! SealingRun(under: storeKeys.names, nonce: [UInt8](repeating: 3, count: 24)),
