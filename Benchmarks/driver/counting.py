@@ -39,6 +39,12 @@ def requests(path, counts):
                     raise SystemExit(f"a {operation} was refused: {reply.decode()}")
 
 
+def is_listening(path):
+    """The socket is there a moment before it listens."""
+    with socket.socket(socket.AF_UNIX) as stream:
+        return stream.connect_ex(str(path)) == 0
+
+
 @contextlib.contextmanager
 def serving(folder, watcher, kistd):
     """Runs kistd beneath a program that counts, and waits for its end; gives the path of its socket."""
@@ -51,7 +57,7 @@ def serving(folder, watcher, kistd):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(6000):
-            if path.exists() or process.poll() is not None:
+            if process.poll() is not None or is_listening(path):
                 break
             time.sleep(0.01)
         yield path
