@@ -6,10 +6,14 @@ internal import NIOCore
 internal import Synchronization
 
 /// Decides who comes in, and knows who is in.
+///
+/// Where there is no room for one more, one makes room that has asked for nothing, or else the one
+/// whose last request is the longest ago. So who comes in can ask, however many there are who only
+/// hold connections; nobody is refused but while a request of everybody else is under way.
 final class Admission: Sendable {
   private struct State {
     var isStopping = false
-    var admitted: [ObjectIdentifier: any Channel] = [:]
+    var admitted: [ObjectIdentifier: Connection] = [:]
     /// Since when nobody has been in, or was the last time.
     var emptySince = NIODeadline.now()
   }
@@ -20,6 +24,7 @@ final class Admission: Sendable {
   private let logger: Logger
   private let strangers = LogGate()
   private let crowd = LogGate()
+  private let turns = Turns()
   private let state = Mutex(State())
 
   init(
@@ -47,16 +52,14 @@ final class Admission: Sendable {
       let found = try channel.peer()
       peer = found
       try check(found)
-      let connection = try Connection(wrapping: channel, peer: found)
+      let connection = try Connection(wrapping: channel, peer: found, turns: turns)
       // Last, so that whoever has entered is handed on, and leaves.
-      try enter(channel)
+      try enter(connection)
       return connection
     } catch {
       if let refusal = error as? StorageError {
         // A fresh socket has room for it; a client that has gone already does without.
-        var bytes = WipedBytes(capacity: 512)
-        bytes.append(Line.refusal(refusal))
-        _ = try? channel.withDescriptor { bytes.send(to: $0) }
+        channel.tell(refusal)
         if let peer { whenRefused(peer, .connection(refusal)) }
       }
       channel.close(promise: nil)
@@ -65,9 +68,9 @@ final class Admission: Sendable {
   }
 
   /// Lets go of a connection whose last line was answered.
-  func leave(_ channel: any Channel) {
+  func leave(_ connection: Connection) {
     state.withLock { state in
-      state.admitted.removeValue(forKey: ObjectIdentifier(channel))
+      state.admitted.removeValue(forKey: ObjectIdentifier(connection.channel))
       state.emptySince = .now()
     }
   }
@@ -85,8 +88,8 @@ final class Admission: Sendable {
   func sever() { shutDown(SHUT_RDWR) }
 
   private func shutDown(_ how: some BinaryInteger) {
-    for channel in state.withLock({ Array($0.admitted.values) }) {
-      try? channel.withDescriptor { _ = Glibc.shutdown($0, CInt(how)) }
+    for connection in state.withLock({ Array($0.admitted.values) }) {
+      try? connection.channel.withDescriptor { _ = Glibc.shutdown($0, CInt(how)) }
     }
   }
 
@@ -102,21 +105,38 @@ final class Admission: Sendable {
       outcome: .unchanged)
   }
 
-  private func enter(_ channel: any Channel) throws {
-    let hasRoom = try state.withLock { state in
+  private func enter(_ connection: Connection) throws {
+    let isFull = try state.withLock { state in
       if state.isStopping { throw ChannelError.ioOnClosedChannel }
-      guard state.admitted.count < maximumConnections else { return false }
-      state.admitted[ObjectIdentifier(channel)] = channel
-      return true
+      return state.admitted.count >= maximumConnections
     }
-    if hasRoom { return }
-    if let heldBack = crowd.pass() {
-      logger.warning(
-        "refused a connection: there are too many",
-        metadata: ["limit": "\(maximumConnections)", "unlogged": "\(heldBack)"])
+    if isFull {
+      let crowded = StorageError.crowded(limit: maximumConnections)
+      guard let left = makeRoom(because: crowded) else {
+        warn("refused a connection: there are too many, all with requests under way")
+        throw crowded
+      }
+      leave(left)
+      warn("closed a connection to make room: there are too many")
+      whenRefused(left.peer, .connection(crowded))
     }
-    throw StorageError(
-      .busy, "no more connections are served at once than the limit, \(maximumConnections)",
-      hint: "close some, or give kistd a larger --max-connections", outcome: .unchanged)
+    state.withLock { $0.admitted[ObjectIdentifier(connection.channel)] = connection }
+  }
+
+  /// Closes the connection whose client loses least, and gives it.
+  private func makeRoom(because reason: StorageError) -> Connection? {
+    let all = state.withLock { Array($0.admitted.values) }
+    let closable = all.compactMap { connection in
+      connection.stake.map { (stake: $0, connection: connection) }
+    }
+    return closable.sorted { $0.stake < $1.stake }.lazy.map(\.connection).first {
+      $0.makeRoom(because: reason)
+    }
+  }
+
+  private func warn(_ message: Logger.Message) {
+    guard let heldBack = crowd.pass() else { return }
+    logger.warning(
+      message, metadata: ["limit": "\(maximumConnections)", "unlogged": "\(heldBack)"])
   }
 }

@@ -27,6 +27,21 @@ extension Channel {
   }
 }
 
+extension Channel {
+  /// Tells a client why it is not served, as far as its socket has room.
+  func tell(_ refusal: StorageError) {
+    var bytes = WipedBytes(capacity: 512)
+    bytes.append(Line.refusal(refusal))
+    _ = try? withDescriptor { bytes.send(to: $0) }
+  }
+}
+
+/// Whether a socket has bytes that were not read.
+func hasInput(_ descriptor: CInt) -> Bool {
+  var byte: UInt8 = 0
+  return unsafe recv(descriptor, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) == 1
+}
+
 extension WipedBytes {
   /// Appends a line and its newline.
   mutating func append(_ line: Line) {

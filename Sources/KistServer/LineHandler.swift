@@ -10,9 +10,9 @@ internal import NIOCore
 /// answering itself happens on the channel's event loop. That is also what makes it `Sendable`.
 ///
 /// Every event is answered with one line, in order. So the handler knows how many are unanswered,
-/// and reads no more while there are `readAhead` of them. What one connection holds is bounded by
-/// that many lines of 1 MiB, one unfinished line in a buffer of at most 2 MiB, one read of
-/// `readSize`, and two replies: about 9 MiB for a client that does its worst.
+/// and reads no more while there are `readAhead` of them, or `bytesAhead` wait in lines. What one
+/// connection holds is bounded by a line that is answered, one that waits, one that is unfinished, and
+/// two replies, each of 1 MiB at most, and one read of `readSize`.
 @safe
 final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
@@ -22,7 +22,17 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Bytes of one read.
   static let readSize = 16 << 10
   private static let readAhead = 4
+  private static let bytesAhead = 64 << 10
+  /// What may be done before other connections have their turn, and what a line counts for in that.
+  private static let highestCost = 256 << 10
+  private static let costOfLine = 1 << 10
 
+  private let turns: Turns
+  /// When the client connected.
+  let connected: Turn
+  /// When a line was answered last.
+  private(set) var answered: Turn?
+  private let loop: any EventLoop
   private let executor: EventLoopExecutor
   /// The channel's socket, where it has one.
   private let descriptor: CInt?
@@ -30,21 +40,32 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var whenRefused: (@Sendable (StorageError) -> Void)?
   private var splitter = LineSplitter()
   private var events = CircularBuffer<LineSplitter.Event>()
-  private var unanswered = 0
-  private var isAnswering = false
+  private(set) var unanswered = 0
+  private(set) var isAnswering = false
   private var isStarting = false
   /// The replies that have not left yet.
   private var outgoing = noReplies()
   /// The writes that are with the channel.
-  private var unwritten = 0
+  private(set) var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
+  /// Since when there have been writes with the channel.
+  private(set) var unwrittenSince = NIODeadline.now()
+  /// Whether no more lines come.
   private var isOver = false
+  /// Whether nobody is there any more to read replies.
+  private var isGone = false
+  /// What was done since other connections had their turn, in bytes of replies.
+  private var cost = 0
+  private var isResting = false
   private var isReadHeldBack = false
   private var isWriting = false
   private var whenDone: CheckedContinuation<Void, Never>?
   private var context: ChannelHandlerContext?
 
-  init(on loop: any EventLoop, descriptor: CInt? = nil) {
+  init(on loop: any EventLoop, descriptor: CInt? = nil, turns: Turns = Turns()) {
+    self.turns = turns
+    connected = turns.next()
+    self.loop = loop
     executor = EventLoopExecutor(loop)
     self.descriptor = descriptor
   }
@@ -73,16 +94,24 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     try? await context?.channel.close()
   }
 
+  /// Forgets what was received and not answered, before the channel is closed.
+  func forget() {
+    events.removeAll()
+    unanswered = 0
+  }
+
   // MARK: - Answering
 
   /// Answers what was received, as long as the client has room for replies; the replies to lines that
   /// are answered at once leave together.
   private func answerAll() {
     // What happens while the channel writes is looked at behind it.
-    guard let answer, !isWriting else { return }
-    while !isAnswering, hasRoom, let event = events.popFirst() {
+    guard let answer, !isWriting, !isResting else { return }
+    cost = 0
+    while !isAnswering, hasRoom, cost < Self.highestCost, let event = events.popFirst() {
       isAnswering = true
       switch event {
+      case .line(let line) where isGone && line.onlyAsks: settle(costing: 0)
       case .line(let line): begin(line, answer)
       case .unfinished: refuse(.unfinished)
       case .tooLong:
@@ -92,14 +121,25 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
       if events.isEmpty { flush() }
     }
     flush()
+    if cost >= Self.highestCost { rest() }
     if isOver, !isAnswering, events.isEmpty {
       whenDone?.resume()
       whenDone = nil
     }
   }
 
-  /// Whether the client reads its replies, or will read no more.
-  private var hasRoom: Bool { unwritten == 0 || isOver || context?.channel.isWritable ?? true }
+  /// Whether the client reads its replies, or can read no more.
+  private var hasRoom: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
+
+  /// Lets other connections have their turn; by the clock, since the loop looks at no socket as long as
+  /// it has something to execute.
+  private func rest() {
+    isResting = true
+    loop.scheduleTask(in: .microseconds(50)) {
+      self.isResting = false
+      self.answerAll()
+    }
+  }
 
   /// Has a line answered: before this returns, where nothing has to be waited for.
   ///
@@ -120,9 +160,15 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     finish(with: .refusal(error))
   }
 
-  private func finish(with reply: Line) {
+  private func settle(costing replyBytes: Int) {
     isAnswering = false
+    answered = turns.next()
     unanswered -= 1
+    cost += Self.costOfLine + replyBytes
+  }
+
+  private func finish(with reply: Line) {
+    settle(costing: reply.content.count)
     guard context != nil else { return }
     outgoing.append(reply)
     if outgoing.count >= Self.readSize { flush() }
@@ -159,6 +205,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     outgoing.withBytes { _ = unsafe buffer.writeBytes($0.extracting(sent...).bytes) }
     let written = context.eventLoop.makePromise(of: Void.self)
     lastWrite = written.futureResult
+    if unwritten == 0 { unwrittenSince = .now() }
     unwritten += 1
     written.futureResult.assumeIsolated().whenComplete { [buffer] _ in
       buffer.wipe()
@@ -177,7 +224,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   func handlerRemoved(context: ChannelHandlerContext) {
     self.context = nil
     splitter = LineSplitter()
-    end()
+    go()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -190,7 +237,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   // A read during a write is the channel's last one: the write found the client gone, and complete
   // lines that it had sent before are still to be carried out.
   func read(context: ChannelHandlerContext) {
-    if unanswered < Self.readAhead || isWriting {
+    if hasRoomToRead || isWriting {
       context.read()
     } else {
       isReadHeldBack = true
@@ -198,10 +245,14 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   }
 
   private func readOn(_ context: ChannelHandlerContext) {
-    if isReadHeldBack, unanswered < Self.readAhead {
+    if isReadHeldBack, hasRoomToRead {
       isReadHeldBack = false
       context.read()
     }
+  }
+
+  private var hasRoomToRead: Bool {
+    unanswered < Self.readAhead && events.reduce(0) { $0 + $1.size } < Self.bytesAhead
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -210,7 +261,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     end()
   }
 
-  func channelInactive(context: ChannelHandlerContext) { end() }
+  func channelInactive(context: ChannelHandlerContext) { go() }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) { answerAll() }
 
@@ -225,5 +276,17 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private func end() {
     isOver = true
     answerAll()
+  }
+
+  private func go() {
+    isGone = true
+    end()
+  }
+}
+
+extension LineSplitter.Event {
+  /// Bytes that it holds.
+  fileprivate var size: Int {
+    if case .line(let line) = self { line.content.count } else { 0 }
   }
 }

@@ -8,7 +8,7 @@ package struct Server: Sendable {
   /// The connections that are served at once where nobody says how many.
   package static let usualMaximumConnections = 128
 
-  /// The connections that are served at once; one more is answered `busy`.
+  /// The connections that are served at once; for one more, another one makes room.
   package var maximumConnections: Int
   /// How long replies in flight may take when the server is told to stop.
   package var grace: Duration
@@ -122,7 +122,7 @@ package struct Server: Sendable {
           group.addTask(executorPreference: executor) {
             let peer = connection.peer
             await connection.run(serve(peer)) { whenRefused(peer, .line($0)) }
-            admission.leave(connection.channel)
+            admission.leave(connection)
           }
         }
       }

@@ -79,34 +79,6 @@ import Testing
     }
   }
 
-  @Test func `one connection too many is busy, and there is room again when one has ended`()
-    async throws
-  {
-    try await withServer(configured: { $0.maximumConnections = 1 }) { server in
-      let first = try server.connect()
-      await first.send("a\n")
-      #expect(await first.line() == "a\n")
-
-      for _ in 1...3 {
-        let second = try server.connect()
-        let refusal = await second.rest()
-        #expect(refusal.contains("\"busy\""))
-        #expect(refusal.contains("than the limit, 1\""))
-      }
-      #expect(server.logged.count == 1, "the log is not flooded")
-
-      first.endSending()
-      #expect(await first.rest() == "")
-      var answer: String
-      repeat {
-        let next = try server.connect()
-        await next.send("b\n")
-        answer = await next.line()
-      } while answer.contains("\"busy\"")
-      #expect(answer == "b\n")
-    }
-  }
-
   @Test func `a client that goes while it is let in takes up no room`() async throws {
     var ends: [CInt] = [0, 0]
     try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)

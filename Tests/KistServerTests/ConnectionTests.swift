@@ -90,6 +90,54 @@ import Testing
     }
   }
 
+  @Test func `what only asks is not carried out for a client that has gone`() async throws {
+    let gate = Gate()
+    let (carriedOut, carryOut) = AsyncStream.makeStream(of: String.self)
+    let waiting: Serve = { _ in
+      { line in
+        carryOut.yield(line.text)
+        if line.text == "wait" { await gate.pass() }
+        return Line(String(repeating: "x", count: 100_000))
+      }
+    }
+    try await withServer(serve: waiting) { server in
+      var client: RawClient? = try server.connect()
+      await client?.send("wait\n{\"op\":\"load\"}\n{\"op\":\"save\"}\n")
+      client = nil
+      await gate.arrived(1)
+      gate.open()
+      var requests = carriedOut.makeAsyncIterator()
+      #expect(await requests.next() == "wait")
+      #expect(await requests.next() == "{\"op\":\"save\"}")
+    }
+  }
+
+  @Test func `of who has ended its stream and does not read, no more is answered than it may read`()
+    async throws
+  {
+    let answers = Atomic(0)
+    let large: Serve = { _ in
+      { line in
+        if line.text != "x" { return line }
+        answers.add(1, ordering: .relaxed)
+        return Line(String(repeating: "x", count: 1_000_000))
+      }
+    }
+    try await withServer(serve: large) { server in
+      let deaf = try server.connect()
+      await deaf.send(String(repeating: "x\n", count: 20))
+      deaf.endSending()
+      let other = try server.connect()
+      for _ in 0..<100 {
+        await other.send("a\n")
+        #expect(await other.line() == "a\n")
+      }
+      let answered = answers.load(ordering: .relaxed)
+      #expect(answered < 10)
+      withExtendedLifetime(deaf) {}
+    }
+  }
+
   @Test func `large replies reach a client that has ended its stream`() async throws {
     let large: Serve = { _ in { _ in Line(String(repeating: "x", count: 1_000_000)) } }
     try await withServer(serve: large) { server in

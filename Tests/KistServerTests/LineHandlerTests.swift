@@ -45,6 +45,24 @@ import Testing
     #expect(sink.seen == ["a\nb\nc\n"])
   }
 
+  @Test func `others have their turn while much is asked at once`() throws {
+    answer()
+    try channel.writeInbound(ByteBuffer(string: String(repeating: "a\n", count: 1000)))
+    let first = sink.seen.joined().count
+    #expect(first > 0 && first < 1000)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(sink.seen.joined().count == 2000)
+  }
+
+  @Test func `nothing more is read while much waits in fewer lines`() throws {
+    let line = String(repeating: "a", count: 64 << 10) + "\n"
+    try channel.writeInbound(ByteBuffer(string: line))
+    channel.read()
+    #expect(sink.reads == 0)
+    answer()
+    #expect(sink.reads == 1)
+  }
+
   @Test func `nothing more is read while four lines are unanswered`() throws {
     try channel.writeInbound(ByteBuffer(string: "a\nb\nc\n"))
     channel.read()
@@ -55,6 +73,57 @@ import Testing
     #expect(sink.reads == 1)
     answer()
     #expect(sink.reads == 2)
+  }
+}
+
+@Suite struct `What a client would lose` {
+  private let sink = Sink()
+  private let channel = EmbeddedChannel()
+  private let handler: LineHandler
+
+  init() throws {
+    handler = LineHandler(on: channel.eventLoop)
+    try channel.pipeline.syncOperations.addHandlers([sink, handler])
+  }
+
+  @Test func `is nothing before a request, the answer while there is one, and then its place`()
+    throws
+  {
+    #expect(handler.stake() == .nothing(since: 1))
+    try channel.writeInbound(ByteBuffer(string: "a"))
+    #expect(handler.stake() == .nothing(since: 1), "what is no line yet is no request")
+    try channel.writeInbound(ByteBuffer(string: "\n"))
+    #expect(handler.stake() == nil)
+    Task.immediate { [handler] in await handler.run({ $0 }, whenRefused: { _ in }) }
+    #expect(handler.stake() == .place(since: 2))
+    try channel.writeInbound(ByteBuffer(string: "b\nc"))
+    #expect(handler.stake() == .place(since: 3))
+  }
+
+  @Test func `is replies that it does not read, for as long as it may be reading them`() throws {
+    sink.isStuck = true
+    Task.immediate { [handler] in await handler.run({ $0 }, whenRefused: { _ in }) }
+    let before = NIODeadline.now()
+    try channel.writeInbound(ByteBuffer(string: "a\n"))
+    let after = NIODeadline.now()
+    guard case .replies(let since) = handler.stake(at: after) else {
+      Issue.record("not replies")
+      return
+    }
+    #expect((before...after).contains(since))
+    #expect(handler.stake(at: since + .seconds(10)) == .neglectedReplies(since: since))
+    sink.promise?.succeed()
+    #expect(handler.stake() == .place(since: 2))
+  }
+
+  @Test func `is least where it is nothing, and most where it is reading`() {
+    let now = NIODeadline.now()
+    let stakes: [Stake] = [
+      .nothing(since: 7), .nothing(since: 8), .neglectedReplies(since: now),
+      .neglectedReplies(since: now + .seconds(1)), .place(since: 1), .place(since: 2),
+      .replies(since: now),
+    ]
+    #expect(stakes.shuffled().sorted() == stakes)
   }
 }
 
@@ -85,6 +154,8 @@ private final class Sink: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
 
   var succeeds = true
+  var isStuck = false
+  var promise: EventLoopPromise<Void>?
   var buffer: ByteBuffer?
   var seen: [String] = []
   var reads = 0
@@ -93,6 +164,8 @@ private final class Sink: ChannelOutboundHandler {
     let buffer = unwrapOutboundIn(data)
     seen.append(String(buffer: buffer))
     self.buffer = buffer
+    self.promise = promise
+    if isStuck { return }
     if succeeds { promise?.succeed() } else { promise?.fail(ChannelError.ioOnClosedChannel) }
   }
 

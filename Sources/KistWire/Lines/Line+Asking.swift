@@ -1,0 +1,17 @@
+internal import KistJSON
+
+extension Line {
+  /// Whether nothing comes of it but its reply: it is an operation that neither changes, locks nor
+  /// unlocks anything.
+  package var onlyAsks: Bool {
+    guard
+      let object = try? JSONObject(content), let operation = try? object["op"]?.string()
+    else { return false }
+    return operationsThatOnlyAsk.contains(operation)
+  }
+}
+
+private let operationsThatOnlyAsk: Set = [
+  Operation.hello.name, Operation.load.name, Operation.find.name, Operation.status.name,
+  Operation.audit.name,
+]
