@@ -34,12 +34,14 @@ final class Carrier {
       if reply.isLast { self.socket = nil }
       return reply.line
     } catch {
-      // Whoever refuses a connection says so before it reads anything, and closes.
-      if let refusal = socket.unsolicitedLine() {
+      let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
+      // Whoever refuses a connection says so before it reads anything, and closes. Of one that was
+      // idle the word is that it had to make room, which is none about this request.
+      if !isUnsent || socket.isNew, let refusal = socket.unsolicitedLine() {
         self.socket = nil
         return refusal
       }
-      guard case .ended = error, socket.bytesSent == 0, mayRemake else { throw error }
+      guard isUnsent, mayRemake else { throw error }
       self.socket = nil
       return try reply(to: line, by: deadline, mayRemake: false)
     }

@@ -7,6 +7,9 @@ final class Socket {
   private let descriptor: CInt
   private var received = WipedBytes(capacity: chunk)
 
+  /// Whether nothing was received yet.
+  private(set) var isNew = true
+
   /// Bytes of the latest line to send that the system took; with none, nobody saw any of it.
   private(set) var bytesSent = 0
 
@@ -104,6 +107,7 @@ final class Socket {
       // Now, and not before the next one, which may be far away: this was a secret, perhaps.
       received.removeAll()
     }
+    isNew = false
     guard case .line(let line) = first else { throw .tooLong }
     return (line, isLast)
   }
