@@ -40,7 +40,7 @@ final class Socket {
     guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else {
       throw .notConnected(errno)
     }
-    guard credentials.uid == geteuid() else { throw .notOurs }
+    guard credentials.uid == geteuid(), isOwnUserKnown() else { throw .notOurs }
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }

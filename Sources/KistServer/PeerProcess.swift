@@ -63,7 +63,7 @@ private func hasItsPid(_ process: CInt) -> Bool {
 }
 
 /// A file of /proc, up to a page of it, which is as long as the kernel makes these.
-private func text(of path: String) -> String? {
+func text(of path: String) -> String? {
   let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { return nil }
   defer { close(descriptor) }

@@ -1,10 +1,14 @@
 internal import Glibc
 internal import KistCore
+internal import KistServer
 internal import KistWire
 
 extension Daemon {
   /// The socket that was handed over, or else one that kistd makes where clients look for it.
+  ///
+  /// Throws `denied` where those of other users could not be told from this user's processes.
   func listeningSocket() throws(StorageError) -> DaemonSocket {
+    guard isOwnUserKnown() else { throw .unknownUser }
     if let descriptor = sockets.requests { return DaemonSocket(handedOver: descriptor) }
     if let path = options.socket { return try DaemonSocket(claiming: SocketLocation(path: path)) }
     return try DaemonSocket(
@@ -22,5 +26,15 @@ extension Daemon {
       unsafe rmdir(directory)
     }
     return try await body(SocketLocation(path: directory + "/kist.sock"))
+  }
+}
+
+extension StorageError {
+  fileprivate static var unknownUser: StorageError {
+    StorageError(
+      .denied,
+      "uid \(geteuid()) stands for every user that this user namespace has no number for, so that "
+        + "strangers could not be told from you",
+      hint: "run kistd as a user that the namespace has a number of its own for")
   }
 }

@@ -42,15 +42,33 @@ def is_our_directory(path):
         return False
 
 
+def stands_for_strangers(uid):
+    """Whether the kernel shows users by it, too, that this user namespace has no number for: user_namespaces(7)."""
+    if uid != int(text_of("/proc/sys/kernel/overflowuid") or 65534):
+        return False
+    return sum(int(row.split()[2]) for row in text_of("/proc/self/uid_map").splitlines()) < (1 << 32) - 1
+
+
+def text_of(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 def connect(patience=PATIENCE):
     """A connection to kistd; anybody else who listens there is told nothing."""
     path = socket_path()
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(patience)
+    # Of the system, until it is connected: with one of Python's, a queue of clients that is full is an error at once.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", *seconds_and_micros(patience)))
     try:
         connection.connect(path)
+        connection.settimeout(patience)
         peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        if struct.unpack("3i", peer)[1] != os.geteuid():
+        uid = os.geteuid()
+        if struct.unpack("3i", peer)[1] != uid or stands_for_strangers(uid):
             raise KistError("denied", "another user's process listens where kistd should")
     except OSError as error:
         connection.close()
@@ -63,7 +81,8 @@ def connect(patience=PATIENCE):
 
 def unreachable(error):
     """Why kistd could not be asked."""
-    reason = "it did not answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
+    is_late = isinstance(error, (TimeoutError, BlockingIOError))
+    reason = "it did not answer" if is_late else error.strerror or str(error)
     return KistError("unavailable", f"kistd cannot be reached: {reason}", "start it: kistd")
 
 
@@ -86,6 +105,11 @@ def ask(op, **request):
     error = reply.get("error", {})
     raise KistError(
         error.get("code", "internal"), error.get("message", "kistd gave no reason"), error.get("hint"))
+
+
+def seconds_and_micros(patience):
+    """As the system takes a time; not none, which would be for ever."""
+    return divmod(max(round(patience * 1_000_000), 1), 1_000_000)
 
 
 def until(end):

@@ -2,6 +2,8 @@
 
 import json
 import os
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,29 @@ def test_the_socket_is_at_the_first_place_that_the_rule_names(case, monkeypatch)
             client.socket_path()
     else:
         assert client.socket_path() == case["path"]
+
+
+@pytest.mark.parametrize("uid, rows, expected", [
+    (65534, "0 0 4294967295", False), (65534, "1000 1000 1", True), (65534, "0 1000 1\n1 100000 65536", True),
+    (65534, "", True), (1000, "1000 1000 1", False)])
+def test_a_uid_that_others_are_shown_by_says_nothing(uid, rows, expected, monkeypatch):
+    monkeypatch.setattr(
+        client, "text_of", {"/proc/sys/kernel/overflowuid": "65534\n", "/proc/self/uid_map": rows}.get)
+    assert client.stands_for_strangers(uid) is expected
+
+
+def test_a_full_queue_of_clients_is_waited_for(tmp_path, monkeypatch):
+    path = str(tmp_path / "s")
+    monkeypatch.setenv("KIST_SOCKET", path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(0)
+        with client.connect(), pytest.raises(client.KistError, match="did not answer"):
+            client.connect(patience=0.05)
+        later = threading.Timer(0.05, listener.accept)
+        later.start()
+        client.connect().close()
+        later.join()
 
 
 def test_a_directory_is_ours_where_it_is_one_and_we_own_it(tmp_path, monkeypatch):

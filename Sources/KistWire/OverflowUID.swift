@@ -1,0 +1,19 @@
+/// Whether the kernel shows other users by this uid, too: those that the user namespace of this process
+/// has no number for (user_namespaces(7), "Unmapped user and group IDs").
+///
+/// Whoever has such a uid cannot tell itself from them.
+///
+/// - Parameters:
+///   - overflowUID: the text of /proc/sys/kernel/overflowuid, where it can be read.
+///   - map: the text of /proc/self/uid_map, where it can be read.
+package func standsForStrangers(
+  uid: UInt32, overflowUID: String?, map: @autoclosure () -> String?
+) -> Bool {
+  guard uid == overflowUID.flatMap({ numbers(in: $0).first }) ?? 65534 else { return false }
+  let rows = (map() ?? "").split(separator: "\n").map { numbers(in: $0) }
+  return rows.reduce(0) { $0 + UInt64($1.last ?? 0) } < UInt32.max
+}
+
+private func numbers(in text: some StringProtocol) -> [UInt32] {
+  text.split(whereSeparator: \.isWhitespace).compactMap { UInt32($0) }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import KistTesting
+import Subprocess
+import Testing
+
+@Suite(.needsRoot("to become other users"), .timeLimit(.minutes(1)))
+struct `Processes of other users` {
+  @Test(arguments: [
+    ("root", "0"), ("other", "61235"), ("nobody", "65534"), ("other-as-root", "61235"),
+    ("other-as-user", "61235"), ("other-unmapped", "61235"), ("root-as-user", "0"),
+    ("subordinate", "165537"), ("subordinate-as-user", "165537"),
+  ])
+  func `are refused, also in namespaces of their own`(who: String, uid: String) async throws {
+    let log = try await withDaemon(asUser: []) { socket in
+      let answer = try await visit(by: who, to: socket)
+      #expect(answer.contains("\"denied\""))
+      #expect(!answer.contains("\"ok\":true"))
+    }.log
+    #expect(log.contains("refused a connection of another user"))
+    #expect(log.contains("uid=\(uid) "))
+  }
+
+  @Test(arguments: ["user", "user-as-root", "user-as-other", "user-unmapped"])
+  func `are not those of the same user in a namespace of its own`(who: String) async throws {
+    try await withDaemon(asUser: []) { socket in
+      let answer = try await visit(by: who, to: socket)
+      #expect(answer.contains("\"ok\":true"))
+    }
+  }
+
+  @Test(arguments: ["root", "other", "nobody", "other-as-user", "subordinate"])
+  func `are refused by a kistd that sees them all as nobody`(who: String) async throws {
+    let log = try await withDaemon(asUser: ["unshare", "--user", "--map-user=61234"]) { socket in
+      let answers = [try await visit(by: who, to: socket), try await visit(by: "user", to: socket)]
+      #expect(answers[0].contains("\"denied\""))
+      #expect(answers[1].contains("\"ok\":true"))
+    }.log
+    #expect(log.contains("uid=65534 "))
+  }
+
+  @Test(arguments: [[], ["--map-user=65534"]])
+  func `keep a kistd from starting that would see them as its own`(map: [String]) async throws {
+    let end = try await withDaemon(asUser: ["unshare", "--user"] + map) { _ in }
+    #expect(end.status == .exited(6))
+    #expect(end.log.contains("uid 65534 stands for every user"))
+  }
+
+  /// Runs kistd as user 61234 with a socket that others could reach, were it not for kistd's check.
+  @discardableResult
+  private func withDaemon(
+    asUser wrapper: [String], _ body: (_ socket: String) async throws -> Void
+  ) async throws -> DaemonEnd {
+    try await withHome { home in
+      let program = home.path + "/kistd"
+      try FileManager.default.copyItem(atPath: programs + "/kistd", toPath: program)
+      for path in [home.path, home.runtime] {
+        unsafe chown(path, 61234, 61234)
+        unsafe chmod(path, 0o711)
+      }
+      let user = ["--reuid=61234", "--regid=61234", "--clear-groups"]
+      let end = try await run(
+        .name("setpriv"), arguments: .init(user + wrapper + [program]),
+        environment: home.environment, input: .none, output: .discarded,
+        error: .string(limit: 1 << 20)
+      ) { execution in
+        defer { try? execution.send(signal: .terminate) }
+        try await whenListening(at: home.socket, execution.processIdentifier.value) {
+          unsafe chmod(home.runtime + "/kist", 0o711)
+          unsafe chmod(home.socket, 0o666)
+          try await body(home.socket)
+        }
+      }
+      return DaemonEnd(status: end.terminationStatus, log: end.standardError)
+    }
+  }
+
+  /// Calls the body once the socket is listened on; not where the process ends before.
+  private func whenListening(
+    at socket: String, _ process: pid_t, _ body: () async throws -> Void
+  ) async throws {
+    while true {
+      // Of each socket the flags, by which one listens, and the path (proc_net(5)).
+      let sockets = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
+      let isThere = sockets.split(separator: "\n").contains {
+        $0.hasSuffix(" " + socket) && $0.contains(" 00010000 ")
+      }
+      if isThere { return try await body() }
+      let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+      if state?.contains(") Z ") != false { return }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// What somebody is answered who connects and sends a request.
+  private func visit(by who: String, to socket: String) async throws -> String {
+    let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Torture/hostile/stranger.py").path
+    let end = try await run(
+      .name("python3"), arguments: [script, who, socket],
+      environment: .custom(["PATH": "/usr/bin:/bin"]), output: .string(limit: 1 << 16),
+      error: .string(limit: 1 << 16))
+    #expect(end.terminationStatus == .exited(0), "\(end.standardError)")
+    return end.standardOutput
+  }
+}
