@@ -62,7 +62,7 @@ struct Daemon: Sendable {
   ) async throws {
     await logServing(storage, at: socket)
     let server = Server(
-      maximumConnections: options.maximumConnections,
+      maximumConnections: connectionsWithDescriptors(),
       whenRefused: { peer, refusal in audit?.put(refusal, of: peer) },
       whenServing: { manager.tell(.ready) },
       heartbeat: manager.watchdogInterval.map { limit in

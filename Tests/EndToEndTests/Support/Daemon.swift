@@ -21,14 +21,18 @@ struct DaemonEnd {
 
 /// Runs kistd in a home until the body is done, and ends it with SIGTERM if it still runs then.
 ///
-/// - Parameter input: what it reads from standard input.
+/// - Parameters:
+///   - input: what it reads from standard input.
+///   - files: how many files it may open, if not as many as this process.
 @discardableResult
 func withDaemon(
-  in home: Home, _ arguments: [String] = [], input: String = "", waitUntilReady: Bool = true,
+  in home: Home, _ arguments: [String] = [], input: String = "", files: Int? = nil,
+  waitUntilReady: Bool = true,
   _ body: (Daemon) async throws -> Void
 ) async throws -> DaemonEnd {
+  let words = (files.map { ["prlimit", "--nofile=\($0)"] } ?? []) + ["kistd"] + arguments
   let end = try await run(
-    .name("kistd"), arguments: .init(arguments), environment: home.environment,
+    .name(words[0]), arguments: .init(Array(words.dropFirst())), environment: home.environment,
     input: .string(input), output: .discarded, error: .string(limit: 1 << 20)
   ) { execution in
     let daemon = Daemon(home: home, processIdentifier: execution.processIdentifier.value) {
