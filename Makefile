@@ -32,10 +32,10 @@ BENCH ?= --update-docs
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
 
 deps-build: ## Install the Debian packages that building and the demo need
 	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev socat
@@ -116,6 +116,10 @@ bench: deps release ## Measure kist beside its peers and the physical limits, in
 bench-guard: release ## Count what a load and a save cost, and compare with the baseline
 	@scripts/install-packages binutils python3 strace valgrind
 	Benchmarks/guard --bin $(BIN)
+
+order: release ## List anew which functions the linker is to lay side by side
+	@scripts/install-packages binutils python3 valgrind
+	Benchmarks/order --bin $(BIN)
 
 # Built where one is missing or older than a source: who installs may be without a compiler.
 $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
