@@ -81,7 +81,7 @@ def rooms() -> str:
 def request() -> str:
     p = Picture(960, 430, "The way of one load, from line to line")
     p.text(20, 28, "kist, or any program", 12, FAINT, anchor="start")
-    p.text(20, 168, "kistd: one connection's task, on its event loop", 12, FAINT, anchor="start")
+    p.text(120, 168, "kistd: a task for each line, on the connection's event loop", 12, FAINT, anchor="start")
     p.text(20, 318, "the storage", 12, FAINT, anchor="start")
     p.box(20, 42, 200, 60, "UserStorage.remote", ["load(request)"], "core")
     p.box(280, 42, 200, 60, "Operation.load", ["encode the request"], "wire")
@@ -93,7 +93,7 @@ def request() -> str:
     p.box(780, 184, 160, 66, "Operation.load", ["decode, run, encode"], "wire")
     p.box(780, 334, 160, 66, "limits", ["then expiry"], "core")
     p.box(560, 334, 180, 66, "EncryptedFile.load", ["lookup tag"], "io")
-    p.box(320, 334, 200, 66, "SQLite", ["one row by its tag"], "foreign")
+    p.box(320, 334, 200, 66, "SQLite", ["one row, by its address"], "foreign")
     p.box(20, 334, 260, 66, "libsodium", ["open the sealed row into a Secret"], "foreign")
     p.arrow((220, 72), (280, 72))
     p.arrow((440, 102), (440, 142), (105, 142), (105, 184))
