@@ -126,12 +126,15 @@ final class Admission: Sendable {
   /// Closes the connection whose client loses least, and gives it.
   private func makeRoom(because reason: StorageError) -> Connection? {
     let all = state.withLock { Array($0.admitted.values) }
-    let closable = all.compactMap { connection in
+    var closable = all.compactMap { connection in
       connection.stake.map { (stake: $0, connection: connection) }
     }
-    return closable.sorted { $0.stake < $1.stake }.lazy.map(\.connection).first {
-      $0.makeRoom(because: reason)
+    // Nearly always the first one does.
+    while let least = closable.indices.min(by: { closable[$0].stake < closable[$1].stake }) {
+      let connection = closable.remove(at: least).connection
+      if connection.makeRoom(because: reason) { return connection }
     }
+    return nil
   }
 
   private func warn(_ message: Logger.Message) {

@@ -66,9 +66,12 @@ package struct Server: Sendable {
       maximumConnections: maximumConnections, admits: admits, whenRefused: whenRefused,
       logger: logger)
     // The bootstrap backs off for a second when the process is out of descriptors.
-    let listener = try await ServerBootstrap(group: loop).bind(descriptor) { channel in
-      channel.eventLoop.makeCompletedFuture { try admission.admit(channel) }
-    }
+    // One client at a time, since those who are in wait while one is admitted.
+    let listener = try await ServerBootstrap(group: loop)
+      .serverChannelOption(.maxMessagesPerRead, value: 1)
+      .bind(descriptor) { channel in
+        channel.eventLoop.makeCompletedFuture { try admission.admit(channel) }
+      }
     let isDone = loop.makePromise(of: Bool.self)
     let executor = EventLoopExecutor(loop)
     // A task of its own, so that cancelling the caller cancels no request.
