@@ -1,0 +1,219 @@
+"""Processes of other users: whether any is served, and whether the socket stays its user's own."""
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from frame.kistd import Kistd
+from frame.row import Row
+from hostile import stranger
+
+STRANGER = Path(stranger.__file__)
+AS_USER = ("setpriv", f"--reuid={stranger.USER}", f"--regid={stranger.USER}", "--clear-groups")
+IN_NAMESPACE = (*AS_USER, "unshare", "--user")
+# Where kistd runs, whether it starts there, and the uid that it sees those outside by, if not their own.
+PLACES = {
+    "": (AS_USER, True, None),
+    ", kistd in a namespace": ((*IN_NAMESPACE, f"--map-user={stranger.USER}"), True, stranger.NOBODY),
+    ", kistd as root of a namespace": ((*IN_NAMESPACE, "--map-root-user"), True, stranger.NOBODY),
+    ", kistd in a namespace where it is nobody": ((*IN_NAMESPACE, f"--map-user={stranger.NOBODY}"), False, None),
+    ", kistd in a namespace where it has no number": (IN_NAMESPACE, False, None),
+}
+
+
+def run(context):
+    if os.geteuid() != 0:
+        raise RuntimeError("this needs root, to become other users")
+    for number, (place, (under, starts, seen)) in enumerate(PLACES.items()):
+        yield visits(context, number, place, under, starts, seen)
+    yield umasks(context)
+    yield obstacles(context)
+
+
+def owned_folder(context, name, mode=0o711):
+    """A folder of the user's, on a way that others can go."""
+    context.folder.chmod(0o711)
+    folder = context.folder / name
+    folder.mkdir()
+    folder.chmod(mode)
+    os.chown(folder, stranger.USER, stranger.USER)
+    return folder
+
+
+def program(context):
+    """A copy of kistd where the user can reach it."""
+    context.folder.chmod(0o711)
+    copy = context.folder / "kistd"
+    if not copy.exists():
+        shutil.copy(context.kistd, copy)
+        copy.chmod(0o755)
+    return copy
+
+
+def visits(context, number, place, under, starts, seen):
+    began = time.monotonic()
+    row = Row(what="others connect" + place)
+    kistd = Kistd(program(context), owned_folder(context, f"visits{number}", 0o700), under=under)
+    kistd.spawn()
+    if not starts:
+        row.tries += 1
+        if not is_refused(kistd):
+            row.wrong.append(f"kistd did not refuse to start: {kistd.said()[-300:]}")
+            kistd.kill()
+        row.seconds = time.monotonic() - began
+        return row
+    wait_until_listening(kistd)
+    # Where nothing but the check of kistd keeps others out.
+    kistd.folder.chmod(0o711)
+    kistd.socket.chmod(0o666)
+    while not row.findings:
+        for who, (uid, _) in stranger.PEOPLE.items():
+            visit(kistd, who, uid, seen, row)
+        if context.short or time.monotonic() - began > context.seconds / len(PLACES):
+            break
+    if kistd.process.poll() is None:
+        kistd.process.send_signal(signal.SIGTERM)
+    if kistd.wait() != 0:
+        row.wrong.append(f"kistd did not end in order: {kistd.said()[-300:]}")
+    row.seconds = time.monotonic() - began
+    return row
+
+
+def is_refused(kistd):
+    try:
+        return kistd.wait(10) == 6 and "strangers could not be told from you" in kistd.said()
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def wait_until_listening(kistd):
+    """Waits without connecting, which it would put into its log."""
+    while not any(line.endswith(f" {kistd.socket}") and " 00010000 " in line
+                  for line in Path("/proc/net/unix").read_text().splitlines()):
+        if kistd.process.poll() is not None:
+            raise RuntimeError(f"kistd did not start: {kistd.said()}")
+        time.sleep(0.001)
+
+
+def visit(kistd, who, uid, seen, row):
+    """Lets somebody connect and send a line before kistd looks."""
+    row.tries += 1
+    kistd.process.send_signal(signal.SIGSTOP)
+    process = subprocess.Popen(["/usr/bin/python3", STRANGER, who, kistd.socket], stdout=subprocess.PIPE, text=True)
+    sent = process.stdout.readline()
+    kistd.process.send_signal(signal.SIGCONT)
+    answer, _ = process.communicate(timeout=60)
+    if sent != "sent\n":
+        row.wrong.append(f"{who} could not connect")
+    elif uid == stranger.USER:
+        if not answer.startswith('{"ok":true'):
+            row.wrong.append(f"{who}, who is the user, was answered {answer}")
+    elif (lines := answer.splitlines())[-1:] != ["reset"]:
+        row.got_in.append(f"what {who} sent was read: {answer}")
+    elif len(lines) != 2 or json.loads(lines[0])["error"]["code"] != "denied":
+        row.got_in.append(f"{who} was answered {answer}")
+    elif row.tries == 1 and f"uid={uid if seen is None else seen}" not in kistd.said():
+        row.wrong.append(f"the log does not name {who}: {kistd.said()}")
+
+
+def umasks(context):
+    began = time.monotonic()
+    row = Row(what="a start under each umask")
+    masks = range(0o1000)
+    if context.short:
+        masks = [0, 0o777, 0o077, *context.random("umasks").sample(masks, 8)]
+    for mask in masks:
+        folder = owned_folder(context, f"umask{mask:o}")
+        kistd = Kistd(program(context), folder / "a", under=(
+            *AS_USER, "sh", "-c", f'umask {mask:o}; exec "$@"', "sh"))
+        kistd.folder.rmdir()
+        kistd.log = folder / "log"
+        kistd.spawn()
+        wait_until_listening(kistd)
+        while not (kistd.data / "credentials.db").exists() and kistd.process.poll() is None:
+            time.sleep(0.001)
+        for path in [kistd.folder, *kistd.folder.rglob("*")]:
+            status = path.lstat()
+            allowed = 0o700 if stat.S_ISDIR(status.st_mode) else 0o600
+            if stat.S_IMODE(status.st_mode) & ~allowed or path == kistd.socket and stat.S_IMODE(status.st_mode) != 0o600:
+                row.wrong.append(f"umask {mask:o}: {path.relative_to(folder)} has mode {status.st_mode:o}")
+        kistd.stop()
+        shutil.rmtree(folder)
+        row.tries += 1
+    row.seconds = time.monotonic() - began
+    return row
+
+
+def obstacles(context):
+    """What is in the way is left as it is, and no socket is made elsewhere."""
+    began = time.monotonic()
+    row = Row(what="something in the way of the socket")
+    user, other = stranger.USER, stranger.OTHER
+    made = {
+        "a file": lambda path: path.write_text("precious"),
+        "a link to a file": lambda path: path.symlink_to("../precious"),
+        "a link to nowhere": lambda path: path.symlink_to("../nowhere"),
+        "a link to a directory": lambda path: path.symlink_to("../directory"),
+        "a link to itself": lambda path: path.symlink_to(path.name),
+        "a pipe": os.mkfifo,
+        "somebody else's directory": lambda path: (path.mkdir(0o777), path.chmod(0o777)),
+        "somebody else's file": lambda path: (path.write_text("precious"), path.chmod(0o666)),
+    }
+    # Whose it is, and where: the directory, the socket, its lock.
+    for place in ("a", "a/kist.sock", "a/kist.sock.lock"):
+        for name, make in made.items():
+            if place.endswith("lock") and name.endswith(" file") and "link" not in name:
+                continue  # What a lock is; nobody else can put one there.
+            check(context, row, place, name, make, other if name.startswith("somebody") else user)
+    for mode in (0o770, 0o707, 0o711, 0o750, 0o777, 0o1777, 0o2770):
+        check(context, row, "a", f"a directory of mode {mode:o}", lambda path: (path.mkdir(), path.chmod(mode)), user)
+    row.seconds = time.monotonic() - began
+    return row
+
+
+def check(context, row, place, name, make, owner):
+    folder = owned_folder(context, f"obstacle{row.tries}")
+    (folder / "precious").write_text("precious")
+    (folder / "directory").mkdir(0o700)
+    kistd = Kistd(program(context), folder / "a", under=AS_USER)
+    if place == "a":
+        kistd.folder.rmdir()
+    kistd.log = folder.parent / f"log{row.tries}"
+    kistd.command[kistd.command.index("--data") + 1] = str(folder / "data")
+    kistd.command[kistd.command.index("--key-file") + 1] = str(folder / "key")
+    make(folder / place)
+    for path in folder.rglob("*"):
+        os.chown(path, stranger.USER, stranger.USER, follow_symlinks=False)
+    os.chown(folder / place, owner, owner, follow_symlinks=False)
+    before = state(folder)
+    kistd.spawn()
+    try:
+        status = kistd.wait(20)
+        if status not in (6, 7):
+            row.wrong.append(f"{name} at {place}: kistd ended with {status}")
+    except subprocess.TimeoutExpired:
+        row.wrong.append(f"{name} at {place}: kistd started")
+        kistd.kill()
+    # The lock stays, whatever became of the rest.
+    after = {path: each for path, each in state(folder).items() if path != "a/kist.sock.lock" or path in before}
+    if before != after:
+        row.wrong.append(f"{name} at {place}: changed {before.items() ^ after.items()}")
+    row.tries += 1
+
+
+def state(folder):
+    """Each path, with its owner, its mode and what is in it."""
+    def look(path):
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode):
+            content = path.read_text()
+        else:
+            content = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
+        return status.st_uid, status.st_mode, content
+    return {str(path.relative_to(folder)): look(path) for path in sorted(folder.rglob("*"))}
