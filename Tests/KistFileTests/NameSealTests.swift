@@ -96,14 +96,13 @@ import Testing
       ),
       (note("connect", .denied, 0, nil), stranger),
     ]
-    let lines = requests.map { note, peer in
-      var lines = AuditLines(capacity: 512, sealedBy: opened.nameSeal)
-      lines.append(
-        note, of: AuditLines.Client(peer), at: .init(second: .sample, milliseconds: 7))
-      return lines.withBytes { bytes in
-        String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
-      }
-    }.joined()
+    var log = AuditLines(capacity: 2048, sealedBy: opened.nameSeal)
+    for (note, peer) in requests {
+      log.append(note, of: AuditLines.Client(peer), at: .init(second: .sample, milliseconds: 7))
+    }
+    let lines = log.withBytes { bytes in
+      String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
     await opened.close()
     let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "docs/audit.md")
