@@ -1,6 +1,6 @@
 internal import KistSodium
 
-/// Nonces for one transaction, taken from the system together: a call for each costs a save 2 %.
+/// Nonces for one transaction, taken from the system in one call, not in one for each.
 ///
 /// None is kept for the next one: two that go on from the same memory, as a virtual machine does that
 /// is restored twice, would share it.

@@ -2,8 +2,8 @@
 /// of its tags decide, and of which it has the first that was free.
 ///
 /// So the table is a tree of integers, flat however large it is, in which the rows of a service lie
-/// side by side. Two credentials seldom share their addresses: among a million of one service one
-/// pair in ten thousand.
+/// side by side. Two credentials seldom share their addresses: among a million of one service about a
+/// hundred pairs do.
 struct RowAddresses: Sendable {
   private static let numberBits = 6
   private static let keyBits = 32

@@ -26,7 +26,7 @@ extension Tag: Equatable {
   }
 }
 
-/// Where a credential stands in the store: a tag of its service, and one of its whole key.
+/// What a credential is found by in the store: a tag of its service, and one of its whole key.
 struct RowTag: Equatable, Sendable {
   let service: Tag
   let key: Tag

@@ -48,7 +48,8 @@ extension StoreKeys {
       .withBytes { bytes throws(StorageError) in try Metadata.createdAt(decoding: bytes) }
   }
 
-  /// What a row adds to the header's sum: its hash over where it stands and both its tags.
+  /// What a row adds to the header's sum: its hash over both its tags, its
+  /// sequence and the ends of what is sealed, and not over its address.
   func hash(of row: SealedRow) -> RowSum {
     hash(
       tag: row.tag, sequence: row.sequence, metadata: row.metadata.span, secret: row.secret.span)

@@ -28,8 +28,8 @@ final class Session: Sendable {
     check = IntegrityCheck(of: path, keys: keys)
   }
 
-  /// The header that is in the database; the same bytes as were written are the same header, which
-  /// takes 3 % off a save that is alone.
+  /// The header that is in the database; the same bytes as were written are the same header, and
+  /// need not be opened again.
   func header(in database: Database) throws(StorageError) -> Header {
     let sealed = try database.sealedHeader(of: keys.storeID)
     if let written = written.withLock(\.self), written.sealed == sealed { return written.header }
