@@ -27,7 +27,7 @@ struct GoldenContent: Decodable {
   }
 }
 
-/// A committed store of a released version of the format, which every later version must read.
+/// A committed store of a version of the format, which every later version must read.
 @Suite struct `A golden store of version 1` {
   let store = try! TestStore()
   let content = try! GoldenContent.read()

@@ -6,7 +6,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-/// The vectors of docs/file-format.md, computed by another program.
+/// The vectors of docs/file-format.md, which `Tests/Reader/make_vectors.py` computes.
 struct Vectors: Decodable {
   struct Tag: Decodable {
     let service, account, serviceTag, keyTag: String

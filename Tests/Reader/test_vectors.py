@@ -21,6 +21,7 @@ from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt as aead_enc
 
 sys.path.insert(0, str(Path(__file__).parent))
 import kist_reader as reader  # noqa: E402
+import make_vectors  # noqa: E402
 
 DEFAULT = Path(__file__).parent.parent / "KistFileTests" / "Golden" / "vectors.json"
 VECTORS = json.loads(Path(os.environ.get("KIST_VECTORS", DEFAULT)).read_text("utf-8"))
@@ -59,6 +60,10 @@ class Functions(unittest.TestCase):
 
     def test_every_kind_of_vector_is_known(self) -> None:
         self.assertEqual(set(VECTORS), KINDS)
+
+    @unittest.skipIf("KIST_VECTORS" in os.environ, "those of another program")
+    def test_they_are_what_their_script_makes(self) -> None:
+        self.assertEqual(make_vectors.text(), DEFAULT.read_text("utf-8"))
 
     def test_subkeys(self) -> None:
         expected = {str(i): key.hex() for i, key in enumerate(KEYS, 1)}
