@@ -22,7 +22,8 @@ let formats = Target("formats") { input in
 private let storeID = [UInt8](0..<16)
 let storeKeys = try! StoreKeys(
   master: GuardedKey(copying: [UInt8](repeating: 7, count: 32).span), storeID: storeID)
-private let nonce = [UInt8](repeating: 9, count: SymmetricKey.nonceSize)
+/// The same each time, so that an input is.
+let fixedNonce = [UInt8](repeating: 9, count: SymmetricKey.nonceSize)
 
 private func checkSlot(_ bytes: [UInt8]) {
   guard let slot = try? KeySlot(decoding: bytes, number: 1, storeID: storeID) else { return }
@@ -64,9 +65,9 @@ private func checkMetadata(_ bytes: [UInt8]) {
 private func checkHeader(_ bytes: [UInt8]) {
   demand((try? storeKeys.openHeader(bytes)) == nil, "no header is opened that was not sealed")
   let data = StoreFormat.associatedData(of: .header, storeID: storeID)
-  let sealed = storeKeys.header.seal(bytes.span, for: data.span, nonce: nonce)
+  let sealed = storeKeys.header.seal(bytes.span, for: data.span, nonce: fixedNonce)
   guard let header = try? storeKeys.openHeader(sealed) else { return }
-  demand(storeKeys.seal(header, nonce: nonce) == sealed, "a header is written as it was read")
+  demand(storeKeys.seal(header, nonce: fixedNonce) == sealed, "a header is written as it was read")
 }
 
 private func checkNames(_ bytes: [UInt8]) {
@@ -75,20 +76,20 @@ private func checkNames(_ bytes: [UInt8]) {
     (try? storeKeys.openNames(bytes.span, boundTo: text.span)) == nil,
     "no names are opened that were not sealed")
   let data = StoreFormat.associatedData(of: .names, storeID: storeID) + text
-  let sealed = storeKeys.names.seal(bytes.span, for: data.span, nonce: nonce)
+  let sealed = storeKeys.names.seal(bytes.span, for: data.span, nonce: fixedNonce)
   guard let names = try? storeKeys.openNames(sealed.span, boundTo: text.span) else { return }
   let again = seal(names, boundTo: text)
   demand(
     (try? storeKeys.openNames(again.span, boundTo: text.span)) == names,
     "names are read as they were written")
   demand(
-    (try? storeKeys.openNames(again.span, boundTo: nonce.span)) == nil,
+    (try? storeKeys.openNames(again.span, boundTo: fixedNonce.span)) == nil,
     "names are bound to where they stand")
 }
 
 private func seal(_ names: RequestedNames, boundTo text: [UInt8]) -> [UInt8] {
   var sealing = NameSealing(
-    try! SealingRun(under: storeKeys.names, nonce: nonce), storeID: storeKeys.storeID)
+    try! SealingRun(under: storeKeys.names, nonce: fixedNonce), storeID: storeKeys.storeID)
   var sealed = WipedBytes()
   sealing.seal(names, boundTo: text.span, into: &sealed)
   return Secret(sealed).bytes

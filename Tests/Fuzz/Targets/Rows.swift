@@ -19,9 +19,7 @@ let rows = Target("rows") { input in
       expiresAt: sequence.isMultiple(of: 2) ? nil : moment),
     createdAt: moment, modifiedAt: moment)
   let tag = storeKeys.tag(of: key)
-  let row = storeKeys.seal(metadata, secret, at: tag, sequence: sequence) {
-    randomBytes(SymmetricKey.nonceSize)
-  }
+  let row = storeKeys.seal(metadata, secret, at: tag, sequence: sequence) { fixedNonce }
   demand(
     isOpened(row)
       && (try? storeKeys.openMetadata(row.metadata.span, at: tag, sequence: sequence)) == metadata,
