@@ -11,10 +11,6 @@ struct AuditLog: Sendable {
   /// How long a request waits at most until it is written.
   private let delay: Duration
 
-  /// How much longer it is quiet until it is time to rest: by then libdispatch has ended the threads
-  /// that had nothing to do for five seconds, whose share of malloc(3)'s memory keeps whole pages.
-  private static let untilRest = Duration.seconds(7)
-
   init(_ file: AuditFile, delay: Duration = .milliseconds(500), room: Int = 8192, logger: Logger) {
     self.file = file
     self.delay = delay
@@ -65,17 +61,12 @@ struct AuditLog: Sendable {
     case .writeSoon:
       Task {
         repeat { await sleepUnwatched(for: delay) } while await writer.writeInTime()
-        await sleepUnwatched(for: Self.untilRest)
-        if queue.isQuiet { await writer.rest() }
       }
     }
   }
 
-  /// Writes all that waits, and from then on seals names with this, and calls the other whenever no
-  /// request has come for a while.
-  func seal(with seal: NameSeal?, whenQuiet: @escaping @Sendable () -> Void = {}) async {
-    await writer.seal(with: seal, whenQuiet: whenQuiet)
-  }
+  /// Writes all that waits, and seals names with this from then on.
+  func seal(with seal: NameSeal?) async { await writer.seal(with: seal) }
 
   /// Writes all that waits.
   func flush() async { await writer.write() }

@@ -42,9 +42,6 @@ final class AuditQueue: Sendable {
     }
   }
 
-  /// Whether none has come since somebody found that none waited.
-  var isQuiet: Bool { state.withLock { !$0.isDue } }
-
   /// Takes all that wait, and leaves room for as many, so that a request seldom waits for memory.
   func take() -> Batch {
     var next = Batch()

@@ -8,7 +8,6 @@ actor AuditWriter {
   private let file: AuditFile
   private let logger: Logger
   private var seal: NameSeal?
-  private var whenQuiet: @Sendable () -> Void = {}
   /// Requests that could not be written since the last line that was.
   private var lost = 0
   private var isFailing = false
@@ -26,14 +25,10 @@ actor AuditWriter {
   }
 
   /// Seals names with this from now on, and leaves them out where there is `nil`.
-  func seal(with seal: NameSeal?, whenQuiet: @escaping @Sendable () -> Void) {
+  func seal(with seal: NameSeal?) {
     write()
     self.seal = seal
-    self.whenQuiet = whenQuiet
   }
-
-  /// Does what is to be done when no request has come for a while.
-  func rest() { whenQuiet() }
 
   /// Writes all that waits.
   func write() { write(queue.take()) }

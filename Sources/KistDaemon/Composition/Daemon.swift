@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import KistCore
 internal import KistServer
@@ -61,6 +62,10 @@ struct Daemon: Sendable {
     reopening requests: AsyncStream<Void>
   ) async throws {
     await logServing(storage, at: socket)
+    let quiet = QuietWatch {
+      await storage.use { $0.storage.releaseMemory() }
+      kist_give_back_memory()
+    }
     let server = Server(
       maximumConnections: connectionsWithDescriptors(),
       whenRefused: { peer, refusal in audit?.put(refusal, of: peer) },
@@ -79,6 +84,7 @@ struct Daemon: Sendable {
       logger: logger,
       serve: { peer in
         let handle: Exchange = { request throws(StorageError) in
+          quiet.note()
           let served = await storage.enter()
           defer { storage.leave() }
           return try await served.dispatch(request)(request)
