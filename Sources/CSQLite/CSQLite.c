@@ -2,6 +2,15 @@
 
 void kist_sqlite_start(void) { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
+static int end_it(void *context) {
+  (void)context;
+  return 1;
+}
+
+void kist_sqlite_limit_steps(sqlite3 *connection, int steps) {
+  sqlite3_progress_handler(connection, steps, steps > 0 ? end_it : 0, 0);
+}
+
 void kist_sqlite_keep_log(sqlite3 *connection, int keeps) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, (int *)0);
 }

@@ -41,12 +41,21 @@ extension Database {
     throw damage
   }
 
-  /// Lends the rows as they lie, so that those that are out of order are among them.
+  /// Lends the rows as they lie, so that those that are out of order are among them; throws when they
+  /// are more than the pages have room for, as they are where a page leads back to one before it.
   private func eachRowOfTable(
     _ body: (FoundRow) throws(StorageError) -> Void
   ) throws(StorageError) {
+    // None takes up fewer bytes than 8 with its pointer.
+    var room = 0
+    try run("PRAGMA page_count") { columns in
+      room = Int(columns.integer(0)) * 4096 / 8
+      return .enough
+    }
     try run("SELECT address, service_tag, key_tag, sequence, metadata, secret FROM credential") {
       columns throws(StorageError) in
+      room -= 1
+      guard room > 0 else { throw .damagedPages }
       try body(FoundRow(columns, isInOrder: true))
       return .more
     }
@@ -62,6 +71,7 @@ extension Database {
     _ body: (FoundRow) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
     var failure: StorageError?
+    var isEndless = false
     let start = direction == .ascending ? range.low : range.high
     do throws(StorageError) {
       try run(
@@ -77,6 +87,11 @@ extension Database {
       ) { columns in
         let row = FoundRow(columns, isInOrder: false, hasSecret: content == .all)
         guard range.contains(row.address) else { return .enough }
+        // As above: a page that leads back.
+        guard direction == .ascending ? row.address > end : row.address < end else {
+          isEndless = true
+          return .enough
+        }
         end = row.address
         guard row.tag != nil else { return .more }
         do throws(StorageError) {
@@ -92,7 +107,7 @@ extension Database {
       return false
     }
     if let failure { throw failure }
-    return true
+    return !isEndless
   }
 }
 

@@ -74,11 +74,16 @@ final class Database {
     unsafe sqlite3_busy_timeout(connection, 1000)
     unsafe kist_sqlite_harden(connection)
     keepLog(keepsLog)
+    // A schema that somebody planted may lead from page to page without an end.
+    unsafe kist_sqlite_limit_steps(connection, 1_000_000)
+    defer { unsafe kist_sqlite_limit_steps(connection, 0) }
     for pragma in [
       "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "temp_store = MEMORY",
     ] + pragmas {
       try execute("PRAGMA \(pragma)")
     }
+    // Has it read.
+    try execute("SELECT 1 FROM sqlite_schema LIMIT 1")
   }
 
   private static let start: Void = kist_sqlite_start()

@@ -24,7 +24,7 @@ extension StorageError {
       case SQLITE_IOERR where isFull(system), SQLITE_CANTOPEN where isFull(system): .noSpace
       case SQLITE_CORRUPT where isOfTheDisk(system): .unreadableFiles(number)
       case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH,
-        SQLITE_CONSTRAINT, SQLITE_TOOBIG:
+        SQLITE_CONSTRAINT, SQLITE_TOOBIG, SQLITE_INTERRUPT:
         .corrupt("the store's database is damaged (\(number))")
       case SQLITE_FULL: .noSpace
       case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN, SQLITE_AUTH:

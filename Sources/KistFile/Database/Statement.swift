@@ -43,23 +43,6 @@ struct Statement {
     }
   }
 
-  /// Gives the parameters the addresses between which a row lies, and the tag of its key, for the
-  /// length of a call and without a copy.
-  func withBound<Result>(
-    _ tag: RowTag, _ body: () throws(StorageError) -> Result
-  ) throws(StorageError) -> Result {
-    let addresses = RowAddresses(of: tag).range
-    let key = tag.key.bytes
-    return try unsafe key.span.withUnsafeBytes { key throws(StorageError) in
-      // Before the bytes go.
-      defer { reset() }
-      unsafe sqlite3_bind_int64(handle, 1, addresses.lowerBound)
-      unsafe sqlite3_bind_int64(handle, 2, addresses.upperBound)
-      unsafe sqlite3_bind_blob(handle, 3, key.baseAddress, CInt(key.count), nil)
-      return try body()
-    }
-  }
-
   /// Gives two parameters their values for the length of a call, without a copy.
   func withBound<Result>(
     _ first: Span<UInt8>, _ second: Span<UInt8>, at firstIndex: CInt, _ secondIndex: CInt,

@@ -27,7 +27,8 @@ final class Connections: Sendable {
       path: path, readonly: false, cacheKibibytes: 2048, keepsLog: isFilled(path + "-wal"))
     // The inner pages of the tree, on the way to every row; 16 MiB, for rows of a large store too, made
     // no load faster, as the system keeps them as well.
-    loads = Connection(path: path, readonly: true, cacheKibibytes: 2048)
+    // The inner pages of a million rows are 2 MiB, and a load of any of them passes three.
+    loads = Connection(path: path, readonly: true, cacheKibibytes: 4096)
     finds = Connection(path: path, readonly: true, cacheKibibytes: 512)
   }
 

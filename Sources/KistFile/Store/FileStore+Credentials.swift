@@ -33,12 +33,12 @@ extension FileStore {
   {
     let tag = session.keys.tag(of: key)
     return try connections.read { database throws(StorageError) in
-      try database.withRow(at: tag) { sequence, metadata, secret throws(StorageError) in
+      try database.lookUp(tag) { sequence, metadata, secret throws(StorageError) in
         let metadata = try session.keys.openMetadata(metadata, at: tag, sequence: sequence)
         return Credential(
           summary: metadata.summary(at: session.revision(of: sequence)),
           secret: try session.keys.openSecret(secret, at: tag, sequence: sequence))
-      }
+      }.found
     }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import KistCore
 import Testing
 
@@ -64,6 +65,18 @@ extension Attack {
         },
       ]
     }
+    + [
+      Attack("inner pages that lead to one leaf 200 times 200 times 200 times 200", .damaged) {
+        scene in try scene.present.leadingAstray(from: Int64(1) << 62 - 1000)
+      },
+      Attack("the same, before all rows", .damaged) { scene in
+        try scene.present.leadingAstray(from: -1000)
+      },
+      Attack("the same, among the rows", .damaged) { scene in
+        let middle = try scene.present.value("SELECT max(address) - 300 FROM credential")
+        return try scene.present.leadingAstray(from: try #require(Int64.fromDatabaseValue(middle)))
+      },
+    ]
     // Fields of the file's header: page size, versions, reserved bytes, fractions, encoding, vacuum.
     + [16, 18, 19, 20, 21, 22, 23, 44, 48, 52, 56, 60, 64, 68].flatMap { offset in
       [0, 1, 2, 3, 255].map { value in
@@ -104,9 +117,45 @@ extension Specimen {
     return setting((number - 1) * 4096, to: [UInt8](page))
   }
 
+  /// Puts pages between the table's root and its rows that each lead 200 times to the next.
+  fileprivate func leadingAstray(from key: Int64) throws -> Specimen {
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'credential'"
+    let root = try #require(Int.fromDatabaseValue(try value(sql)))
+    var copy = appending(page(root))
+    for _ in 0..<3 { copy = copy.appending(.innerPage(to: copy.lastPage, from: key)) }
+    let last = copy.lastPage
+    return copy.replacing(root, with: .innerPage(to: last, from: key))
+      .setting(28, to: [0, 0, UInt8(last >> 8), UInt8(last & 0xFF)])
+  }
+
+  private var lastPage: Int { database.count / 4096 }
+
   func setting(_ offset: Int, to bytes: [UInt8]) -> Specimen {
     var copy = self
     copy.database.replaceSubrange(offset..<offset + bytes.count, with: bytes)
     return copy
+  }
+}
+
+extension Data {
+  /// A page that leads to a child 201 times (https://sqlite.org/fileformat2.html#b_tree_pages), by keys
+  /// that begin with one.
+  fileprivate static func innerPage(to child: Int, from key: Int64) -> Data {
+    var page = Data(count: 4096)
+    let number = (0..<4).map { UInt8(truncatingIfNeeded: child >> (24 - 8 * $0)) }
+    var end = 4096
+    for index in 0..<200 {
+      // An integer of nine bytes: seven bits in each of eight, and eight in the last.
+      let bits = UInt64(bitPattern: key + Int64(index))
+      let varint = (0..<8).map { UInt8(truncatingIfNeeded: bits >> (57 - 7 * $0)) | 0x80 }
+      let cell = number + varint + [UInt8(truncatingIfNeeded: bits)]
+      end -= cell.count
+      page.replaceSubrange(end..<end + cell.count, with: cell)
+      page.replaceSubrange(
+        12 + 2 * index..<14 + 2 * index, with: [UInt8(end >> 8), UInt8(end & 0xFF)])
+    }
+    page.replaceSubrange(
+      0..<12, with: [5, 0, 0, 0, 200, UInt8(end >> 8), UInt8(end & 0xFF), 0] + number)
+    return page
   }
 }
