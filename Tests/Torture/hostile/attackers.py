@@ -13,6 +13,8 @@ import threading
 import time
 from itertools import count
 
+# Each costs kistd some 0.15 ms, so that more of them take up a processor.
+PER_SECOND = 1000
 LINE = b'{"op":"hello","id":"' + b"x" * 100 + b'"}'
 HUGE = LINE + b" " * ((1 << 20) - len(LINE)) + b"\n"
 LARGE = json.dumps({"op": "load", "service": "large", "account": "0"}).encode() + b"\n"
@@ -24,6 +26,7 @@ class Attack:
         self.path = path
         self.made = self.busy = self.wordless = 0
         self.is_ready = False
+        self.next = time.monotonic()
         self.over = threading.Event()
         threading.Thread(target=self.wait_for_end, daemon=True).start()
 
@@ -37,13 +40,14 @@ class Attack:
             print("ready", flush=True)
 
     def connect(self):
-        """A connection that does not block; `None` where kistd cannot take one yet."""
+        """A connection that does not block, PER_SECOND of them; `None` where kistd cannot take one yet."""
+        self.next = max(self.next + 1 / PER_SECOND, time.monotonic() - 0.01)
+        time.sleep(max(0, self.next - time.monotonic()))
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
             stream.connect(self.path)
         except BlockingIOError:
             stream.close()
-            time.sleep(0.0001)
             return None
         self.made += 1
         return stream
@@ -69,7 +73,7 @@ class Attack:
         """Holds so many connections, or what kistd leaves of them; uses each once, and every minute again."""
         streams, poll, minute = {}, select.poll(), time.monotonic() + 60
         while not self.over.is_set():
-            for _ in range(100):
+            for _ in range(20):
                 if len(streams) < number and (stream := self.connect()):
                     streams[stream.fileno()] = stream
                     poll.register(stream, select.POLLIN)
@@ -157,6 +161,7 @@ class Attack:
                 if stream := self.connect():
                     streams.append(stream)
             place = turn % len(HUGE)
+            time.sleep(1 / PER_SECOND)
             for stream in list(streams):
                 try:
                     stream.send(line[place:place + 1])
