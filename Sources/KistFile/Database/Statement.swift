@@ -31,7 +31,6 @@ struct Statement {
       switch value {
       case .integer(let integer): unsafe sqlite3_bind_int64(handle, index, integer)
       case .blob(let bytes): bind(bytes.span, at: index)
-      case .tag(let tag): bind(tag.bytes.span, at: index)
       }
     precondition(status == SQLITE_OK, "a statement was given a value that it has no place for")
   }
@@ -79,7 +78,6 @@ struct Statement {
 /// A value for a parameter of a statement.
 enum SQLValue {
   case blob([UInt8])
-  case tag(Tag)
   case integer(Int64)
 }
 

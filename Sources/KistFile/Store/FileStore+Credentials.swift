@@ -48,7 +48,7 @@ extension FileStore {
   /// over, and nothing is said to be absent that was there.
   ///
   /// What is not answered in time goes on, of unknown outcome. The watch is here, not around the
-  /// storage, where each change would take a task more: 7 % of a save.
+  /// storage, where each change would take a task more.
   private func carryOut(_ change: Change) async throws(StorageError) -> Change.Effect {
     do throws(StorageError) {
       let start = ContinuousClock.now
