@@ -14,7 +14,7 @@ actor AuditWriter {
 
   /// Lines are written when there are so many bytes of them: a few hundred, which is few enough to
   /// stay in a processor's cache.
-  private static let block = 64 << 10
+  private let block: Int
   /// Room for one more, with the longest names that are sealed.
   private static let longestLine = 4 << 10
 
@@ -22,6 +22,8 @@ actor AuditWriter {
     self.queue = queue
     self.file = file
     self.logger = logger
+    // With one more line, no more than the file has room for.
+    block = min(64 << 10, max(0, file.limit / 2 - Self.longestLine))
   }
 
   /// Seals names with this from now on, and leaves them out where there is `nil`.
@@ -44,7 +46,7 @@ actor AuditWriter {
   private func write(_ batch: AuditQueue.Batch) {
     guard !batch.isEmpty else { return }
     let clock = AuditClock()
-    var lines = AuditLines(capacity: Self.block + Self.longestLine, sealedBy: seal)
+    var lines = AuditLines(capacity: block + Self.longestLine, sealedBy: seal)
     var requests = 0
     // By reference: a copy counts the references of its parts, which costs as much as the words do.
     let events = batch.events.span
@@ -54,7 +56,7 @@ actor AuditWriter {
         events[index].note, of: events[index].client.lines,
         at: clock.moment(of: SystemTick(nanoseconds: events[index].note.start)))
       requests += 1
-      if lines.count >= Self.block {
+      if lines.count >= block {
         write(&lines, of: requests)
         requests = 0
       }

@@ -14,14 +14,14 @@ struct AddressRange {
 
   func contains(_ address: Int64) -> Bool { low < address && address < high }
 
-  /// Both halves; none where there is no hope left.
+  /// Both halves, the second with the middle; none where there is no hope left.
   ///
   /// A service that was met has its rows side by side, however many, so it is a range of its own.
   var halves: [AddressRange] {
     guard barren < Self.mostBarren, contains(middle) else { return [] }
     return [
       AddressRange(low: low, high: middle, barren: barren),
-      AddressRange(low: middle, high: high, barren: barren),
+      AddressRange(low: middle - 1, high: high, barren: barren),
     ]
   }
 

@@ -61,6 +61,17 @@ import Testing
     }
   }
 
+  @Test func `takes no more room than it may where much is written at once`() async throws {
+    try await withLog { log in
+      let audit = log.open(limit: 64 << 10)
+      for number in 0..<5000 { audit.put(number) }
+      await audit.flush()
+      let sizes = try [log.path, log.path + ".1"].map { try text(of: $0).utf8.count }
+      #expect(sizes.reduce(0, +) <= 64 << 10)
+      #expect(sizes.reduce(0, +) > 32 << 10)
+    }
+  }
+
   @Test func `says how many requests there was no room for`() async throws {
     try await withLog { log in
       let audit = log.open(room: 4)
