@@ -52,7 +52,12 @@ struct `Processes of other users` {
   ) async throws -> DaemonEnd {
     try await withHome { home in
       let program = home.path + "/kistd"
-      try FileManager.default.copyItem(atPath: programs + "/kistd", toPath: program)
+      // By another process: a child of this one that is started meanwhile would hold the copy open for
+      // writing, and a program that is cannot be started.
+      let copying = try await run(
+        .name("install"), arguments: [programs + "/kistd", program], output: .discarded,
+        error: .string(limit: 1 << 10))
+      try #require(copying.terminationStatus == .exited(0), "\(copying.standardError)")
       for path in [home.path, home.runtime] {
         unsafe chown(path, 61234, 61234)
         unsafe chmod(path, 0o711)
