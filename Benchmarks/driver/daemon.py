@@ -95,5 +95,5 @@ class Daemon:
 
     def resident(self):
         """Resident memory once it was quiet for so long that kistd gave back what it kept, in MiB."""
-        time.sleep(10)
+        time.sleep(16)
         return processes.resident(self.process.pid)
