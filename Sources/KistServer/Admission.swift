@@ -22,16 +22,18 @@ final class Admission: Sendable {
   private let admits: @Sendable (Peer) -> Bool
   private let whenRefused: @Sendable (Peer, Refusal) -> Void
   private let logger: Logger
-  private let strangers = LogGate()
-  private let crowd = LogGate()
+  private let strangers: LogGate
+  private let crowd: LogGate
   private let turns = Turns()
   private let state = Mutex(State())
 
   init(
-    maximumConnections: Int, admits: @escaping @Sendable (Peer) -> Bool,
+    maximumConnections: Int, logInterval: Duration, admits: @escaping @Sendable (Peer) -> Bool,
     whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in }, logger: Logger
   ) {
     self.maximumConnections = maximumConnections
+    strangers = LogGate(interval: TimeAmount(logInterval))
+    crowd = LogGate(interval: TimeAmount(logInterval))
     self.admits = admits
     self.whenRefused = whenRefused
     self.logger = logger

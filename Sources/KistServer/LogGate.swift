@@ -11,7 +11,7 @@ final class LogGate: Sendable {
   private let interval: TimeAmount
   private let state = Mutex(State())
 
-  init(interval: TimeAmount = .seconds(10)) { self.interval = interval }
+  init(interval: TimeAmount) { self.interval = interval }
 
   /// How many lines were held back since the last one, if a line may be written now.
   func pass(at now: NIODeadline = .now()) -> Int? {

@@ -12,6 +12,8 @@ package struct Server: Sendable {
   package var maximumConnections: Int
   /// How long replies in flight may take when the server is told to stop.
   package var grace: Duration
+  /// How often at most the log tells of those who are refused or make room.
+  package var logInterval: Duration
   /// Who is served.
   package var admits: @Sendable (Peer) -> Bool
   /// Told of whoever is not served, and of lines that are none.
@@ -27,6 +29,7 @@ package struct Server: Sendable {
 
   package init(
     maximumConnections: Int = usualMaximumConnections, grace: Duration = .seconds(10),
+    logInterval: Duration = .seconds(10),
     admits: @escaping @Sendable (Peer) -> Bool = Peer.isOwner,
     whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in },
     whenServing: @escaping @Sendable () -> Void = {}, heartbeat: Heartbeat? = nil,
@@ -35,6 +38,7 @@ package struct Server: Sendable {
   ) {
     self.maximumConnections = maximumConnections
     self.grace = grace
+    self.logInterval = logInterval
     self.admits = admits
     self.whenRefused = whenRefused
     self.whenServing = whenServing
@@ -63,8 +67,8 @@ package struct Server: Sendable {
   /// Tells whether every connection came to its end.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(
-      maximumConnections: maximumConnections, admits: admits, whenRefused: whenRefused,
-      logger: logger)
+      maximumConnections: maximumConnections, logInterval: logInterval, admits: admits,
+      whenRefused: whenRefused, logger: logger)
     // The bootstrap backs off for a second when the process is out of descriptors.
     // One client at a time, since those who are in wait while one is admitted.
     let listener = try await ServerBootstrap(group: loop)

@@ -64,7 +64,7 @@ import Testing
       let exchange = connect(to: folder + "/s", deadline: .seconds(2))
       let error = await failure { () throws(StorageError) in try await exchange(Line("change")) }
       #expect(error?.code == .timeout)
-      #expect(error?.message == "kistd did not answer within 2 seconds")
+      #expect(error?.message == "kistd did not answer within 2.0 seconds")
       // The deadline is the client's own, so that no option of kistd moves it.
       #expect(error?.hint?.contains("--deadline") == false)
       #expect(error?.outcome == .unknown)

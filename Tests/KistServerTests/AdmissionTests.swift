@@ -86,7 +86,7 @@ import Testing
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .withConnectedSocket(ends[0]).get()
     let admission = Admission(
-      maximumConnections: 1,
+      maximumConnections: 1, logInterval: .seconds(10),
       admits: { _ in
         channel.close(promise: nil)
         return true

@@ -7,7 +7,10 @@ import Testing
   @Test func `has one make room that has asked for nothing, and tells it and the log`()
     async throws
   {
-    try await withServer(configured: { $0.maximumConnections = 2 }) { server in
+    try await withServer(configured: {
+      $0.maximumConnections = 2
+      $0.logInterval = .seconds(600)
+    }) { server in
       let asking = try server.connect()
       await asking.send("a\n")
       #expect(await asking.line() == "a\n")
@@ -83,7 +86,13 @@ import Testing
         return line
       }
     }
-    try await withServer(serve: waiting, configured: { $0.maximumConnections = 2 }) { server in
+    try await withServer(
+      serve: waiting,
+      configured: {
+        $0.maximumConnections = 2
+        $0.logInterval = .seconds(600)
+      }
+    ) { server in
       let clients = [try server.connect(), try server.connect()]
       for client in clients { await client.send("a\n") }
       await gate.arrived(2)

@@ -39,17 +39,15 @@ private let kernelHoldsPeers: Bool = {
     #expect(process.evidence == (kernelHoldsPeers ? .pidfd : .pid))
   }
 
-  @Test func `has no descriptor left behind`() async throws {
-    var ends: [CInt] = [0, 0]
-    try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
-    defer { for end in ends { close(end) } }
+  @Test func `has no descriptor left behind`() async {
     await #expect(processExitsWith: .success) {
       var ends: [CInt] = [0, 0]
       unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
       let before = dup(0)
       close(before)
       for _ in 0..<100 { _ = PeerProcess(getpid(), connectedTo: ends[0]) }
-      exit(dup(0) == before ? 0 : 1)
+      // Another thread of the process may have opened a few meanwhile.
+      exit(dup(0) < before + 50 ? 0 : 1)
     }
   }
 
