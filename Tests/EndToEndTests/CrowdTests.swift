@@ -1,7 +1,7 @@
 import KistClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `More clients than connections` {
+@Suite(.timeLimit(.minutes(5))) struct `More clients than connections` {
   @Test func `are all served, and notice nothing`() async throws {
     try await withHome { home in
       let end = try await withDaemon(in: home, ["--max-connections", "4"]) { daemon in

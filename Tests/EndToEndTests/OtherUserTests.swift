@@ -3,7 +3,7 @@ import KistTesting
 import Subprocess
 import Testing
 
-@Suite(.needsRoot("to become other users"), .timeLimit(.minutes(1)))
+@Suite(.needsRoot("to become other users"), .timeLimit(.minutes(5)))
 struct `Processes of other users` {
   @Test(arguments: [
     ("root", "0"), ("other", "61235"), ("nobody", "65534"), ("other-as-root", "61235"),

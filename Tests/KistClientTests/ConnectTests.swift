@@ -2,7 +2,7 @@ import KistClient
 import KistWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A connection` {
+@Suite(.timeLimit(.minutes(5))) struct `A connection` {
   @Test func `carries one line out and one line back`() async throws {
     try await withFolder { folder in
       let peer = try Peer(at: folder + "/s") { $0.answer { "<\($0)>" } }

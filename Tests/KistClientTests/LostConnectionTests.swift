@@ -2,7 +2,7 @@ import KistClient
 import KistWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A lost connection` {
+@Suite(.timeLimit(.minutes(5))) struct `A lost connection` {
   @Test(arguments: ["", "{\"ok\":true"])
   func `before the end of the reply leaves the outcome unknown`(reply: String) async throws {
     try await withFolder { folder in

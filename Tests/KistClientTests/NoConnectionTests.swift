@@ -4,7 +4,7 @@ import KistTesting
 import KistWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Where no connection can be made` {
+@Suite(.timeLimit(.minutes(5))) struct `Where no connection can be made` {
   @Test func `because there is no daemon, the error names the command that starts one`()
     async throws
   {

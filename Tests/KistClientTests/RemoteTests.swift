@@ -1,7 +1,7 @@
 import KistClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A remote storage` {
+@Suite(.timeLimit(.minutes(5))) struct `A remote storage` {
   private static let found = #"{"ok":true,"credentials":[]}"#
 
   @Test func `asks once more for what a connection was lost under`() async throws {

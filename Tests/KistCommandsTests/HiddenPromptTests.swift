@@ -4,7 +4,7 @@ import KistCommands
 import KistCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A hidden prompt` {
+@Suite(.timeLimit(.minutes(5))) struct `A hidden prompt` {
   @Test func `reads a line that is not shown, and puts the echo back`() throws {
     let terminal = try PseudoTerminal()
     terminal.type("hunter2\n", after: "Secret: ")

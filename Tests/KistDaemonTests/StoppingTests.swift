@@ -26,7 +26,7 @@ private func daemon(
     previous: Hardening.Previous(umask: 0o077, coreLimit: rlimit()))
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct `Stopping kistd while it opens its storage, as when it stretches a passphrase` {
   @Test func `ends it and leaves no socket`() async throws {
     try await withDirectory { directory in

@@ -4,7 +4,7 @@
   import Testing
 
   /// The server's tasks prefer its event loop, and are enqueued anew at points where others are not.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct `A task that prefers an executor of its own` {
     @Test func `gets what arrives while it begins to wait`() async throws {
       let waiting = Waiting()

@@ -4,7 +4,7 @@ import KistServer
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A server of bytes` {
+@Suite(.timeLimit(.minutes(5))) struct `A server of bytes` {
   private func withByteServer(
     _ server: ByteServer,
     _ body: (_ path: String, _ serving: Task<Void, any Error>) async throws -> Void

@@ -3,7 +3,7 @@ import KistWire
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A full server` {
+@Suite(.timeLimit(.minutes(5))) struct `A full server` {
   @Test func `has one make room that has asked for nothing, and tells it and the log`()
     async throws
   {

@@ -3,7 +3,7 @@ import KistServer
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A server that ends when it is idle` {
+@Suite(.timeLimit(.minutes(5))) struct `A server that ends when it is idle` {
   @Test func `ends when nobody has been connected for so long`() async throws {
     let idle = IdleExit(after: .milliseconds(20)) { true }
     try await withServer(configured: { $0.idleExit = idle }) { server in
@@ -71,7 +71,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A server that is watched` {
+@Suite(.timeLimit(.minutes(5))) struct `A server that is watched` {
   @Test func `says once that it serves, and again and again that it lives`() async throws {
     let (beats, beat) = AsyncStream.makeStream(of: Void.self)
     let (starts, start) = AsyncStream.makeStream(of: Void.self)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite(.timeLimit(.minutes(1))) struct `The audit log` {
+@Suite(.timeLimit(.minutes(5))) struct `The audit log` {
   @Test func `has a line for each request, for this user alone`() async throws {
     try await withLog { log in
       let audit = log.open()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite(.timeLimit(.minutes(1))) struct `A value that is replaced beneath its users` {
+@Suite(.timeLimit(.minutes(5))) struct `A value that is replaced beneath its users` {
   @Test func `is replaced when the last of them has left, and the next get the new one`()
     async throws
   {

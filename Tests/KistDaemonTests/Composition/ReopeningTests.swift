@@ -47,7 +47,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     durability: .memory, close: {})
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A storage that is opened again` {
+@Suite(.timeLimit(.minutes(5))) struct `A storage that is opened again` {
   /// Runs a daemon in this process, on the storages that it opens one after another.
   private func withDaemon(
     opening openings: @escaping @Sendable (Int) async throws(StorageError) -> OpenStorage,
