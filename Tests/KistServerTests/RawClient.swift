@@ -15,11 +15,7 @@ final class RawClient: Sendable {
     guard
       isBound != false,
       unsafe withAddress(Array(path.utf8) + [0], { unsafe connect(descriptor, $0, $1) }) == 0
-    else {
-      let code = errno
-      Foundation.close(descriptor)
-      throw POSIXError(POSIXErrorCode(rawValue: code)!)
-    }
+    else { throw POSIXError(POSIXErrorCode(rawValue: errno)!) }
     // Only so that a test that went wrong ends.
     var limit = timeval(tv_sec: 120, tv_usec: 0)
     unsafe setsockopt(

@@ -106,7 +106,8 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
         NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "x")))
     }
     let kinds = manager.all.map { $0.text.prefix { $0 != "=" } }
-    #expect(kinds == ["READY", "STATUS", "RELOADING", "READY", "STATUS"])
+    #expect(Set(kinds.prefix(2)) == ["READY", "STATUS"], "whichever is first")
+    #expect(kinds.dropFirst(2) == ["RELOADING", "READY", "STATUS"])
   }
 
   @Test func `is the next one for the clients of the one before`() async throws {
