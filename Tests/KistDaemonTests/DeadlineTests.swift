@@ -49,6 +49,23 @@ import Testing
     #expect(finding?.outcome == nil)
   }
 
+  @Test(.timeLimit(.minutes(5)))
+  func `what began earlier than what is watched already expires first`() async {
+    let watch = DeadlineWatch(.seconds(3600), sleep: { try? await Task.sleep(for: $0) })
+    let (held, hold) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
+    async let later = watch.over(outcome: nil) { answer in hold.yield { answer(.success(1)) } }
+    var release = held.makeAsyncIterator()
+    let answerLater = await release.next()
+    let error = await #expect(throws: StorageError.self) {
+      _ = try await watch.over(outcome: .unknown, since: .now - .seconds(3600)) {
+        (_: @escaping @Sendable (Result<Int, StorageError>) -> Void) in
+      }
+    }
+    #expect(error?.code == .timeout)
+    answerLater?()
+    #expect((try? await later) == 1)
+  }
+
   @Test(arguments: UserStorageContract.all)
   func `a storage with a deadline keeps the contract`(rule: UserStorageContract.Rule) async throws {
     let clock = ManualClock()

@@ -12,7 +12,13 @@ private import Synchronization
   private struct State {
     var lastNumber: UInt64 = 0
     var watched: [UInt64: Watched] = [:]
-    var isTimerRunning = false
+    var timer: Timer?
+  }
+
+  /// The one that counts: one that was set for later ends when it wakes up.
+  private struct Timer {
+    let number: UInt64
+    var wakesAt: ContinuousClock.Instant
   }
 
   @usableFromInline let deadline: Duration
@@ -69,10 +75,12 @@ private import Synchronization
     let (number, needsTimer) = state.withLock { state in
       state.lastNumber += 1
       state.watched[state.lastNumber] = Watched(expiresAt: expiry, expire: expire)
-      defer { state.isTimerRunning = true }
-      return (state.lastNumber, !state.isTimerRunning)
+      // What began earlier may be watched later.
+      if let timer = state.timer, timer.wakesAt <= expiry { return (state.lastNumber, false) }
+      state.timer = Timer(number: state.lastNumber, wakesAt: expiry)
+      return (state.lastNumber, true)
     }
-    if needsTimer { Task { await expireInTime() } }
+    if needsTimer { Task { await expireInTime(timer: number) } }
     return number
   }
 
@@ -81,18 +89,19 @@ private import Synchronization
     state.withLock { $0.watched.removeValue(forKey: number) != nil }
   }
 
-  private func expireInTime() async {
-    while let next = nextExpiry() {
+  private func expireInTime(timer: UInt64) async {
+    while let next = nextExpiry(for: timer) {
       await sleep(ContinuousClock.now.duration(to: next))
       for watched in takeExpired() { watched.expire() }
     }
   }
 
-  /// When the timer must look again; ends the timer when nothing is watched.
-  private func nextExpiry() -> ContinuousClock.Instant? {
+  /// When the timer must look again; ends it when nothing is watched, or another one counts.
+  private func nextExpiry(for timer: UInt64) -> ContinuousClock.Instant? {
     state.withLock { state in
+      guard state.timer?.number == timer else { return nil }
       let next = state.watched.values.map(\.expiresAt).min()
-      state.isTimerRunning = next != nil
+      state.timer = next.map { Timer(number: timer, wakesAt: $0) }
       return next
     }
   }

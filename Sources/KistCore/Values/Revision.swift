@@ -45,14 +45,13 @@ public enum Condition: Hashable, Sendable {
 extension Condition {
   /// Throws `conflict` unless the condition holds of a key that is at this revision, or absent.
   package func check(against current: @autoclosure () -> Revision?) throws(StorageError) {
-    if case .always = self { return }
+    let expected: Revision?
+    switch self {
+    case .always: return
+    case .ifAbsent: expected = nil
+    case .ifRevision(let revision): expected = revision
+    }
     let current = current()
-    let holds =
-      switch self {
-      case .always: true
-      case .ifAbsent: current == nil
-      case .ifRevision(let expected): current == expected
-      }
-    if !holds { throw .conflict(self, current: current) }
+    if current != expected { throw .conflict(self, current: current) }
   }
 }
