@@ -6,8 +6,10 @@ internal import KistCore
 extension Kist {
   /// Carries out the command line of this process, and ends it.
   package static func start() -> Never {
-    // No core file with secrets in it, and no debugger of the same user; exec(3) gives both back.
+    // No core file with secrets in it, and no debugger of the same user; exec(3) gives both back. And
+    // no report of a crash by Swift's runtime, which would print registers and memory.
     kist_set_dumpable(0)
+    kist_default_crash_signals()
     reserveStandardDescriptors()
     let terminal = Terminal.live
     guard let arguments = CommandLine.validArguments else {
