@@ -86,11 +86,11 @@ leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a 
 
 TORTURE_SECONDS ?= 600
 torture: release deps ## Attack kist where it makes promises, TORTURE_SECONDS for each part without an end
-	@scripts/install-packages gcc libc6-dev
+	@scripts/install-packages gcc libc6-dev strace
 	Tests/Torture/run --bin $(BIN) --seconds $(TORTURE_SECONDS)
 
 torture-short: release deps ## A sample of each of these attacks
-	@scripts/install-packages gcc libc6-dev
+	@scripts/install-packages gcc libc6-dev strace
 	Tests/Torture/run --bin $(BIN) --short
 
 FOR ?= 600

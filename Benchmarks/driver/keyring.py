@@ -37,6 +37,9 @@ class Keyring:
         configuration.write_text(CONFIGURATION.format(folder=self.folder))
         self._start(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile"])
         wait("the bus", lambda: (self.folder / "bus").exists())
+        self._start_provider()
+
+    def _start_provider(self):
         keyring = self._start(["gnome-keyring-daemon", "--foreground", "--unlock",
                                "--components=secrets"], stdin=subprocess.PIPE)
         keyring.stdin.write(b"password")

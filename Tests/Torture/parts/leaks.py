@@ -1,0 +1,269 @@
+"""Secrets on the way: what other programs of the same user see, what a crash tells, what is written, said and handed on."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from frame import calls
+from frame.context import TORTURE
+from frame.kistd import Kistd
+from frame.row import Row
+from frame.tracer import Calls, Tracer
+from hostile import stranger
+from scan.errors import requests
+from scan.forms import text
+from scan.marks import Marks
+
+AS_USER = ("setpriv", f"--reuid={stranger.USER}", f"--regid={stranger.USER}", "--clear-groups")
+PATIENCE = 20
+CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGFPE, signal.SIGQUIT)
+# What Swift's runtime is asked to start where a program crashes, to print registers and what they point to.
+TELLER = "#!/bin/sh\necho registers >&2\nkill -KILL $PPID\n"
+# A command of kistd, which is told a secret in its first line. The descriptors are those of ls, of which one is the folder.
+COMMAND = """
+IFS= read -r secret; printf %s "$secret" | kist save given; unset secret
+kist load given | wc -c; kist status; kist list; kist audit; env; echo descriptors $(ls /proc/self/fd)
+kist run --env GIVEN=kist://given -- sh -c 'echo ready; read end'
+"""
+# How kistd writes, as far as the tracer tells what; and how it does not.
+WRITTEN_BY = ("openat", "write", "writev", "pwrite64")
+WRITING = calls.numbers(" ".join(WRITTEN_BY) + " open creat pwritev pwritev2 sendfile splice copy_file_range")
+# All that kistd makes.
+FILES = {"credentials.db", "credentials.db-wal", "credentials.db.lock", "key", "audit.jsonl", "kist.sock.lock", "storage"}
+
+
+def run(context):
+    if os.geteuid() != 0:
+        raise RuntimeError("this needs root, to become the user whose programs look")
+    context.folder.chmod(0o711)
+    for look in (onlookers, crashes, writing, handing_on):
+        row, began = Row(what=look.__doc__.rstrip(".")), time.monotonic()
+        look(row, context)
+        row.seconds = time.monotonic() - began
+        yield row
+
+
+def owned_folder(context, name):
+    folder = context.folder / name
+    folder.mkdir(mode=0o700)
+    os.chown(folder, stranger.USER, stranger.USER)
+    return folder
+
+
+def programs(context):
+    """Copies of both where the user can reach them."""
+    copies = context.folder / "bin"
+    if not copies.exists():
+        copies.mkdir(mode=0o755)
+        for program in (context.kistd, context.kist):
+            shutil.copy(program, copies)
+    return copies
+
+
+class Helper:
+    """A kist that waits for the other half of a line, with a secret in it."""
+
+    def __init__(self, context, secret, **more):
+        command = [*more.pop("under", ()), programs(context) / "kist", "helper", "cargo"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **more)
+        self.process.stdout.readline()
+        self.process.stdin.write(b'{"v":1,"kind":"login","token":"' + secret)
+        self.process.stdin.flush()
+
+    def close(self):
+        self.process.kill()
+        self.process.communicate()
+        self.process.wait()
+
+
+def onlookers(row, context):
+    """Another program of the same user looks into kistd and kist."""
+    marks = Marks(context.random("onlookers"))
+    kistd = Kistd(programs(context) / "kistd", owned_folder(context, "onlookers"), under=AS_USER)
+    kistd.start().close()
+    helper = Helper(context, marks.secret(100), under=AS_USER)
+    other = subprocess.Popen([*AS_USER, "sleep", "1000"])
+    try:
+        await_that(lambda: "sleep" in Path(f"/proc/{other.pid}/comm").read_text())
+        closed = [name for name, is_open in look_into(other.pid).items() if not is_open]
+        if closed:
+            raise RuntimeError(f"a program that hides nothing cannot be looked into either: {closed}")
+        for name, process in (("kistd", kistd.process), ("kist", helper.process)):
+            for way, is_open in look_into(process.pid).items():
+                row.tries += 1
+                row.got_in += [f"{name}: {way}"] * is_open
+    finally:
+        other.kill()
+        other.wait()
+        helper.close()
+        kistd.stop()
+
+
+def look_into(pid):
+    command = [sys.executable, "-m", "hostile.onlooker", str(stranger.USER), str(pid)]
+    return json.loads(subprocess.check_output(command, cwd=TORTURE))
+
+
+def await_that(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise RuntimeError("what was waited for did not come")
+        time.sleep(0.005)
+
+
+def crashes(row, context):
+    """kistd and kist crash with a secret in hand, where core files are allowed and Swift is asked to tell of crashes."""
+    marks = Marks(context.random("crashes"))
+    folder = owned_folder(context, "crashes")
+    teller = context.folder / "teller"
+    teller.write_text(TELLER)
+    teller.chmod(0o755)
+    told = {"SWIFT_BACKTRACE": f"enable=yes,color=no,swift-backtrace={teller}"}
+    surroundings = {"cwd": folder, "preexec_fn": allow_core_files, "stderr": subprocess.PIPE}
+    for number in CRASHES:
+        kistd = Kistd(programs(context) / "kistd", folder / f"kistd{number}", **told)
+        kistd.folder.mkdir(exist_ok=True)
+        with subprocess.Popen(kistd.command, env=kistd.environment, stdin=subprocess.DEVNULL, **surroundings) as process:
+            kistd.process = process
+            with kistd.connect() as connection:
+                connection.ask(op="hello")
+                connection.stream.sendall(b'{"op":"save",' + text(marks.secret(3000)))
+                # It has read that when it answers.
+                with kistd.connect() as other:
+                    other.ask(op="hello")
+                crash(row, "kistd", process, number, marks)
+        helper = Helper(context, marks.secret(3000), env=os.environ | told, **surroundings)
+        crash(row, "kist", helper.process, number, marks)
+        helper.process.communicate()
+    files = [path for path in folder.rglob("*") if "core" in path.name and path.is_file()]
+    row.wrong += [f"{path.name} was left" for path in files]
+    other = subprocess.Popen(["sleep", "1000"], **surroundings)
+    row.note = "" if dumps(other, signal.SIGSEGV) else "no program leaves a core file here"
+    other.communicate()
+
+
+def allow_core_files():
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def dumps(process, number):
+    """Whether a program leaves a core file when a signal ends it."""
+    await_that(lambda: Path(f"/proc/{process.pid}/comm").read_text().strip() in ("kistd", "kist", "sleep"))
+    process.send_signal(number)
+    _, status = os.waitpid(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return os.WCOREDUMP(status)
+
+
+def crash(row, name, process, number, marks):
+    row.tries += 1
+    if dumps(process, number):
+        row.wrong.append(f"{name} left a core file after signal {number}")
+    if process.returncode != -number:
+        row.wrong.append(f"{name} ended with {process.returncode} after signal {number}")
+    said = process.stderr.read()
+    if b"registers" in said or b"Backtracing" in said or list(marks.find(said)):
+        row.wrong.append(f"{name} said after signal {number}: {said[:300]}")
+
+
+def writing(row, context):
+    """All that kistd writes and answers while it is given secrets, with a store of its own and with errors of every kind."""
+    marks = Marks(context.random("writing"))
+    counted = Calls(of_files=frozenset(WRITING), of_others=frozenset(WRITING))
+    tracer = Tracer(context.compile(Path("tracer/tracer.c")), context.folder, counted, from_hardening=True)
+    kistd = Kistd(context.kistd, context.folder / "writing", "--log-level", "trace", under=tracer.under)
+    with kistd.start() as connection:
+        for size in (20, 5000, 500_000):
+            connection.ask(op="save", service="written", account=str(size), secret=marks.secret(size).decode())
+            connection.ask(op="save", service="written", account="again", secret=marks.secret(size).decode())
+            check_said(row, marks, "status", connection.ask(op="status"))
+            check_said(row, marks, "find", connection.ask(op="find"))
+        for what, _, line in requests(marks.secret):
+            with kistd.connect() as other:
+                other.stream.sendall(line + b"\n")
+                check_said(row, marks, what, other.receive())
+        connection.ask(op="lock")
+        check_said(row, marks, "unlock", connection.ask(op="unlock", passphrase=marks.secret(100).decode()))
+        check_said(row, marks, "audit", connection.ask(op="audit", limit=100))
+    os.kill(tracer.control.pid, signal.SIGTERM)
+    kistd.wait()
+    made, is_audited = set(), False
+    for event in tracer.events():
+        if event.ends:
+            continue
+        row.tries += 1
+        row.wrong += [f"{each.size} bytes of a secret are written by {event.name}" for each in marks.find(event.payload)]
+        is_audited |= b'"operation":"save"' in event.payload
+        if event.name == "openat" and event.arguments[2] & os.O_CREAT:
+            made.update(event.paths)
+        elif event.name not in WRITTEN_BY:
+            row.wrong.append(f"kistd writes by {event}")
+    if not made or not is_audited:
+        raise RuntimeError("what kistd writes was not seen")
+    row.wrong += [f"kistd makes {path}" for path in made if not is_expected(Path(path), kistd.folder)]
+    for path in kistd.folder.rglob("*"):
+        if path.is_file():
+            row.tries += 1
+            row.wrong += [f"{each.size} bytes of a secret are in {path.name}" for each in marks.find(path.read_bytes())]
+
+
+def is_expected(path, folder):
+    """Whether a file that is made is one of kistd's own, which is new until it is whole."""
+    return folder in path.parents and path.name.split(".new")[0] in FILES
+
+
+def check_said(row, marks, what, reply):
+    row.tries += 1
+    row.wrong += [f"{what} is answered with {each.size} bytes of a secret" for each in marks.find(json.dumps(reply).encode())]
+
+
+def handing_on(row, context):
+    """The words, the environment and the descriptors of every process while kistd serves for a command."""
+    marks = Marks(context.random("handing on"))
+    passphrase, secret = marks.secret(60), marks.secret(400)
+    kistd = Kistd(context.kistd, context.folder / "handing-on", PATH=f"{context.binaries}:{os.environ['PATH']}")
+    del kistd.command[kistd.command.index("--key-file"):][:2]
+    reading, giving = os.pipe()
+    os.write(giving, passphrase)
+    os.close(giving)
+    command = [*kistd.command, "--passphrase-fd", str(reading), "--", "sh", "-c", COMMAND]
+    with subprocess.Popen(command, env=kistd.environment, pass_fds=[reading], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        os.close(reading)
+        process.stdin.write(secret + b"\n")
+        process.stdin.flush()
+        said = b""
+        while not said.endswith(b"ready\n"):
+            if not (line := process.stdout.readline()):
+                raise RuntimeError(f"the command ended: {said}")
+            said += line
+        given = look_at_processes(row, marks)
+        process.stdin.close()
+        said += process.stdout.read()
+    if len(given) != 1 or given[0] != f"GIVEN={secret.decode()}".encode():
+        row.wrong.append(f"{len(given)} variables have a secret, not the one of the command that it is given to")
+    row.tries += said.count(b"\n")
+    row.wrong += [f"{each.size} bytes of a secret are said" for each in marks.find(said)]
+    if b"descriptors 0 1 2 3\n" not in said:
+        row.wrong.append(f"the command has other descriptors than its own: {said[:200]}")
+
+
+def look_at_processes(row, marks):
+    """The variables that have secrets, in all processes there are."""
+    given = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words, variables = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
+        except OSError:
+            continue  # It has gone, or is not even root's to look at.
+        row.tries += 1
+        row.wrong += [f"{each.size} bytes of a secret are in the words of a process" for each in marks.find(words)]
+        given += [each for each in variables.split(b"\0") if list(marks.find(each))]
+    return given

@@ -1,0 +1,91 @@
+"""Every error that a client can cause with a secret in its request."""
+
+import base64
+from itertools import product
+
+from scan.forms import WRITTEN, escaped, in_base64, text
+
+SIZES = (40, 5000, 200_000)
+LARGEST = 512 << 10
+SAVE = b'"op":"save","service":"errors"'
+
+
+def requests(secret):
+    """What is asked with a secret of each size, and the code that it is answered, or one of these."""
+    for size, (way, write) in product(SIZES, WRITTEN.items()):
+        if write is not WRITTEN["in JSON's escapes"] or size < 100_000:
+            for what, code, line in misread(lambda: write(secret(size))):
+                yield f"{what}, a secret of {size} bytes {way}", code, line
+    for what, code, line in misspelt(secret):
+        yield what, code, line
+
+
+def misread(written):
+    """A secret that stands as it should in a request that is wrong."""
+    for what, members in {
+        "an unknown key behind it": (SAVE, written(), b'"nobody":1'),
+        "an unknown key before it": (SAVE, b'"nobody":1', written()),
+        "a key twice, behind it": (SAVE, written(), b'"service":"errors"'),
+        "it twice": (SAVE, written(), written()),
+        "a value of another type behind it": (SAVE, written(), b'"label":1'),
+        "null": (SAVE, written(), b'"label":null'),
+        "too deep": (SAVE, written(), b'"attributes":' + 20 * b"["),
+        "too many keys": (SAVE, written(), *(b'"%d":0' % number for number in range(200))),
+        "half a surrogate pair": (SAVE, written(), b'"label":"\\ud800"'),
+        "bytes that are not UTF-8": (SAVE, written(), b'"label":"\xff"'),
+        "a control character": (SAVE, written(), b'"label":"\x01"'),
+        "a label with a control character": (SAVE, written(), b'"label":"\\u0001"'),
+        "no service": (b'"op":"save"', written()),
+        "no time": (SAVE, written(), b'"expiresAt":"tomorrow"'),
+        "no operation": (b'"service":"errors"', written()),
+        "an id that is none": (SAVE, written(), b'"id":{}'),
+        "a load": (b'"op":"load","service":"errors"', written()),
+        "a find": (b'"op":"find"', written()),
+        "an unlock": (b'"op":"unlock"', written()),
+    }.items():
+        yield what, "badRequest", b"{" + b",".join(members) + b"}"
+    yield "no end", "badRequest", b"{" + SAVE + b"," + written()
+    yield "more behind it", "badRequest", b"{" + SAVE + b"," + written() + b"}}"
+    yield "an array", "badRequest", b"[{" + SAVE + b"," + written() + b"}]"
+    yield "an unknown operation", "unknownOperation", b'{"op":"keep",' + written() + b"}"
+    yield "a revision that it has not", "conflict", b'{"op":"save","service":"there","ifRevision":"none",' + written() + b"}"
+    yield "one that is there", "conflict", b'{"op":"save","service":"there","ifRevision":null,' + written() + b"}"
+    yield "a label that is too long", "tooLarge", b"{" + SAVE + b"," + written() + b',"label":"' + 2000 * b"x" + b'"}'
+
+
+def misspelt(secret):
+    """A secret that does not stand as it should."""
+    def bad(*members):
+        return "badRequest", b"{" + b",".join((SAVE, *members)) + b"}"
+    yield "both forms", *bad(text(secret(300)), in_base64(secret(300)))
+    yield "text for base64", *bad(b'"secretBase64":"' + secret(301) + b'"')
+    yield "base64 with a bad end", *bad(b'"secretBase64":"' + base64.b64encode(secret(3000)) + b'=A=="')
+    yield "base64 without its end", *bad(b'"secretBase64":"' + base64.b64encode(secret(301)).rstrip(b"=") + b'"')
+    yield "base64 with a line break", *bad(b'"secretBase64":"' + base64.b64encode(secret(300)) + b'\\n"')
+    yield "base64 in the place of an array", *bad(b'"secretBase64":["' + base64.b64encode(secret(300)) + b'"]')
+    yield "an array of it", *bad(b'"secret":["' + secret(300) + b'"]')
+    yield "an object of it", *bad(b'"secret":{"value":"' + secret(300) + b'"}')
+    yield "it without quotes", *bad(b'"secret":' + secret(300))
+    yield "it without its end", *bad(b'"secret":"' + secret(300))
+    yield "a control character in it", *bad(b'"secret":"' + secret(300) + b"\x01" + secret(300) + b'"')
+    yield "a bad escape in it", *bad(b'"secret":"' + escaped(secret(300)) + b'\\x"')
+    yield "half a surrogate pair in it", *bad(b'"secret":"' + secret(300) + b'\\udc00"')
+    yield "bytes in it that are not UTF-8", *bad(b'"secret":"' + secret(300) + b'\xc3"')
+    yield "it for a key", *bad(b'"' + secret(300) + b'":1')
+    yield "it for a key, escaped", *bad(b'"' + escaped(secret(300)) + b'":1')
+    yield "it in a key that there is not", *bad(b'"password":"' + secret(300) + b'"')
+    yield "it for a revision", *bad(text(secret(30)), b'"ifRevision":["' + secret(300) + b'"]')
+    yield "nothing but it", "badRequest", secret(300)
+    yield "nothing but it, in quotes", "badRequest", b'"' + secret(300) + b'"'
+    yield "one byte too many", "tooLarge", b"{" + SAVE + b"," + text(secret(LARGEST + 1)) + b"}"
+    yield "one byte too many, in base64", "tooLarge", b"{" + SAVE + b"," + in_base64(secret(LARGEST + 1)) + b"}"
+    yield "a passphrase that is too long", "tooLarge", b'{"op":"unlock","passphrase":"' + secret(1025) + b'"}'
+    yield "a passphrase, where none opens it", "wrongPassphrase badRequest", b'{"op":"unlock","passphrase":"' + secret(100) + b'"}'
+    # The connection ends here.
+    yield "a line that is too long", "tooLarge", b"{" + SAVE + b"," + text(secret((1 << 20) + 1)) + b"}"
+
+
+def cause(connection, line):
+    """Asks; gives the code of the error, or `None` without one."""
+    connection.stream.sendall(line + b"\n")
+    return connection.receive().get("error", {}).get("code")
