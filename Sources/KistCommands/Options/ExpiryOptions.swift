@@ -18,14 +18,7 @@ struct ExpiryOptions: ParsableArguments {
     switch (expiresIn, expiresAt) {
     case (nil, nil): return nil
     case (let time?, nil):
-      guard
-        let lifetime = Lifetime(time), let moment = now.advanced(bySeconds: lifetime.seconds)
-      else {
-        throw StorageError(
-          .badRequest, "--expires-in is not a time from 1s to 36500d",
-          hint: "write a positive whole number and a unit: s, m, h, d or w")
-      }
-      return moment
+      return try Lifetime(time, of: "--expires-in").end(from: now)
     case (nil, let text?):
       guard let moment = Timestamp(rfc3339: text) else {
         throw StorageError(

@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// How long a credential is handed out: a number and a unit, from a second to 36,500 days.
+/// How long a credential is, or is still to be, handed out: a number and a unit, from a second to 36,500 days.
 struct Lifetime: Equatable {
   static let longest: Int64 = 36_500 * 86_400
 
@@ -16,6 +16,21 @@ struct Lifetime: Equatable {
     let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
     guard !overflow, (1...Self.longest).contains(seconds) else { return nil }
     self.seconds = seconds
+  }
+
+  /// Reads the value of an option, or throws what is wrong with it.
+  init(_ text: String, of option: String) throws(StorageError) {
+    guard let lifetime = Lifetime(text) else {
+      throw StorageError(
+        .badRequest, "\(option) is not a time from 1s to 36500d",
+        hint: "write a positive whole number and a unit: s, m, h, d or w")
+    }
+    self = lifetime
+  }
+
+  /// The moment that is so long after another.
+  func end(from start: Timestamp) -> Timestamp {
+    Timestamp(clamping: start.secondsSinceEpoch + seconds)
   }
 
   private static func seconds(in unit: Character) -> Int64? {

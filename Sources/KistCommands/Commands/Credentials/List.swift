@@ -12,6 +12,7 @@ struct List: RequiresUserStorage {
       modified, expires and revision, complete, with a tab between them, in no particular order.
 
         kist list --service github.com --attribute kind=token
+        kist list --expiring 14d
       """)
 
   @Option(help: ArgumentHelp("Only credentials of this service.", valueName: "service"))
@@ -25,28 +26,40 @@ struct List: RequiresUserStorage {
     help: ArgumentHelp("Only credentials that have it; may be repeated.", valueName: "name=value"))
   var attributes: [String] = []
 
+  // What follows is the value even with a dash before it, so that the answer is about times.
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Only credentials that expire within so long, or have expired.", valueName: "time"))
+  var expiring: String?
+
   @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     let query = CredentialQuery(
       service: service, account: account, attributes: try Attributes(options: attributes))
+    let latestExpiry = try expiring.map { time throws(StorageError) in
+      try Lifetime(time, of: "--expiring").end(from: terminal.now())
+    }
     if terminal.outputIsTerminal && !common.json {
-      let found = try await storage.findAll(query).sorted { $0.key < $1.key }
+      let found = try await storage.findAll(query).filter { $0.expires(by: latestExpiry) }
+        .sorted { $0.key < $1.key }
       try terminal.write(table(of: found, width: terminal.outputWidth, now: terminal.now()))
     } else {
-      try await writePages(of: query, storage, terminal)
+      try await writePages(of: query, expiringBy: latestExpiry, storage, terminal)
     }
   }
 
   /// Writes each page as it comes, so that a long list takes no memory.
-  private func writePages(of query: CredentialQuery, _ storage: UserStorage, _ terminal: Terminal)
-    async throws(StorageError)
-  {
+  private func writePages(
+    of query: CredentialQuery, expiringBy latestExpiry: Timestamp?, _ storage: UserStorage,
+    _ terminal: Terminal
+  ) async throws(StorageError) {
     var query = query
     repeat {
       let page = try await storage.find(query)
-      for credential in page.credentials {
+      for credential in page.credentials where credential.expires(by: latestExpiry) {
         if common.json {
           try terminal.writeLine(credential.json())
         } else {
@@ -56,4 +69,9 @@ struct List: RequiresUserStorage {
       query.after = page.next
     } while query.after != nil
   }
+}
+
+extension CredentialSummary {
+  /// Whether it will have expired by a moment; where none is given, whatever it does.
+  fileprivate func expires(by moment: Timestamp?) -> Bool { moment.map(isExpired) ?? true }
 }

@@ -16,6 +16,7 @@ extension Load {
     load.target.service = arguments[1]
     load.target.account = arguments.count == 3 ? arguments[2] : ""
     load.allowExpired = false
+    load.minRemaining = nil
     load.prompting = PromptOptions()
     load.prompting.noPrompt = false
     load.common = CommonOptions()
