@@ -75,11 +75,20 @@ private func checkText(_ text: String, _ what: String, limit: Int) throws(Storag
 /// That is all that Unicode will ever call controls: what a terminal would obey and what a C string
 /// would end at. In UTF-8, C1 is 0xC2 and its number.
 private func hasControl(_ utf8: Span<UInt8>) -> Bool {
+  var offset = 0
+  // Eight bytes in a step, as long as they are ASCII from 0x20 to 0x7E: nearly every name is.
+  while offset + 8 <= utf8.count {
+    let word = unsafe utf8.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    if (word | (word &+ ones) | (word &- ones &* 0x20)) & (ones &* 0x80) != 0 { break }
+    offset += 8
+  }
   var last: UInt8 = 0
-  for offset in utf8.indices {
+  while offset < utf8.count {
     let byte = utf8[offset]
     if byte < 0x20 || byte == 0x7F || (last == 0xC2 && byte < 0xA0) { return true }
     last = byte
+    offset += 1
   }
   return false
 }

@@ -8,12 +8,15 @@ public struct Revision: Hashable, Sendable, RawRepresentable {
 
   /// Makes the mark of the `sequence`th change of a storage since its `epoch` began.
   package init(epoch: String, sequence: UInt64) {
-    // Not by interpolation, which takes several times as long, for every load.
-    var mark = epoch
-    mark.reserveCapacity(epoch.utf8.count + 21)
-    mark += "."
-    mark += String(sequence)
-    rawValue = mark
+    // Put together at once, since each step more would be taken for every load.
+    let digits = String(sequence)
+    let length = epoch.utf8.count + 1 + digits.utf8.count
+    rawValue = unsafe String(unsafeUninitializedCapacity: length) { mark in
+      let stop = unsafe mark.update(fromContentsOf: epoch.utf8)
+      unsafe mark[stop] = UInt8(ascii: ".")
+      _ = unsafe mark[(stop + 1)...].update(fromContentsOf: digits.utf8)
+      return length
+    }
   }
 
   /// Whether it is the mark of a later change than another; `nil` where that cannot be told, since
