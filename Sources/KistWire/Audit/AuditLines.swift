@@ -49,7 +49,7 @@ package struct AuditLines: ~Copyable {
     line.append(members.span)
     line.append(decimal: Int((note.end - note.start) / 1000))
     line.append(client.members.span)
-    if let names = note.names, names.areToBeSealed, let seal {
+    if let names = note.names, let seal {
       sealed.removeAll()
       Self.seal(names, with: seal, boundTo: line, into: &sealed)
       AuditLine.beforeNames.withBytes { line.append($0) }
@@ -148,14 +148,5 @@ extension AuditLines {
     func isThat(of note: RequestNotes.Note) -> Bool {
       note.operation == operation && note.failure == failure
     }
-  }
-}
-
-extension RequestedNames {
-  /// Nothing that a storage would refuse for its size, and nothing where nothing is named.
-  fileprivate var areToBeSealed: Bool {
-    (service != nil || account != nil)
-      && (service?.utf8.count ?? 0) <= Limits.keyPart
-      && (account?.utf8.count ?? 0) <= Limits.keyPart
   }
 }

@@ -9,7 +9,7 @@ package final class RequestNotes: @unchecked Sendable {
   package struct Note: Sendable {
     /// The operation, once it was read; empty until then.
     package var operation = ""
-    /// What the request names, where the operation names anything.
+    /// What the request names, where it names anything that a credential can be called.
     package var names: RequestedNames?
     /// Why it was refused.
     package var failure: StorageError.Code?
@@ -33,7 +33,11 @@ package final class RequestNotes: @unchecked Sendable {
 
   func begin() { unsafe note.start = now() }
   func add(operation: String) { unsafe note.operation = operation }
-  func add(names: RequestedNames) { unsafe note.names = names }
+
+  /// Notes nothing that a storage would refuse for its size: notes wait, thousands of them, and a name
+  /// may be as long as a line.
+  func add(names: RequestedNames) { if names.areWorthNoting { unsafe note.names = names } }
+
   func add(failure: StorageError.Code) { unsafe note.failure = failure }
 
   func end() {
@@ -41,5 +45,14 @@ package final class RequestNotes: @unchecked Sendable {
     unsafe swap(&answered, &note)
     answered.end = now()
     whenAnswered(answered)
+  }
+}
+
+extension RequestedNames {
+  /// Whether anything is named, and nothing that no credential can be called.
+  fileprivate var areWorthNoting: Bool {
+    (service != nil || account != nil)
+      && (service?.utf8.count ?? 0) <= Limits.keyPart
+      && (account?.utf8.count ?? 0) <= Limits.keyPart
   }
 }
