@@ -14,12 +14,14 @@ struct AuditFile: Sendable {
   /// Appends whole lines, to a new file where there is no room in this one.
   ///
   /// It is opened each time: it may have been taken away, and nothing is open while nobody asks.
-  func append(_ lines: Span<UInt8>) throws(StorageError) {
+  ///
+  /// - Parameter waiting: whether a second is waited for a lock that somebody else has on the file.
+  func append(_ lines: Span<UInt8>, waiting: Bool = true) throws(StorageError) {
     try makeDirectory(directory(of: path), hint: hint)
-    var file = try OpenAuditFile(path, hint: hint)
+    var file = try OpenAuditFile(path, waiting: waiting, hint: hint)
     if file.size > 0, file.size + lines.count > limit / 2 {
       guard unsafe rename(path, olderPath) == 0 else { throw .failed("rename", path, hint: hint) }
-      file = try OpenAuditFile(path, hint: hint)
+      file = try OpenAuditFile(path, waiting: waiting, hint: hint)
     }
     try file.append(lines)
   }
@@ -37,7 +39,7 @@ private struct OpenAuditFile: ~Copyable {
   private(set) var size: Int
 
   /// Opens it, for this user alone, and makes it where there is none.
-  init(_ path: String, hint: String) throws(StorageError) {
+  init(_ path: String, waiting: Bool, hint: String) throws(StorageError) {
     self.path = path
     self.hint = hint
     var status = stat()
@@ -51,8 +53,11 @@ private struct OpenAuditFile: ~Copyable {
         throw StorageError(.denied, "\(path) is not a file of yours", hint: hint)
       }
       fchmod(descriptor, 0o600)
+      guard lock(descriptor, attempts: waiting ? 100 : 1) else {
+        close(descriptor)
+        throw StorageError(.busy, "another program holds the lock of \(path)", hint: hint)
+      }
       // Another kistd may have renamed it before the lock was there.
-      flock(descriptor, LOCK_EX)
       var named = stat()
       if unsafe lstat(path, &named) == 0, named.st_ino == status.st_ino {
         unsafe fstat(descriptor, &status)
@@ -96,4 +101,15 @@ private struct OpenAuditFile: ~Copyable {
       return true
     }
   }
+}
+
+/// Locks a file, and waits 10 ms between attempts: another kistd is soon done with it, and who else has it
+/// locked would keep this one from locking its storage, and from ending.
+private func lock(_ descriptor: CInt, attempts: Int) -> Bool {
+  for _ in 0..<attempts {
+    // Where files cannot be locked at all, they are written without.
+    if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { return true }
+    usleep(10_000)
+  }
+  return false
 }

@@ -76,7 +76,9 @@ actor AuditWriter {
   /// Writes lines of so many requests, which are lost where that fails, and begins anew.
   private func write(_ lines: inout AuditLines, of requests: Int) {
     do throws(StorageError) {
-      try lines.withBytes { lines throws(StorageError) in try file.append(lines) }
+      try lines.withBytes { lines throws(StorageError) in
+        try file.append(lines, waiting: !isFailing)
+      }
       if isFailing {
         logger.notice("the audit log is written again", metadata: ["lost": "\(lost)"])
       }

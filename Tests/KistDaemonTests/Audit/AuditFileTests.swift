@@ -68,6 +68,21 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(5)))
+  func `is not waited for as long as another program likes that has it locked`() async throws {
+    try await withLog { log in
+      let file = AuditFile(path: log.path, limit: 2000)
+      try append("a\n", to: file)
+      let other = unsafe open(log.path, O_RDONLY | O_CLOEXEC)
+      defer { close(other) }
+      #expect(flock(other, LOCK_EX) == 0)
+      #expect(throws: StorageError.self) { try append("b\n", to: file) }
+      #expect(flock(other, LOCK_UN) == 0)
+      try append("c\n", to: file)
+      try #expect(log.lines() == ["a", "c"])
+    }
+  }
+
   @Test func `is as it was when there is no room for more`() async throws {
     try await withLog { log in
       let path = log.path
