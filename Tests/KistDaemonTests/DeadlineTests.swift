@@ -51,11 +51,19 @@ import Testing
 
   @Test(.timeLimit(.minutes(5)))
   func `what began earlier than what is watched already expires first`() async {
-    let watch = DeadlineWatch(.seconds(3600), sleep: { try? await Task.sleep(for: $0) })
+    let (sleeps, sleep) = AsyncStream.makeStream(of: Void.self)
+    let watch = DeadlineWatch(
+      .seconds(3600),
+      sleep: {
+        sleep.yield()
+        try? await Task.sleep(for: $0)
+      })
     let (held, hold) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
     async let later = watch.over(outcome: nil) { answer in hold.yield { answer(.success(1)) } }
     var release = held.makeAsyncIterator()
     let answerLater = await release.next()
+    // A timer that was not asleep yet would see both.
+    for await _ in sleeps { break }
     let error = await #expect(throws: StorageError.self) {
       _ = try await watch.over(outcome: .unknown, since: .now - .seconds(3600)) {
         (_: @escaping @Sendable (Result<Int, StorageError>) -> Void) in
