@@ -28,6 +28,13 @@ extension StorageAccess {
   }
 }
 
+extension KeySlots {
+  /// The key slots of the storage of the kistd that listens at a socket.
+  public static func remote(socketPath: String) -> KeySlots {
+    .remote(over: exchange(over: connect(to: socketPath)))
+  }
+}
+
 /// The audit log of the kistd that listens at a socket.
 package func remoteAuditLog(socketPath: String) -> AuditLookup {
   remoteAuditLog(over: exchange(over: connect(to: socketPath)))

@@ -16,7 +16,10 @@ package struct Kist: AsyncParsableCommand {
       CommandGroup(
         name: "Credential", subcommands: [Save.self, Load.self, Delete.self, List.self]),
       CommandGroup(
-        name: "Storage", subcommands: [Status.self, Lock.self, Unlock.self, Audit.self]),
+        name: "Storage",
+        subcommands: [
+          Status.self, Lock.self, Unlock.self, Passphrase.self, Slots.self, Audit.self,
+        ]),
       CommandGroup(
         name: "Integration", subcommands: [Run.self, Inject.self, Helper.self, Setup.self]),
     ])

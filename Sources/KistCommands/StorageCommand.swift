@@ -26,6 +26,9 @@ package protocol RequiresUserStorage: StorageCommand where Storage == UserStorag
 /// A command on the log of who asked for them.
 package protocol RequiresAuditLog: StorageCommand where Storage == AuditLookup {}
 
+/// A command on the keys that open it.
+package protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {}
+
 /// A command on the way in to them.
 package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
@@ -47,6 +50,12 @@ extension RequiresUserStorage {
 extension RequiresAuditLog {
   package func run() async throws {
     try await perform(remoteAuditLog(socketPath: common.socketPath()), .live)
+  }
+}
+
+extension RequiresKeySlots {
+  package func run() async throws {
+    try await perform(.remote(socketPath: common.socketPath()), .live)
   }
 }
 

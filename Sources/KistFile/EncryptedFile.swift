@@ -66,6 +66,8 @@ package enum EncryptedFile {
       ).keepingPromises(now: options.now),
       access: StorageAccess(status: store.status, lock: store.lock, unlock: store.unlock),
       id: hexadecimal(store.storeID), durability: .disk, close: store.close)
+    storage.keySlots = KeySlots(
+      list: store.keySlots, add: store.addKeySlot, remove: store.removeKeySlot)
     storage.nameSeal = store.nameSeal
     storage.releaseMemory = store.connections.releaseMemory
     return storage

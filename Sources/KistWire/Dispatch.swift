@@ -5,8 +5,8 @@ package typealias Dispatch = @Sendable (Message) throws(StorageError) -> Exchang
 
 /// Everything that can be asked of kistd: a table from the names of operations to functions.
 package func dispatch(
-  _ credentials: UserStorage, _ access: StorageAccess, audit: @escaping AuditLookup = noAuditLog,
-  hello: Hello
+  _ credentials: UserStorage, _ access: StorageAccess, _ keySlots: KeySlots = .none,
+  audit: @escaping AuditLookup = noAuditLog, hello: Hello
 ) -> Dispatch {
   var handlers = [
     Handler("save", Operation.save.served(by: credentials.save)),
@@ -18,6 +18,10 @@ package func dispatch(
     Handler("lock", Operation.lock.served { () throws(StorageError) in try await access.lock() }),
     Handler("audit", Operation.audit.served(by: limitingPage(audit))),
     Handler("unlock", Operation.unlock.served(by: limitingPassphrase(access.unlock))),
+    Handler(
+      "slots", Operation.slots.served { () throws(StorageError) in try await keySlots.list() }),
+    Handler("slotAdd", Operation.slotAdd.served(by: keySlots.add)),
+    Handler("slotRemove", Operation.slotRemove.served(by: keySlots.remove)),
   ]
   var hello = hello
   hello.operations = (["hello"] + handlers.map(\.operation)).sorted()

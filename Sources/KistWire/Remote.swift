@@ -23,3 +23,14 @@ extension StorageAccess {
       unlock: Operation.unlock.called(over: exchange))
   }
 }
+
+extension KeySlots {
+  /// The key slots of the storage that is served at the other end of an exchange.
+  package static func remote(over exchange: @escaping Exchange) -> KeySlots {
+    let list = Operation.slots.called(over: exchange)
+    return KeySlots(
+      list: { () throws(StorageError) in try await list(()) },
+      add: Operation.slotAdd.called(over: exchange),
+      remove: Operation.slotRemove.called(over: exchange))
+  }
+}

@@ -8,6 +8,7 @@ import Testing
   func `does what the cases say`(_ example: Case) async {
     let storage = UserStorage.inMemory(now: { .sample }).withKnownRevisions()
     let access = StorageAccess.inMemory()
+    let slots = KeySlots.inMemory()
     for step in example.steps {
       let recorder = Recorder()
       let terminal = recorder.terminal(
@@ -18,6 +19,7 @@ import Testing
         case let command as any RequiresUserStorage:
           try await command.perform(storage, unlockedBy: access, terminal)
         case let command as any RequiresStorageAccess: try await command.perform(access, terminal)
+        case let command as any RequiresKeySlots: try await command.perform(slots, terminal)
         case let command as any RequiresAuditLog:
           try await command.perform(sampleAuditLog, terminal)
         case let command as Helper:

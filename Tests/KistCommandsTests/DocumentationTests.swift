@@ -14,10 +14,11 @@ import Testing
   }
 
   @Test func `has every command with every option`() throws {
-    let commands = Kist.configuration.subcommands
-    try #require(commands.count == 12)
-    for command in commands {
-      let name = command._commandName
+    let commands = Kist.configuration.subcommands.flatMap { command in
+      ([command] + command.configuration.subcommands).map { (command._commandName, $0) }
+    }
+    try #require(commands.count == 17)
+    for (name, command) in commands {
       let section = try #require(
         page.split(separator: "\n## ").first { $0.hasPrefix("`kist \(name)") })
       let help = Kist.helpMessage(for: command, columns: 200)

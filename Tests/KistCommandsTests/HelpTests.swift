@@ -17,7 +17,8 @@ import Testing
   }
 
   @Test(arguments: [
-    nil, "save", "load", "delete", "list", "status", "lock", "unlock", "audit", "run", "inject",
+    nil, "save", "load", "delete", "list", "status", "lock", "unlock", "passphrase", "slots",
+    "audit", "run", "inject",
     "helper",
     "setup",
   ])

@@ -10,7 +10,7 @@ struct DocumentTests {
     let storage = LockableStorage(now: clock.now)
     let answer = answer(
       with: dispatch(
-        storage.credentials, storage.access, audit: { _ in documentedPage },
+        storage.credentials, storage.access, documentedSlots, audit: { _ in documentedPage },
         hello: Hello(version: "1.0.0", durability: .disk)))
     var epoch = "k3f9."
     let examples = try documentedExchanges()
@@ -27,9 +27,24 @@ struct DocumentTests {
   @Test func `the document names every operation and every code`() async throws {
     let document = try document()
     for operation in try await Hello.ask(service()).operations {
-      #expect(document.contains("### \(operation)") || document.contains(", \(operation)\n"))
+      #expect(document.contains(try Regex("\n### (\\w+, )*\(operation)[,\n]")))
     }
     for code in StorageError.Code.allCases { #expect(document.contains("| `\(code.rawValue)`")) }
+  }
+}
+
+/// A file with one passphrase, as the document has it.
+private let documentedSlots = KeySlots(
+  list: { () throws(StorageError) in [.passphrase(1)] },
+  add: { _ throws(StorageError) in [.passphrase(2)] },
+  remove: { _ throws(StorageError) in
+    throw StorageError(
+      .badRequest, "this slot is the only way in", hint: "add another one first")
+  })
+
+extension KeySlotSummary {
+  fileprivate static func passphrase(_ number: Int) -> KeySlotSummary {
+    KeySlotSummary(number: number, kind: .passphrase, passes: 3, kibibytes: 262_144)
   }
 }
 

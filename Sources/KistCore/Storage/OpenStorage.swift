@@ -4,6 +4,8 @@ public struct OpenStorage: Sendable {
   public var credentials: UserStorage
   /// The way in to it.
   public var access: StorageAccess
+  /// What its key is wrapped under, where it has one of its own.
+  public var keySlots = KeySlots.none
   /// What tells this storage from others of its kind, where there can be several.
   public var id: String?
   /// Why it is this one, where it was chosen among others.

@@ -3,12 +3,14 @@ internal import KistCore
 extension OpenStorage {
   /// A storage that could not be opened: every request is answered with why.
   static func failing(_ error: StorageError) -> OpenStorage {
-    OpenStorage(
+    var storage = OpenStorage(
       credentials: .failing(error),
       access: StorageAccess(
         status: { () throws(StorageError) in throw error },
         lock: { () throws(StorageError) in throw error },
         unlock: { _ throws(StorageError) in throw error }),
       reason: error.message, durability: .unknown, close: {})
+    storage.keySlots = .failing(error)
+    return storage
   }
 }

@@ -141,7 +141,15 @@ extension Database {
     throws(StorageError)
   {
     try run("INSERT INTO store VALUES (?, ?)", .blob(id), .blob(header))
+    try insertSlot(number, body)
+  }
+
+  func insertSlot(_ number: UInt32, _ body: [UInt8]) throws(StorageError) {
     try run("INSERT INTO slot VALUES (?, ?)", .integer(Int64(number)), .blob(body))
+  }
+
+  func deleteSlot(_ number: UInt32) throws(StorageError) {
+    try run("DELETE FROM slot WHERE number = ?", .integer(Int64(number)))
   }
 
   /// Brings the log into the database and waits until it is on disk; `false` when it could not.

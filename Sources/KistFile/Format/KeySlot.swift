@@ -80,14 +80,17 @@ extension KeySlot {
     }
   }
 
+  /// As many slots of passphrases a store may have.
+  static let mostPassphrases = 8
+
   /// Throws `corrupt` when to try one passphrase in all slots would cost more than in the dearest
-  /// one that is allowed, or there are more than 8 for passphrases: anyone can forge a slot, and it
+  /// one that is allowed, or there are more than that for passphrases: anyone can forge a slot, and it
   /// is known for forged only after another has opened.
   static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
     let work = slots.compactMap { slot in
       if case .passphrase(let cost, _) = slot.kind { cost.work } else { nil }
     }
-    guard work.count <= 8, work.reduce(0, +) <= KDFCost.greatest.work else {
+    guard work.count <= mostPassphrases, work.reduce(0, +) <= KDFCost.greatest.work else {
       throw .corrupt("the key slots together ask for more time than any that kist writes")
     }
   }

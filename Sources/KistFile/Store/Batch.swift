@@ -73,11 +73,51 @@ struct Batch {
   private func carryOut(
     _ change: Change, in database: Database, _ header: inout Header, _ nonces: inout Nonces
   ) throws(StorageError) -> Change.Answer {
-    let tag = session.keys.tag(of: change.key)
+    switch change {
+    case .save(let request):
+      try put(
+        request.credential, at: request.credential.key, if: request.condition, in: database,
+        &header, &nonces)
+    case .delete(let request):
+      try put(
+        nil, at: request.key, if: request.ifRevision.map { .ifRevision($0) } ?? .always,
+        in: database, &header, &nonces)
+    case .keySlots(let change):
+      .success(.keySlots(try carryOut(change, in: database, &header)))
+    }
+  }
+
+  private func carryOut(
+    _ change: KeySlotChange, in database: Database, _ header: inout Header
+  ) throws(StorageError) -> [KeySlot] {
+    let storeID = session.keys.storeID
+    var slots = try database.slots(storeID: storeID)
+    guard header.slots == KeySlot.hash(of: slots, storeID: storeID) else {
+      throw .corrupt("the store's key slots were changed")
+    }
+    if let number = change.removed {
+      slots.removeAll { $0.number == number }
+      try database.deleteSlot(number)
+    }
+    if let slot = change.added {
+      slots.append(slot)
+      try database.insertSlot(slot.number, slot.encoded(storeID: storeID))
+    }
+    header.slots = KeySlot.hash(of: slots, storeID: storeID)
+    header.sequence += 1
+    return slots
+  }
+
+  /// Puts a credential, or nothing, in the place of what is there.
+  private func put(
+    _ credential: NewCredential?, at key: CredentialKey, if condition: Condition,
+    in database: Database, _ header: inout Header, _ nonces: inout Nonces
+  ) throws(StorageError) -> Change.Answer {
+    let tag = session.keys.tag(of: key)
     let isEmpty = header.count == 0
     let (found, address) = try database.lookUp(tag) { sequence, metadata, secret in
       Result { () throws(StorageError) in
-        try change.condition.check(against: session.revision(of: sequence))
+        try condition.check(against: session.revision(of: sequence))
         // The header is then an older one, and authentic still.
         if isEmpty { throw .wrongRows }
         // Nothing is overwritten that is not authentic.
@@ -88,7 +128,7 @@ struct Batch {
     }
     let old: Replaced?
     do throws(StorageError) {
-      if found == nil { try change.condition.check(against: nil) }
+      if found == nil { try condition.check(against: nil) }
       old = try found?.get()
     } catch {
       return .failure(error.withOutcome(.unchanged))
@@ -97,24 +137,22 @@ struct Batch {
       header.sum -= old.hash
       header.count -= 1
     }
-    switch change {
-    case .save(let request):
-      header.sequence += 1
-      header.count += 1
-      let moment = options.now()
-      let metadata = Metadata(
-        request.credential, createdAt: old?.createdAt ?? moment, modifiedAt: moment)
-      let row = session.keys.seal(
-        metadata, request.credential.secret, at: tag, sequence: header.sequence,
-        nonces: { nonces.next() })
-      header.sum += session.keys.hash(of: row)
-      try database.put(row, at: address)
-      return .success(.saved(metadata.summary(at: session.revision(of: header.sequence))))
-    case .delete:
+    guard let credential else {
       guard old != nil else { return .success(.deleted(false)) }
       header.sequence += 1
       try database.delete(at: address)
       return .success(.deleted(true))
     }
+    header.sequence += 1
+    header.count += 1
+    let moment = options.now()
+    let metadata = Metadata(
+      credential, createdAt: old?.createdAt ?? moment, modifiedAt: moment)
+    let row = session.keys.seal(
+      metadata, credential.secret, at: tag, sequence: header.sequence,
+      nonces: { nonces.next() })
+    header.sum += session.keys.hash(of: row)
+    try database.put(row, at: address)
+    return .success(.saved(metadata.summary(at: session.revision(of: header.sequence))))
   }
 }

@@ -4,28 +4,22 @@ internal import KistCore
 enum Change: Sendable {
   case save(SaveRequest)
   case delete(DeleteRequest)
+  case keySlots(KeySlotChange)
 
   /// What became of it.
   enum Effect: Sendable {
     case saved(CredentialSummary)
     /// Whether there was anything to delete.
     case deleted(Bool)
+    /// The key slots that there are.
+    case keySlots([KeySlot])
   }
 
   typealias Answer = Result<Effect, StorageError>
+}
 
-  var key: CredentialKey {
-    switch self {
-    case .save(let request): request.credential.key
-    case .delete(let request): request.key
-    }
-  }
-
-  /// What must hold of the key.
-  var condition: Condition {
-    switch self {
-    case .save(let request): request.condition
-    case .delete(let request): request.ifRevision.map { .ifRevision($0) } ?? .always
-    }
-  }
+/// Which key slots are to be added and removed, in one step.
+struct KeySlotChange: Sendable {
+  var added: KeySlot?
+  var removed: UInt32?
 }

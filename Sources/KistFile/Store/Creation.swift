@@ -50,31 +50,24 @@ func createStore(
 private func newSlot(
   _ options: EncryptedFile.Options, wrapping master: GuardedKey, storeID: [UInt8]
 ) throws(StorageError) -> KeySlot {
-  let kind: KeySlot.Kind
-  let key: SymmetricKey
   switch options.keySource {
   case .none: throw .noKey(for: options.path)
   case .keyFile(let path):
-    kind = .keyFile
-    if let existing = try KeyFile.read(path) {
-      key = try wrappingKey(from: existing)
-    } else {
-      key = try wrappingKey(from: try KeyFile.create(path))
-    }
+    let existing = try KeyFile.read(path)
+    let file = if let existing { existing } else { try KeyFile.create(path) }
+    let key = try wrappingKey(from: file)
+    return KeySlot(
+      number: 1, kind: .keyFile, wrapping: master, under: key, storeID: storeID,
+      nonce: options.nonces(1))
   case .passphraseFile(let path):
     guard let passphrase = try PassphraseFile.read(path) else { throw .noKey(for: options.path) }
     var options = options
     options.keySource = .passphrase(passphrase)
     return try newSlot(options, wrapping: master, storeID: storeID)
   case .passphrase(let passphrase):
-    try checkPassphrase(passphrase)
-    let salt = randomBytes(KDFCost.saltSize)
-    kind = .passphrase(options.passphraseCost, salt: salt)
-    key = try SymmetricKey(
-      stretching: passphrase, salt: salt.span, cost: options.passphraseCost)
+    return try KeySlot(
+      number: 1, passphrase: passphrase, wrapping: master, storeID: storeID, options)
   }
-  return KeySlot(
-    number: 1, kind: kind, wrapping: master, under: key, storeID: storeID, nonce: options.nonces(1))
 }
 
 extension StorageError {

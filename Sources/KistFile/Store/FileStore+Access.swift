@@ -44,15 +44,7 @@ extension FileStore {
   /// Unlocks the store, or verifies the key of one that is open.
   func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
     _ = try status()
-    let isAlone = isDeriving.withLock { isDeriving in
-      defer { isDeriving = true }
-      return !isDeriving
-    }
-    guard isAlone else {
-      throw StorageError(.busy, "another unlock is under way", hint: "wait for it and try again")
-    }
-    defer { isDeriving.withLock { $0 = false } }
-    try await detached { [self] () throws(StorageError) in
+    try await attempts.make { [self] () throws(StorageError) in
       let session = try unlockedSession(passphrase)
       try state.withLock { state throws(StorageError) in
         switch state {
@@ -67,9 +59,7 @@ extension FileStore {
   }
 
   private func unlockedSession(_ passphrase: Secret?) throws(StorageError) -> Session {
-    let slots = try connections.read { database throws(StorageError) in
-      try database.slots(storeID: storeID)
-    }
+    let slots = try readKeySlots()
     let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource
     let master = try masterKey(from: source, slots, storeID: storeID)
     return try Session(
@@ -79,15 +69,17 @@ extension FileStore {
   /// The file that unlocks the store when nobody is there, if it is one that can.
   private var unlockingFile: String? {
     switch options.keySource {
-    case .keyFile(let path): hasKeyFileSlot ? path : nil
-    case .passphraseFile(let path): hasKeyFileSlot ? nil : path
+    case .keyFile(let path): opensWithKeyFile ? path : nil
+    case .passphraseFile(let path): opensWithKeyFile ? nil : path
     case .passphrase, .none: nil
     }
   }
 
+  private var opensWithKeyFile: Bool { hasKeyFileSlot.load(ordering: .relaxed) }
+
   private var keyProtection: String {
     unlockingFile.map {
-      "a \(hasKeyFileSlot ? "key" : "passphrase") file, \($0): whoever can read it and the store "
+      "a \(opensWithKeyFile ? "key" : "passphrase") file, \($0): whoever can read it and the store "
         + "can read the credentials; the store without it tells nothing"
     }
       ?? "a passphrase, which is kept nowhere: while the store is unlocked, its key is in the "

@@ -49,7 +49,7 @@ extension FileStore {
   ///
   /// What is not answered in time goes on, of unknown outcome. The watch is here, not around the
   /// storage, where each change would take a task more.
-  private func carryOut(_ change: Change) async throws(StorageError) -> Change.Effect {
+  func carryOut(_ change: Change) async throws(StorageError) -> Change.Effect {
     do throws(StorageError) {
       let start = ContinuousClock.now
       let session = try session()

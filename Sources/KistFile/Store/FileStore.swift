@@ -18,10 +18,10 @@ final class FileStore: Sendable {
   let watch: DeadlineWatch
   let findQueue = DispatchQueue(label: "kist.finds")
   let state: Mutex<State>
-  /// Whether a key is being derived; one at a time is, because it takes memory and a processor.
-  let isDeriving = Mutex(false)
+  /// Passphrases are tried here, and nowhere else.
+  let attempts: PassphraseAttempts
   /// Whether a key file opens the store; otherwise a passphrase does.
-  let hasKeyFileSlot: Bool
+  let hasKeyFileSlot: Atomic<Bool>
   private let owner: OwnerLock
 
   /// Takes the store for this process, makes it where there is none, and unlocks it if it can.
@@ -43,7 +43,7 @@ final class FileStore: Sendable {
       }
       state = Mutex(try Self.initialState(options, storeID, slots, connections))
       self.storeID = storeID
-      hasKeyFileSlot = slots.contains { $0.kind == .keyFile }
+      hasKeyFileSlot = Atomic(slots.contains { $0.kind == .keyFile })
     } catch {
       connections.shut(isKnown: false)
       throw error
@@ -51,6 +51,7 @@ final class FileStore: Sendable {
     self.connections = connections
     self.options = options.withoutPassphrase
     writer = Writer(connections: connections, options: self.options)
+    attempts = PassphraseAttempts(sleep: options.sleep)
     watch = DeadlineWatch(options.deadline, sleep: options.sleep)
     state.withLock { if case .unlocked(let session) = $0 { session.check.start() } }
   }

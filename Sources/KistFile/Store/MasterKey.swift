@@ -38,18 +38,43 @@ func masterKey(
         hint: "put the store's own passphrase there, then `kist unlock`")
     }
   case .passphrase(let passphrase):
+    return try openSlot(with: passphrase, among: slots, storeID: storeID).master
+  }
+}
+
+/// Finds the slot that a passphrase opens.
+func openSlot(
+  with passphrase: Secret, among slots: [KeySlot], storeID: [UInt8]
+) throws(StorageError) -> (number: UInt32, master: GuardedKey) {
+  try checkPassphrase(passphrase)
+  for slot in slots {
+    guard case .passphrase(let cost, let salt) = slot.kind else { continue }
+    let wrapping = try SymmetricKey(stretching: passphrase, salt: salt.span, cost: cost)
+    if let master = try slot.unwrap(with: wrapping, storeID: storeID) {
+      return (slot.number, master)
+    }
+  }
+  guard slots.contains(where: { $0.kind != .keyFile }) else {
+    throw StorageError(
+      .wrongPassphrase, "the store has no passphrase",
+      hint: "it opens with its key file: `kist unlock`")
+  }
+  throw .wrongPassphrase
+}
+
+extension KeySlot {
+  /// Wraps a master key under a new passphrase.
+  init(
+    number: UInt32, passphrase: Secret, wrapping master: GuardedKey, storeID: [UInt8],
+    _ options: EncryptedFile.Options
+  ) throws(StorageError) {
     try checkPassphrase(passphrase)
-    for slot in slots {
-      guard case .passphrase(let cost, let salt) = slot.kind else { continue }
-      let wrapping = try SymmetricKey(stretching: passphrase, salt: salt.span, cost: cost)
-      if let master = try slot.unwrap(with: wrapping, storeID: storeID) { return master }
-    }
-    guard slots.contains(where: { $0.kind != .keyFile }) else {
-      throw StorageError(
-        .wrongPassphrase, "the store has no passphrase",
-        hint: "it opens with its key file: `kist unlock`")
-    }
-    throw .wrongPassphrase
+    let salt = randomBytes(KDFCost.saltSize)
+    let key = try SymmetricKey(
+      stretching: passphrase, salt: salt.span, cost: options.passphraseCost)
+    self.init(
+      number: number, kind: .passphrase(options.passphraseCost, salt: salt), wrapping: master,
+      under: key, storeID: storeID, nonce: options.nonces(1))
   }
 }
 

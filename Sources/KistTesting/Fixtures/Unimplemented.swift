@@ -24,6 +24,16 @@ extension StorageAccess {
   }
 }
 
+extension KeySlots {
+  /// Key slots of which nothing may be used: whatever is called fails the test by its name.
+  public static var unimplemented: KeySlots {
+    KeySlots(
+      list: { () throws(StorageError) in throw called("KeySlots.list") },
+      add: { _ throws(StorageError) in throw called("KeySlots.add") },
+      remove: { _ throws(StorageError) in throw called("KeySlots.remove") })
+  }
+}
+
 private func called(_ endpoint: String) -> StorageError {
   Issue.record("\(endpoint) was called, and the test does not implement it")
   return .internal("\(endpoint) is not implemented")

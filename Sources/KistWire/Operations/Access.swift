@@ -32,12 +32,18 @@ extension Codec<Secret?> {
     Self(
       read: { object throws(JSONError) in try object["passphrase"]?.secret() },
       write: { passphrase, writer throws(StorageError) in
-        guard let passphrase else { return }
-        guard passphrase.withBytes(textCount(of:)) != nil else {
-          throw .badRequest("the passphrase is not text in UTF-8")
-        }
-        writer.member("passphrase", text: passphrase)
+        try writer.member("passphrase", passphrase: passphrase)
       })
+  }
+}
+
+extension JSONWriter {
+  mutating func member(_ name: StaticString, passphrase: Secret?) throws(StorageError) {
+    guard let passphrase else { return }
+    guard passphrase.withBytes(textCount(of:)) != nil else {
+      throw .badRequest("the passphrase is not text in UTF-8")
+    }
+    member(name, text: passphrase)
   }
 }
 

@@ -93,3 +93,39 @@ private final class Lock: Sendable {
     return status
   }
 }
+
+extension KeySlots {
+  /// A key file, and passphrases as they are added; `current` is what was added last.
+  static func inMemory() -> KeySlots {
+    let state = Mutex(SlotsInMemory())
+    return KeySlots(
+      list: { () throws(StorageError) in state.withLock(\.all) },
+      add: { addition throws(StorageError) in
+        try state.withLock { (state) throws(StorageError) in
+          if let current = addition.current { try state.check(current) }
+          if addition.replacesCurrent { state.all.removeLast() }
+          state.passphrase = addition.passphrase
+          let number = (state.all.last?.number ?? 0) + 1
+          state.all.append(
+            KeySlotSummary(number: number, kind: .passphrase, passes: 3, kibibytes: 262_144))
+          return state.all
+        }
+      },
+      remove: { removal throws(StorageError) in
+        try state.withLock { (state) throws(StorageError) in
+          if let current = removal.current { try state.check(current) }
+          state.all.removeAll { $0.number == removal.number }
+          return state.all
+        }
+      })
+  }
+}
+
+private struct SlotsInMemory {
+  var all = [KeySlotSummary(number: 1, kind: .keyFile)]
+  var passphrase: Secret?
+
+  func check(_ current: Secret) throws(StorageError) {
+    if current != passphrase { throw StorageError.wrongPassphrase }
+  }
+}

@@ -22,7 +22,7 @@ private let wholeMembers =
   #""label":"Alice’s “key”","attributes":{"b":"","url":"https://example.org/"}"#
 
 extension Golden {
-  static let table = changes + loads + finds + accesses + audits
+  static let table = changes + loads + finds + accesses + keySlots + audits
 
   private static let changes: [Golden] = [
     .save(
@@ -108,7 +108,8 @@ extension Golden {
   private static let greeting: Hello = {
     var hello = Hello.stub
     hello.operations = [
-      "audit", "delete", "find", "hello", "load", "lock", "save", "status", "unlock",
+      "audit", "delete", "find", "hello", "load", "lock", "save", "slotAdd", "slotRemove", "slots",
+      "status", "unlock",
     ]
     return hello
   }()
@@ -169,12 +170,38 @@ extension Golden {
     ]
   }()
 
+  private static let bothSlots =
+    #"{"ok":true,"slots":[{"number":1,"kind":"keyFile"},"#
+    + #"{"number":2,"kind":"passphrase","passes":3,"kibibytes":262144}]}"#
+
+  private static let keySlots: [Golden] = {
+    let both = [
+      KeySlotSummary(number: 1, kind: .keyFile),
+      KeySlotSummary(number: 2, kind: .passphrase, passes: 3, kibibytes: 262_144),
+    ]
+    return [
+      .slots("slots", bothSlots, both),
+      .slotAdd(
+        "slotAdd the least", #"{"op":"slotAdd","passphrase":"new"}"#, bothSlots,
+        KeySlotAddition(passphrase: Secret(utf8: "new")), both),
+      .slotAdd(
+        "slotAdd in the place of the one that is given",
+        #"{"op":"slotAdd","passphrase":"new","current":"old","replaceCurrent":true}"#, bothSlots,
+        KeySlotAddition(
+          passphrase: Secret(utf8: "new"), current: Secret(utf8: "old"), replacesCurrent: true),
+        both),
+      .slotRemove(
+        "slotRemove", #"{"op":"slotRemove","number":2,"current":"old"}"#, bothSlots,
+        KeySlotRemoval(number: 2, current: Secret(utf8: "old")), both),
+    ]
+  }()
+
   private static let accesses: [Golden] = [
     Golden(
       name: "hello", request: #"{"op":"hello"}"#,
       reply:
         #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","delete","find","hello","#
-        + #""load","lock","save","status","unlock"],"features":[],\#(limits),"#
+        + #""load","lock","save","slotAdd","slotRemove","slots","status","unlock"],"features":[],\#(limits),"#
         + #""durability":"memory"}"#,
       expecting: greeting
     ) { exchange in try await Hello.ask(exchange) },

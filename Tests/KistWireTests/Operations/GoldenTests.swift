@@ -15,13 +15,14 @@ struct GoldenTests {
 
   @Test(arguments: Golden.table)
   func `the server reads the request and sends the reply`(golden: Golden) async {
-    let answer = answer(with: service(golden.credentials, golden.access, golden.audit))
+    let answer = answer(
+      with: service(golden.credentials, golden.access, golden.keySlots, golden.audit))
     #expect(await answer(Line(golden.request)).text == golden.reply)
   }
 
   @Test(arguments: Golden.table)
   func `a client and a server without lines between them agree`(golden: Golden) async throws {
-    try await golden.call(service(golden.credentials, golden.access, golden.audit))
+    try await golden.call(service(golden.credentials, golden.access, golden.keySlots, golden.audit))
   }
 
   @Test func `every operation that hello names is in the table`() async throws {

@@ -12,6 +12,7 @@ struct Golden: Sendable, CustomTestStringConvertible {
   /// Everything that may be called on the server: one function, which checks what it is given.
   var credentials: UserStorage = .unimplemented
   var access: StorageAccess = .unimplemented
+  var keySlots: KeySlots = .unimplemented
   var audit: AuditLookup = noAuditLog
   /// What the client does, and what it makes of the reply.
   let call: @Sendable (@escaping Exchange) async throws -> Void
@@ -107,6 +108,37 @@ extension Golden {
       try await StorageAccess.remote(over: exchange).unlock(input)
     }
     golden.access.unlock = answering(input, with: output)
+    return golden
+  }
+
+  static func slots(_ name: String, _ reply: String, _ output: [KeySlotSummary]) -> Golden {
+    var golden = Golden(name: name, request: #"{"op":"slots"}"#, reply: reply, expecting: output) {
+      exchange in
+      try await KeySlots.remote(over: exchange).list()
+    }
+    golden.keySlots.list = { () throws(StorageError) in output }
+    return golden
+  }
+
+  static func slotAdd(
+    _ name: String, _ request: String, _ reply: String, _ input: KeySlotAddition,
+    _ output: [KeySlotSummary]
+  ) -> Golden {
+    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
+      try await KeySlots.remote(over: exchange).add(input)
+    }
+    golden.keySlots.add = answering(input, with: output)
+    return golden
+  }
+
+  static func slotRemove(
+    _ name: String, _ request: String, _ reply: String, _ input: KeySlotRemoval,
+    _ output: [KeySlotSummary]
+  ) -> Golden {
+    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
+      try await KeySlots.remote(over: exchange).remove(input)
+    }
+    golden.keySlots.remove = answering(input, with: output)
     return golden
   }
 }

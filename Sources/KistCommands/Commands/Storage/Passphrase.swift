@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import KistClient
+internal import KistWire
+
+/// The passphrase of an encrypted file; each of its commands is one on its key slots.
+struct Passphrase: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "passphrase",
+    abstract: "Set, change or remove the passphrase of an encrypted file.",
+    usage: "kist passphrase <set|change|remove> [options]",
+    discussion: """
+      Passphrases are typed at a prompt, or lines of standard input: the one of now, where it is \
+      needed, then the new one.
+
+        kist passphrase set
+      """,
+    subcommands: [SetPassphrase.self, ChangePassphrase.self, RemovePassphrase.self])
+}
+
+struct SetPassphrase: RequiresKeySlots {
+  static let configuration = CommandConfiguration(
+    commandName: "set",
+    abstract: "Set a passphrase where there is none, beside the key file.",
+    usage: "kist passphrase set [options]")
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
+    guard try await !slots.list().contains(where: { $0.kind == .passphrase }) else {
+      throw StorageError(
+        .badRequest, "there is a passphrase already",
+        hint: "change it with `kist passphrase change`", outcome: .unchanged)
+    }
+    let passphrase = try terminal.passphrases(asking: [.new])[0]
+    _ = try await slots.add(KeySlotAddition(passphrase: passphrase))
+    try terminal.tell("set")
+  }
+}
+
+struct ChangePassphrase: RequiresKeySlots {
+  static let configuration = CommandConfiguration(
+    commandName: "change",
+    abstract: "Put a new passphrase in the place of the one that is given.",
+    usage: "kist passphrase change [options]",
+    discussion: """
+      Who has a copy of the file from before still opens that with the old passphrase: only a new \
+      key revokes it.
+      """)
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
+    let passphrases = try terminal.passphrases(asking: [.current, .new])
+    _ = try await slots.add(
+      KeySlotAddition(
+        passphrase: passphrases[1], current: passphrases[0], replacesCurrent: true))
+    try terminal.tell("changed")
+  }
+}
+
+struct RemovePassphrase: RequiresKeySlots {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Remove the passphrase; the key file still opens the file.",
+    usage: "kist passphrase remove [options]",
+    discussion: "Of several, `kist slots` removes one.")
+
+  @OptionGroup var confirmation: ConfirmationOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
+    let all = try await slots.list()
+    let passphrases = all.filter { $0.kind == .passphrase }
+    guard let slot = passphrases.first, passphrases.count == 1 else {
+      throw StorageError(
+        .badRequest, passphrases.isEmpty ? "there is no passphrase" : "there are several",
+        hint: passphrases.isEmpty ? nil : "remove one of them with `kist slots --remove`",
+        outcome: .unchanged)
+    }
+    _ = try await slots.remove(slot.number, of: all, confirmed: confirmation.yes, at: terminal)
+    try terminal.tell("removed")
+  }
+}

@@ -1,0 +1,38 @@
+internal import KistCore
+
+extension KeySlots {
+  /// Removes a slot; where that leaves one way in, a person must have said that it may.
+  func remove(
+    _ number: Int, of all: [KeySlotSummary], confirmed: Bool, at terminal: Terminal
+  ) async throws(StorageError) -> [KeySlotSummary] {
+    guard let slot = all.first(where: { $0.number == number }) else {
+      throw StorageError(
+        .badRequest, "there is no slot \(number)", hint: "`kist slots` shows them",
+        outcome: .unchanged)
+    }
+    let rest = all.filter { $0 != slot }
+    if let last = rest.first, rest.count == 1, !confirmed {
+      try terminal.confirm(removing: slot, leaving: last)
+    }
+    let staysOpen = rest.isEmpty || rest.contains { $0.kind == .keyFile }
+    let current = staysOpen ? nil : try terminal.passphrases(asking: [.staying])[0]
+    return try await remove(KeySlotRemoval(number: number, current: current))
+  }
+}
+
+extension Terminal {
+  fileprivate func confirm(
+    removing slot: KeySlotSummary, leaving last: KeySlotSummary
+  ) throws(StorageError) {
+    let warning = "Slot \(last.number), \(last.description), is then the only way in."
+    guard inputIsTerminal else {
+      throw StorageError(
+        .badRequest, "nothing was removed: slot \(last.number) would be the only way in",
+        hint: "say with `--yes` that it may", outcome: .unchanged)
+    }
+    let answer = try ask("\(warning) Remove slot \(slot.number), \(slot.description)? [y/N] ")
+    guard ["y", "yes"].contains(answer.lowercased()) else {
+      throw StorageError(.badRequest, "nothing was removed", outcome: .unchanged)
+    }
+  }
+}

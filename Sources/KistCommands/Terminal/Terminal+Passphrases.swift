@@ -1,0 +1,61 @@
+internal import KistCore
+internal import KistWire
+
+/// A passphrase that a person is asked for, or that is a line of standard input.
+enum AskedPassphrase {
+  /// The one that opens the storage now.
+  case current
+  /// One that opens it and goes on doing so.
+  case staying
+  /// The one that is to open it; typed twice.
+  case new
+}
+
+extension Terminal {
+  /// As many passphrases as are asked for, in that order.
+  func passphrases(asking kinds: [AskedPassphrase]) throws(StorageError) -> [Secret] {
+    var passphrases: [Secret] = []
+    if inputIsTerminal {
+      for kind in kinds { passphrases.append(try ask(kind)) }
+    } else {
+      let size = kinds.count * (Limits.passphrase + Secret.longestNewline)
+      passphrases = try input(upTo: size, "the passphrases").lines
+    }
+    guard passphrases.count == kinds.count, !passphrases.contains(where: \.isEmpty) else {
+      throw StorageError(
+        .badRequest, kinds.count == 1 ? "there is no passphrase" : "a passphrase is missing",
+        hint: "pipe in \(kinds.count == 1 ? "a line" : "\(kinds.count) lines"), or type it",
+        outcome: .unchanged)
+    }
+    return passphrases
+  }
+
+  private func ask(_ kind: AskedPassphrase) throws(StorageError) -> Secret {
+    switch kind {
+    case .current: return try askHidden("Passphrase: ")
+    case .staying: return try askHidden("Passphrase that stays: ")
+    case .new:
+      let passphrase = try askHidden("New passphrase: ")
+      guard try askHidden("Once more: ") == passphrase else {
+        throw StorageError(
+          .badRequest, "the two passphrases differ", hint: "nothing was changed; try again",
+          outcome: .unchanged)
+      }
+      return passphrase
+    }
+  }
+}
+
+extension Secret {
+  /// Its lines, without their newlines.
+  fileprivate var lines: [Secret] {
+    var splitter = LineSplitter(limit: count + Secret.longestNewline)
+    var lines: [Secret] = []
+    withNewline.withBytes { bytes in
+      splitter.append(bytes) { event in
+        if case .line(let line) = event { lines.append(line.content.withNewline.withoutNewline) }
+      }
+    }
+    return lines
+  }
+}

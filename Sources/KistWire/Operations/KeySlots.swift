@@ -1,0 +1,93 @@
+package import KistCore
+internal import KistJSON
+
+extension Operation where Input == Void, Output == [KeySlotSummary] {
+  static var slots: Self { Operation(name: "slots", keys: [], request: .nothing, reply: .slots) }
+}
+
+extension Operation where Input == KeySlotAddition, Output == [KeySlotSummary] {
+  static var slotAdd: Self {
+    Operation(
+      name: "slotAdd", isChange: true, keys: ["passphrase", "current", "replaceCurrent"],
+      request: .addition, reply: .slots)
+  }
+}
+
+extension Operation where Input == KeySlotRemoval, Output == [KeySlotSummary] {
+  static var slotRemove: Self {
+    Operation(
+      name: "slotRemove", isChange: true, keys: ["number", "current"], request: .removal,
+      reply: .slots)
+  }
+}
+
+extension Codec<KeySlotAddition> {
+  fileprivate static var addition: Self {
+    Self(
+      read: { object throws(JSONError) in
+        KeySlotAddition(
+          passphrase: try object.required("passphrase").secret(),
+          current: try object["current"]?.secret(),
+          replacesCurrent: try object["replaceCurrent"]?.bool() ?? false)
+      },
+      write: { addition, writer throws(StorageError) in
+        try writer.member("passphrase", passphrase: addition.passphrase)
+        try writer.member("current", passphrase: addition.current)
+        if addition.replacesCurrent { writer.member("replaceCurrent", true) }
+      })
+  }
+}
+
+extension Codec<KeySlotRemoval> {
+  fileprivate static var removal: Self {
+    Self(
+      read: { object throws(JSONError) in
+        KeySlotRemoval(
+          number: try object.required("number").integer(),
+          current: try object["current"]?.secret())
+      },
+      write: { removal, writer throws(StorageError) in
+        writer.member("number", removal.number)
+        try writer.member("current", passphrase: removal.current)
+      })
+  }
+}
+
+extension Codec<[KeySlotSummary]> {
+  fileprivate static var slots: Self {
+    Self(
+      read: { object throws(JSONError) in
+        var slots: [KeySlotSummary] = []
+        for element in try object.required("slots").elements() {
+          slots.append(try KeySlotSummary(element.object()))
+        }
+        return slots
+      },
+      write: { slots, writer in
+        writer.member("slots", arrayOf: slots) { slot, writer in
+          writer.braced { $0.members(of: slot) }
+        }
+      })
+  }
+}
+
+extension KeySlotSummary {
+  /// The text of one JSON object: the protocol's slot.
+  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
+
+  fileprivate init(_ object: JSONObject) throws(JSONError) {
+    self.init(
+      number: try object.required("number").integer(),
+      kind: Kind(rawValue: try object.required("kind").string()),
+      passes: try object["passes"]?.integer(), kibibytes: try object["kibibytes"]?.integer())
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(of slot: KeySlotSummary) {
+    member("number", slot.number)
+    member("kind", slot.kind.rawValue)
+    member("passes", slot.passes)
+    member("kibibytes", slot.kibibytes)
+  }
+}

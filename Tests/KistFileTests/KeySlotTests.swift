@@ -1,0 +1,151 @@
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@Suite struct `Key slots` {
+  let store = try! TestStore()
+  let passphrase = Secret(utf8: "correct horse battery staple")
+  let another = Secret(utf8: "a new one")
+
+  /// Whether the store that is closed opens with a passphrase.
+  private func opens(with passphrase: Secret) async throws -> Bool {
+    let opened = try await store.open(EncryptedFile.KeySource.none)
+    let isOpen: Bool
+    do { isOpen = try await !opened.access.unlock(passphrase).isLocked } catch {
+      #expect(error.code == .wrongPassphrase)
+      isOpen = false
+    }
+    await opened.close()
+    return isOpen
+  }
+
+  @Test func `are told by number, with what trying a passphrase costs`() async throws {
+    try await store.fill([.sample()], .passphrase(passphrase))
+    let opened = try await store.open(.passphrase(passphrase))
+    #expect(
+      try await opened.keySlots.list() == [
+        KeySlotSummary(number: 1, kind: .passphrase, passes: 1, kibibytes: 8)
+      ])
+    _ = try await opened.access.lock()
+    await expect(.locked) { try await opened.keySlots.list() }
+    await expect(.locked) {
+      try await opened.keySlots.add(KeySlotAddition(passphrase: another, current: passphrase))
+    }
+    await opened.close()
+  }
+
+  @Test func `a passphrase that is added opens the store beside its key file`() async throws {
+    try await store.fill([.sample()])
+    let opened = try await store.open()
+    let slots = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    #expect(slots.map(\.kind) == [.keyFile, .passphrase])
+    #expect(try await opened.keySlots.list() == slots)
+    #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await opened.close()
+    #expect(try await opens(with: passphrase))
+    let again = try await store.open()
+    #expect(try await again.access.status().isLocked == false)
+    #expect(try await again.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await again.close()
+  }
+
+  @Test func `a passphrase that is replaced opens the store no more`() async throws {
+    try await store.fill([.sample()], .passphrase(passphrase))
+    let opened = try await store.open(.passphrase(passphrase))
+    let slots = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: another, current: passphrase, replacesCurrent: true))
+    #expect(slots.map(\.number) == [2])
+    await expect(.wrongPassphrase) { try await opened.access.unlock(passphrase) }
+    #expect(try await opened.access.unlock(another).isLocked == false)
+    await opened.close()
+    #expect(try await !opens(with: passphrase))
+    #expect(try await opens(with: another))
+  }
+
+  @Test func `without a passphrase of now, and with a wrong one, nothing is changed`() async throws
+  {
+    try await store.fill([], .passphrase(passphrase))
+    let opened = try await store.open(.passphrase(passphrase))
+    let before = try await opened.keySlots.list()
+    for (current, code) in [(nil, StorageError.Code.badRequest), (another, .wrongPassphrase)] {
+      for replaces in [false, true] {
+        let error = await expect(code) {
+          try await opened.keySlots.add(
+            KeySlotAddition(passphrase: another, current: current, replacesCurrent: replaces))
+        }
+        #expect(error?.outcome == .unchanged)
+      }
+    }
+    await expect(.badRequest) {
+      try await opened.keySlots.add(
+        KeySlotAddition(passphrase: Secret(utf8: ""), current: passphrase))
+    }
+    #expect(try await opened.keySlots.list() == before)
+    await opened.close()
+    #expect(try await opens(with: passphrase))
+  }
+
+  @Test func `the last one is not removed`() async throws {
+    try await store.fill([.sample()])
+    let opened = try await store.open()
+    let error = await expect(.badRequest) {
+      try await opened.keySlots.remove(KeySlotRemoval(number: 1))
+    }
+    #expect(error?.message == "this slot is the only way in")
+    await expect(.badRequest) { try await opened.keySlots.remove(KeySlotRemoval(number: 2)) }
+    await opened.close()
+  }
+
+  @Test func `one is removed only when another one was shown to open the store`() async throws {
+    try await store.fill([.sample()])
+    let opened = try await store.open()
+    _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    await expect(.badRequest) { try await opened.keySlots.remove(KeySlotRemoval(number: 1)) }
+    await expect(.wrongPassphrase) {
+      try await opened.keySlots.remove(KeySlotRemoval(number: 1, current: another))
+    }
+    let slots = try await opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
+    #expect(slots.map(\.number) == [2])
+    #expect(try await opened.access.status().unlocksWith == .passphrase)
+    #expect(try await opened.access.status().reopensAtRestart == false)
+    await opened.close()
+    let again = try await store.open()
+    #expect(try await again.access.status().isLocked, "its key file opens it no more")
+    _ = try await again.access.unlock(passphrase)
+    #expect(try await again.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await again.close()
+  }
+
+  @Test func `a ninth passphrase is refused`() async throws {
+    try await store.fill([])
+    let opened = try await store.open()
+    for number in 1...8 {
+      _ = try await opened.keySlots.add(KeySlotAddition(passphrase: Secret(utf8: "\(number)")))
+    }
+    await expect(.tooLarge) { try await opened.keySlots.add(KeySlotAddition(passphrase: another)) }
+    let slots = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: another, current: Secret(utf8: "3"), replacesCurrent: true))
+    #expect(slots.map(\.number) == [1, 2, 3, 5, 6, 7, 8, 9, 10])
+    await opened.close()
+    #expect(try await opens(with: another))
+  }
+
+  @Test func `changes of them and saves at once all count`() async throws {
+    let opened = try await store.open()
+    await withThrowingTaskGroup { group in
+      group.addTask { _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase)) }
+      for number in 0..<50 {
+        group.addTask {
+          try await opened.credentials.save(
+            .sample(CredentialKey(service: "service", account: String(number))))
+        }
+      }
+    }
+    await opened.close()
+    let again = try await store.open()
+    #expect(try await again.access.status().count == 50)
+    #expect(try await again.keySlots.list().count == 2)
+    await again.close()
+  }
+}
