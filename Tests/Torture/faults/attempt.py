@@ -50,13 +50,15 @@ class Attempt:
         self.kistd = scenario.kistd(programs.kistd, folder / "home", under=self.tracer.under)
         self.plain = scenario.kistd(programs.kistd, folder / "home")
         self.expectation = Expectation(template.there)
+        # The passphrases of which one opens the store.
+        self.passphrases = set(scenario.change[:1]) if scenario.change else set()
         self.is_kill = fault.hit.action in KILLS
 
     def run(self):
         result = Result(self.fault)
         try:
             self.carry_out(result)
-            check_after(self.plain, self.expectation, self.unlock)
+            check_after(self.plain, self.expectation, self.prepare)
         except Broken as broken:
             result.broken = broken
         except TimeoutError:
@@ -113,8 +115,16 @@ class Attempt:
         if ended:
             raise Ended
         for request in self.scenario.requests:
+            before = self.passphrases
+            # Without an answer it may be either.
+            self.passphrases = set(self.scenario.change or ())
             with self.kistd.connect(PATIENCE) as connection:
-                self.check_answer(connection.ask(**request))
+                reply = connection.ask(**request)
+                if before and reply["ok"]:
+                    self.passphrases = set(self.scenario.change[1:])
+                elif before and reply["error"].get("outcome") == "unchanged":
+                    self.passphrases = before
+                self.check_answer(reply)
 
     def check_answer(self, reply):
         if not reply["ok"] and reply["error"]["code"] not in self.fault.codes:
@@ -128,6 +138,14 @@ class Attempt:
         self.expectation.check_whole(connection)
         result.survived = True
         self.end()
+
+    def prepare(self, connection):
+        self.unlock(connection)
+        if not self.scenario.change:
+            return
+        opening = {each for each in self.scenario.change if connection.ask(op="unlock", passphrase=each)["ok"]}
+        if len(opening) != 1 or not opening <= self.passphrases:
+            raise Broken("lost", f"it opens with {sorted(opening)}, not with one of {sorted(self.passphrases)}")
 
     def unlock(self, connection):
         """Where it was locked when it was hit, it can be unlocked."""

@@ -38,6 +38,8 @@ class Scenario:
     # It is told to end.
     ends: bool = False
     passphrase: bytes | None = None
+    # The passphrases beside a key file: the one of before, and the one that a request puts in its place.
+    change: tuple[str, str] | None = None
 
     def kistd(self, program, folder, **options):
         return Kistd(program, folder, "--deadline", "15s", passphrase=self.passphrase, **options)
@@ -92,6 +94,20 @@ def with_passphrase(scenario, program, folder):
     return THERE
 
 
+CHANGE = ("the old one", "the new one")
+
+
+def with_both(scenario, program, folder):
+    """A closed store that a key file opens, and a passphrase."""
+    kistd = scenario.kistd(program, folder)
+    fill(kistd)
+    with kistd.connect() as connection:
+        if not connection.ask(op="slotAdd", passphrase=CHANGE[0])["ok"]:
+            raise Ended
+    kistd.stop()
+    return THERE
+
+
 SCENARIOS = {
     "insert": Scenario("a save of a new credential", closed, changes=(save("carol", "new"),)),
     "replace": Scenario("a save over a credential", closed, changes=(save("alice", "new"),)),
@@ -118,11 +134,14 @@ SCENARIOS = {
     "passphrase, unlock": Scenario(
         "unlock with a passphrase", with_passphrase, before=({"op": "lock"},),
         requests=({"op": "unlock", "passphrase": PASSPHRASE.decode()},), passphrase=PASSPHRASE),
+    "passphrase, change": Scenario(
+        "a change of the passphrase", with_both, change=CHANGE,
+        requests=({"op": "slotAdd", "current": CHANGE[0], "passphrase": CHANGE[1], "replaceCurrent": True},)),
     "passphrase, first start": Scenario(
         "the first start with a passphrase", nothing, from_start=True, passphrase=PASSPHRASE),
 }
-# A new store has its passphrase stretched for half a second; these are tried for a time only.
-SLOW = {"passphrase, first start"}
+# A new passphrase is stretched for half a second; these are tried for a time only.
+SLOW = {"passphrase, change", "passphrase, first start"}
 
 
 class Template:
