@@ -127,12 +127,15 @@ order: release ## List anew which functions the linker is to lay side by side
 $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
 	$(MAKE) release
 
+# Who runs a program that they cannot read cannot look into it either, not even where it runs in a
+# namespace of their own, as kistd does as a service: exec(2) gives its memory to the namespace above.
 install: $(BIN)/kistd $(BIN)/kist ## Put the programs and units under PREFIX (default ~/.local)
 	@case '$(PREFIX)' in (/*) ;; (*) echo "PREFIX is not an absolute path" >&2; exit 1; esac
 	@case '$(PREFIX)$(UNITS)' in (*[!A-Za-z0-9/._@+-]*) \
 	  echo "PREFIX has a character that systemd or make reads as something else; name another one" >&2; exit 1; esac
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS)
-	install -m 755 $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
+	install -m 711 $(BIN)/kistd $(DESTDIR)$(PREFIX)/bin
 	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
 	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service

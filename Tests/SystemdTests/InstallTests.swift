@@ -58,6 +58,10 @@ struct `make install` {
       }
       for user in [Machine.User.alice, .bob] {
         #expect(try await machine.printed(by: "kist load s", as: user) == "\(user)")
+        // What ptrace(2) would let in, too: the user owns the namespace of the service.
+        let pid = try await machine.property("MainPID", as: user)
+        let look = try await machine.shell("readlink /proc/\(pid)/exe", as: user)
+        #expect(look.status == 1, "\(look.output)")
       }
     }
   }

@@ -57,12 +57,13 @@ def owned_folder(context, name):
 
 
 def programs(context):
-    """Copies of both where the user can reach them."""
+    """Copies of both where the user can reach them, with the modes that `make install` gives them."""
     copies = context.folder / "bin"
     if not copies.exists():
         copies.mkdir(mode=0o755)
-        for program in (context.kistd, context.kist):
+        for program, mode in ((context.kistd, 0o711), (context.kist, 0o755)):
             shutil.copy(program, copies)
+            (copies / program.name).chmod(mode)
     return copies
 
 
@@ -87,6 +88,10 @@ def onlookers(row, context):
     marks = Marks(context.random("onlookers"))
     kistd = Kistd(programs(context) / "kistd", owned_folder(context, "onlookers"), under=AS_USER)
     kistd.start().close()
+    # As the service has it that root has installed.
+    service = Kistd(programs(context) / "kistd", owned_folder(context, "service"),
+                    under=(*AS_USER, "unshare", "--user", f"--map-user={stranger.USER}"))
+    service.start().close()
     helper = Helper(context, marks.secret(100), under=AS_USER)
     other = subprocess.Popen([*AS_USER, "sleep", "1000"])
     try:
@@ -94,7 +99,8 @@ def onlookers(row, context):
         closed = [name for name, is_open in look_into(other.pid).items() if not is_open]
         if closed:
             raise RuntimeError(f"a program that hides nothing cannot be looked into either: {closed}")
-        for name, process in (("kistd", kistd.process), ("kist", helper.process)):
+        seen = {"kistd": kistd.process, "kistd as a service": service.process, "kist": helper.process}
+        for name, process in seen.items():
             for way, is_open in look_into(process.pid).items():
                 row.tries += 1
                 row.got_in += [f"{name}: {way}"] * is_open
@@ -102,6 +108,7 @@ def onlookers(row, context):
         other.kill()
         other.wait()
         helper.close()
+        service.stop()
         kistd.stop()
 
 
