@@ -7,7 +7,7 @@ from itertools import product
 
 from frame.context import TORTURE
 from frame.row import Row
-from scan import faults, own, passphrases, unencrypted, unwiped
+from scan import faults, own, passphrases, unencrypted, units, unwiped
 from scan.departures import LARGE, departures
 from scan.errors import cause, requests
 from scan.forms import WRITTEN, in_escapes, text
@@ -47,6 +47,7 @@ def run(context):
         keyring.stop()
     yield timed("a keyring that encrypts nothing", unencrypted.look, context)
     yield timed("passphrases and keys", passphrases.look, context)
+    yield timed("credentials of units", units.look, context)
     yield timed("kist while it waits", own.look, context)
 
 

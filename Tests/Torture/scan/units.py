@@ -1,0 +1,71 @@
+"""Credentials of units: what kistd gives at the socket where a service manager asks for them.
+
+As a program, a unit that asks: `python3 -m scan.units CGROUP SOCKET ACCOUNT SIZE` reads so many bytes of the answer, and goes.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+from frame.context import TORTURE
+from scan.served import Served
+
+UNIT = "kist-torture.service"
+SIZES = (100, 5000, 500_000)
+# A service manager in one line: listens, hands that over, and becomes kistd.
+MANAGER = """
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+os.dup2(listener.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="credentials")
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@contextmanager
+def control_group(folder):
+    """A control group that is named as a unit, for processes to enter (cgroups(7), version 2)."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "cgroup2", "none", folder], check=True)
+    group = folder / UNIT
+    try:
+        group.mkdir(exist_ok=True)
+        yield group
+    finally:
+        group.rmdir()
+        subprocess.run(["umount", folder], check=True)
+
+
+def look(row, context):
+    path = context.folder / "credentials.sock"
+    with control_group(context.folder / "cgroup") as group:
+        with Served(context, "units", under=(sys.executable, "-c", MANAGER, path)) as served:
+            for size in SIZES:
+                secret = served.marks.secret(size)
+                with served.kistd.connect() as connection:
+                    connection.ask(op="save", service=UNIT, account=str(size), secret=secret.decode())
+                for wanted in (size, size // 2, 1):
+                    command = [sys.executable, "-m", "scan.units", group, path, str(size), str(wanted)]
+                    given = subprocess.run(command, cwd=TORTURE, stdout=subprocess.PIPE, check=True).stdout
+                    if given != secret[:wanted]:
+                        row.wrong.append(f"a unit was given {len(given)} bytes, and not those that it asked for")
+                    served.look_when_they_have_gone(row, f"a unit read {wanted} bytes of its credential of {size}")
+
+
+def main():
+    group, path, account, wanted = sys.argv[1:]
+    (Path(group) / "cgroup.procs").write_text(str(os.getpid()))
+    with socket.socket(socket.AF_UNIX) as stream:
+        stream.bind(f"\0{os.urandom(8).hex()}/unit/{UNIT}/{account}")
+        stream.connect(path)
+        sys.stdout.buffer.write(stream.recv(int(wanted), socket.MSG_WAITALL))
+
+
+if __name__ == "__main__":
+    main()
