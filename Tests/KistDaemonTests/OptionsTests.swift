@@ -82,6 +82,8 @@ import Testing
     Case(arguments: ["--audit", "off"]) { $0.auditSize = 0 },
     Case(arguments: ["--audit", "64KiB"]) { $0.auditSize = 64 << 10 },
     Case(environment: ["KISTD_AUDIT": "2GiB"]) { $0.auditSize = 2 << 30 },
+    Case(arguments: ["--lock-after", "15min"]) { $0.lockAfter = .seconds(900) },
+    Case(environment: ["KISTD_LOCK_AFTER": "1h"]) { $0.lockAfter = .seconds(3600) },
     Case(arguments: ["--idle-exit", "10min"]) { $0.idleExit = .seconds(600) },
     Case(environment: ["KISTD_IDLE_EXIT": "1h"]) { $0.idleExit = .seconds(3600) },
     Case(arguments: ["--max-connections", "1"]) { $0.maximumConnections = 1 },

@@ -62,7 +62,9 @@ struct Daemon: Sendable {
     reopening requests: AsyncStream<Void>
   ) async throws {
     await logServing(storage, at: socket)
-    let quiet = QuietWatch {
+    // By then libdispatch has ended the threads that had nothing to do for five seconds, whose share
+    // of malloc(3)'s memory keeps whole pages.
+    let quiet = QuietWatch(after: .milliseconds(7500)) {
       await storage.use { $0.storage.releaseMemory() }
       kist_give_back_memory()
     }

@@ -28,6 +28,7 @@ extension OpenStorage {
         options.deadline, sleep: sleepUnwatched)
     case .encryptedFile:
       storage = try await .encryptedFile(options, keySource: keySource, logger: logger)
+      if let time = options.lockAfter { storage = storage.lockingWhenIdle(after: time) }
     }
     if pin == nil {
       let new = Pin(kind: selection.kind, storeID: storage.id)

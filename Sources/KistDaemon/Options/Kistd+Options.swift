@@ -61,6 +61,7 @@ extension Kistd {
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? Server.usualMaximumConnections,
       idleExit: try setting("idle-exit", idleExit)?.duration(),
+      lockAfter: try setting("lock-after", lockAfter)?.duration(),
       deadline: try setting("deadline", use.deadline)?.duration() ?? .seconds(30),
       logLevel: try setting("log-level", use.logLevel)?.logLevel() ?? .info,
       command: command)

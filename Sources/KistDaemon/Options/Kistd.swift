@@ -50,6 +50,12 @@ struct Kistd: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "Lock the encrypted file when no credential was asked for in so long.",
+      valueName: "duration"))
+  var lockAfter: String?
+
+  @Option(
+    help: ArgumentHelp(
       "How much of the audit log is kept, such as 64MiB, or off; 16MiB.", valueName: "size"))
   var audit: String?
 

@@ -30,6 +30,9 @@ package struct Options: Sendable, Equatable {
   package var maximumConnections: Int
   /// How long nobody is connected before kistd ends; for ever where there is `nil`.
   package var idleExit: Duration?
+  /// How long no credential is asked for before the encrypted file is locked; never where there is
+  /// `nil`.
+  package var lockAfter: Duration?
   package var deadline: Duration
   package var logLevel: Logger.Level
   /// The command to serve for; empty to serve until told to stop.

@@ -9,7 +9,7 @@ import Testing
   @Test func `tells once that no request has come, and sleeps no more until one comes`() async {
     await confirmation(expectedCount: 2) { isQuiet in
       let (told, tell) = AsyncStream.makeStream(of: Void.self)
-      let watch = QuietWatch(sleep: sleeps.sleep) {
+      let watch = QuietWatch(after: .seconds(5), now: sleeps.now, sleep: sleeps.sleep) {
         isQuiet()
         tell.yield()
       }
@@ -25,11 +25,14 @@ import Testing
 
   @Test func `waits on while requests come, and has one that sleeps for all of them`() async {
     let (told, tell) = AsyncStream.makeStream(of: Void.self)
-    let watch = QuietWatch(sleep: sleeps.sleep) { tell.yield() }
+    let watch = QuietWatch(after: .seconds(5), now: sleeps.now, sleep: sleeps.sleep) {
+      tell.yield()
+    }
     for _ in 0..<100 {
       watch.note()
       await sleeps.untilOneSleeps()
       #expect(sleeps.count == 1)
+      sleeps.pass(.seconds(1))
       watch.note()
       await sleeps.wakeOne()
     }
@@ -41,20 +44,36 @@ import Testing
   }
 }
 
-/// Who sleeps, until they are woken.
+/// A clock that goes on only while somebody sleeps, until they are woken.
 private final class Sleeps: Sendable {
-  private let sleeping = Mutex<[CheckedContinuation<Void, Never>]>([])
+  private struct State {
+    var now = ContinuousClock.now
+    var sleeping: [(until: ContinuousClock.Instant, CheckedContinuation<Void, Never>)] = []
+  }
 
-  var count: Int { sleeping.withLock(\.count) }
+  private let state = Mutex(State())
+
+  var count: Int { state.withLock(\.sleeping.count) }
+
+  @Sendable func now() -> ContinuousClock.Instant { state.withLock(\.now) }
 
   @Sendable func sleep(_ duration: Duration) async {
-    await withCheckedContinuation { continuation in sleeping.withLock { $0.append(continuation) } }
+    await withCheckedContinuation { continuation in
+      state.withLock { $0.sleeping.append(($0.now + duration, continuation)) }
+    }
   }
 
   func untilOneSleeps() async { while count == 0 { await Task.yield() } }
 
   func wakeOne() async {
     await untilOneSleeps()
-    sleeping.withLock { $0.removeFirst() }.resume()
+    state.withLock { state in
+      let (moment, continuation) = state.sleeping.removeFirst()
+      state.now = max(state.now, moment)
+      return continuation
+    }.resume()
   }
+
+  /// Some of the time passes, in which nobody wakes.
+  func pass(_ duration: Duration) { state.withLock { $0.now += duration } }
 }

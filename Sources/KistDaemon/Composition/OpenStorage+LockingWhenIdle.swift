@@ -1,0 +1,33 @@
+internal import KistCore
+
+extension OpenStorage {
+  /// Locks the storage when no credential was asked for in so long; how it stands may be asked all
+  /// the time.
+  func lockingWhenIdle(after time: Duration) -> OpenStorage {
+    let watch = QuietWatch(after: time) { _ = try? await access.lock() }
+    var storage = self
+    storage.credentials = UserStorage(
+      save: { request throws(StorageError) in
+        watch.note()
+        return try await credentials.save(request)
+      },
+      load: { request throws(StorageError) in
+        watch.note()
+        return try await credentials.load(request)
+      },
+      delete: { request throws(StorageError) in
+        watch.note()
+        return try await credentials.delete(request)
+      },
+      find: { query throws(StorageError) in
+        watch.note()
+        return try await credentials.find(query)
+      })
+    storage.access.unlock = { passphrase throws(StorageError) in
+      watch.note()
+      return try await access.unlock(passphrase)
+    }
+    watch.note()
+    return storage
+  }
+}

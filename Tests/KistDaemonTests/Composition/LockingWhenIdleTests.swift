@@ -1,0 +1,59 @@
+import KistCore
+import KistTesting
+import Synchronization
+import Testing
+
+@testable import KistDaemon
+
+@Suite(.timeLimit(.minutes(5))) struct `A storage that is locked when it is idle` {
+  @Test func `is locked once, though nobody asked for anything since it was opened`() async {
+    let (locks, lock) = AsyncStream.makeStream(of: Void.self)
+    let storage = open { lock.yield() }.lockingWhenIdle(after: .milliseconds(1))
+    for await _ in locks { break }
+    withExtendedLifetime(storage) {}
+  }
+
+  @Test func `is locked again after it was unlocked, and after a credential was asked for`()
+    async throws
+  {
+    let (locks, lock) = AsyncStream.makeStream(of: Void.self)
+    let storage = open { lock.yield() }.lockingWhenIdle(after: .milliseconds(1))
+    var times = locks.makeAsyncIterator()
+    await times.next()
+    _ = try await storage.access.unlock(nil)
+    await times.next()
+    for request in [
+      { _ = try await storage.credentials.save(.sample()) },
+      { _ = try await storage.credentials.load(.sample) },
+      { _ = try await storage.credentials.find(CredentialQuery()) },
+      { _ = try await storage.credentials.delete(.sample) },
+    ] {
+      try await request()
+      await times.next()
+    }
+  }
+
+  @Test func `is not kept open by who asks how it stands`() async throws {
+    let (locks, lock) = AsyncStream.makeStream(of: Void.self)
+    let storage = open { lock.yield() }.lockingWhenIdle(after: .milliseconds(50))
+    let asking = Task { while !Task.isCancelled { _ = try await storage.access.status() } }
+    for await _ in locks { break }
+    asking.cancel()
+  }
+
+  private func open(whenLocked: @escaping @Sendable () -> Void) -> OpenStorage {
+    let status = StorageStatus(
+      storage: "memory", isLocked: false, reopensAtRestart: false, durability: .memory,
+      keyProtection: "there is no key")
+    return OpenStorage(
+      credentials: .inMemory(),
+      access: StorageAccess(
+        status: { () throws(StorageError) in status },
+        lock: { () throws(StorageError) in
+          whenLocked()
+          return status
+        },
+        unlock: { _ throws(StorageError) in status }),
+      durability: .memory, close: {})
+  }
+}
