@@ -42,6 +42,7 @@ def misread(written):
         "a load": (b'"op":"load","service":"errors"', written()),
         "a find": (b'"op":"find"', written()),
         "an unlock": (b'"op":"unlock"', written()),
+        "a new passphrase": (b'"op":"slotAdd"', b'"passphrase":"new"', written()),
     }.items():
         yield what, "badRequest", b"{" + b",".join(members) + b"}"
     yield "no end", "badRequest", b"{" + SAVE + b"," + written()

@@ -34,6 +34,7 @@ def look(row, context):
             leaving.send(op="unlock", passphrase=right.decode())
         served.await_that(lambda: not connection.ask(op="status")["status"]["locked"])
         served.look(row, "an unlock whose client did not wait")
+        look_at_change(row, served, connection, right)
         for passphrase, status in ((served.marks.secret(30), 11), (right, 0)):
             connection.ask(op="lock")
             typing = kist(context, served, "unlock")
@@ -53,6 +54,21 @@ def give(served):
     del options[options.index("--key-file"):][:2]
     served.kistd.passphrase = served.marks.secret(60)
     return served.kistd.passphrase
+
+
+def look_at_change(row, served, connection, right):
+    """Another passphrase is set beside the first, and removed again."""
+    new, wrong = (served.marks.secret(50).decode() for _ in range(2))
+    for what, request in {
+        "wrongPassphrase": {"op": "slotAdd", "passphrase": new, "current": wrong},
+        "tooLarge": {"op": "slotAdd", "passphrase": served.marks.secret(1025).decode(), "current": right.decode()},
+        "a new passphrase": {"op": "slotAdd", "passphrase": new, "current": right.decode()},
+        "its removal": {"op": "slotRemove", "number": 2, "current": right.decode()},
+    }.items():
+        reply = connection.ask(**request)
+        if reply.get("error", {}).get("code", what) != what:
+            row.wrong.append(f"{what} was answered {reply}")
+        served.look(row, f"{request['op']}: {what}")
 
 
 def kist(context, served, *words, output=None):
