@@ -31,6 +31,12 @@ KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kis
 # What `make bench` is asked for; with --check it fails where a bound is missed.
 BENCH ?= --update-docs
 
+# The manual pages and the shells' completion, where they stand below PREFIX/share.
+SHARE := .build-release/share
+COMPLETIONS := bash-completion/completions/kist fish/vendor_completions.d/kist.fish zsh/site-functions/_kist
+PAGES := man/man1/kist.1 man/man7/kist-protocol.7 man/man8/kistd.8
+SHARED := $(COMPLETIONS) $(PAGES)
+
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
@@ -40,10 +46,10 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
 
 deps-build: ## Install the Debian packages that building and the demo need
-	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev socat
+	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev python3 socat
 
 deps: deps-build ## Install the Debian packages that the tests need, too
-	@scripts/install-packages dbus-daemon gcr gnome-keyring keepassxc libglib2.0-bin libsecret-tools python3 \
+	@scripts/install-packages dbus-daemon gcr gnome-keyring keepassxc libglib2.0-bin libsecret-tools \
 	  python3-cryptography python3-dbus python3-gi python3-nacl util-linux xvfb
 
 build: deps-build ## Build everything for debugging
@@ -55,6 +61,7 @@ release: deps-build ## Build kistd and kist for use
 	$(SWIFT) build $(KISTD) $(call ordered,kistd)
 	$(SWIFT) build $(KIST) $(call ordered,kist)
 	@install -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
+	@$(MAKE) --no-print-directory $(addprefix $(SHARE)/,$(SHARED))
 
 test: deps ## Install what the tests need and run them all
 	$(SWIFT) test $(CHECKED) $(WIDTH) --skip KistLibsecretTests --skip EndToEndTests --skip SystemdTests
@@ -71,8 +78,8 @@ test-systemd: release ## Boot systemd 252 and 257 in containers and try kist the
 	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(SWIFT) test $(CHECKED) --filter SystemdTests
 
 test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and others themselves
-	@scripts/install-packages dbus-daemon git gnome-keyring libglib2.0-bin openssh-client openssl python3 python3-venv \
-	  skopeo xz-utils
+	@scripts/install-packages bash dbus-daemon fish git gnome-keyring libglib2.0-bin openssh-client openssl python3-venv \
+	  skopeo xz-utils zsh
 	@command -v kubectl >/dev/null || scripts/install-packages kubernetes-client
 	@command -v docker >/dev/null || scripts/install-packages docker.io
 	@command -v cargo >/dev/null || scripts/install-packages cargo
@@ -127,16 +134,34 @@ order: release ## List anew which functions the linker is to lay side by side
 $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
 	$(MAKE) release
 
+.DELETE_ON_ERROR:
+$(SHARE)/man/man1/kist.1: docs/cli.md
+$(SHARE)/man/man7/kist-protocol.7: docs/protocol.md
+$(SHARE)/man/man8/kistd.8: docs/kistd.md
+$(addprefix $(SHARE)/,$(PAGES)): scripts/man-page Sources/KistCore/Values/KistVersion.swift
+	@mkdir -p $(@D)
+	scripts/man-page $(filter docs/%,$^) > $@
+
+$(SHARE)/bash-completion/completions/kist: completions/kist.bash
+$(SHARE)/fish/vendor_completions.d/kist.fish: completions/kist.fish
+$(SHARE)/zsh/site-functions/_kist: completions/kist.zsh
+$(addprefix $(SHARE)/,$(COMPLETIONS)): scripts/completion $(BIN)/kist
+	@mkdir -p $(@D)
+	$(BIN)/kist --experimental-dump-help | scripts/completion $(patsubst completions/kist.%,%,$(filter completions/%,$^)) > $@
+
 # Who runs a program that they cannot read cannot look into it either, not even where it runs in a
 # namespace of their own, as kistd does as a service: exec(2) gives its memory to the namespace above.
-install: $(BIN)/kistd $(BIN)/kist ## Put the programs and units under PREFIX (default ~/.local)
+install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Put all that kist is under PREFIX (default ~/.local)
 	@case '$(PREFIX)' in (/*) ;; (*) echo "PREFIX is not an absolute path" >&2; exit 1; esac
 	@case '$(PREFIX)$(UNITS)' in (*[!A-Za-z0-9/._@+-]*) \
 	  echo "PREFIX has a character that systemd or make reads as something else; name another one" >&2; exit 1; esac
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS) $(addprefix $(DESTDIR)$(PREFIX)/share/,doc/kist $(dir $(SHARED)))
 	install -m 755 $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
 	install -m 711 $(BIN)/kistd $(DESTDIR)$(PREFIX)/bin
+	for name in $(SHARED); do install -m 644 $(SHARE)/$$name $(DESTDIR)$(PREFIX)/share/$$name || exit; done
+	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/doc/kist
 	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done
+	for name in $(HELPERS); do ln -sf kist.1 $(DESTDIR)$(PREFIX)/share/man/man1/$$name.1; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
 	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service
 	@echo "installed; have kistd start when it is needed: systemctl --user enable --now $(SOCKETS)"
@@ -144,6 +169,8 @@ install: $(BIN)/kistd $(BIN)/kist ## Put the programs and units under PREFIX (de
 uninstall: ## Stop kistd as a service and remove programs and units, never the data
 	@-[ -n "$(DESTDIR)" ] || { systemctl --user disable --now $(SOCKETS) && systemctl --user stop kistd.service; } 2>/dev/null
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist $(HELPERS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED) $(patsubst %,man/man1/%.1,$(HELPERS)))
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kist
 	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(notdir $(wildcard systemd/*)))
 	@-[ -n "$(DESTDIR)" ] || systemctl --user daemon-reload 2>/dev/null
 	@echo "removed; the data is where it was. Each other user who had enabled it stops it with:" \

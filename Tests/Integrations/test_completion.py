@@ -1,0 +1,202 @@
+"""bash, zsh and fish, with the completion of kist, at a terminal where somebody types."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+import unittest
+from pathlib import Path
+
+from world import InAWorld, needs
+
+ROOT = Path(__file__).parents[2]
+# Each would be something else if it reached a shell without quotes; `touch canary` would leave a file.
+NAMES = [
+    "with space", "two  spaces ", "it's", 'say "hi"', "$(touch canary)", "`touch canary`", "$HOME", "a;touch canary;",
+    "a:b:c", "back\\slash\\", "star*[x]?", "~", "#hash", "bang!!", "né ü …", "a&b|c>d<e", "x=y", "{a,b}", "a@b,c%d^",
+    "(p)", "'\"", "\"$(touch canary)\"", "'$(touch canary)'", "\\$(touch canary)", "}; touch canary; {", "%(x)s%n",
+]
+
+
+class Terminal:
+    """A shell that reads what is typed, and the text that it shows."""
+
+    def __init__(self, world, *words):
+        self.shown, self.child = b"", None
+        self.child, self.terminal = pty.fork()
+        if self.child == 0:
+            os.chdir(world.home)
+            os.execvpe(words[0], words, world.env | {"TERM": "xterm", "PS1": "ready> ", "HISTFILE": ""})
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+
+    def type(self, keys):
+        self.shown = b""
+        os.write(self.terminal, keys.encode())
+
+    def wait(self, text):
+        """Returns when this is shown, after what was typed last; fails when it is not for a minute."""
+        end = time.monotonic() + 60
+        while text.encode() not in self.shown:
+            if not select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError(f"not shown: {text}\n" + self.shown.decode(errors="replace"))
+            self.shown += os.read(self.terminal, 65536)
+
+    def end(self):
+        os.kill(self.child, signal.SIGKILL)
+        os.waitpid(self.child, 0)
+        os.close(self.terminal)
+
+
+class Shell:
+    """What holds of every shell; each has a class of its own."""
+
+    withheld = ["-odd-"]
+
+    def setUp(self):
+        super().setUp()
+        self.canary = self.world.home / "canary"
+        tree = self.run_("kist", "--experimental-dump-help").stdout
+        script = subprocess.run(
+            [ROOT / "scripts/completion", self.shell], input=tree, capture_output=True, text=True, check=True).stdout
+        self.script = self.world.home / self.file
+        self.script.write_text(script)
+        self.saved = 0
+
+    def open(self):
+        terminal = Terminal(self.world, *self.words)
+        self.addCleanup(terminal.end)
+        # What is shown is not what is typed, so that it is only there when it was carried out.
+        terminal.type(f"{self.setup}; echo read''y\r")
+        terminal.wait("ready\r\n")
+        return terminal
+
+    def save(self, service, account=""):
+        """Saves a secret that no other has, and gives it."""
+        self.saved += 1
+        self.run_("kist", "save", "--", service, account, input=f"secret-{self.saved}.")
+        return f"secret-{self.saved}."
+
+    def test_names(self):
+        """A name is completed as it is, whatever is in it, and also after a quotation mark."""
+        secrets = [self.save(f"n{number:02}{name}") for number, name in enumerate(NAMES)]
+        terminal = self.open()
+        for quote in ["", "'", '"']:
+            for number, secret in enumerate(secrets):
+                with self.subTest(name=NAMES[number], quote=quote):
+                    terminal.type(f"kist load {quote}n{number:02}\t\r")
+                    terminal.wait(secret)
+        self.assertFalse(self.canary.exists())
+
+    def test_begun(self):
+        """What is typed of a name counts as the shell reads it."""
+        secrets = {
+            name: self.save(name) for name in ["with space", "with stop", "a:b:c", "a:b:d", "x=y", "it's", "*", "é 1"]}
+        terminal = self.open()
+        for typed, name in [
+                ("with\\ sp", "with space"), ("'with 'st", "with stop"), ("a:b:c", "a:b:c"), ("a:b:\tc", "a:b:c"),
+                ("a\\:b:d", "a:b:d"), ("x=", "x="), ('"it\'', "it's"), ("it\\'", "it's"), ("\\*", "*"), ("é", "é 1")]:
+            with self.subTest(typed=typed):
+                terminal.type(f"kist load {typed}\t\r")
+                terminal.wait(secrets.get(name) or secrets["x=y"])
+
+    def test_first_characters(self):
+        """A name may begin with what a shell takes for something else."""
+        for name in ["~root", "#x", "$(touch canary)", " x", "!!", "-odd-"]:
+            with self.subTest(name=name):
+                secret = self.save(name)
+                terminal = self.open()
+                # Some are not offered, as they would be another word when they are carried out.
+                terminal.type("kist load \t\r" if name not in self.withheld else f"kist load -- \t'{name}'\r")
+                terminal.wait(secret)
+                self.run_("kist", "delete", "--", name)
+        self.assertFalse(self.canary.exists())
+
+    def test_accounts(self):
+        """An account is one of the service that stands before it."""
+        secrets = {name: self.save("it's db", name) for name in ["al ice", "bob"]}
+        self.save("other", "alfred")
+        terminal = self.open()
+        terminal.type("kist load it\\'s\\ db al\t\r")
+        terminal.wait(secrets["al ice"])
+        terminal.type("kist load --allow-expired 'it'\"'s db\" b\t\r")
+        terminal.wait(secrets["bob"])
+        terminal.type("kist list --service it\\'s\\ db --account b\t | cut -f 2 | sed s/^/is:/\r")
+        terminal.wait("is:bob\r\n")
+
+    def test_words(self):
+        """Commands, options and their values, and other commands and files where they belong."""
+        secret = self.save("db")
+        (self.world.home / "listen here").symlink_to("run/kist/kist.sock")
+        (self.world.home / "template of mine").write_text("{{ kist://db }}")
+        terminal = self.open()
+        for typed in ["kist loa\td\t", "kist load --allow\td\t", "kist load --socket list\td\t",
+                      "kist inject --in templ\t", "kist run --env A=kist://db -- printen\tA",
+                      "kist list --service=d\t >/dev/null; kist load db"]:
+            with self.subTest(typed=typed):
+                terminal.type(typed + "\r")
+                terminal.wait(secret)
+        terminal.type("kist setup kub\t\r")
+        terminal.wait("exec")
+
+    def test_another_socket(self):
+        """Names come from the kistd that is asked."""
+        secret = self.save("here")
+        os.symlink(self.world.home / "run", self.world.home / "there")
+        self.world.env["KIST_SOCKET"] = "/nowhere"
+        terminal = self.open()
+        terminal.type("kist load --socket ~/there/kist/kist.sock he\t\r".replace("~", str(self.world.home)))
+        terminal.wait(secret)
+
+    def test_nobody_there(self):
+        """Without an answer, or with none in time, nothing is completed and nothing is said."""
+        self.world.stop_kistd()
+        terminal = self.open()
+        self.complete_nothing(terminal)
+        self.answer("sleep infinity")
+        self.complete_nothing(terminal)
+
+    def test_control_characters(self):
+        """A name that a terminal would obey, which kistd refuses to save, is not offered."""
+        self.answer(r"printf 'a\033]0;title\007\t\nb\177\t\n\t\nc\r\t\n'")
+        self.complete_nothing(self.open())
+
+    def complete_nothing(self, terminal):
+        terminal.type("kist load \t\x15echo no''thing\r")
+        terminal.wait("nothing\r\n")
+        self.assertNotIn(b"no kistd", terminal.shown)
+        self.assertNotIn(b"\x1b]0;title", terminal.shown)
+
+    def answer(self, script):
+        """Has `kist` be a script."""
+        program = self.world.home / "bin/kist"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+
+
+@needs("bash")
+class Bash(Shell, InAWorld):
+    shell, file, setup = "bash", "completion", ". ./completion"
+    words = ["bash", "--norc", "--noprofile", "-i"]
+
+
+@needs("zsh")
+class Zsh(Shell, InAWorld):
+    shell, file = "zsh", "_kist"
+    words = ["zsh", "-f", "-i"]
+    setup = "PS1='ready> ' fpath=($PWD $fpath); autoload -U compinit; compinit -u -d $PWD/dump"
+
+
+@needs("fish")
+class Fish(Shell, InAWorld):
+    shell, file, setup = "fish", "kist.fish", "source kist.fish"
+    words = ["fish", "--no-config", "-i"]
+    withheld = ["-odd-", "~root"]
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,62 @@
+# Completion of kist for fish, which puts into quotes itself what a command prints.
+
+# The command and its arguments so far, without options and what follows them.
+function __kist_words
+    set -l skipped
+    set -l ended
+    for word in (commandline -opc)[2..-1]
+        if set -q skipped[1]
+            set -e skipped
+        else if set -q ended[1]
+            printf '%s\n' $word
+        else if test "$word" = --
+            set ended yes
+        else if contains -- $word $__kist_valued
+            set skipped yes
+        else if not string match -q -- '-*' $word
+            printf '%s\n' $word
+        end
+    end
+end
+
+# Whether a command is being typed, and so many words of it are there.
+function __kist_at -a command count
+    set -l words (__kist_words)
+    test "$words[1]" = "$command"; or return
+    test -z "$count"; or test (count $words) = "$count"
+end
+
+# An option that was typed, with its value.
+function __kist_option -a name
+    set -l words (commandline -opc)
+    for index in (seq (count $words))
+        switch $words[$index]
+            case "$name=*"
+                printf '%s\n' $words[$index]
+            case $name
+                set -q words[(math $index + 1)]; and printf '%s=%s\n' $name $words[(math $index + 1)]
+        end
+    end
+end
+
+# The services that there are, or the accounts of one. A name that begins with a dash would be taken for
+# an option, and to a tilde at its beginning fish gives no quotes.
+function __kist_names -a column
+    set -l service
+    if test "$column" = 2
+        set service (__kist_option --service)
+        set -l words (__kist_words)
+        set -q service[1]; or not set -q words[2]; or set service --service=$words[2]
+    end
+    timeout 2 kist list (__kist_option --socket) $service 2>/dev/null </dev/null |
+        cut -f $column | grep -v -e '^[-~]' -e '^$' -e '[[:cntrl:]]' | sort -u
+end
+
+# What completes the command after `--`.
+function __kist_program
+    set -l words (commandline -opc)
+    set -l end (contains -i -- -- $words); or return
+    complete -C (string join ' ' -- (string escape -- $words[(math $end + 1)..-1]) (commandline -ct))
+end
+
+complete -c kist -f
