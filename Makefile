@@ -40,7 +40,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -175,6 +175,19 @@ uninstall: ## Stop kistd as a service and remove programs and units, never the d
 	@-[ -n "$(DESTDIR)" ] || systemctl --user daemon-reload 2>/dev/null
 	@echo "removed; the data is where it was. Each other user who had enabled it stops it with:" \
 	  "systemctl --user disable --now $(SOCKETS); systemctl --user stop kistd.service"
+
+deb: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Make the Debian package .build-release/kist_*.deb
+	@scripts/install-packages debhelper
+	@rm -rf .build-release/deb .build-release/kist_*.deb && mkdir -p .build-release/deb && cp -r debian .build-release/deb
+	@cd .build-release/deb && KIST=$(CURDIR) DEB_RULES_REQUIRES_ROOT=no \
+	  SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git -C $(CURDIR) log -1 --format=%ct)} debian/rules binary
+	@echo "made: $$(ls .build-release/kist_*.deb)"
+
+test-deb: deb ## Install, use and purge the package on booted Debian 12 and 13, as root
+	@scripts/install-packages debian-archive-keyring debootstrap lintian man-db mandoc systemd-container \
+	  util-linux
+	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
+	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages
 
 lint: ## Check the formatting
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks

@@ -1,0 +1,189 @@
+"""The Debian package: made twice, and installed, used and purged on booted systems. Needs root (`make test-deb`)."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MADE = ROOT / ".build-release"
+PLACES = {"root": (0, "/root"), "alice": (1000, "/home/alice"), "bob": (1001, "/home/bob")}
+
+
+def package():
+    (file,) = MADE.glob("kist_*.deb")
+    return file
+
+
+def field(name):
+    return subprocess.check_output(["dpkg-deb", "--field", package(), name], text=True).strip()
+
+
+class Making(unittest.TestCase):
+    def test_twice(self):
+        """The package is the same, byte for byte, also where the time, the umask and the language are others."""
+        with tempfile.TemporaryDirectory() as folder:
+            first = Path(shutil.copy(package(), folder))
+            subprocess.run(
+                ["sh", "-c", "umask 077; exec make deb"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL,
+                env=os.environ | {"TZ": "Asia/Tokyo", "LC_ALL": "C", "HOME": folder})
+            self.assertEqual(first.read_bytes(), package().read_bytes())
+
+    def test_fields(self):
+        version = subprocess.check_output([MADE / "bin/kist", "--version"], text=True).strip()
+        self.assertTrue(field("Version").startswith(version + "-"), "debian/changelog has another version than KistVersion")
+        for library in ["libsodium23", "libsqlite3-0", "libsecret-1-0"]:
+            self.assertIn(library, field("Depends"))
+        scripts = subprocess.check_output(["dpkg-deb", "--ctrl-tarfile", package()])
+        names = subprocess.run(["tar", "--list"], input=scripts, capture_output=True, check=True).stdout.decode()
+        self.assertNotIn("conffiles", names)
+
+    def test_pages(self):
+        """No reader of manual pages has anything to say about them."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["dpkg-deb", "--extract", package(), folder], check=True)
+            pages = [path for path in Path(folder).glob("usr/share/man/man?/*.gz") if not path.is_symlink()]
+            self.assertEqual(len(pages), 3)
+            for page in pages:
+                shown = subprocess.run(
+                    ["man", "--warnings", "--local-file", page], capture_output=True, text=True, check=True,
+                    env=os.environ | {"LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
+                self.assertIn("kist", shown.stdout)
+                self.assertEqual(shown.stderr, "")
+                lint = subprocess.run(["mandoc", "-Tlint", page], capture_output=True, text=True)
+                self.assertEqual((lint.returncode, lint.stdout), (0, ""))
+
+    def test_lintian(self):
+        """Without the one tag that is about a package which enters Debian itself."""
+        end = subprocess.run(
+            ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "initial-upload-closes-no-bugs",
+             package()], capture_output=True, text=True)
+        self.assertEqual((end.returncode, end.stdout), (0, ""), end.stderr)
+
+
+class Machine:
+    """A booted tree of scripts/systemd-tree, whose changes are gone at the end."""
+
+    def __init__(self, tree):
+        self.process = subprocess.Popen(
+            [ROOT / "scripts/systemd-machine", tree], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.leader = self.process.stdout.readline().strip()
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def shell(self, script, user="root", status=0):
+        """What a script prints, which ends with this status."""
+        number, home = PLACES[user]
+        env = [f"HOME={home}", f"USER={user}", "LANG=C.UTF-8", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
+        if number:
+            env += [f"XDG_RUNTIME_DIR=/run/user/{number}", f"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/{number}/bus"]
+        end = subprocess.run(
+            ["nsenter", "--target", self.leader, "--all", "--", "timeout", "60", "setpriv", "--reuid", user, "--regid", user,
+             "--init-groups", "env", "--ignore-environment", f"--chdir={home}", *env, "bash", "-c", script],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert end.returncode == status, f"{script}: {end.returncode}: {end.stdout}{end.stderr}"
+        return end.stdout.strip()
+
+    def files(self):
+        """All files but those that every installation of a package changes, and what programs of the user left."""
+        passed = ["/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/log", "/var/cache", "/var/lib/dpkg", "/kist",
+                  "/home", "/var/lib/systemd"]
+        prune = " -o ".join(f"-path {path}" for path in passed)
+        found = self.shell(f"find / \\( {prune} \\) -prune -o ! -type d -print")
+        state = self.shell("find /var/lib/systemd /var/lib/dpkg/info \\( -name '*deb-systemd*' -o -name 'kist*' \\) ! -type d")
+        return set(found.splitlines()) | set(state.splitlines())
+
+
+class Installing:
+    """What holds on each Debian; `tree` names the variable that says where it is."""
+
+    def setUp(self):
+        self.machine = Machine(os.environ[self.tree])
+        self.addCleanup(self.machine.end)
+
+    def active(self, unit, user):
+        return self.machine.shell(f"systemctl --user show --property ActiveState --value {unit}", user) == "active"
+
+    def test_a_life(self):
+        shell = self.machine.shell
+        before = self.machine.files()
+        home = shell("find . ! -type d", "alice")
+        file = f"/kist/.build-release/{package().name}"
+        shell(f"dpkg --install {file}")
+        self.assertEqual(shell("dpkg-query --show --showformat '${db:Status-Status} ${Conffiles}' kist"), "installed")
+        self.assertEqual(shell("dpkg --verify kist"), "")
+
+        self.assertEqual(shell("stat --format %a /usr/bin/kistd"), "711")
+
+        # Nothing is started for those who are there, until they do it or log in anew.
+        for user in ["alice", "bob"]:
+            self.assertFalse(self.active("kistd.socket", user))
+        shell("systemctl restart user@1000.service")
+        shell("systemctl --user start kistd.socket kistd-credentials.socket", "bob")
+        for user in ["alice", "bob"]:
+            self.assertTrue(self.active("kistd.socket", user))
+            self.assertTrue(self.active("kistd-credentials.socket", user))
+            self.assertFalse(self.active("kistd.service", user))
+            shell(f"printf {user} | kist save git.example {user}", user)
+            self.assertEqual(shell(f"kist load git.example {user}", user), user)
+            self.assertTrue(self.active("kistd.service", user))
+        asked = "protocol=https\\nhost=git.example\\nusername=alice\\n"
+        shell(f"printf '{asked}password=pw\\n' | git-credential-kist store", "alice")
+        self.assertIn("password=pw", shell(f"printf '{asked}' | git-credential-kist get", "alice"))
+
+        # An update leaves a kistd alone that may have been opened with a passphrase.
+        process = shell("systemctl --user show --property MainPID --value kistd.service", "alice")
+        shell(f"dpkg --install {file}")
+        self.assertEqual(shell("systemctl --user show --property MainPID --value kistd.service", "alice"), process)
+
+        shell("dpkg --remove kist")
+        for user in ["alice", "bob"]:
+            for unit in ["kistd.socket", "kistd-credentials.socket", "kistd.service"]:
+                self.assertFalse(self.active(unit, user))
+        self.assertEqual(shell("pgrep --exact kistd", status=1), "")
+        shell("dpkg --purge kist")
+        self.assertEqual(self.machine.files() - before, set())
+        left = set(shell("find . ! -type d", "alice").splitlines()) - set(home.splitlines())
+        self.assertEqual(left, {
+            "./.local/share/kist/credentials.db", "./.local/share/kist/credentials.db.lock",
+            "./.local/state/kist/audit.jsonl", "./.local/state/kist/key", "./.local/state/kist/storage"})
+
+        # Who installs it again has it all as it was.
+        shell(f"dpkg --install {file}")
+        shell("systemctl --user start kistd.socket", "alice")
+        self.assertEqual(shell("kist load git.example alice", "alice"), "alice")
+
+    def test_one_user_without_a_service_manager(self):
+        shell = self.machine.shell
+        shell(f"dpkg --install /kist/.build-release/{package().name}")
+        script = """
+            export KIST_SOCKET=$HOME/own/socket; mkdir -m 700 own
+            kistd --socket "$KIST_SOCKET" & until kist status; do sleep 0.1; done >/dev/null 2>&1
+            printf pw | kist save s && kist load s; kill %1; wait"""
+        self.assertEqual(shell(script, "alice").splitlines()[-1], "pw")
+
+    def test_turned_off(self):
+        """An administrator's choice outlives an update."""
+        shell = self.machine.shell
+        file = f"/kist/.build-release/{package().name}"
+        shell(f"dpkg --install {file}")
+        shell("systemctl --global disable kistd.socket kistd-credentials.socket")
+        shell(f"dpkg --install {file}")
+        self.assertEqual(shell("find /etc/systemd/user -name 'kistd*'"), "")
+
+
+class Debian12(Installing, unittest.TestCase):
+    tree = "KIST_DEBIAN_12"
+
+
+class Debian13(Installing, unittest.TestCase):
+    tree = "KIST_DEBIAN_13"
+
+
+if __name__ == "__main__":
+    unittest.main()
