@@ -40,7 +40,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -86,6 +86,9 @@ test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and
 	@set -e; tools=$$(scripts/python-tools); export KIST_PROGRAMS=$(CURDIR)/$(BIN) PYTHONDONTWRITEBYTECODE=1; \
 	PATH=$$tools:$$PATH /usr/bin/python3 -m unittest discover -s Tests/Integrations; \
 	$$tools/python -m pytest -q -p no:cacheprovider integrations/python/tests
+
+test-examples: ## Build and test the program of Examples, as one outside of kist would be
+	$(SWIFT) test --package-path Examples
 
 leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
@@ -190,10 +193,10 @@ test-deb: deb ## Install, use and purge the package on booted Debian 12 and 13, 
 	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages
 
 lint: ## Check the formatting
-	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 format: ## Format the sources in place
-	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 clean: ## Remove what was built
-	rm -rf .build .build-fuzz .build-release .build-without-keyring
+	rm -rf .build .build-fuzz .build-release .build-without-keyring Examples/.build
