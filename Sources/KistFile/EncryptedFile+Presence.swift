@@ -24,6 +24,7 @@ extension EncryptedFile {
       defer { connections.shut(isKnown: false) }
       try connections.open()
       return try connections.read { database throws(StorageError) in
+        try database.checkVersion(of: path)
         try Schema.check(database)
         return .store(
           id: hexadecimal(try database.storeRow().id), hasCredentials: try database.hasRows())

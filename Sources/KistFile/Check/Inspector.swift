@@ -20,6 +20,7 @@ struct Inspector {
     }
     do throws(StorageError) {
       let database = try Database(inspecting: path, hasLog: try exists(path + "-wal"))
+      if examination.faults.isEmpty { try inspectVersion(of: database, at: path) }
       if try !Schema.isExact(in: database) {
         examination.note(.database, "there are tables, views or triggers that kist does not make")
       } else {
@@ -29,6 +30,15 @@ struct Inspector {
       self.database = database
       try inspectStoreRow(of: database)
     } catch { try examination.note(.database, error) }
+  }
+
+  /// Looks at what the log says of it, where the file says what it should.
+  private mutating func inspectVersion(
+    of database: Database, at path: String
+  ) throws(StorageError) {
+    do throws(StorageError) { try database.checkVersion(of: path) } catch {
+      try examination.note(.database, error)
+    }
   }
 
   /// Asks SQLite what it finds wrong.

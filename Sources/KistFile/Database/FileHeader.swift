@@ -28,10 +28,16 @@ enum FileHeader {
     guard bytes[18] == 2, bytes[19] == 2 else {
       throw .corrupt("the store \(path) is of another kind than kist makes")
     }
-    guard bigEndian(bytes[68..<72]) == StoreFormat.applicationID else {
+    try check(
+      applicationID: bigEndian(bytes[68..<72]), version: bigEndian(bytes[60..<64]), of: path)
+  }
+
+  fileprivate static func check(
+    applicationID: UInt32, version: UInt32, of path: String
+  ) throws(StorageError) {
+    guard applicationID == StoreFormat.applicationID else {
       throw .corrupt("the file \(path) is not a store of kist")
     }
-    let version = bigEndian(bytes[60..<64])
     guard version <= StoreFormat.version else {
       throw StorageError(
         .unavailable,
@@ -61,5 +67,24 @@ enum FileHeader {
 
   private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt32 {
     bytes.reduce(0) { $0 << 8 | UInt32($1) }
+  }
+}
+
+extension Database {
+  /// Throws as `FileHeader.check` does of a store of another version, or of none, with what is in the
+  /// log: there the first page may be another one than in the file.
+  func checkVersion(of path: String) throws(StorageError) {
+    try FileHeader.check(
+      applicationID: try number("PRAGMA application_id"),
+      version: try number("PRAGMA user_version"), of: path)
+  }
+
+  private func number(_ pragma: StaticString) throws(StorageError) -> UInt32 {
+    var number: UInt32 = 0
+    try run(pragma) { columns in
+      number = UInt32(truncatingIfNeeded: columns.integer(0))
+      return .enough
+    }
+    return number
   }
 }

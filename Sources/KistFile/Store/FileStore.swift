@@ -37,6 +37,7 @@ final class FileStore: Sendable {
     do throws(StorageError) {
       try connections.open()
       let (storeID, slots) = try connections.read { database throws(StorageError) in
+        try database.checkVersion(of: options.path)
         try Schema.check(database)
         let storeID = try database.storeRow().id
         return (storeID, try database.slots(storeID: storeID))

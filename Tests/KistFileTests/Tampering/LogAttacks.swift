@@ -25,6 +25,16 @@ extension Attack {
         scene.present.with(
           forgedLog(of: [(1, scene.present.page(1))], sizeInPages: 2))
       },
+      // Where the version and the application's id are in the first page of a database.
+      Attack("a forged log of a newer version", .refused(.unavailable)) {
+        $0.withLog(saying: [0, 0, 0, 2], at: 60)
+      },
+      Attack("a forged log of an impossible version", .corrupt) {
+        $0.withLog(saying: [0, 0, 0, 0], at: 60)
+      },
+      Attack("a forged log of another program", .corrupt) {
+        $0.withLog(saying: [0, 0, 0, 7], at: 68)
+      },
     ]
     + (1...5).flatMap { page in
       [
@@ -43,6 +53,13 @@ extension Attack {
 
 extension Scene {
   fileprivate var pages: Int { present.database.count / 4096 }
+
+  /// The store with a log of its first page, which has other bytes at a place.
+  fileprivate func withLog(saying bytes: [UInt8], at offset: Int) -> Specimen {
+    var page = [UInt8](present.page(1))
+    page.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+    return present.with(forgedLog(of: [(1, Data(page))], sizeInPages: pages))
+  }
 }
 
 extension Specimen {
