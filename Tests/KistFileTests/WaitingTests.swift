@@ -29,9 +29,22 @@ import Testing
   @Test func `ends with the reason for which the check is cancelled`() async throws {
     let check = try await makeCheck()
     async let waiting = expect(.locked) { try await check.settle(within: .seconds(60)) }
-    check.cancel(.locked("the storage is locked"))
+    await check.cancel(.locked("the storage is locked"))
     _ = await waiting
     await expect(.locked) { try await check.settle(within: .seconds(60)) }
+  }
+
+  @Test(.timeLimit(.minutes(5)))
+  func `for a check that is cancelled keeps no thread until what it reads has come`() async throws {
+    let check = try await makeCheck()
+    // Who opens a pipe to read it waits until somebody opens it to write.
+    try FileManager.default.removeItem(atPath: store.path)
+    #expect(unsafe mkfifo(store.path, 0o600) == 0)
+    check.start()
+    let cancelling = Task.immediate { await check.cancel(.locked("the storage is locked")) }
+    try FileHandle(forWritingTo: URL(filePath: store.path)).close()
+    await cancelling.value
+    #expect(check.integrity == .failed)
   }
 
   @Test func `goes on through a pause of the check`() async throws {

@@ -96,7 +96,7 @@ final class FileStore: Sendable {
 
   /// Waits until nobody uses a session any more.
   func quiesce(_ session: Session?, because reason: StorageError) async {
-    session?.check.cancel(reason)
+    await session?.check.cancel(reason)
     await writer.finish()
     await withCheckedContinuation { continuation in
       findQueue.async { continuation.resume() }

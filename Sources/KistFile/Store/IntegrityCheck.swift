@@ -66,8 +66,13 @@ final class IntegrityCheck: Sendable {
   }
 
   /// Ends the check for good, for a reason that is told to who waits.
-  func cancel(_ reason: StorageError) {
-    pause()
+  ///
+  /// The caller's thread is not kept for it: where the pages are looked at, nothing ends that.
+  func cancel(_ reason: StorageError) async {
+    state.withLock { $0.isPaused = true }
+    await withCheckedContinuation { continuation in
+      queue.async { continuation.resume() }
+    }
     finish(.failed(reason), isFinal: true)
   }
 
