@@ -83,17 +83,23 @@ struct Batch {
         nil, at: request.key, if: request.ifRevision.map { .ifRevision($0) } ?? .always,
         in: database, &header, &nonces)
     case .keySlots(let change):
-      .success(.keySlots(try carryOut(change, in: database, &header)))
+      try carryOut(change, in: database, &header)
     }
   }
 
   private func carryOut(
     _ change: KeySlotChange, in database: Database, _ header: inout Header
-  ) throws(StorageError) -> [KeySlot] {
+  ) throws(StorageError) -> Change.Answer {
     let storeID = session.keys.storeID
     var slots = try database.slots(storeID: storeID)
     guard header.slots == KeySlot.hash(of: slots, storeID: storeID) else {
       throw .corrupt("the store's key slots were changed")
+    }
+    guard slots == change.slots else {
+      return .failure(
+        StorageError(
+          .busy, "another request has changed the key slots meanwhile",
+          hint: "look at them with `kist slots`, and try again", outcome: .unchanged))
     }
     if let number = change.removed {
       slots.removeAll { $0.number == number }
@@ -105,7 +111,7 @@ struct Batch {
     }
     header.slots = KeySlot.hash(of: slots, storeID: storeID)
     header.sequence += 1
-    return slots
+    return .success(.keySlots(slots))
   }
 
   /// Puts a credential, or nothing, in the place of what is there.

@@ -20,6 +20,8 @@ enum Change: Sendable {
 
 /// Which key slots are to be added and removed, in one step.
 struct KeySlotChange: Sendable {
+  /// The slots that it was decided on; of others the one that is removed might be the last.
+  var slots: [KeySlot]
   var added: KeySlot?
   var removed: UInt32?
 }

@@ -29,7 +29,7 @@ extension FileStore {
       let slot = try KeySlot(
         number: number, passphrase: addition.passphrase, wrapping: master, storeID: storeID,
         options)
-      return KeySlotChange(added: slot, removed: removed)
+      return KeySlotChange(slots: slots, added: slot, removed: removed)
     }
   }
 
@@ -46,7 +46,7 @@ extension FileStore {
           .badRequest, "this slot is the only way in", hint: "add another one first")
       }
       _ = try open(rest, with: removal.current)
-      return KeySlotChange(removed: slot.number)
+      return KeySlotChange(slots: slots, removed: slot.number)
     }
   }
 
