@@ -40,7 +40,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
+.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -89,6 +89,20 @@ test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and
 
 test-examples: ## Build and test the program of Examples, as one outside of kist would be
 	$(SWIFT) test --package-path Examples
+
+test-tsan: deps ## Run the tests and the programs under Thread Sanitizer
+	@scripts/install-packages binutils
+	SWIFT=$(SWIFT) Tests/Sanitizers/run thread
+
+test-tsan-short: deps ## The same without programs and keyrings
+	@scripts/install-packages binutils
+	SWIFT=$(SWIFT) Tests/Sanitizers/run thread short
+
+test-asan: deps ## Run the tests and the programs under Address Sanitizer
+	SWIFT=$(SWIFT) Tests/Sanitizers/run address
+
+test-asan-short: deps ## The same without programs and keyrings
+	SWIFT=$(SWIFT) Tests/Sanitizers/run address short
 
 leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
@@ -199,4 +213,4 @@ format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 clean: ## Remove what was built
-	rm -rf .build .build-fuzz .build-release .build-without-keyring Examples/.build
+	rm -rf .build .build-asan .build-fuzz .build-release .build-tsan .build-without-keyring Examples/.build

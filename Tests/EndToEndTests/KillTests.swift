@@ -16,8 +16,13 @@ private let kills = ProcessInfo.processInfo.environment["KIST_KILLS"].flatMap(In
         let delay = Duration.milliseconds(Int.random(in: 0...30, using: &random))
         let end = try await withDaemon(in: home) { daemon in
           for writer in writers { try await writer.check(daemon.connect()) }
+          let (answers, answer) = AsyncStream.makeStream(of: Void.self)
           await withTaskGroup { group in
-            for writer in writers { group.addTask { await writer.write(to: daemon.connect()) } }
+            for writer in writers {
+              group.addTask { await writer.write(to: daemon.connect()) { answer.yield() } }
+            }
+            // From the first answer on, so that a slow machine is killed at work, too.
+            for await _ in answers.prefix(1) {}
             try? await Task.sleep(for: delay)
             daemon.send(.kill)
           }
@@ -67,7 +72,7 @@ private final class Writer: Sendable {
   var acknowledged: Int { state.withLock(\.acknowledged) }
 
   /// Saves one count after another until the daemon is gone.
-  func write(to storage: UserStorage) async {
+  func write(to storage: UserStorage, whenAnswered: () -> Void) async {
     while true {
       let next = state.withLock { state in
         state.attempted += 1
@@ -76,6 +81,7 @@ private final class Writer: Sendable {
       let credential = NewCredential(key: key, secret: Secret(utf8: String(next)))
       guard (try? await storage.save(credential)) != nil else { return }
       state.withLock { $0.acknowledged = next }
+      whenAnswered()
     }
   }
 

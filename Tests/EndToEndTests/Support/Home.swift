@@ -12,13 +12,17 @@ struct Home: Sendable {
   var store: String { path + "/.local/share/kist/credentials.db" }
   var keyFile: String { path + "/.local/state/kist/key" }
 
-  /// What the programs see of the world: nothing of the person's who runs the tests.
+  /// What the programs see of the world: nothing of the person's who runs the tests, but for where a
+  /// sanitizer is to report.
   var environment: Environment {
     var variables: [Environment.Key: String] = [
       "HOME": path, "XDG_RUNTIME_DIR": runtime, "LANG": "C.UTF-8",
       "PATH": programs + ":/usr/bin:/bin",
     ]
     variables["DBUS_SESSION_BUS_ADDRESS"] = busAddress
+    for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
+      variables[.init(stringLiteral: name)] = ProcessInfo.processInfo.environment[name]
+    }
     return .custom(variables)
   }
 }

@@ -34,6 +34,8 @@ struct ProcessMemory {
       let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
       // The kernel's own page lies beyond what a file offset reaches.
       guard ends.count == 2, ends[1] <= UInt64(Int64.max) else { return nil }
+      // What is larger is the shadow of a sanitizer: it holds what it knows of bytes, and not bytes.
+      guard ends[1] - ends[0] <= 1 << 30 else { return nil }
       return Region(
         range: ends[0]..<ends[1], permissions: String(fields[1]),
         name: fields.count > 5 ? String(fields[5]) : "")

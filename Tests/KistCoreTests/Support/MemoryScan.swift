@@ -83,7 +83,8 @@ final class Canary {
 
 private struct ScanFailure: Error {}
 
-/// The regions that proc(5) lists as readable and writable.
+/// The regions that proc(5) lists as readable and writable, but for the shadow of a sanitizer, which
+/// alone is larger than 1 GiB: it holds what it knows of bytes, and not bytes.
 private func writableRegions() throws -> [Range<UInt>] {
   guard let maps = unsafe fopen("/proc/self/maps", "re") else { throw ScanFailure() }
   defer { unsafe fclose(maps) }
@@ -91,7 +92,8 @@ private func writableRegions() throws -> [Range<UInt>] {
   while let line = unsafe readLine(from: maps) {
     let fields = line.split(separator: " ")
     let bounds = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-    if fields[1].hasPrefix("rw"), bounds.count == 2 { regions.append(bounds[0]..<bounds[1]) }
+    guard fields[1].hasPrefix("rw"), bounds.count == 2 else { continue }
+    if bounds[1] - bounds[0] <= 1 << 30 { regions.append(bounds[0]..<bounds[1]) }
   }
   return regions
 }
