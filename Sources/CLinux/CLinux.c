@@ -56,8 +56,9 @@ static void receive(int number, siginfo_t *information, void *context) {
     waiting = number;
     // A full pipe has told much the same already.
     unsigned char byte = (unsigned char)number;
-    ssize_t written = write(mailbox[1], &byte, 1);
-    (void)written;
+    ssize_t written;
+    do written = write(mailbox[1], &byte, 1);
+    while (written < 0 && errno == EINTR);
   } else if (information->si_code != SI_KERNEL) {  // A terminal sends to all that run in it.
     if (receiver > 0) kill(receiver, number);
     else waiting = number;

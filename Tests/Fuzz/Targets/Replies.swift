@@ -20,7 +20,9 @@ let replies = Target("replies") { input in
   case 5: checkReply(.lock, (), line) { $0 == $1 }
   case 6: checkReply(.unlock, nil, line) { $0 == $1 }
   case 7: checkReply(.audit, AuditQuery(), line) { $0 == $1 }
-  default: checkReply(.hello, (), line) { $0 == $1 }
+  default:
+    checkReply(.hello, (), line) { $0 == $1 }
+    checkReply(.slots, (), line) { $0 == $1 }
   }
 }
 

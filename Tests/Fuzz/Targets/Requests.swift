@@ -21,6 +21,7 @@ private func service(on storage: UserStorage) -> Dispatch {
   let status = StorageStatus(
     storage: "memory", isLocked: false, unlocksWith: nil, reopensAtRestart: false,
     durability: .disk, keyProtection: "none")
+  let slot = KeySlotSummary(number: 1, kind: .passphrase, passes: 3, kibibytes: 8)
   return dispatch(
     storage,
     StorageAccess(
@@ -28,6 +29,12 @@ private func service(on storage: UserStorage) -> Dispatch {
       unlock: { passphrase throws(StorageError) in
         if passphrase == nil { throw .notFound }
         return status
+      }),
+    KeySlots(
+      list: { [slot] }, add: { _ in [slot] },
+      remove: { removal throws(StorageError) in
+        if removal.number == slot.number { throw .notFound }
+        return [slot]
       }),
     audit: { query throws(StorageError) in AuditPage(records: [], next: query.after) },
     hello: Hello(version: "1", durability: .disk))
@@ -62,6 +69,8 @@ private func checkRequest(_ line: Line) {
   case "find": checkRequest(.find, message) { $0 == $1 }
   case "audit": checkRequest(.audit, message) { $0 == $1 }
   case "unlock": checkRequest(.unlock, message) { $0 == $1 }
+  case "slotAdd": checkRequest(.slotAdd, message) { $0 == $1 }
+  case "slotRemove": checkRequest(.slotRemove, message) { $0 == $1 }
   default: break
   }
 }
