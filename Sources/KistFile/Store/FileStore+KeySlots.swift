@@ -25,7 +25,7 @@ extension FileStore {
           .tooLarge, "a store has at most \(KeySlot.mostPassphrases) passphrases",
           hint: "remove one first: `kist slots` shows them")
       }
-      let number = (slots.map(\.number).max() ?? 0) + 1
+      let number = (1...UInt32.max).first { number in !slots.contains { $0.number == number } }!
       let slot = try KeySlot(
         number: number, passphrase: addition.passphrase, wrapping: master, storeID: storeID,
         options)
