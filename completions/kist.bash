@@ -33,10 +33,10 @@ __kist_parse() {
 }
 
 # The services that there are, or the accounts of one, a line each. A name that begins with a dash would
-# be taken for an option.
+# be taken for an option. (`command`: what a person calls grep may colour what it prints.)
 __kist_names() {
-  timeout 2 kist list "${@:2}" 2>/dev/null </dev/null |
-    cut -f "$1" | grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' | sort -u
+  command timeout 2 kist list "${@:2}" 2>/dev/null </dev/null |
+    command cut -f "$1" | command grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' | command sort -u
 }
 
 # Puts `rest`, what is still to be typed of a name, into the form in which bash reads it after `quote`.
@@ -57,7 +57,8 @@ __kist_quote() {
 _kist() {
   local -a words=() arguments=() found=() socket=() scope=()
   local -A options=()
-  local line=${COMP_LINE:0:COMP_POINT} quote='' kind='' more='' ended='' before='' current name value rest
+  local IFS=$' \t\n' line=${COMP_LINE:0:COMP_POINT} current name value rest
+  local quote='' kind='' more='' ended='' before=''
   local -i i last position=0
   COMPREPLY=()
   __kist_parse "$line" || { compopt -o default; return; }

@@ -67,11 +67,11 @@ class Shell:
         self.script.write_text(script)
         self.saved = 0
 
-    def open(self):
+    def open(self, before=""):
         terminal = Terminal(self.world, *self.words)
         self.addCleanup(terminal.end)
         # What is shown is not what is typed, so that it is only there when it was carried out.
-        terminal.type(f"{self.setup}; echo read''y\r")
+        terminal.type(f"{before}{self.setup}; echo read''y\r")
         terminal.wait("ready\r\n")
         return terminal
 
@@ -115,6 +115,13 @@ class Shell:
                 terminal.wait(secret)
                 self.run_("kist", "delete", "--", name)
         self.assertFalse(self.canary.exists())
+
+    def test_own_names_of_commands(self):
+        """What a person means by the commands that the completion uses does not matter."""
+        secret = self.save("with space")
+        terminal = self.open(before="alias grep='grep --color=always' cut='cut -c 1' sort=false timeout=false; ")
+        terminal.type("kist load wi\t\r")
+        terminal.wait(secret)
 
     def test_accounts(self):
         """An account is one of the service that stands before it."""
