@@ -6,15 +6,19 @@
 #include <ftw.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static int mailbox[2];
-static volatile sig_atomic_t is_handed_over;
-static volatile sig_atomic_t receiver;
-static volatile sig_atomic_t waiting;
+// A handler runs on any thread, and beside others that use these: sig_atomic_t is for one thread.
+static atomic_int is_handed_over;
+static atomic_int receiver;
+// A bit for each signal that came and was given to nobody.
+static atomic_uint waiting;
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler may use atomics without a lock only");
 
 void kist_share_memory(void) { mallopt(M_ARENA_MAX, 1); }
 
@@ -49,19 +53,31 @@ void kist_default_crash_signals(void) {
   }
 }
 
+// Whoever comes second, the signal or its receiver, finds the other: each writes before it reads.
+static void deliver(void) {
+  pid_t pid = receiver;
+  if (pid <= 0) return;
+  unsigned numbers = atomic_exchange(&waiting, 0);
+  for (int number = 1; numbers >> number; number++) {
+    if (numbers >> number & 1) kill(pid, number);
+  }
+}
+
 static void receive(int number, siginfo_t *information, void *context) {
   (void)context;
   int saved = errno;
-  if (!is_handed_over) {
-    waiting = number;
-    // A full pipe has told much the same already.
-    unsigned char byte = (unsigned char)number;
-    ssize_t written;
-    do written = write(mailbox[1], &byte, 1);
-    while (written < 0 && errno == EINTR);
-  } else if (information->si_code != SI_KERNEL) {  // A terminal sends to all that run in it.
-    if (receiver > 0) kill(receiver, number);
-    else waiting = number;
+  // A terminal sends to all that run in it, and so to the command.
+  if (!is_handed_over || information->si_code != SI_KERNEL) {
+    atomic_fetch_or(&waiting, 1u << number);
+    if (is_handed_over) {
+      deliver();
+    } else {
+      // A full pipe has told much the same already.
+      unsigned char byte = (unsigned char)number;
+      ssize_t written;
+      do written = write(mailbox[1], &byte, 1);
+      while (written < 0 && errno == EINTR);
+    }
   }
   errno = saved;
 }
@@ -85,15 +101,13 @@ int kist_take_signals(int all) {
 int kist_hand_over_signals(void) {
   signal(SIGCHLD, SIG_DFL);
   is_handed_over = 1;
-  return waiting;
+  unsigned numbers = waiting;
+  return numbers ? __builtin_ctz(numbers) : 0;
 }
 
 int kist_wait_for_command(pid_t pid) {
   receiver = pid;
-  if (waiting) {
-    kill(pid, waiting);
-    waiting = 0;
-  }
+  deliver();
   siginfo_t information;
   // Not reaped yet, so that no signal is forwarded to another process with its pid.
   while (waitid(P_PID, (id_t)pid, &information, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}

@@ -42,12 +42,11 @@ void kist_default_crash_signals(void);
 int kist_take_signals(int all);
 
 /// From here on signals are for a command, and not told on the descriptor. Its end is told, also where
-/// whoever started this process had SIGCHLD ignored: wait(2). Returns the last signal that came
-/// before, or 0.
+/// whoever started this process had SIGCHLD ignored: wait(2). Returns a signal that came before, or 0.
 int kist_hand_over_signals(void);
 
-/// Gives a command, once it is started, the last signal that came since they were handed over, and
-/// each that comes until it ends. Returns its exit status, or 128 and the number of the signal that
+/// Gives a command, once it is started, each signal that came since they were handed over, and each
+/// that comes until it ends. Returns its exit status, or 128 and the number of the signal that
 /// ended it, or -1 where nobody can know.
 int kist_wait_for_command(pid_t pid);
 
