@@ -158,6 +158,9 @@ def crashes(row, context):
 
 def allow_core_files():
     resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    # What runs in the background of a script ignores these, and so does all that it starts.
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def dumps(process, number):
