@@ -25,9 +25,8 @@ final class Connections: Sendable {
     self.path = path
     changes = Connection(
       path: path, readonly: false, cacheKibibytes: 2048, keepsLog: isFilled(path + "-wal"))
-    // The inner pages of the tree, on the way to every row; 16 MiB, for rows of a large store too, made
-    // no load faster, as the system keeps them as well.
-    // The inner pages of a million rows are 2 MiB, and a load of any of them passes three.
+    // Room for the inner pages of a million rows, 2 MiB, which lie on the way to every row. 16 MiB, for
+    // rows too, made no load faster, as the system keeps them as well.
     loads = Connection(path: path, readonly: true, cacheKibibytes: 4096)
     finds = Connection(path: path, readonly: true, cacheKibibytes: 512)
   }
