@@ -39,3 +39,8 @@ extension KeySlots {
 package func remoteAuditLog(socketPath: String) -> AuditLookup {
   remoteAuditLog(over: exchange(over: connect(to: socketPath)))
 }
+
+/// What the kistd that listens at a socket says of itself.
+package func remoteHello(socketPath: String) -> HelloLookup {
+  remoteHello(over: exchange(over: connect(to: socketPath)))
+}

@@ -19,6 +19,7 @@ package struct Kist: AsyncParsableCommand {
         name: "Storage",
         subcommands: [
           Status.self, Lock.self, Unlock.self, Passphrase.self, Slots.self, Audit.self,
+          Doctor.self,
         ]),
       CommandGroup(
         name: "Integration", subcommands: [Run.self, Inject.self, Helper.self, Setup.self]),

@@ -18,7 +18,7 @@ import Testing
 
   @Test(arguments: [
     nil, "save", "load", "delete", "list", "status", "lock", "unlock", "passphrase", "slots",
-    "audit", "run", "inject",
+    "audit", "doctor", "run", "inject",
     "helper",
     "setup",
   ])

@@ -12,10 +12,15 @@ func become(_ words: [String]) -> StorageError {
 }
 
 /// The lines that another program prints, found along PATH; none where it cannot be run.
-func linesPrinted(by words: [String]) -> [String] {
+func linesPrinted(by words: [String]) -> [String] { linesPrinted(by: words, silencing: false) }
+
+/// The same, and what it says on standard error is not shown where it is silenced.
+func linesPrinted(by words: [String], silencing: Bool) -> [String] {
   guard let program = absolutePath(of: words[0]) else { return [] }
   let command = ([program] + words.dropFirst()).map(shellQuoted).joined(separator: " ")
-  guard let stream = unsafe popen(command, "re") else { return [] }
+  guard let stream = unsafe popen(command + (silencing ? " 2>/dev/null" : ""), "re") else {
+    return []
+  }
   var lines: [String] = []
   var line: UnsafeMutablePointer<CChar>?
   var capacity = 0
@@ -27,10 +32,18 @@ func linesPrinted(by words: [String]) -> [String] {
   return lines
 }
 
-/// Where a program is along PATH, but for the entries that are not absolute: in them may be a
-/// program of somebody else's, as in a directory of downloads.
 private func absolutePath(of program: String) -> String? {
-  (environmentVariable("PATH") ?? "/usr/bin:/bin").split(separator: ":")
-    .filter { $0.hasPrefix("/") }.map { "\($0)/\(program)" }
-    .first { unsafe access($0, X_OK) == 0 }
+  path(of: program, in: environmentVariable("PATH")) { unsafe access($0, X_OK) == 0 }
+}
+
+/// Where a program is along PATH; one that has a path is there.
+///
+/// The entries that are not absolute are passed over: in them may be a program of somebody else's, as in a
+/// directory of downloads.
+func path(
+  of program: String, in directories: String?, isProgram: (String) -> Bool
+) -> String? {
+  if program.contains("/") { return isProgram(program) ? program : nil }
+  return (directories ?? "/usr/bin:/bin").split(separator: ":")
+    .filter { $0.hasPrefix("/") }.map { "\($0)/\(program)" }.first(where: isProgram)
 }

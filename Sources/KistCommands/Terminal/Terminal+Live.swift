@@ -8,6 +8,7 @@ extension Terminal {
     Terminal(
       inputIsTerminal: isatty(STDIN_FILENO) == 1,
       outputIsTerminal: isatty(STDOUT_FILENO) == 1,
+      outputHasColors: mayShowColors(STDOUT_FILENO),
       outputWidth: width(of: STDOUT_FILENO),
       readPiece: { () throws(StorageError) in try nextPiece(of: STDIN_FILENO, "standard input") },
       ask: { question throws(StorageError) in try shownLine(asking: question, on: "/dev/tty") },
@@ -24,6 +25,13 @@ extension Terminal {
       writeError: { bytes in _ = writeAll(bytes, to: STDERR_FILENO) },
       now: Timestamp.now)
   }
+}
+
+/// Whether a descriptor is a terminal that knows colors, and a person who has not refused them: the
+/// convention of NO_COLOR (no-color.org).
+private func mayShowColors(_ descriptor: CInt) -> Bool {
+  isatty(descriptor) == 1 && environmentVariable("TERM") ?? "dumb" != "dumb"
+    && environmentVariable("NO_COLOR") ?? "" == ""
 }
 
 /// How many columns a terminal has, 80 where it does not say: TIOCGWINSZ(2const).

@@ -6,6 +6,8 @@ package struct Terminal: Sendable {
   package var inputIsTerminal: Bool
   /// Whether standard output is a terminal, so that a person reads it.
   package var outputIsTerminal: Bool
+  /// Whether that terminal may show colors.
+  package var outputHasColors: Bool
   /// How many columns that terminal has.
   package var outputWidth: Int
   /// Reads the next bytes of standard input, as many as there are; none at its end.
@@ -22,7 +24,7 @@ package struct Terminal: Sendable {
   package var now: @Sendable () -> Timestamp
 
   package init(
-    inputIsTerminal: Bool, outputIsTerminal: Bool, outputWidth: Int,
+    inputIsTerminal: Bool, outputIsTerminal: Bool, outputHasColors: Bool, outputWidth: Int,
     readPiece: @escaping @Sendable () throws(StorageError) -> Secret,
     ask: @escaping @Sendable (String) throws(StorageError) -> String,
     askHidden: @escaping @Sendable (String) throws(StorageError) -> Secret,
@@ -32,6 +34,7 @@ package struct Terminal: Sendable {
   ) {
     self.inputIsTerminal = inputIsTerminal
     self.outputIsTerminal = outputIsTerminal
+    self.outputHasColors = outputHasColors
     self.outputWidth = outputWidth
     self.readPiece = readPiece
     self.ask = ask

@@ -13,10 +13,9 @@ extension OpenStorage {
     let pin = try pinFile.read()
     let busAddress = sessionBusAddress(environment: environment, isSocket: isSocket)
     let selection = try Selection.select(
-      asked: options.storage, pin: pin,
+      options, pin: pin,
       keyring: pin == nil && options.storage == nil
-        ? await probeKeyring(busAddress: busAddress) : nil,
-      file: pin?.kind == .libsecret ? .absent : EncryptedFile.presence(at: options.storePath))
+        ? await probeKeyring(busAddress: busAddress) : nil)
     var storage: OpenStorage
     switch selection.kind {
     case .libsecret:
@@ -95,6 +94,17 @@ final class KeySourceForOnce: Sendable {
       defer { if case .passphrase = source { source = .none } }
       return source
     }
+  }
+}
+
+extension Selection {
+  /// Chooses a storage, after a look at the encrypted file where it makes a difference.
+  static func select(
+    _ options: Options, pin: Pin?, keyring: StorageProbe?
+  ) throws(StorageError) -> Selection {
+    try select(
+      asked: options.storage, pin: pin, keyring: keyring,
+      file: pin?.kind == .libsecret ? .absent : EncryptedFile.presence(at: options.storePath))
   }
 }
 

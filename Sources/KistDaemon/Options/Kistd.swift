@@ -12,6 +12,7 @@ struct Kistd: ParsableCommand {
       kistd [OPTIONS] -- COMMAND [ARGUMENT ...]
       kistd migrate --to KIND [OPTIONS]
       kistd fsck [--salvage DIRECTORY] [OPTIONS]
+      kistd probe [OPTIONS]
       """,
     discussion: """
       With a COMMAND, kistd serves for as long as it runs, tells it the socket in KIST_SOCKET, and \

@@ -20,10 +20,19 @@ package struct Hello: Sendable, Equatable {
   }
 }
 
+/// Asks kistd what it is.
+package typealias HelloLookup = @Sendable () async throws(StorageError) -> Hello
+
 extension Operation where Input == Void, Output == Hello {
   static var hello: Self {
     Operation(name: "hello", keys: [], request: .nothing, reply: .hello)
   }
+}
+
+/// What the kistd at the other end of an exchange says of itself.
+package func remoteHello(over exchange: @escaping Exchange) -> HelloLookup {
+  let hello = Operation.hello.called(over: exchange)
+  return { () throws(StorageError) in try await hello(()) }
 }
 
 extension Codec<Hello> {

@@ -13,12 +13,13 @@ final class Recorder: Sendable {
   /// A terminal that is not there: reads what a test gives it and records what is written.
   func terminal(
     input: Secret = Secret(utf8: ""), typed: [String] = [], isTerminal: Bool = false,
-    width: Int = 80
+    hasColors: Bool = false, width: Int = 80
   ) -> Terminal {
     let answers = Answers(typed)
     let unread = Mutex(input)
     return Terminal(
-      inputIsTerminal: isTerminal, outputIsTerminal: isTerminal, outputWidth: width,
+      inputIsTerminal: isTerminal, outputIsTerminal: isTerminal, outputHasColors: hasColors,
+      outputWidth: width,
       readPiece: { () throws(StorageError) in
         unread.withLock { input in
           defer { input = Secret(utf8: "") }

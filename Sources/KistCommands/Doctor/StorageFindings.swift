@@ -1,0 +1,55 @@
+internal import KistCore
+internal import KistWire
+
+/// What is to be said of a storage, and of the keyring beside it.
+func storageFindings(
+  _ status: Result<StorageStatus, StorageError>, _ outlook: StorageOutlook?
+) -> [Finding] {
+  guard case .success(let status) = status else {
+    // Why kistd does not answer is said already; this is what it would do.
+    return switch outlook?.choice {
+    case .success(let choice):
+      [Finding(.ok, "storage", "kistd would open \(choice.reason)")]
+    case .failure(let error): [Finding(error, about: "storage")]
+    case nil: []
+    }
+  }
+  var findings = [state(of: status)]
+  findings.append(Finding(.ok, "key", status.keyProtection))
+  if !status.isLocked, !status.reopensAtRestart {
+    findings.append(
+      Finding(
+        .note, "restart", "the storage is locked after a restart of kistd",
+        hint: "open it then with `kist unlock`"))
+  }
+  if let keyring = outlook?.keyring { findings.append(finding(of: keyring, beside: status)) }
+  return findings
+}
+
+private func state(of status: StorageStatus) -> Finding {
+  let name = status.reason ?? status.storage
+  if status.isLocked {
+    return Finding(
+      .problem(.locked), "storage", "\(name); it is locked", hint: "open it with `kist unlock`")
+  }
+  if status.integrity == .failed {
+    return Finding(
+      .problem(.corrupt), "storage", "\(name); it is damaged, and what is whole is still loaded",
+      hint: "stop kistd, and see what `kistd fsck` says")
+  }
+  let count = status.count.map { ", with \($0) credential\($0 == 1 ? "" : "s")" } ?? ""
+  return Finding(.ok, "storage", "\(name); it is open\(count)")
+}
+
+private func finding(of keyring: StorageProbe, beside status: StorageStatus) -> Finding {
+  switch keyring {
+  case .open where status.storage == "libsecret": Finding(.ok, "keyring", "it is open")
+  case .locked where status.storage == "libsecret": Finding(.note, "keyring", "it is locked")
+  case .open, .locked:
+    Finding(
+      .note, "keyring", "there is one, and credentials are kept elsewhere",
+      hint: "to move them, stop kistd and run `kistd migrate --to libsecret`")
+  case .unusable(let error) where status.storage == "libsecret": Finding(error, about: "keyring")
+  case .unusable(let error): Finding(.ok, "keyring", "not used: \(error.message)")
+  }
+}

@@ -1,0 +1,45 @@
+internal import KistCore
+internal import KistInterop
+internal import KistWire
+
+extension Surroundings {
+  /// kistd, which stands beside this program, or else is on PATH.
+  var daemonProgram: String? {
+    let directory = program.prefix(upTo: program.lastIndex(of: "/") ?? program.startIndex)
+    let sibling = directory + "/kistd"
+    return file(String(sibling)) == nil ? path(of: "kistd") : String(sibling)
+  }
+
+  /// Which programs are run by which names.
+  func programFindings() -> [Finding] {
+    var findings = [Finding(.ok, "kist", "\(KistVersion.current), \(program)")]
+    if let other = other("kist") {
+      findings[0] = Finding(
+        .note, "kist", "\(KistVersion.current), \(program); by the name of kist, \(other) is run",
+        hint: "put the directory of the right one first in PATH, or remove the other")
+    }
+    if daemonProgram == nil {
+      findings.append(
+        Finding(
+          .note, "kistd", "there is none beside kist or on PATH",
+          hint: "install it where kist is"))
+    }
+    for tool in Tool.allCases {
+      // By that name a tool of its own is known to nearly everybody.
+      guard tool != .keyring, let name = tool.program, let other = other(name) else { continue }
+      findings.append(
+        Finding(
+          .note, tool.rawValue, "it asks \(other), which is another program than this kist",
+          hint: "make it a symbolic link to \(program), or remove it"))
+    }
+    return findings
+  }
+
+  /// What is run by a name that should be this program's; `nil` where it is this one, or nothing.
+  private func other(_ name: String) -> String? {
+    guard let found = path(of: name), let own = file(program), file(found) != own else {
+      return nil
+    }
+    return found
+  }
+}

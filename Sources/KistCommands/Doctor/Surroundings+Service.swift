@@ -1,0 +1,39 @@
+internal import KistCore
+internal import KistWire
+
+extension Surroundings {
+  /// Whether systemd starts kistd, and keeps it; nothing where there is no systemd.
+  func serviceFindings() -> [Finding] {
+    guard file("/run/systemd/system") != nil else { return [] }
+    switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {
+    case "enabled":
+      return [Finding(.ok, "service", "systemd starts kistd for the first client"), lingering]
+    case "disabled":
+      return [
+        Finding(
+          .note, "service", "systemd does not start kistd",
+          hint: "have it do so: `systemctl --user enable --now kistd.socket`")
+      ]
+    default:
+      return [
+        Finding(
+          .note, "service", "kistd is not known to the systemd of this user",
+          hint: "`kistd -- COMMAND` serves for one command")
+      ]
+    }
+  }
+
+  /// Without lingering, what a user has running ends when the user's last session does (loginctl(1)).
+  private var lingering: Finding {
+    if let user, file("/var/lib/systemd/linger/\(user)") != nil {
+      return Finding(.ok, "linger", "kistd can run without a session")
+    }
+    let message = "kistd ends with the last session of this user"
+    // At a desk that is as it should be.
+    let isAtDesk = ["x11", "wayland"].contains(environment("XDG_SESSION_TYPE") ?? "")
+    return isAtDesk
+      ? Finding(.ok, "linger", message)
+      : Finding(
+        .note, "linger", message, hint: "on a server, keep it running: `loginctl enable-linger`")
+  }
+}

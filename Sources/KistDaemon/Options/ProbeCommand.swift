@@ -1,0 +1,29 @@
+internal import ArgumentParser
+internal import KistCore
+
+/// The flags of `kistd probe` as they are typed.
+struct ProbeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kistd probe",
+    abstract: "Tell which storage kistd would open, and why; nothing is opened or changed.",
+    usage: "kistd probe [OPTIONS]")
+
+  @Flag(help: "Print JSON, one object on a line.")
+  var json = false
+
+  @Option(
+    help: ArgumentHelp("auto, libsecret (the keyring) or encrypted-file; auto.", valueName: "kind"))
+  var storage: String?
+
+  @OptionGroup var store: StoreOptions
+
+  /// How kistd would be run with these flags.
+  func options(environment: (String) -> String?) throws(StorageError) -> Options {
+    do {
+      var kistd = try Kistd.parse([])
+      kistd.storage = storage
+      kistd.store = store
+      return try kistd.options(environment: environment)
+    } catch { throw usageError(error, of: Self.self) }
+  }
+}

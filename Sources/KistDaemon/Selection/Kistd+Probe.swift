@@ -1,0 +1,54 @@
+internal import KistCore
+internal import KistWire
+
+/// `kistd probe`: tells which storage would be opened, and why, and how the keyring stands; gives the
+/// exit status, which is that of an error where none would be.
+func probe(
+  _ arguments: [String], environment: @Sendable (String) -> String?
+) async throws(StorageError) -> CInt {
+  let command = try parse(ProbeCommand.self, arguments)
+  let outlook = try await StorageOutlook(
+    command.options(environment: environment), environment: environment)
+  if command.json {
+    print(
+      outlook.json().withBytes { bytes in
+        String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+      })
+  } else {
+    outlook.lines.forEach { print(onOneLine($0)) }
+  }
+  guard case .failure(let error) = outlook.choice else { return 0 }
+  return error.code.exitStatus
+}
+
+extension StorageOutlook {
+  /// Looks at what there is, as kistd does when it starts.
+  init(_ options: Options, environment: (String) -> String?) async {
+    let keyring = await probeKeyring(
+      busAddress: sessionBusAddress(environment: environment, isSocket: isSocket))
+    let choice: Result<Choice, StorageError>
+    do throws(StorageError) {
+      let selection = try Selection.select(
+        options, pin: try PinFile(path: options.pinFile).read(), keyring: keyring)
+      choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
+    } catch { choice = .failure(error) }
+    self.init(choice: choice, keyring: keyring)
+  }
+
+  /// For a person.
+  fileprivate var lines: [String] {
+    let chosen: [String] =
+      switch choice {
+      case .success(let choice): ["storage: \(choice.storage)", "reason: \(choice.reason)"]
+      case .failure(let error): ["storage: none", "reason: \(error.message)"] + hint(of: error)
+      }
+    return switch keyring {
+    case .open(let hasCredentials):
+      chosen + ["keyring: open, with \(hasCredentials ? "" : "no ")credentials of kist"]
+    case .locked: chosen + ["keyring: locked"]
+    case .unusable(let error): chosen + ["keyring: not usable: \(error.message)"] + hint(of: error)
+    }
+  }
+
+  private func hint(of error: StorageError) -> [String] { error.hint.map { ["hint: \($0)"] } ?? [] }
+}

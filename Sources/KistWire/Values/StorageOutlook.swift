@@ -1,0 +1,85 @@
+package import KistCore
+internal import KistJSON
+
+/// Which storage kistd would open if it were started now, as `kistd probe` tells it to `kist doctor`.
+package struct StorageOutlook: Sendable, Equatable {
+  /// A storage, and why that one.
+  package struct Choice: Sendable, Equatable {
+    /// The word for it in `status`.
+    package var storage: String
+    package var reason: String
+
+    package init(storage: String, reason: String) {
+      self.storage = storage
+      self.reason = reason
+    }
+  }
+
+  /// The storage, or why there is none.
+  package var choice: Result<Choice, StorageError>
+  /// How the keyring stands, whether or not it is chosen.
+  package var keyring: StorageProbe
+
+  package init(choice: Result<Choice, StorageError>, keyring: StorageProbe) {
+    self.choice = choice
+    self.keyring = keyring
+  }
+}
+
+extension StorageOutlook {
+  /// The text of one JSON object.
+  package func json() -> Secret {
+    JSONWriter.object { writer in
+      switch choice {
+      case .success(let choice):
+        writer.member("storage", choice.storage)
+        writer.member("reason", choice.reason)
+      case .failure(let error):
+        writer.member("error", object: { $0.members(of: error) })
+      }
+      writer.member("keyring", object: { $0.members(of: keyring) })
+    }
+  }
+
+  /// Reads such an object; `nil` for any other text.
+  package init?(_ text: String) {
+    guard
+      let object = try? JSONObject(Secret(utf8: text)),
+      let keyring = try? StorageProbe(object.required("keyring").object())
+    else { return nil }
+    if let error = try? object["error"]?.object() {
+      guard let error = try? StorageError(error) else { return nil }
+      self.init(choice: .failure(error), keyring: keyring)
+    } else {
+      guard
+        let storage = try? object.required("storage").string(),
+        let reason = try? object.required("reason").string()
+      else { return nil }
+      self.init(choice: .success(Choice(storage: storage, reason: reason)), keyring: keyring)
+    }
+  }
+}
+
+extension StorageProbe {
+  fileprivate init(_ object: JSONObject) throws(JSONError) {
+    if let error = try object["error"]?.object() {
+      self = .unusable(try StorageError(error))
+    } else if try object.required("locked").bool() {
+      self = .locked
+    } else {
+      self = .open(hasCredentials: try object.required("hasCredentials").bool())
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(of keyring: StorageProbe) {
+    switch keyring {
+    case .open(let hasCredentials):
+      member("locked", false)
+      member("hasCredentials", hasCredentials)
+    case .locked: member("locked", true)
+    case .unusable(let error): member("error", object: { $0.members(of: error) })
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite struct `Asking what is wrong` {
+  @Test func `finds nothing wrong where kistd answers`() async throws {
+    try await withHome { home in
+      _ = try await withDaemon(in: home) { _ in
+        let end = try await command("kist", ["doctor"], in: home)
+        #expect(end.status == .exited(0), "\(end.output)")
+        #expect(end.output.contains(" answers at \(home.path)"))
+        #expect(end.output.contains("\nok\tstorage\tthe encrypted file: "))
+        #expect(end.output.contains("\nok\tkeyring\tnot used: "))
+        #expect(end.output.contains("\nok\tfiles\ttheir directories let nobody else in\t\n"))
+        #expect(end.error.isEmpty)
+      }
+    }
+  }
+
+  @Test func `tells what kistd would open where none runs, and makes nothing`() async throws {
+    try await withHome { home in
+      let before = try contents(of: home)
+      let end = try await command("kist", ["doctor"], in: home)
+      #expect(end.status == .exited(7))
+      #expect(end.output.hasPrefix("problem\tkistd\t"))
+      #expect(end.output.contains("\nok\tstorage\tkistd would open the encrypted file: "))
+      #expect(try contents(of: home) == before)
+    }
+  }
+
+  @Test func `tells of a directory that lets others in, and of a program in the way`() async throws
+  {
+    try await withHome { home in
+      _ = try await withDaemon(in: home) { _ in
+        let store = URL(filePath: home.store).deletingLastPathComponent().path
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: store)
+        let end = try await command("kist", ["doctor", "--json"], in: home)
+        #expect(end.status == .exited(0))
+        #expect(
+          end.output.contains(
+            #"{"state":"note","subject":"files","message":"\#(store) lets other users in"#))
+      }
+    }
+  }
+
+  @Test func `tells which storage it would be, and why none could be opened`() async throws {
+    try await withHome { home in
+      let chosen = try await command("kistd", ["probe"], in: home)
+      #expect(chosen.status == .exited(0), "\(chosen.error)")
+      #expect(chosen.output.hasPrefix("storage: encrypted-file\nreason: the encrypted file: "))
+      #expect(chosen.output.contains("\nkeyring: not usable: "))
+      let state = home.path + "/.local/state/kist"
+      try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+      try "nonsense\n".write(toFile: state + "/storage", atomically: false, encoding: .utf8)
+      let refused = try await command("kistd", ["probe", "--json"], in: home)
+      #expect(refused.status == .exited(10), "\(refused.output)")
+      #expect(refused.output.hasPrefix(#"{"error":{"code":"corrupt","#))
+    }
+  }
+
+  private func contents(of home: Home) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: home.path).sorted()
+  }
+}

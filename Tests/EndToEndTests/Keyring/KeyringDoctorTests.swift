@@ -1,0 +1,23 @@
+#if Libsecret
+  import KistKeyrings
+  import Subprocess
+  import Testing
+
+  @Suite(.needsKeyring)
+  struct `Asking what is wrong with a keyring` {
+    @Test func `tells how the keyring stands`() async throws {
+      try await withKeyring { home, _, keyring in
+        let open = try await command("kistd", ["probe"], in: home)
+        #expect(open.output.contains("\nkeyring: open, with no credentials of kist\n"))
+        try await keyring.restart(.locked)
+        let locked = try await command("kistd", ["probe"], in: home)
+        #expect(locked.output.contains("\nkeyring: locked\n"), "\(locked.output)")
+        _ = try await withDaemon(in: home) { _ in
+          let end = try await command("kist", ["doctor"], in: home)
+          #expect(end.status == .exited(5), "\(end.output)")
+          #expect(end.output.contains("\nnote\tkeyring\tit is locked\t\n"))
+        }
+      }
+    }
+  }
+#endif

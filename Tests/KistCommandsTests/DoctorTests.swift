@@ -1,0 +1,120 @@
+import KistCommands
+import KistCore
+import KistTesting
+import KistWire
+import Testing
+
+@Suite struct `kist doctor` {
+  @Test func `says that all is well, in a line for each, and ends with 0`() async {
+    let (output, status) = await examine(.healthy)
+    #expect(
+      output == """
+        ok\tkistd\t\(KistVersion.current) answers at /run/user/7/kist/kist.sock\t
+        ok\tstorage\tthere is no keyring; it is open, with 3 credentials\t
+        ok\tkey\ta key file\t
+        ok\tkeyring\tnot used: there is no session bus\t
+        ok\tservice\tsystemd starts kistd for the first client\t
+        ok\tlinger\tkistd can run without a session\t
+        ok\tfiles\ttheir directories let nobody else in\t
+        ok\tdisk\t1024 MiB are free for /home/u/.local/share/kist\t
+        ok\tkist\t\(KistVersion.current), /usr/bin/kist\t
+
+        """)
+    #expect(status == 0)
+  }
+
+  @Test func `names a problem, what to do, and ends with its status`() async {
+    var machine = Machine.healthy
+    machine.status = .failure(
+      StorageError(.unavailable, "nothing listens", hint: "start kistd"))
+    machine.hello = .failure(StorageError(.unavailable, "nothing listens", hint: "start kistd"))
+    let (output, status) = await examine(machine)
+    #expect(output.contains("problem\tkistd\tnothing listens\tstart kistd\n"))
+    #expect(
+      output.contains(
+        "ok\tstorage\tkistd would open the encrypted file: there is no session bus\t\n"))
+    #expect(status == 7)
+  }
+
+  @Test(arguments: [
+    (Fault.locked, "problem\tstorage\tthere is no keyring; it is locked\t", 5),
+    (.damaged, "problem\tstorage\tthere is no keyring; it is damaged,", 10),
+    (.closesAtRestart, "note\trestart\tthe storage is locked after a restart of kistd\t", 0),
+    (
+      .olderDaemon, "note\tkistd\t0.0.1 answers at /run/user/7/kist/kist.sock, and this is kist ", 0
+    ),
+    (.keyringBeside, "note\tkeyring\tthere is one, and credentials are kept elsewhere\t", 0),
+    (.noKeyring, "problem\tkeyring\tthere is no session bus\t", 7),
+    (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
+    (.noDaemonProgram, "note\tkistd\tthere is none beside kist or on PATH\t", 0),
+    (.otherKist, "; by the name of kist, /usr/local/bin/kist is run\t", 0),
+    (.otherHelper, "note\tgit\tit asks /usr/local/bin/git-credential-kist, which is another", 0),
+    (.openDirectory, "note\tfiles\t/home/u/.local/state/kist lets other users in\t", 0),
+    (.othersDirectory, "problem\tfiles\t/run/user/7/kist belongs to another user\t", 6),
+    (.fullDisk, "problem\tdisk\t3 MiB are free for /home/u/.local/share/kist\t", 13),
+    (.nearlyFullDisk, "note\tdisk\t63 MiB are free", 0),
+    (.disabled, "note\tservice\tsystemd does not start kistd\t", 0),
+    (.notInstalled, "note\tservice\tkistd is not known to the systemd of this user\t", 0),
+    (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),
+    (.atDesk, "ok\tlinger\tkistd ends with the last session of this user\t", 0),
+  ])
+  func `finds`(_ fault: Fault, said line: String, status expected: CInt) async {
+    var machine = Machine.healthy
+    fault.befall(&machine)
+    let (output, status) = await examine(machine)
+    #expect(output.contains(line), "\(output)")
+    #expect(status == expected)
+  }
+
+  @Test func `says nothing of a service where there is no systemd`() async {
+    var machine = Machine.healthy
+    machine.files["/run/systemd/system"] = nil
+    let (output, _) = await examine(machine)
+    #expect(!output.contains("systemd"))
+    #expect(!output.contains("linger"))
+  }
+
+  @Test func `asks for free space above a directory that is not there yet`() async {
+    var machine = Machine.healthy
+    machine.files["/home/u/.local/share/kist"] = nil
+    let (output, _) = await examine(machine)
+    #expect(output.contains("ok\tdisk\t1024 MiB are free for /home/u\t"))
+  }
+
+  @Test func `prints an object for each, with the code of a problem`() async {
+    var machine = Machine.healthy
+    Fault.fullDisk.befall(&machine)
+    let (output, _) = await examine(machine, ["--json"])
+    #expect(
+      output.contains(
+        #"{"state":"problem","code":"full","subject":"disk","message":"3 MiB are free for /home/u/"#
+      ))
+    #expect(
+      output.contains(#"{"state":"ok","subject":"key","message":"a key file"}"# + "\n"))
+  }
+
+  @Test func `fits onto a terminal, in color only where that is wanted`() async {
+    var machine = Machine.healthy
+    Fault.noKeyring.befall(&machine)
+    Fault.fullDisk.befall(&machine)
+    let plain = await examine(machine, onTerminal: true).output
+    for line in plain.split(separator: "\n") { #expect(line.count <= 60, "\(line)") }
+    #expect(plain.contains("problem  disk       3 MiB are free for"))
+    #expect(plain.contains("\n                    hint: make room;"))
+    #expect(!plain.contains("\u{1B}"))
+    let colored = await examine(machine, onTerminal: true, hasColors: true).output
+    #expect(colored.contains("\u{1B}[31mproblem\u{1B}[0m  disk "))
+    #expect(colored.contains("\u{1B}[32mok     \u{1B}[0m  key "))
+  }
+
+  private func examine(
+    _ machine: Machine, _ options: [String] = [], onTerminal: Bool = false, hasColors: Bool = false
+  ) async -> (output: String, status: CInt) {
+    let recorder = Recorder()
+    let terminal = recorder.terminal(isTerminal: onTerminal, hasColors: hasColors, width: 60)
+    let status = await Kist.status(of: ["doctor"] + options, on: terminal) { command in
+      try await (command as? Doctor)?.perform(machine.checkup, terminal)
+    }
+    return (recorder.output, status)
+  }
+}

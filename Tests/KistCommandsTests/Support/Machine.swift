@@ -1,0 +1,112 @@
+import KistCommands
+import KistCore
+import KistTesting
+import KistWire
+
+/// A machine that is not there, for `kist doctor` to look at.
+struct Machine: Sendable {
+  var hello: Result<Hello, StorageError>
+  var status: Result<StorageStatus, StorageError>
+  var outlook: StorageOutlook
+  var files: [String: Surroundings.File]
+  var freeBytes: UInt64 = 1 << 30
+  var isEnabled: String? = "enabled"
+  var session: String?
+
+  /// One on which nothing is wrong.
+  static var healthy: Machine {
+    let own = ["/run/user/7/kist", "/home/u/.local/share/kist", "/home/u/.local/state/kist"]
+    let roots = ["/home/u", "/run/systemd/system", "/var/lib/systemd/linger/u"]
+    let programs = ["/usr/bin/kist", "/usr/bin/kistd", "/usr/bin/systemctl"]
+    var files: [String: Surroundings.File] = [:]
+    for (number, path) in (own + roots + programs).enumerated() {
+      files[path] = Surroundings.File(
+        owner: own.contains(path) ? 7 : 0, mode: own.contains(path) ? 0o700 : 0o755,
+        identity: [1, UInt64(number)])
+    }
+    return Machine(
+      hello: .success(Hello(version: KistVersion.current, durability: .disk)),
+      status: .success(
+        StorageStatus(
+          storage: "encrypted-file", reason: "there is no keyring", isLocked: false,
+          reopensAtRestart: true, durability: .disk, keyProtection: "a key file", integrity: .ok,
+          count: 3)),
+      outlook: StorageOutlook(
+        choice: .success(
+          .init(
+            storage: "encrypted-file", reason: "the encrypted file: there is no session bus")),
+        keyring: .unusable(StorageError(.unavailable, "there is no session bus"))),
+      files: files)
+  }
+
+  var checkup: Checkup {
+    Checkup(
+      socket: "/run/user/7/kist/kist.sock",
+      hello: { () throws(StorageError) in try hello.get() },
+      access: {
+        var access = StorageAccess.unimplemented
+        access.status = { () throws(StorageError) in try status.get() }
+        return access
+      }(),
+      surroundings: Surroundings(
+        uid: 7, user: "u", program: "/usr/bin/kist",
+        environment: { name in
+          switch name {
+          case "HOME": "/home/u"
+          case "PATH": "/usr/local/bin:/usr/bin"
+          case "XDG_SESSION_TYPE": session
+          default: nil
+          }
+        },
+        file: { files[$0] }, freeBytes: { _ in freeBytes },
+        lines: { words in
+          switch words.dropFirst().first {
+          case "probe": [outlook.json().text]
+          case "--user": isEnabled.map { [$0] } ?? []
+          default: []
+          }
+        }))
+  }
+
+  mutating func setStatus(_ change: (inout StorageStatus) -> Void) {
+    guard var status = try? status.get() else { return }
+    change(&status)
+    self.status = .success(status)
+  }
+}
+
+/// What can be wrong with it.
+enum Fault {
+  case locked, damaged, closesAtRestart, olderDaemon, keyringBeside, noKeyring, lockedKeyring
+  case noDaemonProgram, otherKist, otherHelper, openDirectory, othersDirectory
+  case fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
+
+  func befall(_ machine: inout Machine) {
+    let other = Surroundings.File(owner: 0, mode: 0o755, identity: [2, 2])
+    switch self {
+    case .locked: machine.setStatus { $0.isLocked = true }
+    case .damaged: machine.setStatus { $0.integrity = .failed }
+    case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
+    case .olderDaemon:
+      machine.hello = .success(Hello(version: "0.0.1", durability: .disk))
+    case .keyringBeside: machine.outlook.keyring = .open(hasCredentials: false)
+    case .noKeyring: machine.setStatus { $0.storage = "libsecret" }
+    case .lockedKeyring:
+      machine.setStatus { $0.storage = "libsecret" }
+      machine.outlook.keyring = .locked
+    case .noDaemonProgram: machine.files["/usr/bin/kistd"] = nil
+    case .otherKist: machine.files["/usr/local/bin/kist"] = other
+    case .otherHelper: machine.files["/usr/local/bin/git-credential-kist"] = other
+    case .openDirectory: machine.files["/home/u/.local/state/kist"]?.mode = 0o755
+    case .othersDirectory: machine.files["/run/user/7/kist"]?.owner = 8
+    case .fullDisk: machine.freeBytes = 3 << 20
+    case .nearlyFullDisk: machine.freeBytes = 63 << 20
+    case .disabled: machine.isEnabled = "disabled"
+    case .notInstalled: machine.isEnabled = nil
+    case .noLinger: machine.files["/var/lib/systemd/linger/u"] = nil
+    case .atDesk:
+      machine.files["/var/lib/systemd/linger/u"] = nil
+      machine.session = "wayland"
+    }
+  }
+}

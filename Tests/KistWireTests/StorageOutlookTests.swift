@@ -1,0 +1,30 @@
+import KistCore
+import KistTesting
+import KistWire
+import Testing
+
+@Suite struct `What kistd would open` {
+  private static let error = StorageError(.unavailable, "there is none", hint: "make one")
+
+  @Test(arguments: [
+    StorageProbe.open(hasCredentials: true), .open(hasCredentials: false), .locked,
+    .unusable(error),
+  ])
+  func `is told as it is`(keyring: StorageProbe) throws {
+    let choices: [Result<StorageOutlook.Choice, StorageError>] = [
+      .success(.init(storage: "libsecret", reason: "\"because\"")), .failure(Self.error),
+    ]
+    for choice in choices {
+      let outlook = StorageOutlook(choice: choice, keyring: keyring)
+      #expect(StorageOutlook(outlook.json().text) == outlook)
+    }
+  }
+
+  @Test(arguments: [
+    "", "{}", "nonsense", #"{"keyring":{"locked":true}}"#,
+    #"{"storage":"libsecret","reason":"it was asked for"}"#,
+    #"{"error":{},"keyring":{"locked":true}}"#,
+    #"{"storage":"libsecret","reason":"it was asked for","keyring":{"locked":false}}"#,
+  ])
+  func `is not taken from anything else`(text: String) { #expect(StorageOutlook(text) == nil) }
+}
