@@ -3,6 +3,9 @@
 /// Both parts are percent-encoded (RFC 3986 §2.1) except for the unreserved characters; what is
 /// decoded must be UTF-8. Making a reference from a key and reading it back gives the same key.
 public struct CredentialReference: Hashable, Sendable, CustomStringConvertible {
+  /// What every reference begins with.
+  package static let scheme = "kist://"
+
   /// The key that is meant.
   public let key: CredentialKey
 
@@ -11,9 +14,8 @@ public struct CredentialReference: Hashable, Sendable, CustomStringConvertible {
 
   /// Reads a reference; `nil` where it is not one.
   public init?(_ text: String) {
-    let scheme = "kist://"
-    guard text.utf8.starts(with: scheme.utf8) else { return nil }
-    let parts = text.utf8.dropFirst(scheme.utf8.count)
+    guard text.utf8.starts(with: Self.scheme.utf8) else { return nil }
+    let parts = text.utf8.dropFirst(Self.scheme.utf8.count)
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard
       (1...2).contains(parts.count),
@@ -25,7 +27,7 @@ public struct CredentialReference: Hashable, Sendable, CustomStringConvertible {
 
   /// The reference as text.
   public var description: String {
-    "kist://" + percentEncoded(key.service)
+    Self.scheme + percentEncoded(key.service)
       + (key.account.isEmpty ? "" : "/" + percentEncoded(key.account))
   }
 }

@@ -6,14 +6,15 @@ struct Save: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     commandName: "save",
     abstract: "Save a credential, replacing the one that is there.",
-    usage: "kist save <service> [<account>] [options]",
+    usage: "kist save [<service> [<account>]] [options]",
     discussion: """
-      The secret is standard input, or typed at a prompt. One newline at its end is dropped.
+      The secret is standard input, or typed at a prompt. One newline at its end is dropped. At a \
+      terminal the service and the account are asked for, too, where they are left out.
 
         printf %s "$TOKEN" | kist save github.com alice --expires-in 90d
       """)
 
-  @OptionGroup var target: KeyArguments
+  @OptionGroup var target: AskedKeyArguments
 
   @Option(help: ArgumentHelp("A name for people.", valueName: "text"))
   var label: String?
@@ -31,11 +32,11 @@ struct Save: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     // Everything else is read first, so that nobody types a secret for a command that fails.
-    let key = try target.key()
     let condition = try requirement.condition()
     let attributes = try Attributes(options: attributes)
     let expiresAt = try expiry.moment(from: terminal.now())
     if terminal.inputIsTerminal { try await storage.checkIsOpen() }
+    let key = try target.key(askingAt: terminal)
     let credential = NewCredential(
       key: key, secret: try source.secret(of: key, from: terminal), label: label,
       attributes: attributes, expiresAt: expiresAt)
