@@ -40,7 +40,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
+.PHONY: help docs test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -120,6 +120,16 @@ torture-short: release deps ## A sample of each of these attacks
 FOR ?= 600
 fuzz: deps-build ## Feed mutated input to all that reads what others wrote, FOR seconds; to one TARGET
 	FOR=$(FOR) TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run
+
+docs: ## Make the pages of the library KistClient, .build-docs/KistClient.doccarchive
+	rm -rf .build-docs/graphs
+	$(SWIFT) build --quiet --target KistClient --scratch-path .build-docs -Xswiftc -emit-symbol-graph \
+	  -Xswiftc -emit-symbol-graph-dir -Xswiftc $(CURDIR)/.build-docs/graphs
+	# The modules below it are a matter of the project.
+	cd .build-docs/graphs && rm -f KistCore*.json KistJSON*.json KistWire*.json
+	docc convert Sources/KistClient/KistClient.docc --additional-symbol-graph-dir .build-docs/graphs \
+	  --output-dir .build-docs/KistClient.doccarchive --fallback-display-name KistClient \
+	  --fallback-bundle-identifier kist.KistClient --warnings-as-errors --transform-for-static-hosting
 
 fuzz-short: deps-build ## The same from the corpus on, for 5 seconds each
 	TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run short
