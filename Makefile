@@ -40,7 +40,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help docs test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
+.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -76,6 +76,9 @@ test-systemd: release ## Boot systemd 252 and 257 in containers and try kist the
 	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
 	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(SWIFT) test $(CHECKED) --filter SystemdTests
+
+test-transcript: release ## Carry out the sessions of Tests/Transcript, on a terminal and without one
+	Tests/Transcript/run $(BIN)
 
 test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and others themselves
 	@scripts/install-packages bash dbus-daemon fish git gnome-keyring libglib2.0-bin openssh-client openssl python3-venv \

@@ -13,7 +13,6 @@ func columns(of credential: CredentialSummary) -> [String] {
 /// A table with a heading, its columns aligned, for a person: it fits into a terminal of this many
 /// columns, unless that is very narrow.
 func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> String {
-  guard !credentials.isEmpty else { return "there is no such credential\n" }
   let rows =
     [["SERVICE", "ACCOUNT", "LABEL", "MODIFIED", "EXPIRES"]]
     + credentials.map { credential in

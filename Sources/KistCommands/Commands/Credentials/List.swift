@@ -45,10 +45,16 @@ struct List: RequiresUserStorage {
     if terminal.outputIsTerminal && !common.json {
       let found = try await storage.findAll(query).filter { $0.expires(by: latestExpiry) }
         .sorted { $0.key < $1.key }
+      guard !found.isEmpty else { return try terminal.write(nothing) }
       try terminal.write(table(of: found, width: terminal.outputWidth, now: terminal.now()))
     } else {
       try await writePages(of: query, expiringBy: latestExpiry, storage, terminal)
     }
+  }
+
+  private var nothing: String {
+    service == nil && account == nil && attributes.isEmpty && expiring == nil
+      ? "there are no credentials yet\n" : "there is no such credential\n"
   }
 
   /// Writes each page as it comes, so that a long list takes no memory.

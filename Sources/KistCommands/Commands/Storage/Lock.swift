@@ -7,7 +7,7 @@ struct Lock: RequiresStorageAccess {
     abstract: "Lock the storage: kistd forgets its keys.",
     usage: "kist lock [options]",
     discussion: """
-      Nothing is loaded or saved until `kist unlock`. Where credentials are kept in a keyring, that
+      Nothing is loaded or saved until `kist unlock`. Where credentials are kept in a keyring, that \
       is locked, for every program that uses it.
 
         kist lock

@@ -7,7 +7,7 @@ struct Unlock: RequiresStorageAccess {
     abstract: "Unlock the storage.",
     usage: "kist unlock [options]",
     discussion: """
-      A passphrase is standard input, or typed at a prompt. Where kistd has a key file, there is
+      A passphrase is standard input, or typed at a prompt. Where kistd has a key file, there is \
       none, and a keyring's provider asks for its password itself, in a window of its own.
 
         kist unlock
