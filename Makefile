@@ -49,8 +49,8 @@ deps-build: ## Install the Debian packages that building and the demo need
 	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev python3 socat
 
 deps: deps-build ## Install the Debian packages that the tests need, too
-	@scripts/install-packages dbus-daemon gcr gnome-keyring keepassxc libglib2.0-bin libsecret-tools \
-	  python3-cryptography python3-dbus python3-gi python3-nacl util-linux xvfb
+	@scripts/install-packages dbus-daemon gcr gnome-keyring gnupg keepassxc libglib2.0-bin libsecret-tools pass \
+	  python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xvfb
 
 build: deps-build ## Build everything for debugging
 	$(SWIFT) build --build-tests $(CHECKED)

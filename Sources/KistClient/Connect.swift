@@ -1,5 +1,6 @@
 internal import KistCore
 package import KistWire
+private import Synchronization
 
 /// One connection to kistd, safe to share between tasks, made at the first request.
 ///
@@ -14,4 +15,21 @@ package import KistWire
 package func connect(to socketPath: String, deadline: Duration = .seconds(60)) -> LineExchange {
   let connection = Connection(to: socketPath, deadline: deadline)
   return { line throws(StorageError) in try await connection.exchange(line) }
+}
+
+/// So many connections to kistd, which carry requests in turn.
+///
+/// kistd answers what comes over one connection one after another; so only changes that come over
+/// several are written together.
+package func connect(to socketPath: String, connections: Int) -> LineExchange {
+  guard connections > 1 else { return connect(to: socketPath) }
+  let all = (0..<connections).map { _ in connect(to: socketPath) }
+  let turns = Turns()
+  return { line throws(StorageError) in try await all[turns.next() % connections](line) }
+}
+
+private final class Turns: Sendable {
+  private let taken = Atomic(0)
+
+  func next() -> Int { taken.wrappingAdd(1, ordering: .relaxed).oldValue }
 }

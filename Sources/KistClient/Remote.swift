@@ -8,6 +8,12 @@ extension UserStorage {
     .remote(over: exchange(over: connect(to: socketPath))).repeatingReads()
   }
 
+  /// The same over so many connections, for who asks for much at once.
+  package static func remote(socketPath: String, connections: Int) -> UserStorage {
+    .remote(over: exchange(over: connect(to: socketPath, connections: connections)))
+      .repeatingReads()
+  }
+
   /// The credentials of this user's kistd.
   ///
   /// Throws when there is no place where its socket could be.

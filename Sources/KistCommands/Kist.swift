@@ -21,6 +21,7 @@ package struct Kist: AsyncParsableCommand {
           Status.self, Lock.self, Unlock.self, Passphrase.self, Slots.self, Audit.self,
           Doctor.self,
         ]),
+      CommandGroup(name: "Moving", subcommands: [Import.self, Export.self]),
       CommandGroup(
         name: "Integration", subcommands: [Run.self, Inject.self, Helper.self, Setup.self]),
     ])

@@ -21,6 +21,9 @@ package protocol StorageCommand: AsyncParsableCommand {
 package protocol RequiresUserStorage: StorageCommand where Storage == UserStorage {
   /// Whether a person may be asked to unlock the storage.
   var prompting: PromptOptions { get }
+
+  /// How many connections it asks over: several where it asks for much at once.
+  static var connections: Int { get }
 }
 
 /// A command on the log of who asked for them.
@@ -33,9 +36,12 @@ package protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {}
 package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
 extension RequiresUserStorage {
+  package static var connections: Int { 1 }
+
   package func run() async throws {
     let path = try common.socketPath()
-    try await perform(.remote(socketPath: path), unlockedBy: .remote(socketPath: path), .live)
+    let storage = UserStorage.remote(socketPath: path, connections: Self.connections)
+    try await perform(storage, unlockedBy: .remote(socketPath: path), .live)
   }
 
   /// Does the work on a storage that a person who is there may unlock on the way.

@@ -30,14 +30,23 @@ private func wordTooMany(for verb: String) -> StorageError {
       .badRequest, "`kist run` takes options only before --",
       hint: "the command stands after --, with its words")
   }
-  let takesKey = ["save", "load", "delete"].contains(verb)
   return StorageError(
     .badRequest,
-    takesKey
-      ? "there is a word too many after SERVICE and ACCOUNT" : "`kist \(verb)` takes options only",
+    words(of: verb).map { "there is a word too many after \($0)" }
+      ?? "`kist \(verb)` takes options only",
     hint: verb == "save" || verb == "unlock"
       ? "kist takes no secret on the command line: pipe it in, or type it at the prompt"
       : help(for: verb))
+}
+
+/// The words that a command takes beside its options.
+private func words(of verb: String) -> String? {
+  switch verb {
+  case "save", "load", "delete": "SERVICE and ACCOUNT"
+  case "import": "FORMAT and FILE"
+  case "export": "FILE"
+  default: nil
+  }
 }
 
 /// The parser's message, or what kind of message it is where it repeats a word.

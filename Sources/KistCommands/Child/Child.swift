@@ -34,13 +34,19 @@ func keepSignals() throws(CommandNotStarted) {
 }
 
 /// Starts a command, found in PATH.
-func startChild(_ command: [String], _ environment: ChildEnvironment) throws(CommandNotStarted)
-  -> pid_t
-{
+///
+/// - Parameter output: the descriptor of its standard output, if it is not ours.
+func startChild(
+  _ command: [String], _ environment: ChildEnvironment, output: CInt? = nil
+) throws(CommandNotStarted) -> pid_t {
   var pid: pid_t = 0
+  var actions = unsafe posix_spawn_file_actions_t()
+  unsafe posix_spawn_file_actions_init(&actions)
+  defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+  if let output { unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
   let failure = unsafe withCStrings(command) { words in
     unsafe environment.withPointers { environment in
-      unsafe posix_spawnp(&pid, words[0]!, nil, nil, words, environment)
+      unsafe posix_spawnp(&pid, words[0]!, &actions, nil, words, environment)
     }
   }
   guard failure == 0 else { throw CommandNotStarted(failure: failure) }

@@ -32,7 +32,7 @@ func linesPrinted(by words: [String], silencing: Bool) -> [String] {
   return lines
 }
 
-private func absolutePath(of program: String) -> String? {
+func absolutePath(of program: String) -> String? {
   path(of: program, in: environmentVariable("PATH")) { unsafe access($0, X_OK) == 0 }
 }
 

@@ -15,7 +15,7 @@ struct SecretFiles {
     directory = try Self.makeDirectory(under: runtimeDirectory)
     for setting in settings {
       do throws(StorageError) {
-        try writeNewFile(path(of: setting.name), setting.value, isKept: false)
+        try writeNewFile(path(of: setting.name), setting.value)
         names.append(setting.name)
       } catch {
         remove()

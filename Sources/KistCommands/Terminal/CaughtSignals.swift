@@ -8,21 +8,76 @@ internal import KistCore
 func catchingSignals<Result>(
   _ body: (CInt) throws(StorageError) -> Result
 ) throws(StorageError) -> Result {
-  var ends: [CInt] = [-1, -1]
-  guard unsafe pipe(&ends) == 0 else {
-    throw StorageError(
-      .unavailable, "no pipe could be opened", hint: "raise the limit on files (ulimit -n)",
-      outcome: .unchanged)
+  let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
+  defer { signals.end() }
+  return try body(signals.source)
+}
+
+/// Notes the signals that ask this process to end, but for those that it was started to ignore.
+func notedSignals() throws(StorageError) -> NotedSignals {
+  let signals = try CaughtSignals([SIGHUP, SIGINT, SIGTERM])
+  return NotedSignals(
+    first: {
+      var source = pollfd(fd: signals.source, events: Int16(POLLIN), revents: 0)
+      var byte: UInt8 = 0
+      guard unsafe poll(&source, 1, 0) > 0, unsafe read(signals.source, &byte, 1) == 1 else {
+        return nil
+      }
+      return CInt(byte)
+    }, end: signals.end, carryOut: carryOut)
+}
+
+/// Signals that are noted in place of being carried out.
+package struct NotedSignals: Sendable {
+  /// The first that has come and was not asked for yet; `nil` where there is none.
+  package var first: @Sendable () -> CInt?
+  /// Lets signals do again what they did before.
+  package var end: @Sendable () -> Void
+  /// Lets a signal do here and now what it does by default.
+  package var carryOut: @Sendable (CInt) -> Void
+
+  package init(
+    first: @escaping @Sendable () -> CInt?, end: @escaping @Sendable () -> Void,
+    carryOut: @escaping @Sendable (CInt) -> Void
+  ) {
+    self.first = first
+    self.end = end
+    self.carryOut = carryOut
   }
-  unsafe written = ends[1]
-  let previous = caught.map { ($0, signal($0, write)) }
-  defer {
+}
+
+/// Signals whose numbers come out of a pipe; there can be one of these at a time.
+private struct CaughtSignals: Sendable {
+  /// The end of the pipe that the numbers come out of.
+  let source: CInt
+  private let sink: CInt
+  private let previous: [(number: CInt, handler: SignalHandler?)]
+
+  init(_ numbers: [CInt]) throws(StorageError) {
+    var ends: [CInt] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else {
+      throw StorageError(
+        .unavailable, "no pipe could be opened", hint: "raise the limit on files (ulimit -n)",
+        outcome: .unchanged)
+    }
+    (source, sink) = (ends[0], ends[1])
+    unsafe written = ends[1]
+    previous = numbers.map { ($0, signal($0, write)) }
+    for (number, handler) in previous where isIgnoring(handler) { signal(number, handler) }
+  }
+
+  func end() {
     for (number, handler) in previous { signal(number, handler) }
     unsafe written = -1
-    close(ends[0])
-    close(ends[1])
+    close(source)
+    close(sink)
   }
-  return try body(ends[0])
+}
+
+private typealias SignalHandler = @convention(c) (CInt) -> Void
+
+private func isIgnoring(_ handler: SignalHandler?) -> Bool {
+  unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
 }
 
 /// Lets a signal do here and now what it does by default: end the process, or stop it for a while.
@@ -35,8 +90,6 @@ func carryOut(_ number: CInt) {
   raise(number)
   unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
 }
-
-private let caught = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT]
 
 // What a signal handler can see must be global. It is set before the handlers are.
 private nonisolated(unsafe) var written: CInt = -1

@@ -30,8 +30,8 @@ extension Terminal {
         .badRequest, "nothing was removed: slot \(last.number) would be the only way in",
         hint: "say with `--yes` that it may", outcome: .unchanged)
     }
-    let answer = try ask("\(warning) Remove slot \(slot.number), \(slot.description)? [y/N] ")
-    guard ["y", "yes"].contains(answer.lowercased()) else {
+    let question = "\(warning) Remove slot \(slot.number), \(slot.description)? [y/N] "
+    guard try agrees(to: question) else {
       throw StorageError(.badRequest, "nothing was removed", outcome: .unchanged)
     }
   }

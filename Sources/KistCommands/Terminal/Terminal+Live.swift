@@ -10,6 +10,8 @@ extension Terminal {
       outputIsTerminal: isatty(STDOUT_FILENO) == 1,
       outputHasColors: mayShowColors(STDOUT_FILENO),
       outputWidth: width(of: STDOUT_FILENO),
+      outputIsPrivate: isPrivateFile(STDOUT_FILENO),
+      errorWidth: isatty(STDERR_FILENO) == 1 ? width(of: STDERR_FILENO) : nil,
       readPiece: { () throws(StorageError) in try nextPiece(of: STDIN_FILENO, "standard input") },
       ask: { question throws(StorageError) in try shownLine(asking: question, on: "/dev/tty") },
       askHidden: { question throws(StorageError) in try hiddenLine(asking: question, on: "/dev/tty")
@@ -23,6 +25,7 @@ extension Terminal {
         }
       },
       writeError: { bytes in _ = writeAll(bytes, to: STDERR_FILENO) },
+      noteSignals: { () throws(StorageError) in try notedSignals() },
       now: Timestamp.now)
   }
 }
@@ -39,4 +42,12 @@ private func width(of terminal: CInt) -> Int {
   var size = winsize()
   guard unsafe ioctl(terminal, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
   return Int(size.ws_col)
+}
+
+/// Whether a descriptor is of a file of this user's, which no other may read.
+private func isPrivateFile(_ descriptor: CInt) -> Bool {
+  var status = stat()
+  guard unsafe fstat(descriptor, &status) == 0 else { return false }
+  return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 == 0
+    && status.st_uid == geteuid()
 }

@@ -13,6 +13,11 @@ extension Terminal {
     if outputIsTerminal { try write(what + "\n") }
   }
 
+  /// Asks a person for a yes or a no; no answer is a no.
+  func agrees(to question: String) throws(StorageError) -> Bool {
+    ["y", "yes"].contains(try ask(question).lowercased())
+  }
+
   /// Says what went wrong, and what to do about it.
   func report(_ error: StorageError, asJSON: Bool) {
     if asJSON { return writeError(error.json().withNewline) }

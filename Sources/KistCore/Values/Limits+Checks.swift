@@ -5,6 +5,11 @@ extension CredentialKey {
   package var isWithinLimits: Bool { (try? check(self)) != nil }
 }
 
+extension NewCredential {
+  /// Whether it is within the limits of the protocol, so that a storage takes it.
+  package var isWithinLimits: Bool { (try? check(self)) != nil }
+}
+
 extension CredentialSummary {
   /// Whether a save can have left it: whether its key, its label and its attributes are within the
   /// limits of the protocol.

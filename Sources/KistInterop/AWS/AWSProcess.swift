@@ -10,7 +10,8 @@ package func answerAWS(_ call: HelperCall, _ storage: UserStorage) async -> Help
   do throws(StorageError) {
     let name = try call.words("NAME")[0]
     let key = try await newest(
-      of: "aws:" + name, for: .aws, now: call.now(), find: storage.find, load: storage.load)
+      of: AWSKeys.service(of: name), for: .aws, now: call.now(), find: storage.find,
+      load: storage.load)
     guard let key else { throw .notFound }
     let id = key.summary.key.account
     guard !id.isEmpty else {
@@ -18,8 +19,7 @@ package func answerAWS(_ call: HelperCall, _ storage: UserStorage) async -> Help
         .badRequest, "the credential has no account, which is the access key id",
         hint: "save it anew: `kist save aws:NAME ACCESS_KEY_ID`")
     }
-    let tokenKey = CredentialKey(service: "aws-session-token:" + name, account: id)
-    let token = try await usable(tokenKey, for: .aws, storage.load)
+    let token = try await usable(AWSKeys.token(of: name, id: id), for: .aws, storage.load)
     return .done(try awsDocument(key: key, token: token))
   } catch {
     return .failed(error)

@@ -43,10 +43,7 @@ extension CargoRegistry {
     _ token: Secret, _ now: Timestamp, load: Load, save: Save
   ) async throws(StorageError) -> CargoReply {
     guard !token.isEmpty else { throw .badRequest("the token is empty; nothing was saved") }
-    let credential = NewCredential(
-      key: key, secret: token, label: name.map { "cargo registry \($0)" },
-      attributes: [Attributes.toolName: Tool.cargo.rawValue])
-    try await KistInterop.save(credential, now: now, load: load, save: save)
+    try await KistInterop.save(newCredential(token), now: now, load: load, save: save)
     return .done("login")
   }
 

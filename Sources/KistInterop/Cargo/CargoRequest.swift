@@ -38,10 +38,22 @@ struct CargoRegistry {
   let indexURL: String
   let name: String?
 
+  init(indexURL: String, name: String?) {
+    self.indexURL = indexURL
+    self.name = name
+  }
+
   init(reading object: JSONObject) throws(JSONError) {
     indexURL = try object.required("index-url").string()
     name = try object["name"]?.string()
   }
 
   var key: CredentialKey { CredentialKey(service: "cargo:" + indexURL) }
+
+  /// What is saved of a token for it.
+  func newCredential(_ token: Secret) -> NewCredential {
+    NewCredential(
+      key: key, secret: token, label: name.map { "cargo registry \($0)" },
+      attributes: [Attributes.toolName: Tool.cargo.rawValue])
+  }
 }

@@ -9,6 +9,12 @@ struct DockerCredential {
   let username: String
   let secret: Secret
 
+  init(registry: DockerRegistry, username: String, secret: Secret) {
+    self.registry = registry
+    self.username = username
+    self.secret = secret
+  }
+
   /// Reads what docker sends to be stored.
   init(reading input: Secret) throws(StorageError) {
     do throws(JSONError) {
@@ -43,9 +49,13 @@ struct DockerCredential {
 
   /// Saves it beside those of other users of the registry, as the newest.
   func store(now: Timestamp, load: Load, save: Save) async throws(StorageError) {
-    let credential = NewCredential(
+    try await KistInterop.save(newCredential, now: now, load: load, save: save)
+  }
+
+  /// What is saved of it.
+  var newCredential: NewCredential {
+    NewCredential(
       key: CredentialKey(service: registry.url, account: username), secret: secret,
       attributes: [Attributes.toolName: Tool.docker.rawValue])
-    try await KistInterop.save(credential, now: now, load: load, save: save)
   }
 }

@@ -24,7 +24,7 @@ extension GitMessage {
   }
 
   /// What is to be saved; `nil` for what has too little of a credential, or shall not be stored.
-  private var newCredential: NewCredential? {
+  var newCredential: NewCredential? {
     guard let service, !isEphemeral else { return nil }
     var attributes = attributes
     let secret: Secret

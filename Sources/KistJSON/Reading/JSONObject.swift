@@ -70,6 +70,18 @@ package struct JSONObject: Sendable {
     return strings
   }
 
+  /// Keys, which need not be known to us, and their values; an error calls each `name`.
+  package func members(as name: StaticString) throws(JSONError) -> [(
+    name: String, value: JSONValue
+  )] {
+    var members: [(name: String, value: JSONValue)] = []
+    for member in self.members {
+      let key = try JSONValue(text, member.key, name: name).string()
+      members.append((key, JSONValue(text, member.value, name: name)))
+    }
+    return members
+  }
+
   private static func scan(_ text: Secret) -> (members: [JSONMember], error: JSONError?) {
     var scanner = JSONScanner()
     var fault: JSONError?

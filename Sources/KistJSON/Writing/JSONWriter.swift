@@ -46,6 +46,14 @@ package struct JSONWriter: ~Copyable {
     value.withBytes { string($0) }
   }
 
+  /// A member whose name is not ours.
+  package mutating func member(escaping name: String, _ value: Int) {
+    separate()
+    name.withBytes { string($0) }
+    text.append(UInt8(ascii: ":"))
+    text.append(decimal: value)
+  }
+
   package mutating func member(_ name: StaticString, _ value: Int?) {
     guard let value else { return }
     begin(name)

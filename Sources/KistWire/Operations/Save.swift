@@ -18,11 +18,7 @@ extension Codec<SaveRequest> {
     Self(
       read: { object throws(JSONError) in
         SaveRequest(
-          credential: NewCredential(
-            key: try object.credentialKey(), secret: try object.secret(),
-            label: try object["label"]?.string(), attributes: try object.attributes(),
-            expiresAt: try object["expiresAt"]?.timestamp()),
-          condition: try object.saveCondition())
+          credential: try NewCredential(object), condition: try object.saveCondition())
       },
       write: { request, writer throws(StorageError) in
         let credential = request.credential

@@ -6,7 +6,7 @@ import KistCore
 @main enum Fuzz {
   static let targets = [
     lines, json, requests, replies, formats, rows, stores, auditLines, auditFiles, helpers,
-    templates,
+    templates, transfers,
     items, keyrings,
   ]
 

@@ -13,13 +13,14 @@ final class Recorder: Sendable {
   /// A terminal that is not there: reads what a test gives it and records what is written.
   func terminal(
     input: Secret = Secret(utf8: ""), typed: [String] = [], isTerminal: Bool = false,
-    hasColors: Bool = false, width: Int = 80
+    hasColors: Bool = false, width: Int = 80, outputIsPrivate: Bool = false, errorWidth: Int? = nil,
+    signals: @escaping @Sendable () -> CInt? = { nil }
   ) -> Terminal {
     let answers = Answers(typed)
     let unread = Mutex(input)
     return Terminal(
       inputIsTerminal: isTerminal, outputIsTerminal: isTerminal, outputHasColors: hasColors,
-      outputWidth: width,
+      outputWidth: width, outputIsPrivate: outputIsPrivate, errorWidth: errorWidth,
       readPiece: { () throws(StorageError) in
         unread.withLock { input in
           defer { input = Secret(utf8: "") }
@@ -32,6 +33,11 @@ final class Recorder: Sendable {
         self.written.withLock { $0.output += bytes.text }
       },
       writeError: { bytes in self.written.withLock { $0.error += bytes.text } },
+      noteSignals: { () throws(StorageError) in
+        NotedSignals(
+          first: signals, end: {},
+          carryOut: { number in self.written.withLock { $0.error += "signal \(number)\n" } })
+      },
       now: { .sample })
   }
 }

@@ -15,16 +15,7 @@ struct List: RequiresUserStorage {
         kist list --expiring 14d
       """)
 
-  @Option(help: ArgumentHelp("Only credentials of this service.", valueName: "service"))
-  var service: String?
-
-  @Option(help: ArgumentHelp("Only credentials of this account.", valueName: "account"))
-  var account: String?
-
-  @Option(
-    name: .customLong("attribute"),
-    help: ArgumentHelp("Only credentials that have it; may be repeated.", valueName: "name=value"))
-  var attributes: [String] = []
+  @OptionGroup var selection: QueryOptions
 
   // What follows is the value even with a dash before it, so that the answer is about times.
   @Option(
@@ -37,8 +28,7 @@ struct List: RequiresUserStorage {
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
-    let query = CredentialQuery(
-      service: service, account: account, attributes: try Attributes(options: attributes))
+    let query = try selection.query()
     let latestExpiry = try expiring.map { time throws(StorageError) in
       try Lifetime(time, of: "--expiring").end(from: terminal.now())
     }
@@ -53,7 +43,7 @@ struct List: RequiresUserStorage {
   }
 
   private var nothing: String {
-    service == nil && account == nil && attributes.isEmpty && expiring == nil
+    selection.meansAll && expiring == nil
       ? "there are no credentials yet\n" : "there is no such credential\n"
   }
 

@@ -1,0 +1,39 @@
+internal import CLinux
+internal import Glibc
+internal import KistClient
+internal import KistCore
+
+/// The most bytes that another program is to print: 1 MiB.
+private let longestOutput = 1 << 20
+
+/// What a program prints, found along PATH; `nil` where it ends with another status than 0.
+func output(of words: [String]) throws(StorageError) -> Secret? {
+  guard let program = absolutePath(of: words[0]) else {
+    throw StorageError(
+      .unavailable, "\(words[0]) is not there", hint: "install \(words[0])", outcome: .unchanged)
+  }
+  var ends: [CInt] = [-1, -1]
+  guard unsafe pipe(&ends) == 0 else {
+    throw StorageError(.unavailable, "no pipe could be opened: \(describe(errno))")
+  }
+  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  defer { close(ends[0]) }
+  let pid: pid_t
+  do {
+    defer { close(ends[1]) }
+    do throws(CommandNotStarted) {
+      pid = try startChild([program] + words.dropFirst(), .unchanged, output: ends[1])
+    } catch { throw error.complaint }
+  }
+  var output: Secret?
+  var failure: StorageError?
+  do throws(StorageError) {
+    output = try allPieces(upTo: longestOutput, "the output of \(words[0])") {
+      () throws(StorageError) in try nextPiece(of: ends[0], "the output of \(words[0])")
+    }
+  } catch { failure = error }
+  var status: CInt = 0
+  while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
+  if let failure { throw failure }
+  return status == 0 ? output : nil
+}

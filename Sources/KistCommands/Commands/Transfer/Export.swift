@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import Glibc
+internal import KistClient
+internal import KistInterop
+internal import KistWire
+
+struct Export: RequiresUserStorage {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Write credentials, with their secrets, into a file.",
+    usage: "kist export [<file>] [options]",
+    discussion: """
+      The file has mode 600, and whoever reads it has the secrets: nothing in it is encrypted. Each \
+      line is one credential as JSON; `kist import kist` reads it back.
+
+        kist export backup.jsonl
+      """)
+
+  static let connections = 32
+
+  @Argument(help: ArgumentHelp("The file, unless it is standard output.", valueName: "file"))
+  var file: String?
+
+  @OptionGroup var selection: QueryOptions
+
+  @Flag(help: "Replace the file that is there.")
+  var replace = false
+
+  @Flag(help: "Do not ask whether to show secrets on a terminal.")
+  var yes = false
+
+  @OptionGroup var prompting: PromptOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    let query = try selection.query()
+    guard let file else {
+      try checkOutput(terminal)
+      _ = try await export(query, storage, terminal) { (line) throws(StorageError) in
+        try terminal.writeBytes(line)
+      }
+      return
+    }
+    if !replace, unsafe access(file, F_OK) == 0 { throw .fileIsThere }
+    var target = try NewFile(for: file)
+    let count = try await export(query, storage, terminal) { (line) throws(StorageError) in
+      try target.append(line)
+    }
+    try target.finish(replacing: replace)
+    try terminal.tell("wrote \(count) credentials; whoever reads \(visible(file)) has the secrets")
+  }
+
+  /// Refuses to write secrets where others may read them, or a program may keep them, unseen.
+  private func checkOutput(_ terminal: Terminal) throws(StorageError) {
+    if terminal.outputIsPrivate { return }
+    guard terminal.outputIsTerminal else {
+      throw StorageError(
+        .denied, "standard output is neither a terminal nor a file of mode 600",
+        hint: "name the file: `kist export FILE`", outcome: .unchanged)
+    }
+    if yes { return }
+    guard terminal.inputIsTerminal, try terminal.agrees(to: "Show all secrets here? [y/N] ") else {
+      throw StorageError(
+        .denied, "nothing was shown", hint: "name a file: `kist export FILE`", outcome: .unchanged)
+    }
+  }
+
+  /// Writes each credential that is there, expired ones too, a page after another; gives how many.
+  private func export(
+    _ query: CredentialQuery, _ storage: UserStorage, _ terminal: Terminal,
+    _ write: (Secret) throws(StorageError) -> Void
+  ) async throws(StorageError) -> Int {
+    var query = query
+    var count = 0
+    repeat {
+      let page = try await storage.find(query)
+      for portion in page.credentials.portions {
+        let keys = portion.map(\.key)
+        let loaded = await concurrently(keys) { key throws(StorageError) in
+          try await storage.load(LoadRequest(key: key, allowExpired: true))
+        }
+        for result in loaded {
+          switch result {
+          case .success(let credential):
+            try write(credential.json().withNewline)
+            count += 1
+          // It was deleted since it was found.
+          case .failure(let error) where error.code == .notFound: continue
+          case .failure(let error): throw error
+          }
+        }
+      }
+      query.after = page.next
+    } while query.after != nil
+    return count
+  }
+}

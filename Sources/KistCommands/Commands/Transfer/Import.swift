@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import KistClient
+internal import KistInterop
+internal import KistWire
+
+struct Import: RequiresUserStorage {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Import credentials from another program's file.",
+    usage: "kist import <format> [<file>] [options]",
+    discussion: """
+      Shows the names of what there is, never a value, and asks before it saves. What is stored \
+      already is not saved again, and the file stays as it is.
+
+        kist import netrc --dry-run
+        kist import bitwarden export.json
+      """)
+
+  static let connections = 32
+
+  @Argument(help: ArgumentHelp("What the file is.", valueName: "format"))
+  var source: ImportSource
+
+  @Argument(
+    help: ArgumentHelp(
+      "The file, - for standard input, or where that program keeps it.", valueName: "file"))
+  var file: String?
+
+  @Flag(help: "Show what there is, and save nothing.")
+  var dryRun = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Where another credential has the name: keep, replace or fail.", valueName: "choice"))
+  var onConflict = ConflictChoice.fail
+
+  @Flag(help: "Do not ask whether to save.")
+  var yes = false
+
+  @OptionGroup var prompting: PromptOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    guard let path = file ?? source.usualPlace(environmentVariable) else {
+      throw StorageError(
+        .badRequest, "the file is not named, and has no usual place",
+        hint: "`kist import --help` shows where its name stands", outcome: .unchanged)
+    }
+    let credentials = try source.read(path, terminal)
+    var progress = ProgressBar("comparing", on: terminal)
+    let plan = try await ImportPlan(
+      of: credentials, lastStands: onConflict == .replace, with: storage,
+      progress: { progress.show($0, of: $1) })
+    progress.clear()
+    try terminal.show(plan, asJSON: common.json)
+    if !common.json { terminal.tellWhatStaysBehind(plan, countedBy: credentials.unit) }
+    if dryRun { return }
+    let changes = try changes(of: plan)
+    if !changes.isEmpty { try confirm(changes.count, terminal) }
+    try await terminal.save(changes, to: storage)
+    if common.json {
+      try terminal.writeLine(plan.json(saved: changes.count))
+    } else {
+      try terminal.tell(plan.summary(saved: changes.count))
+      if path != "-" {
+        try terminal.tell("\(visible(path)) is as it was; remove it once all works without it")
+      }
+    }
+  }
+
+  private func changes(of plan: ImportPlan) throws(StorageError) -> [SaveRequest] {
+    let conflicts = plan.count(.differs) + plan.count(.clash)
+    guard onConflict != .fail || conflicts == 0 else {
+      throw StorageError(
+        .conflict, "nothing was saved: for \(conflicts) of the names there is another credential",
+        hint: "`--on-conflict keep` leaves what is there, `--on-conflict replace` does not",
+        outcome: .unchanged)
+    }
+    return plan.changes(replacing: onConflict == .replace)
+  }
+
+  private func confirm(_ count: Int, _ terminal: Terminal) throws(StorageError) {
+    if yes { return }
+    guard terminal.inputIsTerminal else {
+      throw StorageError(
+        .badRequest, "nothing was saved: nobody is there to be asked",
+        hint: "say with `--yes` that it may", outcome: .unchanged)
+    }
+    guard try terminal.agrees(to: "Save \(count)? [y/N] ") else {
+      throw StorageError(.badRequest, "nothing was saved", outcome: .unchanged)
+    }
+  }
+}

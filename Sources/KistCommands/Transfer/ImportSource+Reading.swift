@@ -1,0 +1,56 @@
+internal import Glibc
+internal import KistClient
+internal import KistCore
+internal import KistInterop
+
+extension ImportSource {
+  /// Reads the source at a path, or standard input where that is `-`.
+  func read(_ path: String, _ terminal: Terminal) throws(StorageError) -> ForeignCredentials {
+    if path != "-" { terminal.warnOfReaders(of: path) }
+    switch self {
+    case .pass: return try readPassStore(path, terminal)
+    case .exported: return try exportedCredentials(in: text(at: path, longestExport, terminal))
+    case .foreign(let format):
+      let text = try text(at: path, ForeignFormat.longestFile, terminal)
+      return try format.read(text, configuration: configuration(beside: path))
+    }
+  }
+
+  private func text(
+    at path: String, _ limit: Int, _ terminal: Terminal
+  ) throws(StorageError) -> Secret {
+    path == "-"
+      ? try terminal.input(upTo: limit, "standard input")
+      : try readFile(path, upTo: limit, "the file")
+  }
+
+  /// Of cargo, the file that says where the registries are.
+  private func configuration(beside path: String) -> Secret? {
+    guard self == .foreign(.cargo) else { return nil }
+    let folder =
+      path == "-"
+      ? ImportSource.foreign(.cargo).usualPlace(environmentVariable).map(folder(of:))
+      : folder(of: path)
+    return folder.flatMap {
+      try? readFile($0 + "/config.toml", upTo: ForeignFormat.longestFile, "the configuration")
+    }
+  }
+}
+
+private func folder(of path: String) -> String {
+  path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+}
+
+extension Terminal {
+  /// Says that others can read what is imported, where they can.
+  fileprivate func warnOfReaders(of path: String) {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      status.st_mode & 0o077 != 0
+    else { return }
+    writeError(
+      Secret(
+        utf8: "kist: others may read \(visible(path)), and so may have read what is in it\n"
+          + "hint: replace what it gives access to, where you share this machine\n"))
+  }
+}

@@ -1,0 +1,103 @@
+internal import KistCore
+internal import KistInterop
+internal import KistWire
+
+extension Terminal {
+  /// Shows the names of what is to be imported: a table for a person, and lines for a program.
+  func show(_ plan: ImportPlan, asJSON: Bool) throws(StorageError) {
+    if outputIsTerminal, !asJSON {
+      if !plan.rows.isEmpty { try write(table(of: plan.rows, width: outputWidth)) }
+      return
+    }
+    for row in plan.rows {
+      try asJSON
+        ? writeLine(row.json()) : write(columns(of: row).joined(separator: "\t") + "\n")
+    }
+  }
+
+  /// Says what of the file is not taken, and where it stands.
+  func tellWhatStaysBehind(_ plan: ImportPlan, countedBy unit: String) {
+    for what in LeftOut.allCases {
+      guard let places = plan.leftOut[what] else { continue }
+      let some = places.prefix(8).map { "\($0)" }.joined(separator: ", ")
+      let rest = places.count > 8 ? " …" : ""
+      writeError(
+        Secret(
+          utf8: "kist: not taken: \(places.count) \(what.words) (\(unit) \(some)\(rest))\n"))
+    }
+  }
+
+  /// Saves all of these, many at a time; ends between two portions where a signal asks for it.
+  func save(_ changes: [SaveRequest], to storage: UserStorage) async throws(StorageError) {
+    let signals = try noteSignals()
+    var progress = ProgressBar("saving", on: self)
+    var (saved, overtaken) = (0, 0)
+    var failure: StorageError?
+    for portion in changes.portions {
+      if let signal = signals.first() {
+        signals.end()
+        progress.clear()
+        report(.interrupted(saved, of: changes.count), asJSON: false)
+        signals.carryOut(signal)
+        throw .interrupted(saved, of: changes.count)
+      }
+      for result in await concurrently(portion, storage.save) {
+        switch result {
+        case .success: saved += 1
+        case .failure(let error) where error.code == .conflict: overtaken += 1
+        case .failure(let error): failure = failure ?? error
+        }
+      }
+      progress.show(saved, of: changes.count)
+      if failure != nil { break }
+    }
+    signals.end()
+    progress.clear()
+    if var failure {
+      failure.message += "; \(saved) of \(changes.count) were saved"
+      throw failure
+    }
+    guard overtaken == 0 else {
+      throw StorageError(
+        .conflict,
+        "\(saved) of \(changes.count) were saved; the others changed meanwhile, and are as they are",
+        hint: "run it again to see them")
+    }
+  }
+}
+
+extension StorageError {
+  fileprivate static func interrupted(_ saved: Int, of all: Int) -> StorageError {
+    StorageError(
+      .unavailable, "interrupted: \(saved) of \(all) were saved",
+      hint: "run it again: it goes on, and saves nothing twice")
+  }
+}
+
+extension ImportPlan {
+  /// What was done, for a person.
+  func summary(saved: Int) -> String {
+    var parts = ["saved \(saved)"]
+    if count(.same) > 0 { parts.append("\(count(.same)) were there already") }
+    let kept = count(.new) + count(.differs) + count(.clash) - saved
+    if kept > 0 { parts.append("\(kept) not taken, since there is another of that name") }
+    return parts.joined(separator: "; ")
+  }
+}
+
+/// What the list of an import tells a program of a credential.
+private func columns(of row: ImportPlan.Row) -> [String] {
+  let credential = row.entry.credential
+  return [
+    row.state.rawValue, credential.key.service, credential.key.account, credential.label ?? "",
+  ]
+}
+
+private func table(of rows: [ImportPlan.Row], width: Int) -> String {
+  KistCommands.table(
+    [["STATE", "SERVICE", "ACCOUNT", "LABEL"]] + rows.map { columns(of: $0).map(visible) },
+    width: width
+  ) { widths in
+    (1...3).max { widths[$0] < widths[$1] } ?? 1
+  }
+}

@@ -1,0 +1,80 @@
+internal import KistCore
+
+/// Reads `~/.aws/credentials`: AWS SDKs and Tools Reference Guide, "Using shared config and
+/// credentials files to globally configure AWS SDKs and tools".
+///
+/// Of each profile, what `kist helper aws` answers with; settings that are no secrets stay where
+/// they are.
+func awsCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  var file = ForeignCredentials()
+  var profile: AWSProfile?
+  try text.forEachLine { (line, number) throws(StorageError) in
+    // What is indented belongs to the setting above it, which has no secret.
+    guard !line.isEmpty, !isBlank(line[0]), line[0] != UInt8(ascii: "#"),
+      line[0] != UInt8(ascii: ";")
+    else { return }
+    if line[0] == UInt8(ascii: "[") {
+      try profile?.add(to: &file)
+      profile = AWSProfile(name: try profileName(line, number), line: number)
+      return
+    }
+    guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0) else {
+      throw .unreadable("there is no equals sign", line: number)
+    }
+    let name = line.extracting(..<equals)
+    let value = line.extracting((equals + 1)...)
+    try profile?.set(
+      String(validating: name.extracting(name.trimmed))?.lowercased(),
+      to: Secret(copying: value.extracting(value.trimmed)), number)
+  }
+  try profile?.add(to: &file)
+  return file
+}
+
+private func profileName(_ line: Span<UInt8>, _ number: Int) throws(StorageError) -> String {
+  guard let end = line.firstOffset(of: UInt8(ascii: "]"), from: 0),
+    let name = String(validating: line.extracting(1..<end)), !name.isEmpty
+  else { throw .unreadable("there is no profile in the brackets", line: number) }
+  return name
+}
+
+private struct AWSProfile {
+  let name: String
+  let line: Int
+  var id: String?
+  var key: Secret?
+  var token: Secret?
+
+  init(name: String, line: Int) {
+    self.name = name
+    self.line = line
+  }
+
+  mutating func set(_ setting: String?, to value: Secret, _ line: Int) throws(StorageError) {
+    switch setting {
+    case "aws_access_key_id":
+      guard let text = value.validText else {
+        throw .unreadable("the access key id is not UTF-8", line: line)
+      }
+      id = text
+    case "aws_secret_access_key": key = value
+    case "aws_session_token": token = value
+    default: break
+    }
+  }
+
+  func add(to file: inout ForeignCredentials) throws(StorageError) {
+    guard let id, let key, !id.isEmpty, !key.isEmpty else {
+      return file.leaveOut(.withoutPassword, at: line)
+    }
+    let attributes: Attributes = [Attributes.toolName: Tool.aws.rawValue]
+    try file.add(
+      NewCredential(key: AWSKeys.key(of: name, id: id), secret: key, attributes: attributes),
+      at: line)
+    if let token, !token.isEmpty {
+      try file.add(
+        NewCredential(key: AWSKeys.token(of: name, id: id), secret: token, attributes: attributes),
+        at: line)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+internal import KistCore
+internal import KistJSON
+
+/// Reads Bitwarden's JSON export, unencrypted: Bitwarden, "Condition a Bitwarden .json".
+func bitwardenCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  let entries = try readJSON(text) { (object) throws(JSONError) -> [PasswordEntry?]? in
+    if try object["encrypted"]?.bool() ?? false { return nil }
+    var entries: [PasswordEntry?] = []
+    for item in try object.required("items").elements() {
+      entries.append(try entry(of: item.object()))
+    }
+    return entries
+  }
+  guard let entries else {
+    throw StorageError(
+      .badRequest, "the file is encrypted",
+      hint: "nothing was imported; have Bitwarden export it as .json, not as .json (Encrypted)",
+      outcome: .unchanged)
+  }
+  return try foreignCredentials(entries)
+}
+
+/// What is imported of an item; `nil` where it is no login.
+private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
+  guard try item.required("type").integer() == 1, let login = try item.object("login") else {
+    return nil
+  }
+  var entry = PasswordEntry(
+    title: try item.text("name"), url: try login.objects("uris").first?.text("uri"),
+    username: try login.text("username"), password: try login.secret("password"))
+  if try item.secret("notes") != nil { entry.leftOut.append(.note) }
+  if try login.secret("totp") != nil { entry.leftOut.append(.oneTimePassword) }
+  if try !login.objects("fido2Credentials").isEmpty { entry.leftOut.append(.passkey) }
+  if try !item.objects("fields").isEmpty { entry.leftOut.append(.furtherFields) }
+  return entry
+}
+
+/// The entries of a file of JSON, counted from 1; those that are `nil` are no logins.
+func foreignCredentials(_ entries: [PasswordEntry?]) throws(StorageError) -> ForeignCredentials {
+  var file = ForeignCredentials(countedBy: "entry")
+  for (index, entry) in entries.enumerated() {
+    if let entry {
+      try entry.add(to: &file, at: index + 1)
+    } else {
+      file.leaveOut(.notALogin, at: index + 1)
+    }
+  }
+  return file
+}

@@ -1,0 +1,83 @@
+package import KistCore
+
+/// What a file of another program's has for kist.
+package struct ForeignCredentials: Sendable {
+  /// One credential, and where it stands.
+  package struct Entry: Sendable {
+    package var credential: NewCredential
+    /// The line that it begins in, or which of the entries it is; counted from 1.
+    package var place: Int
+  }
+
+  /// What can be imported, in the order of the file.
+  package private(set) var entries: [Entry] = []
+  /// What is there and is not taken, with where it stands.
+  package private(set) var leftOut: [LeftOut: [Int]] = [:]
+  /// What a place is.
+  package let unit: String
+  /// Whether the file tells all of a credential, so that one with another label is another one.
+  package let tellsAll: Bool
+
+  package init(countedBy unit: String = "line", tellsAll: Bool = false) {
+    self.unit = unit
+    self.tellsAll = tellsAll
+  }
+
+  /// The most credentials that a file has.
+  package static let most = 100_000
+
+  /// Adds a credential; leaves out one that no storage takes, or only its label if that is why.
+  ///
+  /// Throws `tooLarge` where there are too many.
+  package mutating func add(_ credential: NewCredential, at place: Int) throws(StorageError) {
+    guard entries.count < Self.most else {
+      throw StorageError(
+        .tooLarge, "the file has more than \(Self.most) credentials",
+        hint: "nothing was imported; take it in parts", outcome: .unchanged)
+    }
+    var credential = credential
+    if !tellsAll, !credential.isWithinLimits { credential.label = nil }
+    guard credential.isWithinLimits else { return leaveOut(.overLimits, at: place) }
+    entries.append(Entry(credential: credential, place: place))
+  }
+
+  package mutating func leaveOut(_ what: LeftOut, at place: Int) {
+    leftOut[what, default: []].append(place)
+  }
+}
+
+/// What a file may have that is not imported.
+package enum LeftOut: String, CaseIterable, Sendable {
+  case repeated
+  case withoutPassword
+  case notALogin
+  case keptElsewhere
+  case ofNoHost
+  case unknownRegistry
+  case overLimits
+  case unreadable
+  case note
+  case oneTimePassword
+  case passkey
+  case furtherFields
+  case macro
+
+  /// What a person reads.
+  package var words: String {
+    switch self {
+    case .repeated: "the same once more"
+    case .withoutPassword: "without a password"
+    case .notALogin: "no login"
+    case .keptElsewhere: "kept by another credential helper"
+    case .ofNoHost: "for any host"
+    case .unknownRegistry: "of a registry whose index is not known"
+    case .overLimits: "with a name or a secret that kist cannot keep"
+    case .unreadable: "that could not be decrypted"
+    case .note: "with a note, which stays behind"
+    case .oneTimePassword: "with the seed of one-time passwords, which stays behind"
+    case .passkey: "with a passkey, which stays behind"
+    case .furtherFields: "with further fields, which stay behind"
+    case .macro: "a macro"
+    }
+  }
+}

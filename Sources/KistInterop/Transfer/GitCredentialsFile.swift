@@ -1,0 +1,38 @@
+internal import KistCore
+
+/// Reads the file of git's own helper: git-credential-store(1), a URL with user and password on each
+/// line; what git passes over is passed over.
+///
+/// Each is named as if git had stored it with kist.
+func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  var file = ForeignCredentials()
+  try text.forEachLine { (line, number) throws(StorageError) in
+    guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { return }
+    let parts = URLParts(line)
+    guard let scheme = parts.scheme else {
+      throw .unreadable("there is no URL", line: number)
+    }
+    guard let user = parts.user, let password = parts.password else {
+      return file.leaveOut(.withoutPassword, at: number)
+    }
+    var message = GitMessage()
+    message.scheme = try urlText(line.extracting(scheme), number)
+    message.host = try urlText(line.extracting(parts.host), number)
+    message.username = try urlText(line.extracting(user), number)
+    message.password = percentDecoded(line.extracting(password))
+    let path = try urlText(line.extracting(parts.path), number)
+    if !path.isEmpty { message.path = path }
+    guard let credential = message.newCredential else {
+      return file.leaveOut(.withoutPassword, at: number)
+    }
+    try file.add(credential, at: number)
+  }
+  return file
+}
+
+private func urlText(_ part: Span<UInt8>, _ line: Int) throws(StorageError) -> String {
+  guard let text = percentDecoded(part).validText else {
+    throw .unreadable("a part of the URL is not UTF-8", line: line)
+  }
+  return text
+}

@@ -1,0 +1,153 @@
+internal import KistCore
+
+/// Reads a `.netrc`: netrc(5) of ftp, and curl's manual, "netrc".
+///
+/// A word may stand in double quotes, with backslashes before what is meant literally. A comment
+/// begins with `#` where a keyword could stand. The service is the host, as `machine` has it.
+func netrcCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  var words = NetrcWords(text)
+  var file = ForeignCredentials()
+  var entry: NetrcEntry?
+  while let (keyword, line) = try words.next(isKeyword: true) {
+    switch keyword.validText {
+    case "machine":
+      try entry?.add(to: &file)
+      entry = NetrcEntry(host: try words.text(after: "machine"), line: line)
+    case "default":
+      try entry?.add(to: &file)
+      entry = NetrcEntry(host: nil, line: line)
+    case "macdef":
+      _ = try words.value(after: "macdef")
+      words.skipMacro()
+      file.leaveOut(.macro, at: line)
+    case "login" where entry != nil: entry?.login = try words.text(after: "login")
+    case "password" where entry != nil: entry?.password = try words.value(after: "password")
+    case "account" where entry != nil:
+      _ = try words.value(after: "account")
+      file.leaveOut(.furtherFields, at: line)
+    default: throw .unreadable("there is no keyword where one must be", line: line)
+    }
+  }
+  try entry?.add(to: &file)
+  return file
+}
+
+private struct NetrcEntry {
+  let host: String?
+  let line: Int
+  var login = ""
+  var password: Secret?
+
+  init(host: String?, line: Int) {
+    self.host = host
+    self.line = line
+  }
+
+  func add(to file: inout ForeignCredentials) throws(StorageError) {
+    guard let host else { return file.leaveOut(.ofNoHost, at: line) }
+    guard let password else { return file.leaveOut(.withoutPassword, at: line) }
+    try file.add(
+      NewCredential(key: CredentialKey(service: host, account: login), secret: password), at: line)
+  }
+}
+
+/// The words of a file, one after another.
+private struct NetrcWords {
+  private let text: Secret
+  private var offset = 0
+  private var line = 1
+
+  init(_ text: Secret) { self.text = text }
+
+  mutating func next(isKeyword: Bool) throws(StorageError) -> (word: Secret, line: Int)? {
+    let (text, start, number) = (text, offset, line)
+    let found = try text.withBytes { (bytes) throws(StorageError) in
+      try netrcWord(in: bytes, from: start, line: number, isKeyword: isKeyword)
+    }
+    guard let found else { return nil }
+    (offset, line) = (found.end, found.line)
+    return (found.word, found.line)
+  }
+
+  mutating func value(after keyword: String) throws(StorageError) -> Secret {
+    guard let (word, _) = try next(isKeyword: false) else {
+      throw .unreadable("nothing follows `\(keyword)`", line: line)
+    }
+    return word
+  }
+
+  mutating func text(after keyword: String) throws(StorageError) -> String {
+    guard let text = try value(after: keyword).validText else {
+      throw .unreadable("what follows `\(keyword)` is not UTF-8", line: line)
+    }
+    return text
+  }
+
+  /// Goes to the blank line that ends a macro, or to the end.
+  mutating func skipMacro() {
+    text.withBytes { bytes in
+      var isBlank = false
+      while offset < bytes.count {
+        let byte = bytes[offset]
+        offset += 1
+        guard byte == UInt8(ascii: "\n") else {
+          if byte != UInt8(ascii: "\r") { isBlank = false }
+          continue
+        }
+        line += 1
+        if isBlank { return }
+        isBlank = true
+      }
+    }
+  }
+}
+
+/// The next word, and where it ends.
+private func netrcWord(
+  in bytes: Span<UInt8>, from start: Int, line: Int, isKeyword: Bool
+) throws(StorageError) -> (word: Secret, end: Int, line: Int)? {
+  var (offset, line) = (start, line)
+  while offset < bytes.count {
+    if isKeyword, bytes[offset] == UInt8(ascii: "#") {
+      offset = bytes.firstOffset(of: UInt8(ascii: "\n"), from: offset) ?? bytes.count
+    } else if isNetrcSpace(bytes[offset]) {
+      if bytes[offset] == UInt8(ascii: "\n") { line += 1 }
+      offset += 1
+    } else {
+      break
+    }
+  }
+  guard offset < bytes.count else { return nil }
+  var word = WipedBytes()
+  let isQuoted = bytes[offset] == UInt8(ascii: "\"")
+  if isQuoted { offset += 1 }
+  while offset < bytes.count {
+    let byte = bytes[offset]
+    if isQuoted ? byte == UInt8(ascii: "\"") : isNetrcSpace(byte) {
+      return (Secret(word), isQuoted ? offset + 1 : offset, line)
+    }
+    if isQuoted, byte == UInt8(ascii: "\n") { break }
+    if isQuoted, byte == UInt8(ascii: "\\"), offset + 1 < bytes.count {
+      offset += 1
+      word.append(unescaped(bytes[offset]))
+    } else {
+      word.append(byte)
+    }
+    offset += 1
+  }
+  if isQuoted { throw .unreadable("a quote is not closed", line: line) }
+  return (Secret(word), offset, line)
+}
+
+private func isNetrcSpace(_ byte: UInt8) -> Bool {
+  isBlank(byte) || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+}
+
+private func unescaped(_ byte: UInt8) -> UInt8 {
+  switch byte {
+  case UInt8(ascii: "n"): UInt8(ascii: "\n")
+  case UInt8(ascii: "r"): UInt8(ascii: "\r")
+  case UInt8(ascii: "t"): UInt8(ascii: "\t")
+  default: byte
+  }
+}

@@ -1,0 +1,56 @@
+internal import KistCore
+internal import KistJSON
+
+/// Reads the `export.data` of a 1Password export, which is a ZIP file: 1Password, "1PUX format".
+func onePasswordCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  let entries = try readJSON(text) { (object) throws(JSONError) in
+    var entries: [PasswordEntry?] = []
+    for account in try object.required("accounts").elements() {
+      for vault in try account.object().objects("vaults") {
+        for item in try vault.objects("items") {
+          // Earlier versions put each item into an object of its own.
+          let inner = try item.object("item")
+          entries.append(try entry(of: inner ?? item))
+        }
+      }
+    }
+    return entries
+  }
+  return try foreignCredentials(entries)
+}
+
+/// What is imported of an item; `nil` where it is neither a login nor a password.
+private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
+  guard let details = try item.object("details"), let overview = try item.object("overview")
+  else { return nil }
+  var entry = PasswordEntry(
+    title: try overview.text("title"),
+    url: try overview.text("url"),
+    password: try details.secret("password"))
+  if entry.url == nil { entry.url = try overview.objects("urls").first?.text("url") }
+  for field in try details.objects("loginFields") {
+    switch try field.text("designation") {
+    case "username": entry.username = try field.text("value")
+    case "password": entry.password = try field.secret("value")
+    default: break
+    }
+  }
+  let isLogin = ["001", "005"].contains(try item.text("categoryUuid") ?? "001")
+  guard isLogin || entry.password != nil else { return nil }
+  if try details.secret("notesPlain") != nil { entry.leftOut.append(.note) }
+  entry.leftOut += try furtherFields(of: details)
+  return entry
+}
+
+/// What of the fields in its sections stays behind.
+private func furtherFields(of details: JSONObject) throws(JSONError) -> [LeftOut] {
+  var leftOut: [LeftOut] = []
+  for section in try details.objects("sections") {
+    for field in try section.objects("fields") {
+      let isSeed = try field.object("value")?["totp"] != nil
+      let what = isSeed ? LeftOut.oneTimePassword : .furtherFields
+      if !leftOut.contains(what) { leftOut.append(what) }
+    }
+  }
+  return leftOut
+}

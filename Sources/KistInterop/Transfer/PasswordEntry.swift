@@ -1,0 +1,24 @@
+internal import KistCore
+
+/// An entry of a password manager.
+struct PasswordEntry {
+  var title: String?
+  var url: String?
+  var username: String?
+  var password: Secret?
+  /// What of it stays behind.
+  var leftOut: [LeftOut] = []
+
+  /// Adds it: the service is the host of its URL, or its title where that has none, and the account
+  /// its user.
+  func add(to file: inout ForeignCredentials, at place: Int) throws(StorageError) {
+    guard let password else { return file.leaveOut(.withoutPassword, at: place) }
+    let service = url.flatMap(host(ofURL:)) ?? title ?? ""
+    try file.add(
+      NewCredential(
+        key: CredentialKey(service: service, account: username ?? ""), secret: password,
+        label: title),
+      at: place)
+    for what in leftOut { file.leaveOut(what, at: place) }
+  }
+}

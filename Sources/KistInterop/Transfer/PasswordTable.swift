@@ -1,0 +1,87 @@
+internal import KistCore
+
+/// What the columns of a password manager's CSV file are called, in lower case; of several names, one.
+struct PasswordTable {
+  let title: [String]
+  let url: [String]
+  let username: [String]
+  let password: String
+  /// The columns that stay behind where there is something in them.
+  let leftOut: [String: LeftOut]
+  /// The column that says what an entry is, which is imported where it says `login`.
+  let kind: String?
+
+  /// Bitwarden, "Condition a Bitwarden .csv"; of a `login_uri` with several, the first.
+  static let bitwarden = PasswordTable(
+    title: ["name"], url: ["login_uri"], username: ["login_username"], password: "login_password",
+    leftOut: ["notes": .note, "login_totp": .oneTimePassword, "fields": .furtherFields],
+    kind: "type")
+  /// 1Password's CSV files, of its versions 7 and 8.
+  static let onePassword = PasswordTable(
+    title: ["title"], url: ["url", "urls", "website"], username: ["username"], password: "password",
+    leftOut: [
+      "notes": .note, "otpauth": .oneTimePassword, "one-time password": .oneTimePassword,
+    ], kind: nil)
+  /// KeePassXC's src/format/CsvExporter.cpp.
+  static let keepassxc = PasswordTable(
+    title: ["title"], url: ["url"], username: ["username"], password: "password",
+    leftOut: ["notes": .note, "totp": .oneTimePassword], kind: nil)
+  /// Chromium's components/password_manager/core/browser/export; also that of Edge, Brave and Opera.
+  static let chrome = PasswordTable(
+    title: ["name"], url: ["url"], username: ["username"], password: "password",
+    leftOut: ["note": .note], kind: nil)
+  /// Firefox's toolkit/components/passwordmgr/LoginExport.sys.mjs.
+  static let firefox = PasswordTable(
+    title: [], url: ["url"], username: ["username"], password: "password", leftOut: [:], kind: nil)
+}
+
+/// Reads a password manager's CSV file.
+func credentials(
+  in text: Secret, of table: PasswordTable
+) throws(StorageError) -> ForeignCredentials {
+  var file = ForeignCredentials()
+  var columns: [String: Int]?
+  try text.forEachRow { (fields, line) throws(StorageError) in
+    guard let columns else {
+      columns = try table.columns(in: fields)
+      return
+    }
+    func field(_ name: String) -> Secret? {
+      guard let index = columns[name], index < fields.count, !fields[index].isEmpty else {
+        return nil
+      }
+      return fields[index]
+    }
+    func text(_ names: [String]) throws(StorageError) -> String? {
+      guard let field = names.lazy.compactMap(field).first else { return nil }
+      guard let text = field.validText else {
+        throw .unreadable("a field is not UTF-8", line: line)
+      }
+      return text
+    }
+    if let kind = table.kind, let name = try text([kind]), name != "login" {
+      return file.leaveOut(.notALogin, at: line)
+    }
+    let entry = PasswordEntry(
+      title: try text(table.title), url: try text(table.url), username: try text(table.username),
+      password: field(table.password),
+      leftOut: table.leftOut.filter { field($0.key) != nil }.map(\.value))
+    try entry.add(to: &file, at: line)
+  }
+  guard columns != nil else { throw .unreadable("there is nothing in it") }
+  return file
+}
+
+extension PasswordTable {
+  /// Where each column is, by the names in the first row.
+  fileprivate func columns(in fields: [Secret]) throws(StorageError) -> [String: Int] {
+    var columns: [String: Int] = [:]
+    for (index, field) in fields.enumerated() {
+      if let name = field.validText?.lowercased() { columns[name] = columns[name] ?? index }
+    }
+    guard columns[password] != nil, url.contains(where: { columns[$0] != nil }) else {
+      throw .unreadable("the first line does not name the columns of this format")
+    }
+    return columns
+  }
+}

@@ -1,0 +1,54 @@
+package import KistCore
+
+extension Secret {
+  /// Lends each line, without its LF or CR and LF, and its number, counted from 1.
+  package func forEachLine(
+    _ body: (Span<UInt8>, Int) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try withBytes { (bytes) throws(StorageError) in
+      var (start, number) = (bytes.afterByteOrderMark, 1)
+      while start < bytes.count {
+        let newline = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start)
+        var end = newline ?? bytes.count
+        if newline != nil, end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        try body(bytes.extracting(start..<end), number)
+        start = (newline ?? bytes.count) + 1
+        number += 1
+      }
+    }
+  }
+
+  /// Whether the first character is the one that a JSON object begins with.
+  var beginsAsJSON: Bool {
+    withBytes { bytes in
+      let start = (bytes.afterByteOrderMark..<bytes.count).first {
+        !isBlank(bytes[$0]) && bytes[$0] != UInt8(ascii: "\n") && bytes[$0] != UInt8(ascii: "\r")
+      }
+      return start.map { bytes[$0] == UInt8(ascii: "{") } ?? false
+    }
+  }
+
+  /// A part of the bytes.
+  func part(_ range: Range<Int>) -> Secret { withBytes { Secret(copying: $0.extracting(range)) } }
+
+  /// Copies bytes, which remain where they were.
+  package init(copying bytes: Span<UInt8>) {
+    var copy = WipedBytes(capacity: bytes.count)
+    copy.append(bytes)
+    self.init(copy)
+  }
+}
+
+extension Span<UInt8> {
+  /// Where the text begins, behind the mark that some programs put before it.
+  var afterByteOrderMark: Int {
+    count >= 3 && self[0] == 0xEF && self[1] == 0xBB && self[2] == 0xBF ? 3 : 0
+  }
+
+  /// The bytes between the blanks at both ends.
+  var trimmed: Range<Int> {
+    guard let first = indices.first(where: { !isBlank(self[$0]) }) else { return 0..<0 }
+    let last = indices.last { !isBlank(self[$0]) } ?? first
+    return first..<last + 1
+  }
+}

@@ -1,0 +1,240 @@
+internal import KistCore
+
+/// A string of a TOML file.
+struct TOMLString {
+  /// The names of its tables, and its own.
+  let path: [String]
+  let value: Secret
+  let line: Int
+}
+
+/// Reads the strings of a TOML file (TOML 1.0), those in inline tables too; passes over other values.
+///
+/// - Parameter place: what an error calls a line.
+func tomlStrings(in text: Secret, _ place: String) throws(StorageError) -> [TOMLString] {
+  var reader = TOMLReader()
+  do throws(TOMLFault) {
+    try text.withBytes { (bytes) throws(TOMLFault) in try reader.read(bytes) }
+  } catch {
+    throw .unreadable("\(place) \(error.line): \(error.problem)")
+  }
+  return reader.strings
+}
+
+private struct TOMLFault: Error {
+  let line: Int
+  let problem: String
+}
+
+/// The bytes are handed to each function rather than kept, as a span cannot be stored.
+private struct TOMLReader {
+  private(set) var strings: [TOMLString] = []
+  private var offset = 0
+  private var line = 1
+  private var table: [String] = []
+
+  mutating func read(_ bytes: Span<UInt8>) throws(TOMLFault) {
+    offset = bytes.afterByteOrderMark
+    while true {
+      skipBlanks(bytes)
+      guard let byte = peek(bytes) else { return }
+      switch byte {
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "#"): break
+      case UInt8(ascii: "["): try readHeader(bytes)
+      default: try readSetting(bytes, in: table)
+      }
+      try endLine(bytes)
+    }
+  }
+
+  private mutating func readHeader(_ bytes: Span<UInt8>) throws(TOMLFault) {
+    let isArray = offset + 1 < bytes.count && bytes[offset + 1] == UInt8(ascii: "[")
+    offset += isArray ? 2 : 1
+    table = try readPath(bytes)
+    for _ in 0..<(isArray ? 2 : 1) where !skip("]", bytes) {
+      throw fault("the name of a table is not closed")
+    }
+  }
+
+  private mutating func readSetting(
+    _ bytes: Span<UInt8>, in table: [String], depth: Int = 0
+  ) throws(TOMLFault) {
+    let path = table + (try readPath(bytes))
+    guard skip("=", bytes) else { throw fault("there is no equals sign") }
+    skipBlanks(bytes)
+    let start = line
+    switch peek(bytes) {
+    case UInt8(ascii: "\""), UInt8(ascii: "'"):
+      strings.append(TOMLString(path: path, value: try readString(bytes), line: start))
+    case UInt8(ascii: "{"): try readInlineTable(bytes, path, depth: depth + 1)
+    default: try skipValue(bytes)
+    }
+  }
+
+  private mutating func readInlineTable(
+    _ bytes: Span<UInt8>, _ path: [String], depth: Int
+  ) throws(TOMLFault) {
+    guard depth <= 8 else { throw fault("tables are nested deeper than 8 levels") }
+    offset += 1
+    skipBlanks(bytes)
+    if skip("}", bytes) { return }
+    repeat {
+      try readSetting(bytes, in: path, depth: depth)
+      skipBlanks(bytes)
+    } while skip(",", bytes)
+    guard skip("}", bytes) else { throw fault("an inline table is not closed") }
+  }
+
+  /// Names with full stops between them.
+  private mutating func readPath(_ bytes: Span<UInt8>) throws(TOMLFault) -> [String] {
+    var path: [String] = []
+    repeat {
+      skipBlanks(bytes)
+      let name: String?
+      if peek(bytes) == UInt8(ascii: "\"") || peek(bytes) == UInt8(ascii: "'") {
+        name = try readString(bytes).validText
+      } else {
+        let start = offset
+        while let byte = peek(bytes), isBare(byte) { offset += 1 }
+        name = start == offset ? nil : String(validating: bytes.extracting(start..<offset))
+      }
+      guard let name, path.count < 16 else { throw fault("there is no name where one must be") }
+      path.append(name)
+      skipBlanks(bytes)
+    } while skip(".", bytes)
+    return path
+  }
+
+  /// A string from its quote on, of one line or, in three quotes, of several.
+  private mutating func readString(_ bytes: Span<UInt8>) throws(TOMLFault) -> Secret {
+    let quote = bytes[offset]
+    let isLong =
+      offset + 2 < bytes.count && bytes[offset + 1] == quote && bytes[offset + 2] == quote
+    offset += isLong ? 3 : 1
+    if isLong, peek(bytes) == UInt8(ascii: "\n") { passNewline() }
+    var value = WipedBytes()
+    while let byte = peek(bytes) {
+      if byte == quote {
+        let isEnd =
+          !isLong
+          || offset + 2 < bytes.count && bytes[offset + 1] == quote && bytes[offset + 2] == quote
+        if isEnd {
+          offset += isLong ? 3 : 1
+          return Secret(value)
+        }
+      }
+      if byte == UInt8(ascii: "\n") {
+        guard isLong else { break }
+        line += 1
+      }
+      offset += 1
+      if byte == UInt8(ascii: "\\"), quote == UInt8(ascii: "\"") {
+        try appendEscape(bytes, to: &value)
+      } else {
+        value.append(byte)
+      }
+    }
+    throw fault("a string is not closed")
+  }
+
+  private mutating func appendEscape(
+    _ bytes: Span<UInt8>, to value: inout WipedBytes
+  ) throws(TOMLFault) {
+    guard let byte = peek(bytes) else { throw fault("a string is not closed") }
+    offset += 1
+    switch byte {
+    case UInt8(ascii: "b"): value.append(0x08)
+    case UInt8(ascii: "t"): value.append(0x09)
+    case UInt8(ascii: "n"): value.append(0x0A)
+    case UInt8(ascii: "f"): value.append(0x0C)
+    case UInt8(ascii: "r"): value.append(0x0D)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): value.append(byte)
+    case UInt8(ascii: "u"): try appendScalar(bytes, digits: 4, to: &value)
+    case UInt8(ascii: "U"): try appendScalar(bytes, digits: 8, to: &value)
+    default: throw fault("an unknown escape")
+    }
+  }
+
+  private mutating func appendScalar(
+    _ bytes: Span<UInt8>, digits: Int, to value: inout WipedBytes
+  ) throws(TOMLFault) {
+    var number: UInt32 = 0
+    for _ in 0..<digits {
+      guard let digit = peek(bytes).flatMap({ Character(Unicode.Scalar($0)).hexDigitValue }) else {
+        throw fault("an escape is not hexadecimal")
+      }
+      number = number << 4 | UInt32(digit)
+      offset += 1
+    }
+    guard let scalar = Unicode.Scalar(number) else { throw fault("an escape is no character") }
+    for byte in scalar.utf8 { value.append(byte) }
+  }
+
+  /// Passes over a value that is no string, an array of several lines too.
+  private mutating func skipValue(_ bytes: Span<UInt8>) throws(TOMLFault) {
+    var depth = 0
+    while let byte = peek(bytes) {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "'"):
+        _ = try readString(bytes)
+        continue
+      case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+      case UInt8(ascii: "]"), UInt8(ascii: "}"):
+        if depth == 0 { return }
+        depth -= 1
+      case UInt8(ascii: ",") where depth == 0: return
+      case UInt8(ascii: "#"):
+        skipComment(bytes)
+        continue
+      case UInt8(ascii: "\n"):
+        if depth == 0 { return }
+        line += 1
+      default: break
+      }
+      offset += 1
+    }
+    if depth > 0 { throw fault("an array is not closed") }
+  }
+
+  private mutating func endLine(_ bytes: Span<UInt8>) throws(TOMLFault) {
+    skipBlanks(bytes)
+    if peek(bytes) == UInt8(ascii: "#") { skipComment(bytes) }
+    _ = skip("\r", bytes)
+    guard let byte = peek(bytes) else { return }
+    guard byte == UInt8(ascii: "\n") else { throw fault("something stands behind a value") }
+    passNewline()
+  }
+
+  private mutating func passNewline() {
+    offset += 1
+    line += 1
+  }
+
+  private mutating func skipComment(_ bytes: Span<UInt8>) {
+    offset = bytes.firstOffset(of: UInt8(ascii: "\n"), from: offset) ?? bytes.count
+  }
+
+  private mutating func skipBlanks(_ bytes: Span<UInt8>) {
+    while let byte = peek(bytes), isBlank(byte) { offset += 1 }
+  }
+
+  private mutating func skip(_ character: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
+    guard peek(bytes) == UInt8(ascii: character) else { return false }
+    offset += 1
+    return true
+  }
+
+  private func peek(_ bytes: Span<UInt8>) -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+  private func fault(_ problem: String) -> TOMLFault { TOMLFault(line: line, problem: problem) }
+}
+
+/// Whether a byte may stand in a name without quotes.
+private func isBare(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+    true
+  default: false
+  }
+}

@@ -1,0 +1,66 @@
+internal import KistCore
+
+/// Where the parts of a URL stand, as git takes one apart (git's credential.c, `credential_from_url`).
+struct URLParts {
+  var scheme: Range<Int>?
+  var user: Range<Int>?
+  var password: Range<Int>?
+  /// With its port.
+  var host: Range<Int>
+  /// Without the slash before it, and with what stands behind a `?` or a `#`.
+  var path: Range<Int>
+
+  init(_ url: Span<UInt8>) {
+    var start = 0
+    if let end = url.firstOffset(of: UInt8(ascii: ":"), from: 0), end > 0, end + 2 < url.count,
+      url[end + 1] == UInt8(ascii: "/"), url[end + 2] == UInt8(ascii: "/")
+    {
+      scheme = 0..<end
+      start = end + 3
+    }
+    let ends = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
+    let end = (start..<url.count).first { ends.contains(url[$0]) } ?? url.count
+    let at = (start..<end).last { url[$0] == UInt8(ascii: "@") }
+    if let at {
+      let colon = (start..<at).first { url[$0] == UInt8(ascii: ":") }
+      user = start..<(colon ?? at)
+      password = colon.map { $0 + 1..<at }
+    }
+    host = (at.map { $0 + 1 } ?? start)..<end
+    path = (end < url.count && url[end] == UInt8(ascii: "/") ? end + 1 : end)..<url.count
+  }
+}
+
+/// The bytes with each `%41` decoded; what is no such thing stays as it is.
+func percentDecoded(_ bytes: Span<UInt8>) -> Secret {
+  var decoded = WipedBytes(capacity: bytes.count)
+  var offset = 0
+  while offset < bytes.count {
+    if bytes[offset] == UInt8(ascii: "%"), offset + 2 < bytes.count,
+      let high = hexValue(bytes[offset + 1]), let low = hexValue(bytes[offset + 2])
+    {
+      decoded.append(high << 4 | low)
+      offset += 3
+    } else {
+      decoded.append(bytes[offset])
+      offset += 1
+    }
+  }
+  return Secret(decoded)
+}
+
+private func hexValue(_ byte: UInt8) -> UInt8? {
+  Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init)
+}
+
+/// The host of a URL, or of the first of several with commas between them: with its port, in lower
+/// case; `nil` where there is none.
+func host(ofURL url: String) -> String? {
+  url.withBytes { bytes in
+    let end = bytes.firstOffset(of: UInt8(ascii: ","), from: 0) ?? bytes.count
+    let first = bytes.extracting(..<end)
+    let host = first.extracting(URLParts(first).host)
+    let text = String(validating: host)?.lowercased() ?? ""
+    return text.isEmpty ? nil : text
+  }
+}

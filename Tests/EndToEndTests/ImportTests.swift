@@ -1,0 +1,175 @@
+import Foundation
+import KistClient
+import Subprocess
+import Synchronization
+import Testing
+
+private let count = 10_000
+
+@Suite(.serialized) struct `An import` {
+  @Test func `of 10,000 credentials is whole, and a second one changes nothing`() async throws {
+    try await withHome { home in
+      let file = try writeCSV(in: home)
+      try await withDaemon(in: home) { daemon in
+        let first = try await importCSV(file, in: home)
+        #expect(first.status == .exited(0), "\(first.error)")
+        let saved = try await revisions(in: daemon)
+        #expect(saved.count == count)
+        let second = try await importCSV(file, in: home)
+        #expect(second.status == .exited(0), "\(second.error)")
+        #expect(second.output.split(separator: "\n").last == summary(saved: 0, same: count))
+        let unchanged = try await revisions(in: daemon)
+        #expect(unchanged == saved)
+      }
+    }
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
+  func `that is interrupted loses nothing, and goes on when it is repeated`(
+    signal: CInt
+  ) async throws {
+    try await withHome { home in
+      let file = try writeCSV(in: home)
+      try await withDaemon(in: home) { daemon in
+        let end = try await run(
+          .name("kist"), arguments: ["import", "chrome", .init(file), "--yes"],
+          environment: home.environment, input: .none, output: .discarded,
+          error: .string(limit: 1 << 16)
+        ) { execution in
+          // Some are saved, and more are to come.
+          while try await daemon.connect().find(CredentialQuery()).next == nil {
+            try await Task.sleep(for: .milliseconds(1))
+          }
+          try execution.send(signal: Signal(rawValue: signal))
+        }
+        #expect(end.terminationStatus == .signaled(signal))
+        let saved = try await revisions(in: daemon)
+        #expect(saved.count < count, "it was not interrupted")
+        if signal != SIGKILL {
+          #expect(
+            end.standardError
+              == "kist: interrupted: \(saved.count) of \(count) were saved\n"
+              + "hint: run it again: it goes on, and saves nothing twice\n")
+        }
+        let second = try await importCSV(file, in: home)
+        #expect(second.status == .exited(0), "\(second.error)")
+        let all = try await revisions(in: daemon)
+        #expect(all.count == count)
+        #expect(all.filter { saved[$0.key] != nil } == saved, "what was saved is as it was")
+        for number in [0, count / 2, count - 1] {
+          let key = CredentialKey(service: "h\(number).example", account: "user\(number)")
+          let secret = try await daemon.connect().load(key).secret
+          #expect(secret == Secret(utf8: "secret-\(number)"))
+        }
+      }
+    }
+  }
+
+  @Test func `under which the daemon is killed says so, and is whole when it is repeated`()
+    async throws
+  {
+    try await withHome { home in
+      let file = try writeCSV(in: home)
+      try await withDaemon(in: home) { daemon in
+        async let first = importCSV(file, in: home)
+        while try await daemon.connect().find(CredentialQuery()).next == nil {
+          try await Task.sleep(for: .milliseconds(1))
+        }
+        daemon.send(.kill)
+        let end = try await first
+        #expect(end.status == .exited(7), "\(end.error)")
+        #expect(end.error.contains(" of \(count) were saved"))
+      }
+      try await withDaemon(in: home) { daemon in
+        let second = try await importCSV(file, in: home)
+        #expect(second.status == .exited(0), "\(second.error)")
+        let all = try await revisions(in: daemon)
+        #expect(all.count == count)
+      }
+    }
+  }
+
+  @Test func `of an export is what was exported, to the byte`() async throws {
+    let every = Secret(copying: (0...255).map { UInt8($0) })
+    let credentials = [
+      NewCredential(
+        key: CredentialKey(service: "every byte", account: "é\u{301}"), secret: every,
+        label: "A \"label\"", attributes: ["kind": "token", "a b": "ü"],
+        expiresAt: Timestamp(rfc3339: "2020-01-01T00:00:00Z")),
+      NewCredential(key: CredentialKey(service: "empty"), secret: Secret(utf8: "")),
+      NewCredential(
+        key: CredentialKey(service: "large"),
+        secret: Secret(copying: (0..<(512 << 10)).map { _ in UInt8.random(in: 0...255) })),
+    ]
+    try await withHome { home in
+      let file = home.path + "/out.jsonl"
+      try await withDaemon(in: home) { daemon in
+        for credential in credentials { try await daemon.connect().save(credential) }
+        let end = try await command("kist", ["export", file], in: home)
+        #expect(end.status == .exited(0), "\(end.error)")
+        #expect(end.output.isEmpty)
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let again = try await command("kist", ["export", file], in: home)
+        #expect(again.status == .exited(3))
+        let replaced = try await command("kist", ["export", file, "--replace"], in: home)
+        #expect(replaced.status == .exited(0), "\(replaced.error)")
+        for credential in credentials { try await daemon.connect().delete(credential.key) }
+        let imported = try await command("kist", ["import", "kist", file, "--yes"], in: home)
+        #expect(imported.status == .exited(0), "\(imported.error)")
+        for credential in credentials {
+          let request = LoadRequest(key: credential.key, allowExpired: true)
+          let loaded = try await daemon.connect().load(request)
+          #expect(loaded.secret == credential.secret)
+          #expect(loaded.summary.label == credential.label)
+          #expect(loaded.summary.attributes == credential.attributes)
+          #expect(loaded.summary.expiresAt == credential.expiresAt)
+        }
+      }
+    }
+  }
+
+  @Test func `of what others may read says so; an export to such a place is refused`()
+    async throws
+  {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        let file = home.path + "/.netrc"
+        try "machine h login u password p\n".write(toFile: file, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+        let end = try await command("kist", ["import", "netrc", "--yes"], in: home)
+        #expect(end.status == .exited(0))
+        #expect(end.error.hasPrefix("kist: others may read \(file), and so may have read"))
+        for (mask, status) in [("022", 6), ("077", 0)] {
+          let script = "umask \(mask); rm -f \(home.path)/out; exec kist export > \(home.path)/out"
+          let exported = try await command("sh", ["-c", script], in: home)
+          #expect(exported.status == .exited(CInt(status)), "\(exported.error)")
+        }
+      }
+    }
+  }
+}
+
+private func writeCSV(in home: Home) throws -> String {
+  let rows = (0..<count).map { "n\($0),https://h\($0).example/x,user\($0),secret-\($0)\n" }
+  let file = home.path + "/export.csv"
+  try ("name,url,username,password\n" + rows.joined())
+    .write(toFile: file, atomically: false, encoding: .utf8)
+  try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+  return file
+}
+
+private func importCSV(_ file: String, in home: Home) async throws -> CommandResult {
+  try await command("kist", ["import", "chrome", file, "--yes", "--json"], in: home)
+}
+
+private func summary(saved: Int, same: Int) -> Substring {
+  """
+  {"saved":\(saved),"new":0,"same":\(same),"differs":0,"clash":0,"leftOut":{}}
+  """
+}
+
+private func revisions(in daemon: Daemon) async throws -> [CredentialKey: Revision] {
+  let found = try await daemon.connect().findAll()
+  return Dictionary(uniqueKeysWithValues: found.map { ($0.key, $0.revision) })
+}

@@ -1,0 +1,58 @@
+import Foundation
+import KistClient
+import Subprocess
+import Testing
+
+@Suite struct `A store of pass` {
+  @Test func `is imported with gpg, and no secret is an argument or a file`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        let script = """
+          set -e
+          gpg --batch --quiet --passphrase '' --quick-generate-key test default default never
+          pass init test
+          printf 'hunter2\\nlogin: x\\n' | pass insert --multiline github.com/alice
+          printf 'a b\\n' | pass insert --multiline router
+          """
+        let store = try await command("sh", ["-c", script], in: home)
+        #expect(store.status == .exited(0), "\(store.error)")
+        let traced = home.path + "/trace"
+        let end = try await command(
+          "strace",
+          ["-f", "-qq", "-s", "4096", "-e", "trace=execve,openat", "-o", traced]
+            + ["kist", "import", "pass", "--yes"], in: home)
+        #expect(end.status == .exited(0), "\(end.error)")
+        #expect(end.output == "new\tgithub.com\talice\t\nnew\trouter\t\t\n")
+        #expect(
+          end.error == "kist: not taken: 1 with further fields, which stay behind (entry 1)\n")
+        for (key, secret) in [
+          (CredentialKey(service: "github.com", account: "alice"), "hunter2"),
+          (CredentialKey(service: "router"), "a b"),
+        ] {
+          #expect(try await daemon.connect().load(key).secret == Secret(utf8: secret))
+        }
+        let trace = try String(contentsOfFile: traced, encoding: .utf8)
+        #expect(trace.contains("--decrypt"))
+        #expect(!trace.contains("hunter2"))
+        let made = trace.split(separator: "\n").filter { $0.contains("O_CREAT") }
+        #expect(made.allSatisfy { $0.contains("/.gnupg/") }, "gpg's locks, and nothing else")
+        _ = try await command("gpgconf", ["--kill", "all"], in: home)
+      }
+    }
+  }
+
+  @Test func `for another's key is not imported`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        let folder = home.path + "/.password-store"
+        try FileManager.default.createDirectory(
+          atPath: folder, withIntermediateDirectories: true)
+        try "no message".write(toFile: folder + "/a.gpg", atomically: false, encoding: .utf8)
+        let end = try await command("kist", ["import", "pass", "--yes"], in: home)
+        #expect(end.status == .exited(6))
+        #expect(end.error.contains("kist: gpg does not decrypt the first entry\n"))
+        _ = try await command("gpgconf", ["--kill", "all"], in: home)
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import KistCommands
+import KistCore
+import KistTesting
+import Synchronization
+import Testing
+
+@Suite struct `An import at a terminal` {
+  private let storage = UserStorage.inMemory(now: { .sample })
+
+  private func run(at terminal: Terminal) async -> Int32 {
+    await Kist.status(of: ["import", "netrc", "-", "--yes", "--json"], on: terminal) { command in
+      try await (command as? any RequiresUserStorage)?
+        .perform(storage, unlockedBy: .inMemory(), terminal)
+    }
+  }
+
+  private func netrc(_ lines: Int) -> Secret {
+    Secret(utf8: (0..<lines).map { "machine h\($0) login u password p\n" }.joined())
+  }
+
+  @Test func `shows how far it is on a terminal's standard error, and takes that away`() async {
+    let recorder = Recorder()
+    let status = await run(at: recorder.terminal(input: netrc(130), errorWidth: 80))
+    #expect(status == 0)
+    #expect(recorder.error.contains("\rsaving [###########             ] 64 of 130"))
+    #expect(recorder.error.contains("] 130 of 130"))
+    #expect(recorder.error.hasSuffix("\r"))
+    #expect(!recorder.error.contains("\u{1B}"), "no colors, and nothing else that a terminal obeys")
+  }
+
+  @Test(arguments: [(64, Int?.some(80)), (130, nil)])
+  func `shows nothing of it where it is over at once, or in a pipe`(lines: Int, width: Int?) async {
+    let recorder = Recorder()
+    let status = await run(at: recorder.terminal(input: netrc(lines), errorWidth: width))
+    #expect(status == 0)
+    #expect(recorder.error.isEmpty)
+  }
+
+  @Test func `ends between two portions where a signal asks for it`() async throws {
+    let recorder = Recorder()
+    let looks = Mutex(0)
+    let terminal = recorder.terminal(input: netrc(130)) {
+      looks.withLock { looks in
+        looks += 1
+        return looks == 2 ? 2 : nil
+      }
+    }
+    #expect(await run(at: terminal) == 7)
+    #expect(recorder.error.contains("kist: interrupted: 64 of 130 were saved\n"))
+    #expect(recorder.error.contains("signal 2\n"))
+    #expect(try await storage.findAll().count == 64)
+  }
+
+  @Test func `leaves what came in between as it is, and says so`() async throws {
+    var racing = storage
+    racing.save = { [storage] request throws(StorageError) in
+      let theirs = NewCredential(key: request.credential.key, secret: Secret(utf8: "theirs"))
+      try await storage.save(theirs)
+      return try await storage.save(request)
+    }
+    let recorder = Recorder()
+    let terminal = recorder.terminal(input: netrc(1))
+    let status = await Kist.status(of: ["import", "netrc", "-", "--yes"], on: terminal) {
+      [racing] command in
+      try await (command as? any RequiresUserStorage)?
+        .perform(racing, unlockedBy: .inMemory(), terminal)
+    }
+    #expect(status == 3)
+    #expect(recorder.error.contains("0 of 1 were saved; the others changed meanwhile"))
+    let key = CredentialKey(service: "h0", account: "u")
+    #expect(try await storage.load(key).secret == Secret(utf8: "theirs"))
+  }
+}

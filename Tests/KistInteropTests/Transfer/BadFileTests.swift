@@ -1,0 +1,103 @@
+import KistCore
+import KistInterop
+import Testing
+
+/// A file that is none of its format, and what is said of it.
+struct BadFile: CustomTestStringConvertible, Sendable {
+  let format: ForeignFormat
+  let text: String
+  let complaint: String
+  var configuration: String?
+
+  var testDescription: String { "\(format.rawValue): \(complaint)" }
+
+  init(_ format: ForeignFormat, _ text: String, _ complaint: String, configuration: String? = nil) {
+    self.format = format
+    self.text = text
+    self.complaint = complaint
+    self.configuration = configuration
+  }
+
+  static let all = [
+    BadFile(.netrc, "machine a\nhunter2", "line 2: there is no keyword where one must be"),
+    BadFile(.netrc, "login a", "line 1: there is no keyword where one must be"),
+    BadFile(.netrc, "machine", "line 1: nothing follows `machine`"),
+    BadFile(.netrc, "machine a\npassword \"hunter2", "line 2: a quote is not closed"),
+    BadFile(.netrc, "machine a password \"hunter2\n\"", "line 1: a quote is not closed"),
+    BadFile(.gitCredentials, "\nhunter2", "line 2: there is no URL"),
+    BadFile(
+      .gitCredentials, "https://%FF:hunter2@x", "line 1: a part of the URL is not UTF-8"),
+    BadFile(.docker, "hunter2", "line 1: not a JSON object"),
+    BadFile(.docker, "{\n\"auths\": {\"a\"}}", "line 2: no colon after a key"),
+    BadFile(
+      .docker, #"{"auths":{"a":{"auth":"hunter2!"}}}"#,
+      "`auth` is not base64 (RFC 4648 §4, with padding)"),
+    BadFile(
+      .docker, #"{"auths":{"a":{"auth":"aHVudGVyMg=="}}}"#,
+      "`auth` is not a user, a colon and a password"),
+    BadFile(.docker, #"{"auths":{"a":"hunter2"}}"#, "`auths` must be an object"),
+    BadFile(.aws, "[p]\nhunter2", "line 2: there is no equals sign"),
+    BadFile(.aws, "[]", "line 1: there is no profile in the brackets"),
+    BadFile(.cargo, "[registry]\ntoken = \"hunter2", "line 2: a string is not closed"),
+    BadFile(.cargo, "token = \"hunter\\2\"", "line 1: an unknown escape"),
+    BadFile(.cargo, "token = \"\\u12\"", "line 1: an escape is not hexadecimal"),
+    BadFile(.cargo, "token = \"\\uD800\"", "line 1: an escape is no character"),
+    BadFile(.cargo, "token = \"\\", "line 1: a string is not closed"),
+    BadFile(.cargo, "hunter2", "line 1: there is no equals sign"),
+    BadFile(.cargo, "= 1", "line 1: there is no name where one must be"),
+    BadFile(.cargo, "a = 1\n[registry", "line 2: the name of a table is not closed"),
+    BadFile(.cargo, "a = 'b' hunter2", "line 1: something stands behind a value"),
+    BadFile(.cargo, "a = {b = 1", "line 1: an inline table is not closed"),
+    BadFile(.cargo, "a = [1,\n", "line 2: an array is not closed"),
+    BadFile(
+      .cargo, "a={a={a={a={a={a={a={a={a={a=1}}}}}}}}}",
+      "line 1: tables are nested deeper than 8 levels"),
+    BadFile(
+      .cargo, "", "cargo's configuration, line 1: there is no equals sign", configuration: "hunter2"
+    ),
+    BadFile(.bitwarden, #"{"encrypted":true}"#, ""),
+    BadFile(.bitwarden, "{}", "`items` is missing"),
+    BadFile(.bitwarden, #"{"items":[{"name":"hunter2"}]}"#, "`type` is missing"),
+    BadFile(.onePassword, "{}", "`accounts` is missing"),
+    BadFile(.chrome, "", "there is nothing in it"),
+    BadFile(
+      .firefox, "hunter2,alice", "the first line does not name the columns of this format"),
+    BadFile(.keepassxc, "url,password\n\"hunter2", "line 2: a quote is not closed"),
+    BadFile(
+      .chrome, "url,password\n\"a\"hunter2", "line 2: something stands behind a quoted field"),
+    BadFile(
+      .chrome, "url,password\n" + String(repeating: ",", count: 129),
+      "line 2: a row of more than 128 fields"),
+  ]
+}
+
+@Suite struct `A file that is not of its format` {
+  @Test(arguments: BadFile.all)
+  func `is refused with where that shows, and none of its content`(_ file: BadFile) {
+    let error = #expect(throws: StorageError.self) {
+      try file.format.read(
+        Secret(utf8: file.text), configuration: file.configuration.map { Secret(utf8: $0) })
+    }
+    #expect(error?.code == .badRequest)
+    #expect(error?.outcome == .unchanged)
+    #expect(error?.message.contains("hunter2") == false)
+    #expect(
+      error?.message == "the file cannot be read: \(file.complaint)"
+        || file.complaint.isEmpty && error?.message == "the file is encrypted")
+  }
+
+  @Test func `is refused where a row's field is not text`() {
+    let text = Secret(copying: Array("url,username,password\na,".utf8) + [0xFF] + Array(",p".utf8))
+    let error = #expect(throws: StorageError.self) { try ForeignFormat.chrome.read(text) }
+    #expect(error?.message == "the file cannot be read: line 2: a field is not UTF-8")
+  }
+
+  @Test func `is refused where it has more credentials than a file may have`() {
+    let line = "machine a password b\n"
+    let text = String(repeating: line, count: ForeignCredentials.most + 1)
+    let error = #expect(throws: StorageError.self) {
+      try ForeignFormat.netrc.read(Secret(utf8: text))
+    }
+    #expect(error?.code == .tooLarge)
+  }
+}

@@ -1,0 +1,100 @@
+import KistCore
+import KistInterop
+import KistTesting
+import Testing
+
+@Suite struct `The plan of an import` {
+  private let storage = UserStorage.inMemory(now: { .sample })
+
+  private func plan(
+    _ lines: [(String, String)], lastStands: Bool = false, tellsAll: Bool = false
+  ) async throws -> ImportPlan {
+    var file = ForeignCredentials(tellsAll: tellsAll)
+    for (index, (service, secret)) in lines.enumerated() {
+      try file.add(credential(service, secret), at: index + 1)
+    }
+    return try await ImportPlan(
+      of: file, lastStands: lastStands, with: storage, progress: { _, _ in })
+  }
+
+  private func credential(_ service: String, _ secret: String) -> NewCredential {
+    NewCredential(key: CredentialKey(service: service), secret: Secret(utf8: secret))
+  }
+
+  @Test func `tells what is new, the same, and different`() async throws {
+    try await storage.save(credential("same", "1"))
+    try await storage.save(credential("differs", "old"))
+    let plan = try await plan([("new", "1"), ("same", "1"), ("differs", "1")])
+    #expect(plan.rows.map(\.state) == [.new, .same, .differs])
+    #expect(plan.changes(replacing: false).map(\.credential.key.service) == ["new"])
+    #expect(plan.changes(replacing: true).map(\.credential.key.service) == ["new", "differs"])
+  }
+
+  @Test(arguments: [false, true])
+  func `has one of several of a name stand, and lists the others`(lastStands: Bool) async throws {
+    let plan = try await plan(
+      [("a", "1"), ("a", "2"), ("a", "2"), ("b", "1")], lastStands: lastStands)
+    #expect(
+      plan.rows.map(\.state) == (lastStands ? [.clash, .new, .new] : [.new, .clash, .clash, .new]))
+    let changes = plan.changes(replacing: lastStands)
+    #expect(changes.map(\.credential.secret.text) == (lastStands ? ["2", "1"] : ["1", "1"]))
+    #expect(plan.leftOut == (lastStands ? [.repeated: [3]] : [:]))
+  }
+
+  @Test func `overwrites nothing that came in between`() async throws {
+    try await storage.save(credential("b", "old"))
+    let plan = try await plan([("a", "1"), ("b", "1")])
+    try await storage.save(credential("a", "theirs"))
+    try await storage.save(credential("b", "theirs"))
+    for change in plan.changes(replacing: true) {
+      let error = await #expect(throws: StorageError.self) { _ = try await storage.save(change) }
+      #expect(error?.code == .conflict)
+    }
+  }
+
+  @Test func `of a file of secrets leaves label and attributes as they are`() async throws {
+    var old = credential("a", "old")
+    old.label = "Mine"
+    old.attributes = ["kind": "token"]
+    try await storage.save(old)
+    let change = try #require(try await plan([("a", "new")]).changes(replacing: true).first)
+    #expect(change.credential.label == "Mine")
+    #expect(change.credential.attributes == ["kind": "token"])
+    #expect(try await plan([("a", "old")]).rows.map(\.state) == [.same])
+  }
+
+  @Test func `of a file of kist's own compares everything`() async throws {
+    var old = credential("a", "1")
+    old.label = "Mine"
+    try await storage.save(old)
+    let plan = try await plan([("a", "1")], tellsAll: true)
+    #expect(plan.rows.map(\.state) == [.differs])
+    #expect(try #require(plan.changes(replacing: true).first).credential.label == nil)
+  }
+
+  @Test func `takes what was deleted meanwhile for new`() async throws {
+    var leaky = storage
+    try await storage.save(credential("a", "1"))
+    leaky.load = { _ throws(StorageError) in throw .notFound }
+    var file = ForeignCredentials()
+    try file.add(credential("a", "1"), at: 1)
+    let plan = try await ImportPlan(of: file, lastStands: false, with: leaky, progress: { _, _ in })
+    #expect(plan.rows.map(\.state) == [.new])
+  }
+
+  @Test func `says how far it is`() async throws {
+    var file = ForeignCredentials()
+    for number in 0..<130 {
+      try await storage.save(credential("\(number)", "1"))
+      try file.add(credential("\(number)", "1"), at: number)
+    }
+    var told: [Int] = []
+    _ = try await ImportPlan(
+      of: file, lastStands: false, with: storage,
+      progress: { done, all in
+        told.append(done)
+        #expect(all == 130)
+      })
+    #expect(told == [64, 128, 130])
+  }
+}

@@ -1,0 +1,102 @@
+import KistInterop
+import Testing
+
+@Suite struct `A password manager's file` {
+  @Test(arguments: tables) func `in CSV is read`(_ file: ForeignFile) throws { try file.check() }
+
+  @Test(arguments: documents) func `in JSON is read`(_ file: ForeignFile) throws {
+    try file.check()
+  }
+
+  private static let tables = [
+    ForeignFile(
+      "Chrome's", .chrome,
+      """
+      name,url,username,password,note
+      GitHub,https://github.com/login,alice,"comma, ""quote""
+      and newline",
+      app,android://aGFzaA==@com.example.app/,bob,p,a note
+      ,https://User@Example.COM:8443/?x=1,,q,
+      "empty",https://a.example/,c,,
+      """,
+      [
+        "github.com alice = comma, \"quote\"\nand newline (GitHub)",
+        "com.example.app bob = p (app)",
+        "example.com:8443  = q",
+      ], leftOut: [.note: [4], .withoutPassword: [6]]),
+    ForeignFile(
+      "Firefox's, with a byte order mark and lines from Windows", .firefox,
+      "\u{FEFF}\"url\",\"username\",\"password\",\"httpRealm\",\"formActionOrigin\",\"guid\"\r\n"
+        + "\"https://a.example\",\"alice\",\"p\"\"w\",,\"https://a.example\",\"{1}\"\r\n\r\n",
+      ["a.example alice = p\"w"]),
+    ForeignFile(
+      "KeePassXC's", .keepassxc,
+      """
+      "Group","Title","Username","Password","URL","Notes","TOTP","Icon","Last Modified","Created"
+      "Root","Router","admin","x","","","","0","2026-01-01T00:00:00Z","2026-01-01T00:00:00Z"
+      "Root","Mail","a","y","mail.example","n","otpauth://totp/x","0","",""
+      """,
+      ["Router admin = x (Router)", "mail.example a = y (Mail)"],
+      leftOut: [.note: [3], .oneTimePassword: [3]]),
+    ForeignFile(
+      "Bitwarden's", .bitwarden,
+      """
+      folder,favorite,type,name,notes,fields,reprompt,login_uri,login_username,login_password,login_totp
+      ,,login,Two,,"a: b",0,"https://one.example,https://two.example",u,p,seed
+      ,,note,Note,text,,0,,,,
+      """,
+      ["one.example u = p (Two)"],
+      leftOut: [.oneTimePassword: [2], .furtherFields: [2], .notALogin: [3]]),
+    ForeignFile(
+      "1Password's", .onePassword,
+      "Title,Url,Username,Password,OTPAuth,Favorite,Archived,Tags,Notes\nX,x.example,u,p,,0,0,,",
+      ["x.example u = p (X)"]),
+    ForeignFile(
+      "a name that kist cannot keep", .chrome,
+      "url,username,password\nhttps://a.example,\"two\nlines\",p\n,,q",
+      [], leftOut: [.overLimits: [2, 4]]),
+    ForeignFile(
+      "a label that kist cannot keep", .chrome, "name,url,username,password\n\"a\nb\",c,d,e",
+      ["c d = e"]),
+  ]
+
+  private static let documents = [
+    ForeignFile(
+      "Bitwarden's", .bitwarden,
+      #"""
+      {"encrypted": false, "folders": [], "items": [
+        {"type": 1, "name": "GitHub", "notes": null, "fields": [], "login": {
+          "uris": [{"match": null, "uri": "https://github.com/login"}], "username": "alice",
+          "password": "p\u0022w", "totp": "seed", "fido2Credentials": [{"keyValue": "k"}]}},
+        {"type": 2, "name": "A note", "secureNote": {"type": 0}},
+        {"type": 1, "name": "No address", "notes": "n", "fields": [{"name": "pin", "value": "1"}],
+          "login": {"uris": null, "username": null, "password": "q", "totp": null}},
+        {"type": 1, "name": "Passkey only", "login": {"username": "u", "password": null}}
+      ]}
+      """#,
+      ["github.com alice = p\"w (GitHub)", "No address  = q (No address)"],
+      leftOut: [
+        .oneTimePassword: [1], .passkey: [1], .notALogin: [2], .note: [3], .furtherFields: [3],
+        .withoutPassword: [4],
+      ]),
+    ForeignFile(
+      "1Password's", .onePassword,
+      #"""
+      {"accounts": [{"attrs": {"name": "A"}, "vaults": [{"attrs": {"name": "V"}, "items": [
+        {"uuid": "1", "categoryUuid": "001", "details": {"loginFields": [
+            {"value": "alice", "designation": "username"}, {"value": "p", "designation": "password"},
+            {"value": "yes", "name": "remember"}], "notesPlain": "",
+          "sections": [{"title": "", "fields": [{"title": "otp", "value": {"totp": "seed"}},
+            {"title": "pin", "value": {"concealed": "1"}}]}]},
+         "overview": {"title": "GitHub", "url": "https://github.com", "urls": []}},
+        {"item": {"categoryUuid": "005", "details": {"password": "q", "notesPlain": "n"},
+         "overview": {"title": "Door", "url": ""}}},
+        {"categoryUuid": "003", "details": {"notesPlain": "n"}, "overview": {"title": "Note"}},
+        {"categoryUuid": "001", "details": {"loginFields": [{"value": "r", "designation": "password"}]},
+         "overview": {"title": "T", "urls": [{"label": "w", "url": "w.example"}]}}
+      ]}]}]}
+      """#,
+      ["github.com alice = p (GitHub)", "Door  = q (Door)", "w.example  = r (T)"],
+      leftOut: [.oneTimePassword: [1], .furtherFields: [1], .note: [2], .notALogin: [3]]),
+  ]
+}
