@@ -3,11 +3,8 @@ internal import Glibc
 internal import KistClient
 internal import KistCore
 
-/// The most bytes that another program is to print: 1 MiB.
-private let longestOutput = 1 << 20
-
 /// What a program prints, found along PATH; `nil` where it ends with another status than 0.
-func output(of words: [String]) throws(StorageError) -> Secret? {
+func output(of words: [String], upTo limit: Int) throws(StorageError) -> Secret? {
   guard let program = absolutePath(of: words[0]) else {
     throw StorageError(
       .unavailable, "\(words[0]) is not there", hint: "install \(words[0])", outcome: .unchanged)
@@ -28,7 +25,7 @@ func output(of words: [String]) throws(StorageError) -> Secret? {
   var output: Secret?
   var failure: StorageError?
   do throws(StorageError) {
-    output = try allPieces(upTo: longestOutput, "the output of \(words[0])") {
+    output = try allPieces(upTo: limit, "the output of \(words[0])") {
       () throws(StorageError) in try nextPiece(of: ends[0], "the output of \(words[0])")
     }
   } catch { failure = error }

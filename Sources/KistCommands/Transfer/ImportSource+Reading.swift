@@ -4,8 +4,10 @@ internal import KistCore
 internal import KistInterop
 
 extension ImportSource {
-  /// Reads the source at a path, or standard input where that is `-`.
-  func read(_ path: String, _ terminal: Terminal) throws(StorageError) -> ForeignCredentials {
+  /// Reads the source at a path, or standard input where that is `-`; without one, what kistd reads of
+  /// the keyring.
+  func read(_ path: String?, _ terminal: Terminal) throws(StorageError) -> ForeignCredentials {
+    guard let path else { return try ForeignFormat.keyring.read(keyringItems()) }
     if path != "-" { terminal.warnOfReaders(of: path) }
     switch self {
     case .pass: return try readPassStore(path, terminal)
@@ -14,6 +16,17 @@ extension ImportSource {
       let text = try text(at: path, ForeignFormat.longestFile, terminal)
       return try format.read(text, configuration: configuration(beside: path))
     }
+  }
+
+  private func keyringItems() throws(StorageError) -> Secret {
+    let program = Surroundings.live.daemonProgram ?? "kistd"
+    let items = try output(of: [program, "keyring-items"], upTo: ForeignFormat.longestFile)
+    guard let items else {
+      throw StorageError(
+        .unavailable, "kistd did not read the keyring",
+        hint: "nothing was imported; it said why", outcome: .unchanged)
+    }
+    return items
   }
 
   private func text(

@@ -3,6 +3,9 @@ internal import KistClient
 internal import KistCore
 internal import KistInterop
 
+/// The most bytes of an entry: 1 MiB.
+private let longestEntry = 1 << 20
+
 /// Reads the folder of `pass` or gopass, with gpg(1): only paths are its arguments, and what it
 /// decrypts comes through a pipe.
 ///
@@ -16,9 +19,8 @@ func readPassStore(_ folder: String, _ terminal: Terminal) throws(StorageError)
   var progress = ProgressBar("decrypting", on: terminal)
   for (index, name) in names.enumerated() {
     progress.show(index, of: names.count)
-    if let content = try output(of: [
-      "gpg", "--quiet", "--batch", "--decrypt", "--", "\(folder)/\(name).gpg",
-    ]) {
+    let words = ["gpg", "--quiet", "--batch", "--decrypt", "--", "\(folder)/\(name).gpg"]
+    if let content = try output(of: words, upTo: longestEntry) {
       try store.addPassEntry(name, content, at: index + 1)
     } else if index == 0 {
       throw StorageError(

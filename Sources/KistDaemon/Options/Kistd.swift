@@ -13,6 +13,7 @@ struct Kistd: ParsableCommand {
       kistd migrate --to KIND [OPTIONS]
       kistd fsck [--salvage DIRECTORY] [OPTIONS]
       kistd probe [OPTIONS]
+      kistd keyring-items [OPTIONS]
       """,
     discussion: """
       With a COMMAND, kistd serves for as long as it runs, tells it the socket in KIST_SOCKET, and \

@@ -12,6 +12,14 @@ internal import KistCore
   func probeKeyring(busAddress: String?) async -> StorageProbe {
     await Libsecret.probe(Libsecret.Options(busAddress: busAddress, deadline: .seconds(3)))
   }
+
+  /// The items of other programs in the user's keyring that have one of these sets of attributes.
+  func foreignItems(
+    with searches: [[String: String]], busAddress: String?, deadline: Duration
+  ) async throws(StorageError) -> [(attributes: [String: String], value: Secret)] {
+    try await Libsecret.foreignItems(
+      with: searches, Libsecret.Options(busAddress: busAddress, deadline: deadline))
+  }
 #else
   /// There is no keyring in this build.
   func openKeyring(busAddress: String?, deadline: Duration) throws(StorageError) -> OpenStorage {
@@ -20,6 +28,13 @@ internal import KistCore
 
   /// There is no keyring in this build.
   func probeKeyring(busAddress: String?) async -> StorageProbe { .unusable(.noKeyrings) }
+
+  /// There is no keyring in this build.
+  func foreignItems(
+    with searches: [[String: String]], busAddress: String?, deadline: Duration
+  ) async throws(StorageError) -> [(attributes: [String: String], value: Secret)] {
+    throw .noKeyrings
+  }
 
   extension StorageError {
     fileprivate static var noKeyrings: StorageError {

@@ -14,13 +14,18 @@ extension GitMessage {
       if isSaved, refreshToken == nil { _ = try await delete(DeleteRequest(key: refreshKey)) }
     }
     if let refreshToken {
-      let new = NewCredential(
-        key: refreshKey, secret: refreshToken,
-        attributes: [Attributes.toolName: Tool.git.rawValue, "kind": "oauth_refresh_token"])
+      let new = Self.newRefreshToken(refreshToken, beside: new.key)
       if try await isNews(new, now, load) {
         try await KistInterop.save(new, now: now, load: load, save: save)
       }
     }
+  }
+
+  /// What is to be saved of a refresh token.
+  static func newRefreshToken(_ token: Secret, beside key: CredentialKey) -> NewCredential {
+    NewCredential(
+      key: refreshKey(of: key), secret: token,
+      attributes: [Attributes.toolName: Tool.git.rawValue, "kind": "oauth_refresh_token"])
   }
 
   /// What is to be saved; `nil` for what has too little of a credential, or shall not be stored.

@@ -21,9 +21,8 @@ package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> 
     case .set(let key):
       let secret = try call.readInput().withoutNewline
       guard !secret.isEmpty else { throw .badRequest("the password is empty") }
-      let new = NewCredential(
-        key: key, secret: secret, attributes: [Attributes.toolName: Tool.keyring.rawValue])
-      try await save(new, now: call.now(), load: storage.load, save: storage.save)
+      try await save(
+        .ofKeyring(key, secret), now: call.now(), load: storage.load, save: storage.save)
       return .done()
     case .delete(let key):
       for service in spellings(of: key.service) {
@@ -36,6 +35,14 @@ package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> 
     }
   } catch {
     return .failed(error)
+  }
+}
+
+extension NewCredential {
+  /// What is saved of a password.
+  static func ofKeyring(_ key: CredentialKey, _ secret: Secret) -> NewCredential {
+    NewCredential(
+      key: key, secret: secret, attributes: [Attributes.toolName: Tool.keyring.rawValue])
   }
 }
 

@@ -12,6 +12,7 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
   case keepassxc
   case chrome
   case firefox
+  case keyring
 
   /// The most bytes that a file has: 64 MiB.
   package static let longestFile = 64 << 20
@@ -37,6 +38,7 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
     case .keepassxc: try credentials(in: text, of: .keepassxc)
     case .chrome: try credentials(in: text, of: .chrome)
     case .firefox: try credentials(in: text, of: .firefox)
+    case .keyring: try keyringCredentials(in: text)
     }
   }
 }

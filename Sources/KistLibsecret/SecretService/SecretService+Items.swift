@@ -86,7 +86,7 @@ extension SecretService {
   /// What is made of the items that have these attributes.
   ///
   /// One that went away meanwhile may have been replaced by another: then it is looked for again.
-  private func found<Value>(
+  func found<Value>(
     with attributes: [String: String], by deadline: Deadline,
     _ value: (ObjectPath, [String: String]) async throws -> Value?
   ) async throws -> [Value] {

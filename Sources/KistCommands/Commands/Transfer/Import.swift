@@ -41,7 +41,8 @@ struct Import: RequiresUserStorage {
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
-    guard let path = file ?? source.usualPlace(environmentVariable) else {
+    let path = file ?? source.usualPlace(environmentVariable)
+    guard path != nil || source == .foreign(.keyring) else {
       throw StorageError(
         .badRequest, "the file is not named, and has no usual place",
         hint: "`kist import --help` shows where its name stands", outcome: .unchanged)
@@ -62,7 +63,7 @@ struct Import: RequiresUserStorage {
       try terminal.writeLine(plan.json(saved: changes.count))
     } else {
       try terminal.tell(plan.summary(saved: changes.count))
-      if path != "-" {
+      if let path, path != "-" {
         try terminal.tell("\(visible(path)) is as it was; remove it once all works without it")
       }
     }

@@ -1,0 +1,21 @@
+internal import ArgumentParser
+internal import KistCore
+
+/// The flags of `kistd keyring-items` as they are typed.
+struct KeyringItemsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kistd keyring-items",
+    abstract: "Print what git, docker, cargo and Python have in the keyring, for `kist import`.",
+    usage: "kistd keyring-items [OPTIONS]")
+
+  @OptionGroup var use: UseOptions
+
+  /// How kistd would be run with these flags.
+  func options(environment: (String) -> String?) throws(StorageError) -> Options {
+    do {
+      var kistd = try Kistd.parse([])
+      kistd.use = use
+      return try kistd.options(environment: environment)
+    } catch { throw usageError(error, of: Self.self) }
+  }
+}

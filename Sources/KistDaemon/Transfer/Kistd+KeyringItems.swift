@@ -1,0 +1,57 @@
+internal import Glibc
+internal import KistCore
+internal import KistJSON
+
+/// `kistd keyring-items`: prints the items of other programs, each as a line of JSON; gives the exit
+/// status.
+///
+/// `kist import keyring` reads them through a pipe: it is linked to no keyring itself.
+func printKeyringItems(
+  _ arguments: [String], environment: @Sendable (String) -> String?
+) async throws(StorageError) -> CInt {
+  let options = try parse(KeyringItemsCommand.self, arguments).options(environment: environment)
+  guard isatty(STDOUT_FILENO) == 0 else {
+    throw StorageError(
+      .denied, "there are secrets in the items, and standard output is a terminal",
+      hint: "`kist import keyring` reads them")
+  }
+  let items = try await foreignItems(
+    with: searches, busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
+    deadline: options.deadline)
+  for item in items { try writeOutput(line(of: item.attributes, item.value)) }
+  return 0
+}
+
+/// What the items of each program are found by: git's contrib/credential/libsecret, docker's
+/// secretservice, cargo-credential-libsecret, and python-keyring's SecretService.
+private let searches = [
+  ["xdg:schema": "org.git.Password"],
+  ["xdg:schema": "io.docker.Credentials"],
+  ["xdg:schema": "org.rust-lang.cargo.registry"],
+  ["application": "Python keyring lib"],
+]
+
+private func line(of attributes: [String: String], _ value: Secret) -> Secret {
+  JSONWriter.object { writer in
+    writer.member("attributes") { writer in
+      for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+        writer.member(escaping: name, value)
+      }
+    }
+    writer.member("value", base64: value)
+  }.withNewline
+}
+
+private func writeOutput(_ bytes: Secret) throws(StorageError) {
+  let failure = bytes.withBytes { bytes -> CInt in
+    var written = 0
+    while written < bytes.count {
+      let count = unsafe bytes.extracting(written...).withUnsafeBufferPointer { rest in
+        unsafe write(STDOUT_FILENO, rest.baseAddress, rest.count)
+      }
+      if count >= 0 { written += count } else if errno != EINTR { return errno }
+    }
+    return 0
+  }
+  guard failure == 0 else { throw .internal("standard output could not be written") }
+}

@@ -1,0 +1,90 @@
+internal import KistCore
+internal import KistJSON
+
+/// Reads what `kistd keyring-items` prints: on each line the attributes of an item, and its value in
+/// base64.
+///
+/// Each is named as if its program had stored it with kist.
+func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  var file = ForeignCredentials(countedBy: "item")
+  try text.forEachLine { (line, number) throws(StorageError) in
+    guard !line.isEmpty else { return }
+    let credentials: [NewCredential]
+    do throws(JSONError) {
+      let object = try JSONObject(Secret(copying: line))
+      let attributes = Dictionary(
+        try object.required("attributes").strings().map { ($0.name, $0.value) },
+        uniquingKeysWith: { $1 })
+      credentials = keptCredentials(of: attributes, try object.required("value").base64())
+    } catch { throw .unreadable(error.description, line: number) }
+    if credentials.isEmpty { file.leaveOut(.notALogin, at: number) }
+    for credential in credentials { try file.add(credential, at: number) }
+  }
+  return file
+}
+
+/// What an item keeps; nothing where it is not as its program makes it.
+private func keptCredentials(
+  of attributes: [String: String], _ value: Secret
+) -> [NewCredential] {
+  switch attributes["xdg:schema"] {
+  case "org.git.Password": return gitCredentials(of: attributes, value)
+  case "io.docker.Credentials":
+    guard let server = attributes["server"], let username = attributes["username"] else {
+      return []
+    }
+    return [
+      DockerCredential(registry: DockerRegistry(url: server), username: username, secret: value)
+        .newCredential
+    ]
+  case "org.rust-lang.cargo.registry":
+    guard let url = attributes["url"] else { return [] }
+    return [CargoRegistry(indexURL: url, name: nil).newCredential(value)]
+  default:
+    guard attributes["application"] == "Python keyring lib", let service = attributes["service"]
+    else { return [] }
+    let key = CredentialKey(service: service, account: attributes["username"] ?? "")
+    return [.ofKeyring(key, value)]
+  }
+}
+
+/// What git's own helper for libsecret keeps: the password, and behind it lines as git writes them.
+private func gitCredentials(
+  of attributes: [String: String], _ value: Secret
+) -> [NewCredential] {
+  var message = GitMessage()
+  message.scheme = attributes["protocol"]
+  message.host = attributes["server"].map { server in
+    server + (attributes["port"].map { ":" + $0 } ?? "")
+  }
+  message.path = attributes["object"]
+  message.username = attributes["user"]
+  value.withBytes { bytes in
+    var start = 0
+    while start <= bytes.count {
+      let end = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
+      message.takeStored(bytes.extracting(start..<end), isFirst: start == 0)
+      start = end + 1
+    }
+  }
+  guard let credential = message.newCredential else { return [] }
+  let refreshToken = message.refreshToken.map {
+    GitMessage.newRefreshToken($0, beside: credential.key)
+  }
+  return [credential] + [refreshToken].compactMap(\.self)
+}
+
+extension GitMessage {
+  fileprivate mutating func takeStored(_ line: Span<UInt8>, isFirst: Bool) {
+    if isFirst { return password = Secret(copying: line) }
+    guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0) else { return }
+    let value = line.extracting((equals + 1)...)
+    switch String(validating: line.extracting(..<equals)) {
+    case "password_expiry_utc":
+      passwordExpiry = String(validating: value).flatMap { Int64($0) }
+        .flatMap(Timestamp.init(secondsSinceEpoch:))
+    case "oauth_refresh_token": refreshToken = Secret(copying: value)
+    default: break
+    }
+  }
+}

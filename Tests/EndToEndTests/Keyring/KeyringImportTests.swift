@@ -1,0 +1,56 @@
+#if Libsecret
+  import KistClient
+  import KistKeyrings
+  import Subprocess
+  import Testing
+
+  @Suite(.needsKeyring)
+  struct `An import of a keyring` {
+    @Test func `has what other programs keep there, and a second one changes nothing`() async throws
+    {
+      try await withKeyring { home, bus, _ in
+        let tool = SecretTool(on: bus)
+        try await tool.store(
+          "hunter2".utf8, "xdg:schema", "org.git.Password", "protocol", "https", "server",
+          "git.example", "user", "alice")
+        try await tool.store(
+          "p w".utf8, "application", "Python keyring lib", "service", "pypi", "username", "bob")
+        try await tool.store("other".utf8, "application", "another program")
+        try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
+          let first = try await command("kist", ["import", "keyring", "--yes"], in: home)
+          #expect(first.status == .exited(0), "\(first.error)")
+          #expect(first.output == "new\thttps://git.example\talice\t\nnew\tpypi\tbob\t\n")
+          #expect(first.error.isEmpty)
+          let git = try await command(
+            "kist", ["helper", "git", "get"], in: home,
+            input: "protocol=https\nhost=git.example\n\n")
+          #expect(git.output == "username=alice\npassword=hunter2\n")
+          let key = CredentialKey(service: "pypi", account: "bob")
+          #expect(try await daemon.connect().load(key).secret == Secret(utf8: "p w"))
+          let revisions = try await daemon.connect().findAll().map(\.revision)
+          let second = try await command("kist", ["import", "keyring", "--yes"], in: home)
+          #expect(second.output == "same\thttps://git.example\talice\t\nsame\tpypi\tbob\t\n")
+          #expect(try await daemon.connect().findAll().map(\.revision) == revisions)
+        }
+        let left = try await tool.lookup("service", "pypi")
+        #expect(left.text == "p w")
+      }
+    }
+
+    @Test func `says so where there is none, and prints no values on a terminal`() async throws {
+      try await withHome { home in
+        try await withDaemon(in: home) { _ in
+          let end = try await command("kist", ["import", "keyring", "--yes"], in: home)
+          #expect(end.status == .exited(7))
+          #expect(
+            end.error.contains("kistd: error: there is no session bus")
+              || end.error.contains("no session bus"))
+          #expect(end.error.contains("kist: kistd did not read the keyring\n"))
+        }
+        let end = try await command(
+          "script", ["-qec", "kistd keyring-items", "/dev/null"], in: home)
+        #expect(end.status == .exited(6), "\(end.output)")
+      }
+    }
+  }
+#endif

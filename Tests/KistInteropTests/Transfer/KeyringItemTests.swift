@@ -1,0 +1,62 @@
+import KistCore
+import KistInterop
+import Testing
+
+@Suite struct `What kistd reads of a keyring` {
+  @Test(arguments: files) func `is named as its program's helper has it`(_ file: ForeignFile) throws
+  {
+    try file.check()
+  }
+
+  private static let files = [
+    ForeignFile(
+      "an item of each program", .keyring,
+      """
+      {"attributes":{"xdg:schema":"org.git.Password","protocol":"https","server":"git.example","user":"alice"},"value":"aHVudGVyMg=="}
+      {"attributes":{"xdg:schema":"io.docker.Credentials","server":"ghcr.io","username":"bob","docker_cli":"1"},"value":"cA=="}
+      {"attributes":{"xdg:schema":"org.rust-lang.cargo.registry","url":"sparse+https://i.example/"},"value":"dA=="}
+      {"attributes":{"application":"Python keyring lib","service":"pypi","username":"c"},"value":"cQ=="}
+      {"attributes":{"xdg:schema":"org.gnome.Evolution"},"value":""}
+      """,
+      [
+        "https://git.example alice = hunter2 host=git.example protocol=https tool=git",
+        "ghcr.io bob = p tool=docker", "cargo:sparse+https://i.example/  = t tool=cargo",
+        "pypi c = q tool=keyring",
+      ], leftOut: [.notALogin: [5]]),
+    ForeignFile(
+      "git's, with a port, a path, a time and a refresh token", .keyring,
+      // pw, password_expiry_utc=1800000000, oauth_refresh_token=rt, and a line that is none.
+      #"{"attributes":{"xdg:schema":"org.git.Password","protocol":"https","server":"h","port":"8443","object":"a/b","user":"u"},"value":"cHcKcGFzc3dvcmRfZXhwaXJ5X3V0Yz0xODAwMDAwMDAwCm9hdXRoX3JlZnJlc2hfdG9rZW49cnQKeA=="}"#,
+      [
+        "https://h:8443/a/b u = pw host=h:8443 path=a/b protocol=https tool=git",
+        "oauth_refresh_token:https://h:8443/a/b u = rt kind=oauth_refresh_token tool=git",
+      ]),
+    ForeignFile(
+      "items that lack what their program has", .keyring,
+      """
+      {"attributes":{"xdg:schema":"org.git.Password"},"value":""}
+      {"attributes":{"xdg:schema":"io.docker.Credentials"},"value":""}
+
+      {"attributes":{"xdg:schema":"org.rust-lang.cargo.registry"},"value":""}
+      """, [], leftOut: [.notALogin: [1, 2, 4]]),
+  ]
+
+  @Test func `keeps the time until which a password of git's holds`() throws {
+    let line =
+      #"{"attributes":{"xdg:schema":"org.git.Password","protocol":"https","server":"h","user":"u"},"value":"cHcKcGFzc3dvcmRfZXhwaXJ5X3V0Yz0xODAwMDAwMDAw"}"#
+    let file = try ForeignFormat.keyring.read(Secret(utf8: line))
+    let expiry = file.entries.first?.credential.expiresAt
+    #expect(expiry == Timestamp(secondsSinceEpoch: 1_800_000_000))
+  }
+
+  @Test(arguments: [
+    ("hunter2", "not a JSON object at byte 0"), ("{}", "`attributes` is missing"),
+    (#"{"attributes":{},"value":"hunter2"}"#, "`value` is not base64 (RFC 4648 §4, with padding)"),
+  ])
+  func `is refused where it is something else`(line: String, problem: String) {
+    let error = #expect(throws: StorageError.self) {
+      try ForeignFormat.keyring.read(Secret(utf8: "\n" + line))
+    }
+    #expect(error?.message == "the file cannot be read: line 2: \(problem)")
+  }
+}
