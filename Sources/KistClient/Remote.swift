@@ -41,6 +41,13 @@ extension KeySlots {
   }
 }
 
+extension Backups {
+  /// Backups of the storage of the kistd that listens at a socket.
+  public static func remote(socketPath: String) -> Backups {
+    .remote(over: exchange(over: connect(to: socketPath)))
+  }
+}
+
 /// The audit log of the kistd that listens at a socket.
 package func remoteAuditLog(socketPath: String) -> AuditLookup {
   remoteAuditLog(over: exchange(over: connect(to: socketPath)))

@@ -18,8 +18,8 @@ package struct Kist: AsyncParsableCommand {
       CommandGroup(
         name: "Storage",
         subcommands: [
-          Status.self, Lock.self, Unlock.self, Passphrase.self, Slots.self, Audit.self,
-          Doctor.self,
+          Status.self, Lock.self, Unlock.self, Passphrase.self, Slots.self, Backup.self,
+          Audit.self, Doctor.self,
         ]),
       CommandGroup(name: "Moving", subcommands: [Import.self, Export.self]),
       CommandGroup(

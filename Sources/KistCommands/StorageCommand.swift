@@ -32,6 +32,9 @@ package protocol RequiresAuditLog: StorageCommand where Storage == AuditLookup {
 /// A command on the keys that open it.
 package protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {}
 
+/// A command on copies of all of them.
+package protocol RequiresBackups: StorageCommand where Storage == Backups {}
+
 /// A command on the way in to them.
 package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
@@ -60,6 +63,12 @@ extension RequiresAuditLog {
 }
 
 extension RequiresKeySlots {
+  package func run() async throws {
+    try await perform(.remote(socketPath: common.socketPath()), .live)
+  }
+}
+
+extension RequiresBackups {
   package func run() async throws {
     try await perform(.remote(socketPath: common.socketPath()), .live)
   }

@@ -44,6 +44,12 @@ private func status(of arguments: [String]) async -> CInt {
     if arguments.first == "keyring-items" {
       return try await printKeyringItems(Array(arguments.dropFirst()), environment: environment)
     }
+    if arguments.first == "rekey" {
+      return try rekey(Array(arguments.dropFirst()), environment: environment)
+    }
+    if arguments.first == "restore" {
+      return try restore(Array(arguments.dropFirst()), environment: environment)
+    }
     let options = try parse(Kistd.self, arguments).options(environment: environment)
     // Before the descriptors of signals, event loops, lock and socket are there.
     let keySource = KeySourceForOnce(try EncryptedFile.KeySource(options.keySource))

@@ -68,8 +68,12 @@ package enum EncryptedFile {
       id: hexadecimal(store.storeID), durability: .disk, close: store.close)
     storage.keySlots = KeySlots(
       list: store.keySlots, add: store.addKeySlot, remove: store.removeKeySlot)
+    storage.backups = Backups(make: store.makeBackup, read: store.backups.read)
     storage.nameSeal = store.nameSeal
-    storage.releaseMemory = store.connections.releaseMemory
+    storage.releaseMemory = {
+      store.connections.releaseMemory()
+      store.backups.discard()
+    }
     return storage
   }
 }

@@ -6,7 +6,7 @@ package typealias Dispatch = @Sendable (Message) throws(StorageError) -> Exchang
 /// Everything that can be asked of kistd: a table from the names of operations to functions.
 package func dispatch(
   _ credentials: UserStorage, _ access: StorageAccess, _ keySlots: KeySlots = .none,
-  audit: @escaping AuditLookup = noAuditLog, hello: Hello
+  _ backups: Backups = .none, audit: @escaping AuditLookup = noAuditLog, hello: Hello
 ) -> Dispatch {
   var handlers = [
     Handler("save", Operation.save.served(by: credentials.save)),
@@ -22,6 +22,8 @@ package func dispatch(
       "slots", Operation.slots.served { () throws(StorageError) in try await keySlots.list() }),
     Handler("slotAdd", Operation.slotAdd.served(by: keySlots.add)),
     Handler("slotRemove", Operation.slotRemove.served(by: keySlots.remove)),
+    Handler("backup", Operation.backup.served(by: backups.make)),
+    Handler("backupPart", Operation.backupPart.served(by: backups.read)),
   ]
   var hello = hello
   hello.operations = (["hello"] + handlers.map(\.operation)).sorted()

@@ -34,3 +34,12 @@ extension KeySlots {
       remove: Operation.slotRemove.called(over: exchange))
   }
 }
+
+extension Backups {
+  /// The backups of the storage that is served at the other end of an exchange.
+  package static func remote(over exchange: @escaping Exchange) -> Backups {
+    Backups(
+      make: Operation.backup.called(over: exchange),
+      read: Operation.backupPart.called(over: exchange))
+  }
+}

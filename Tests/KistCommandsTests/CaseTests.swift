@@ -20,6 +20,8 @@ import Testing
           try await command.perform(storage, unlockedBy: access, terminal)
         case let command as any RequiresStorageAccess: try await command.perform(access, terminal)
         case let command as any RequiresKeySlots: try await command.perform(slots, terminal)
+        case let command as any RequiresBackups:
+          try await command.perform(.failing(.locked("the storage is locked")), terminal)
         case let command as any RequiresAuditLog:
           try await command.perform(sampleAuditLog, terminal)
         case let command as Helper:

@@ -18,7 +18,7 @@ import Testing
 
   @Test(arguments: [
     nil, "save", "load", "delete", "list", "status", "lock", "unlock", "passphrase", "slots",
-    "audit", "doctor", "import", "export", "run", "inject", "helper", "setup",
+    "backup", "audit", "doctor", "import", "export", "run", "inject", "helper", "setup",
   ])
   func `fits into 80 columns`(verb: String?) {
     let command = Kist.configuration.subcommands.first { $0._commandName == verb }

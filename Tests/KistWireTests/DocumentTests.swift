@@ -10,7 +10,8 @@ struct DocumentTests {
     let storage = LockableStorage(now: clock.now)
     let answer = answer(
       with: dispatch(
-        storage.credentials, storage.access, documentedSlots, audit: { _ in documentedPage },
+        storage.credentials, storage.access, documentedSlots, documentedBackups,
+        audit: { _ in documentedPage },
         hello: Hello(version: "1.0.0", durability: .disk)))
     var epoch = "k3f9."
     let examples = try documentedExchanges()
@@ -41,6 +42,11 @@ private let documentedSlots = KeySlots(
     throw StorageError(
       .badRequest, "this slot is the only way in", hint: "add another one first")
   })
+
+/// One whose last part has four bytes, as the document has it.
+private let documentedBackups = Backups(
+  make: { _ throws(StorageError) in Backup(id: "4f1d9c02", size: 16384, count: 2) },
+  read: { _ throws(StorageError) in Secret(copying: [0, 1, 2, 3]) })
 
 extension KeySlotSummary {
   fileprivate static func passphrase(_ number: Int) -> KeySlotSummary {

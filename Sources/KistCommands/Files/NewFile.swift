@@ -25,8 +25,7 @@ struct NewFile: ~Copyable {
     }
     // No name that a kist which was killed may have left: it may have had this one's process id.
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
-    let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-    let unnamed = unsafe kist_open_unnamed(end.map { String(path[...$0]) } ?? ".")
+    let unnamed = unsafe kist_open_unnamed(Self.folder(of: path))
     let file = unnamed < 0 ? try openNewFile(temporary) : unnamed
     self.path = path
     self.temporary = temporary
@@ -48,12 +47,20 @@ struct NewFile: ~Copyable {
     guard fchmod(file, 0o600) == 0, fsync(file) == 0 else { throw notWritten(errno) }
     let name = replacing ? temporary : path
     guard isLinked(as: name) else { throw errno == EEXIST ? .fileIsThere : notWritten(errno) }
-    if !replacing { return }
-    if unsafe rename(temporary, path) != 0 {
+    if replacing, unsafe rename(temporary, path) != 0 {
       let failure = errno
       unsafe unlink(temporary)
       throw notWritten(failure)
     }
+    // Until its folder is on the disk, too, a power cut may take the name away.
+    let opened = unsafe open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { close(opened) }
+    guard opened >= 0, fsync(opened) == 0 else { throw notWritten(errno) }
+  }
+
+  private static func folder(of path: String) -> String {
+    let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    return end.map { String(path[...$0]) } ?? "."
   }
 
   private func isLinked(as name: String) -> Bool {

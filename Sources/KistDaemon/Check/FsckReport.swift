@@ -43,7 +43,9 @@ struct FsckReport {
     }
     if let locked = examination.locked {
       lines.append("what is sealed was not looked at: \(locked.message)")
-      if locked.code != .corrupt, let hint = locked.ofFsck.hint { lines.append("hint: \(hint)") }
+      if locked.code != .corrupt, let hint = locked.withoutKistd.hint {
+        lines.append("hint: \(hint)")
+      }
     }
     if let copies { return lines + advice(copies) }
     if state == .damaged {
@@ -86,12 +88,14 @@ struct FsckReport {
     return lines
   }
 
-  private func counted(_ count: Int) -> String { "\(count) credential\(count == 1 ? "" : "s")" }
 }
+
+/// So many credentials, in words.
+func counted(_ count: Int) -> String { "\(count) credential\(count == 1 ? "" : "s")" }
 
 extension StorageError {
   /// The error where there is no kistd with which to unlock the store.
-  var ofFsck: StorageError {
+  var withoutKistd: StorageError {
     guard code == .locked else { return self }
     return .locked(
       message,

@@ -16,7 +16,7 @@ func fsck(
       salvage = try EncryptedFile.salvage(
         path: options.storePath, keySource: keySource,
         to: EncryptedFile.Options(path: directory + "/credentials.db", keySource: keySource))
-    } catch { throw error.ofFsck }
+    } catch { throw error.withoutKistd }
     report = FsckReport(
       store: options.storePath, examination: salvage.examination,
       copies: .init(count: salvage.copied, directory: directory))

@@ -9,7 +9,7 @@ extension OpenStorage {
   /// each client.
   func dispatching(_ options: Options, _ audit: AuditLog?) -> Dispatch {
     dispatch(
-      credentials, access, keySlots, audit: audit?.lookup(nameSeal) ?? noAuditLog,
+      credentials, access, keySlots, backups, audit: audit?.lookup(nameSeal) ?? noAuditLog,
       hello: Hello(version: KistVersion.current, durability: durability))
   }
 }

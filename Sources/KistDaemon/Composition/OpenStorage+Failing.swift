@@ -11,6 +11,7 @@ extension OpenStorage {
         unlock: { _ throws(StorageError) in throw error }),
       reason: error.message, durability: .unknown, close: {})
     storage.keySlots = .failing(error)
+    storage.backups = .failing(error)
     return storage
   }
 }

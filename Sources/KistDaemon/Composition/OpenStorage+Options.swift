@@ -10,12 +10,15 @@ extension OpenStorage {
     environment: (String) -> String?, logger: Logger
   ) async throws(StorageError) -> OpenStorage {
     let pinFile = PinFile(path: options.pinFile)
-    let pin = try pinFile.read()
+    let written = try pinFile.read()
+    let file = EncryptedFile.Presence(options, pin: written)
+    let pin = written.map { pinFile.settled($0, on: file) }
     let busAddress = sessionBusAddress(environment: environment, isSocket: isSocket)
     let selection = try Selection.select(
-      options, pin: pin,
+      asked: options.storage, pin: pin,
       keyring: pin == nil && options.storage == nil
-        ? await probeKeyring(busAddress: busAddress) : nil)
+        ? await probeKeyring(busAddress: busAddress) : nil,
+      file: file)
     var storage: OpenStorage
     switch selection.kind {
     case .libsecret:
@@ -97,14 +100,10 @@ final class KeySourceForOnce: Sendable {
   }
 }
 
-extension Selection {
-  /// Chooses a storage, after a look at the encrypted file where it makes a difference.
-  static func select(
-    _ options: Options, pin: Pin?, keyring: StorageProbe?
-  ) throws(StorageError) -> Selection {
-    try select(
-      asked: options.storage, pin: pin, keyring: keyring,
-      file: pin?.kind == .libsecret ? .absent : EncryptedFile.presence(at: options.storePath))
+extension EncryptedFile.Presence {
+  /// Looks at the encrypted file, where it makes a difference.
+  init(_ options: Options, pin: Pin?) {
+    self = pin?.kind == .libsecret ? .absent : EncryptedFile.presence(at: options.storePath)
   }
 }
 

@@ -10,8 +10,8 @@ func migrate(
   let keySource = try EncryptedFile.KeySource(options.keySource)
   let logger = Logger.kistd(level: options.logLevel)
   let pinFile = PinFile(path: options.pinFile)
-  let pin = try pinFile.read()
   let presence = EncryptedFile.presence(at: options.storePath)
+  let pin = try pinFile.read().map { pinFile.settled($0, on: presence) }
   // A pinned file that is gone, or is another one, is not the one to move from, or on to.
   if pin != nil { _ = try Selection.select(asked: nil, pin: pin, keyring: nil, file: presence) }
   let bus = sessionBusAddress(environment: environment, isSocket: isSocket)

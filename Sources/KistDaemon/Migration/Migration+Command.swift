@@ -14,8 +14,13 @@ extension Migration {
 
 /// One line that is written again and again, where a person looks on; an error, too, takes its place.
 func showProgress(_ step: Migration.Step, _ done: Int, _ total: Int) {
+  showProgress(step.rawValue, done, total)
+}
+
+/// The same, of what was done to each.
+func showProgress(_ what: String, _ done: Int, _ total: Int) {
   guard isatty(STDERR_FILENO) == 1 else { return }
-  writeToStandardError("\(step.rawValue) \(done) of \(total)" + (done == total ? "\n" : "\r"))
+  writeToStandardError("\(what) \(done) of \(total)" + (done == total ? "\n" : "\r"))
 }
 
 /// Tells a person what became of a migration, and gives the exit status.
@@ -56,7 +61,7 @@ func tell(
 
 /// What became of those that needed nobody's attention.
 private func summary(of count: Int, to kind: StorageKind, wasThere: Bool) -> String {
-  let credentials = "\(count) credential\(count == 1 ? "" : "s")"
+  let credentials = counted(count)
   return switch (wasThere, count) {
   case (false, 0): "there was nothing to move; credentials are kept in \(kind.name) from now on"
   case (false, _): "moved \(credentials) from \(kind.other.name) to \(kind.name)"

@@ -14,6 +14,8 @@ struct Kistd: ParsableCommand {
       kistd fsck [--salvage DIRECTORY] [OPTIONS]
       kistd probe [OPTIONS]
       kistd keyring-items [OPTIONS]
+      kistd rekey [OPTIONS]
+      kistd restore FILE [OPTIONS]
       """,
     discussion: """
       With a COMMAND, kistd serves for as long as it runs, tells it the socket in KIST_SOCKET, and \

@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistFile
 internal import KistWire
 
 /// `kistd probe`: tells which storage would be opened, and why, and how the keyring stands; gives the
@@ -28,8 +29,10 @@ extension StorageOutlook {
       busAddress: sessionBusAddress(environment: environment, isSocket: isSocket))
     let choice: Result<Choice, StorageError>
     do throws(StorageError) {
+      let pin = try PinFile(path: options.pinFile).read()
       let selection = try Selection.select(
-        options, pin: try PinFile(path: options.pinFile).read(), keyring: keyring)
+        asked: options.storage, pin: pin, keyring: keyring,
+        file: EncryptedFile.Presence(options, pin: pin))
       choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
     } catch { choice = .failure(error) }
     self.init(choice: choice, keyring: keyring)

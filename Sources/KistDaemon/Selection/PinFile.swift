@@ -22,6 +22,14 @@ package struct PinFile: Sendable {
     return try Pin(String(decoding: bytes.prefix(count), as: UTF8.self), at: path)
   }
 
+  /// Of a pin that names two stores the one that is there, written down.
+  func settled(_ pin: Pin, on file: EncryptedFile.Presence) -> Pin {
+    let settled = pin.settled(on: file)
+    // Until that can be written, each start finds it so.
+    if settled != pin { try? write(settled, insteadOf: pin) }
+    return settled
+  }
+
   /// Writes it: when this returns, it is on disk, whole.
   ///
   /// The first one is never replaced by another first one: of two daemons that begin at once, one

@@ -36,7 +36,7 @@ extension Selection {
     if pin.kind == .encryptedFile {
       switch file {
       case .absent: throw .gone
-      case .store(let id, _): if id != pin.storeID { throw .another }
+      case .store(let id, _): if id != pin.settled(on: file).storeID { throw .another }
       case .unreadable(let error): throw error
       }
     }
@@ -71,7 +71,7 @@ extension Selection {
 }
 
 extension StorageError {
-  fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
+  static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
     StorageError(
       .unavailable, "credentials are kept in \(kind.name), and \(asked.name) is asked for",
       hint: "move them with `kistd migrate --to \(asked.rawValue)`, leave --storage out, or "
@@ -91,7 +91,7 @@ extension StorageError {
       hint: "bring it back, from a backup or with the disk that it is on; a new one is not made")
   }
 
-  fileprivate static var another: StorageError {
+  static var another: StorageError {
     StorageError(
       .unavailable, "the encrypted file is not the one that credentials have been kept in",
       hint: "bring that one back, or name the directory of this one with --data")

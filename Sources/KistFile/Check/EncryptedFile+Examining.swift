@@ -51,15 +51,14 @@ extension EncryptedFile {
     try createStore(new, id: storeID) { database, keys, header throws(StorageError) in
       var copies = Copies(database: database, keys: keys, nonces: { new.nonces(1) })
       try inspector.inspectRows { row throws(StorageError) in try copies.keep(row) }
-      copied = copies.count
+      copied = try copies.finish(&header)
       if copied == 0, inspector.examination.counted != 0 { throw .nothingToSalvage }
-      try copies.finish(&header)
     }
     return Salvage(examination: inspector.examination, copied: copied)
   }
 
   /// Keeps every kistd from the store for as long as the lock is held.
-  private static func own(_ path: String) throws(StorageError) -> OwnerLock {
+  static func own(_ path: String) throws(StorageError) -> OwnerLock {
     guard try exists(path) else {
       throw StorageError(
         .notFound, "there is no store at \(path)", hint: "name its directory with --data")

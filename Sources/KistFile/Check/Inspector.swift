@@ -6,12 +6,12 @@ struct Inspector {
   private(set) var examination = EncryptedFile.Examination()
   /// Which store it is, where that can be told.
   private(set) var storeID: [UInt8]?
-  private var slots: [KeySlot] = []
+  private(set) var slots: [KeySlot] = []
   private var areSlotsWhole = true
   private var sealedHeader: [UInt8]?
-  private var keys: StoreKeys?
+  private(set) var keys: StoreKeys?
   private var header: Header?
-  private var database: Database?
+  private(set) var database: Database?
 
   /// Looks at what can be seen without the key.
   init(path: String) throws(StorageError) {

@@ -137,11 +137,8 @@ extension Database {
     }
   }
 
-  func insertStore(id: [UInt8], header: [UInt8], slot number: UInt32, _ body: [UInt8])
-    throws(StorageError)
-  {
+  func insertStore(id: [UInt8], header: [UInt8]) throws(StorageError) {
     try run("INSERT INTO store VALUES (?, ?)", .blob(id), .blob(header))
-    try insertSlot(number, body)
   }
 
   func insertSlot(_ number: UInt32, _ body: [UInt8]) throws(StorageError) {

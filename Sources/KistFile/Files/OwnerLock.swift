@@ -42,7 +42,11 @@ final class OwnerLock: Sendable {
     let digits = try text(of: descriptor, path: path).prefix { $0.isWholeNumber }
     let owner = digits.isEmpty ? "another process" : "pid \(digits)"
     return StorageError(
-      code, "the store is in use by \(owner)", hint: "stop it, or use it instead")
+      code, "the store is in use by \(owner)",
+      hint: digits.isEmpty
+        ? "stop it, or use it instead"
+        : "use it instead, or stop it: `kill \(digits)`, or where it is a service `systemctl --user "
+          + "stop kistd.socket kistd-credentials.socket kistd.service`")
   }
 
   private static func bootID() throws(StorageError) -> String {

@@ -9,6 +9,8 @@ final class Connections: Sendable {
   private let loads: Connection
   /// For finds, on their own queue.
   let finds: Connection
+  /// For a copy of all, which takes long; open only while one is made.
+  private let copies: Connection
 
   private struct State {
     var isShut = false
@@ -29,6 +31,7 @@ final class Connections: Sendable {
     // rows too, made no load faster, as the system keeps them as well.
     loads = Connection(path: path, readonly: true, cacheKibibytes: 4096)
     finds = Connection(path: path, readonly: true, cacheKibibytes: 512)
+    copies = Connection(path: path, readonly: true, cacheKibibytes: 512)
   }
 
   /// Reads on the connection for loads, from a snapshot that is kept until the next change.
@@ -54,6 +57,21 @@ final class Connections: Sendable {
     defer { turns.add(1, ordering: .sequentiallyConsistent) }
     try use(loads) { database throws(StorageError) in database.endSnapshot() }
     return try use(changes, body)
+  }
+
+  /// Lends the store as it is at one moment, for as long as the body takes.
+  func snapshot(_ body: (Database) throws(StorageError) -> Void) throws(StorageError) {
+    try state.withLock { state throws(StorageError) in
+      if state.isShut { throw .closed }
+      try copies.open()
+    }
+    defer { copies.close() }
+    try copies.use { database throws(StorageError) in
+      try database.transaction("BEGIN") { () throws(StorageError) in
+        try body(database)
+        return true
+      }
+    }
   }
 
   /// Opens those that are not open.
@@ -119,6 +137,7 @@ final class Connections: Sendable {
   /// The last one, which may write, brings the log into the database and removes it.
   private func close(_ state: inout State, isKnown: Bool) {
     state.isLogNamed = false
+    copies.close()
     finds.close()
     loads.close()
     changes.close(mergingLog: isKnown)

@@ -10,63 +10,107 @@ func createStore(
   _ options: EncryptedFile.Options, id storeID: [UInt8] = randomBytes(StoreFormat.storeIDSize),
   filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void = { _, _, _ in }
 ) throws(StorageError) {
-  for suffix in ["-wal", "-journal"] {
-    if try exists(options.path + suffix) {
-      throw .corrupt("the store \(options.path) is missing, but its log is there")
-    }
-  }
-  let master = try GuardedKey.random()
-  let slot = try newSlot(options, wrapping: master, storeID: storeID)
-  let keys = try StoreKeys(master: master, storeID: storeID)
-  var header = Header(
-    sequence: 0, count: 0, epoch: .random(in: .min ... .max), sum: .zero,
-    slots: KeySlot.hash(of: [slot], storeID: storeID))
-  let unfinished = options.path + ".new"
-  for suffix in ["", "-wal", "-shm", "-journal"] { unsafe unlink(unfinished + suffix) }
-  // Made here, not by SQLite, so that its mode does not hang on the umask; its log takes it over.
-  try Descriptor.open(unfinished, O_RDWR | O_CREAT | O_EXCL).setMode(0o600, path: unfinished)
-  let connection = Connection(path: unfinished, readonly: false, cacheKibibytes: 256)
-  defer { connection.close() }
-  try connection.open()
-  try connection.use { database throws(StorageError) in
-    try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
-      try Schema.create(in: database)
-      try fill(database, keys, &header)
-      try database.insertStore(
-        id: storeID, header: keys.seal(header, nonce: options.nonces(1)),
-        slot: slot.number, slot.encoded(storeID: storeID))
-      return true
-    }
-    // What closing could not bring from the log into the file would be left behind by its new name.
-    guard try database.checkpoint() else {
-      throw StorageError(
-        .unavailable, "the new store could not be written to its end", hint: "try again")
-    }
-  }
-  connection.close()
-  try rename(unfinished, to: options.path)
+  try refuseLog(of: options.path)
+  let unfinished = UnfinishedStore.new(beside: options.path)
+  try unfinished.write(options, id: storeID, openedBy: [options.keySource], filledBy: fill)
+  try rename(unfinished.path, to: options.path)
 }
 
-private func newSlot(
-  _ options: EncryptedFile.Options, wrapping master: GuardedKey, storeID: [UInt8]
-) throws(StorageError) -> KeySlot {
-  switch options.keySource {
-  case .none: throw .noKey(for: options.path)
-  case .keyFile(let path):
-    let existing = try KeyFile.read(path)
-    let file = if let existing { existing } else { try KeyFile.create(path) }
-    let key = try wrappingKey(from: file)
-    return KeySlot(
-      number: 1, kind: .keyFile, wrapping: master, under: key, storeID: storeID,
-      nonce: options.nonces(1))
-  case .passphraseFile(let path):
-    guard let passphrase = try PassphraseFile.read(path) else { throw .noKey(for: options.path) }
-    var options = options
-    options.keySource = .passphrase(passphrase)
-    return try newSlot(options, wrapping: master, storeID: storeID)
-  case .passphrase(let passphrase):
-    return try KeySlot(
-      number: 1, passphrase: passphrase, wrapping: master, storeID: storeID, options)
+/// Refuses to make a store beside a log, which would be taken for its own.
+func refuseLog(of path: String) throws(StorageError) {
+  for suffix in ["-wal", "-journal"] {
+    if try exists(path + suffix) {
+      throw .corrupt("the store \(path) is missing, but its log is there")
+    }
+  }
+}
+
+/// A store that is being made, under a name of its own, for as long as it is not whole.
+struct UnfinishedStore {
+  let path: String
+
+  /// One that is to take the place of the store.
+  static func new(beside path: String) -> UnfinishedStore { UnfinishedStore(path: path + ".new") }
+
+  /// One that is to be fetched as a backup.
+  static func backup(beside path: String) -> UnfinishedStore {
+    UnfinishedStore(path: path + ".backup")
+  }
+
+  /// Removes what was left of those that were cut off, which nobody else may be at work on.
+  static func discardAll(beside path: String) {
+    for left in [new(beside: path), backup(beside: path)]
+    where unsafe access(left.path, F_OK) == 0 { left.discard() }
+  }
+
+  /// Removes what was left of one that was cut off, itself last.
+  func discard() {
+    for suffix in ["-wal", "-shm", "-journal", ""] { unsafe unlink(path + suffix) }
+  }
+
+  /// Writes all of it, with a master key of its own, and waits until it is on disk.
+  func write(
+    _ options: EncryptedFile.Options, id storeID: [UInt8],
+    openedBy sources: [EncryptedFile.KeySource],
+    filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    let master = try GuardedKey.random()
+    var slots: [KeySlot] = []
+    for source in sources {
+      slots.append(
+        try KeySlot(
+          number: UInt32(slots.count + 1), openedBy: source, wrapping: master, storeID: storeID,
+          options))
+    }
+    let keys = try StoreKeys(master: master, storeID: storeID)
+    var header = Header(
+      sequence: 0, count: 0, epoch: .random(in: .min ... .max), sum: .zero,
+      slots: KeySlot.hash(of: slots, storeID: storeID))
+    discard()
+    // Made here, not by SQLite, so that its mode does not hang on the umask; its log takes it over.
+    try Descriptor.open(path, O_RDWR | O_CREAT | O_EXCL).setMode(0o600, path: path)
+    let connection = Connection(path: path, readonly: false, cacheKibibytes: 256)
+    defer { connection.close() }
+    try connection.open()
+    try connection.use { database throws(StorageError) in
+      try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
+        try Schema.create(in: database)
+        try fill(database, keys, &header)
+        try database.insertStore(id: storeID, header: keys.seal(header, nonce: options.nonces(1)))
+        for slot in slots { try database.insertSlot(slot.number, slot.encoded(storeID: storeID)) }
+        return true
+      }
+      // What closing could not bring from the log into the file would be left behind by its new name.
+      guard try database.checkpoint() else {
+        throw StorageError(
+          .unavailable, "the new store could not be written to its end", hint: "try again")
+      }
+    }
+  }
+}
+
+extension KeySlot {
+  /// Wraps a master key under one that comes from somewhere; a key file is made where there is none.
+  fileprivate init(
+    number: UInt32, openedBy source: EncryptedFile.KeySource, wrapping master: GuardedKey,
+    storeID: [UInt8], _ options: EncryptedFile.Options
+  ) throws(StorageError) {
+    switch source {
+    case .none: throw .noKey(for: options.path)
+    case .keyFile(let path):
+      let existing = try KeyFile.read(path)
+      let file = if let existing { existing } else { try KeyFile.create(path) }
+      self.init(
+        number: number, kind: .keyFile, wrapping: master, under: try wrappingKey(from: file),
+        storeID: storeID, nonce: options.nonces(1))
+    case .passphraseFile(let path):
+      guard let passphrase = try PassphraseFile.read(path) else { throw .noKey(for: options.path) }
+      try self.init(
+        number: number, passphrase: passphrase, wrapping: master, storeID: storeID, options)
+    case .passphrase(let passphrase):
+      try self.init(
+        number: number, passphrase: passphrase, wrapping: master, storeID: storeID, options)
+    }
   }
 }
 

@@ -11,12 +11,14 @@ extension FileStore {
       case .closed: throw .closed
       }
     }
+    let opensWithKeyFile = try readKeySlots().contains { $0.kind == .keyFile }
+    let file = unlockingFile(opensWithKeyFile)
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
-      unlocksWith: unlockingFile == nil ? .passphrase : .keyFile,
-      reopensAtRestart: unlockingFile.map { (try? exists($0)) == true } ?? false,
+      unlocksWith: file == nil ? .passphrase : .keyFile,
+      reopensAtRestart: file.map { (try? exists($0)) == true } ?? false,
       durability: .disk,
-      keyProtection: keyProtection, integrity: session?.check.integrity)
+      keyProtection: keyProtection(file, opensWithKeyFile), integrity: session?.check.integrity)
     if let session {
       status.count = try connections.read { database throws(StorageError) in
         Int(clamping: try database.header(session.keys).count)
@@ -67,7 +69,7 @@ extension FileStore {
   }
 
   /// The file that unlocks the store when nobody is there, if it is one that can.
-  private var unlockingFile: String? {
+  private func unlockingFile(_ opensWithKeyFile: Bool) -> String? {
     switch options.keySource {
     case .keyFile(let path): opensWithKeyFile ? path : nil
     case .passphraseFile(let path): opensWithKeyFile ? nil : path
@@ -75,10 +77,8 @@ extension FileStore {
     }
   }
 
-  private var opensWithKeyFile: Bool { hasKeyFileSlot.load(ordering: .relaxed) }
-
-  private var keyProtection: String {
-    unlockingFile.map {
+  private func keyProtection(_ file: String?, _ opensWithKeyFile: Bool) -> String {
+    file.map {
       "a \(opensWithKeyFile ? "key" : "passphrase") file, \($0): whoever can read it and the store "
         + "can read the credentials; the store without it tells nothing"
     }

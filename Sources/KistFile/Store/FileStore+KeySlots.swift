@@ -1,6 +1,5 @@
 internal import KistCore
 internal import KistSodium
-private import Synchronization
 
 extension FileStore {
   /// The slots that the header vouches for.
@@ -68,7 +67,6 @@ extension FileStore {
       guard case .keySlots(let slots) = try await carryOut(.keySlots(change)) else {
         throw .internal("a change of key slots was taken for another one")
       }
-      hasKeyFileSlot.store(slots.contains { $0.kind == .keyFile }, ordering: .relaxed)
       return slots.map(\.summary)
     } catch { throw error.withOutcome(.unchanged) }
   }

@@ -20,14 +20,15 @@ final class FileStore: Sendable {
   let state: Mutex<State>
   /// Passphrases are tried here, and nowhere else.
   let attempts: PassphraseAttempts
-  /// Whether a key file opens the store; otherwise a passphrase does.
-  let hasKeyFileSlot: Atomic<Bool>
+  /// What was made to be fetched as a backup.
+  let backups = LatestBackup()
   private let owner: OwnerLock
 
   /// Takes the store for this process, makes it where there is none, and unlocks it if it can.
   init(opening options: EncryptedFile.Options) throws(StorageError) {
     try prepareDirectory(of: options.path)
     owner = try OwnerLock(beside: options.path)
+    UnfinishedStore.discardAll(beside: options.path)
     if try !exists(options.path) {
       try createStore(options)
       options.whenMade()
@@ -44,7 +45,8 @@ final class FileStore: Sendable {
       }
       state = Mutex(try Self.initialState(options, storeID, slots, connections))
       self.storeID = storeID
-      hasKeyFileSlot = Atomic(slots.contains { $0.kind == .keyFile })
+      // It opens with the new key wherever that is; the next start tries again.
+      try? KeyFileChange.finish(options.keySource, slots, storeID: storeID)
     } catch {
       connections.shut(isKnown: false)
       throw error
@@ -90,6 +92,7 @@ final class FileStore: Sendable {
       return nil
     }
     await quiesce(session, because: .closed)
+    backups.discard()
     connections.shut(isKnown: session?.check.integrity == .ok)
     owner.release()
   }
@@ -98,8 +101,10 @@ final class FileStore: Sendable {
   func quiesce(_ session: Session?, because reason: StorageError) async {
     await session?.check.cancel(reason)
     await writer.finish()
-    await withCheckedContinuation { continuation in
-      findQueue.async { continuation.resume() }
+    for queue in [findQueue, backups.queue] {
+      await withCheckedContinuation { continuation in
+        queue.async { continuation.resume() }
+      }
     }
   }
 }

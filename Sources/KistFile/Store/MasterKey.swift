@@ -12,13 +12,19 @@ func masterKey(
     guard slots.contains(where: { $0.kind == .keyFile }) else {
       throw .locked("the store needs its passphrase")
     }
-    guard let key = try KeyFile.read(path) else {
+    let key = try KeyFile.read(path)
+    if let key, let master = try openSlot(with: key, among: slots, storeID: storeID) {
+      return master
+    }
+    // Where a change of the key file was cut off.
+    if let next = try KeyFile.read(KeyFileChange.next(of: path, for: storeID)),
+      let master = try openSlot(with: next, among: slots, storeID: storeID)
+    {
+      return master
+    }
+    guard key != nil else {
       throw .locked(
         "the store's key file \(path) is missing", hint: "put it back, then `kist unlock`")
-    }
-    let wrapping = try wrappingKey(from: key)
-    for slot in slots where slot.kind == .keyFile {
-      if let master = try slot.unwrap(with: wrapping, storeID: storeID) { return master }
     }
     throw .locked(
       "the key file \(path) does not open this store",
@@ -40,6 +46,17 @@ func masterKey(
   case .passphrase(let passphrase):
     return try openSlot(with: passphrase, among: slots, storeID: storeID).master
   }
+}
+
+/// The master key, from the slot that the key of a file opens, if one does.
+func openSlot(
+  with key: GuardedKey, among slots: [KeySlot], storeID: [UInt8]
+) throws(StorageError) -> GuardedKey? {
+  let wrapping = try wrappingKey(from: key)
+  for slot in slots where slot.kind == .keyFile {
+    if let master = try slot.unwrap(with: wrapping, storeID: storeID) { return master }
+  }
+  return nil
 }
 
 /// Finds the slot that a passphrase opens.

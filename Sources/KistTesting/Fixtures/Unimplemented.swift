@@ -34,6 +34,15 @@ extension KeySlots {
   }
 }
 
+extension Backups {
+  /// Backups of which nothing may be used: whatever is called fails the test by its name.
+  public static var unimplemented: Backups {
+    Backups(
+      make: { _ throws(StorageError) in throw called("Backups.make") },
+      read: { _ throws(StorageError) in throw called("Backups.read") })
+  }
+}
+
 private func called(_ endpoint: String) -> StorageError {
   Issue.record("\(endpoint) was called, and the test does not implement it")
   return .internal("\(endpoint) is not implemented")

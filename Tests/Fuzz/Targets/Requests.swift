@@ -71,6 +71,8 @@ private func checkRequest(_ line: Line) {
   case "unlock": checkRequest(.unlock, message) { $0 == $1 }
   case "slotAdd": checkRequest(.slotAdd, message) { $0 == $1 }
   case "slotRemove": checkRequest(.slotRemove, message) { $0 == $1 }
+  case "backup": checkRequest(.backup, message) { $0 == $1 }
+  case "backupPart": checkRequest(.backupPart, message) { $0 == $1 }
   default: break
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import KistCore
+import KistFile
 import KistTesting
 import Synchronization
 import Testing
@@ -9,6 +10,7 @@ import Testing
 @Suite struct `The pin` {
   @Test(arguments: [
     Pin(kind: .libsecret, storeID: nil), Pin(kind: .encryptedFile, storeID: "0a1b"),
+    Pin(kind: .encryptedFile, storeID: "0a1b", nextStoreID: "2c"),
   ])
   func `comes back as it was written`(pin: Pin) async throws {
     try await withDirectory { directory in
@@ -67,7 +69,7 @@ import Testing
   @Test(arguments: [
     "", "\n", "libsecret\n", "kist-storage-1 libsecret", "kist-storage-2 libsecret\n",
     "kist-storage-1 libsecret 0a\n", "kist-storage-1 encrypted-file\n",
-    "kist-storage-1 encrypted-file 0a 0b\n", "kist-storage-1 keychain\n",
+    "kist-storage-1 encrypted-file 0a 0b 0c\n", "kist-storage-1 keychain\n",
     "kist-storage-1 libsecret\nkist-storage-1 libsecret\n",
   ])
   func `that says something else is corrupt, and stays`(text: String) async throws {
@@ -78,6 +80,25 @@ import Testing
       #expect(error.code == .corrupt)
       #expect(error.message.contains(path))
       #expect(try Data(contentsOf: URL(filePath: path)) == Data(text.utf8))
+    }
+  }
+
+  @Test(arguments: [
+    (EncryptedFile.Presence.store(id: "0a", hasCredentials: true), "0a", nil as String?),
+    (.store(id: "0b", hasCredentials: true), "0b", nil),
+    (.store(id: "0c", hasCredentials: true), "0a", "0b"), (.absent, "0a", "0b"),
+    (.unreadable(.internal("in use")), "0a", "0b"),
+  ])
+  func `of two stores names the one that is there, once that is known`(
+    presence: EncryptedFile.Presence, storeID: String, nextStoreID: String?
+  ) async throws {
+    try await withDirectory { directory in
+      let file = PinFile(path: directory + "/storage")
+      let pin = Pin(kind: .encryptedFile, storeID: "0a", nextStoreID: "0b")
+      try file.write(pin, insteadOf: nil)
+      let settled = Pin(kind: .encryptedFile, storeID: storeID, nextStoreID: nextStoreID)
+      #expect(file.settled(pin, on: presence) == settled)
+      #expect(try file.read() == settled)
     }
   }
 

@@ -121,7 +121,7 @@ import Testing
 }
 
 extension [CredentialSummary] {
-  fileprivate var sortedWithoutRevisions: [CredentialSummary] {
+  var sortedWithoutRevisions: [CredentialSummary] {
     map { summary in
       CredentialSummary(
         key: summary.key, label: summary.label, attributes: summary.attributes,

@@ -22,7 +22,7 @@ private let wholeMembers =
   #""label":"Alice’s “key”","attributes":{"b":"","url":"https://example.org/"}"#
 
 extension Golden {
-  static let table = changes + loads + finds + accesses + keySlots + audits
+  static let table = changes + loads + finds + accesses + keySlots + backups + audits
 
   private static let changes: [Golden] = [
     .save(
@@ -108,8 +108,8 @@ extension Golden {
   private static let greeting: Hello = {
     var hello = Hello.stub
     hello.operations = [
-      "audit", "delete", "find", "hello", "load", "lock", "save", "slotAdd", "slotRemove", "slots",
-      "status", "unlock",
+      "audit", "backup", "backupPart", "delete", "find", "hello", "load", "lock", "save", "slotAdd",
+      "slotRemove", "slots", "status", "unlock",
     ]
     return hello
   }()
@@ -196,12 +196,23 @@ extension Golden {
     ]
   }()
 
+  private static let backups: [Golden] = [
+    .backup(
+      "backup", #"{"op":"backup","passphrase":"its own"}"#,
+      #"{"ok":true,"backup":"4f1d","size":16384,"count":2}"#, Secret(utf8: "its own"),
+      Backup(id: "4f1d", size: 16384, count: 2)),
+    .backupPart(
+      "backupPart", #"{"op":"backupPart","backup":"4f1d","offset":16380}"#,
+      #"{"ok":true,"data":"AAECAw=="}"#, BackupPart(of: "4f1d", from: 16380),
+      Secret(copying: [0, 1, 2, 3])),
+  ]
+
   private static let accesses: [Golden] = [
     Golden(
       name: "hello", request: #"{"op":"hello"}"#,
       reply:
-        #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","delete","find","hello","#
-        + #""load","lock","save","slotAdd","slotRemove","slots","status","unlock"],"features":[],\#(limits),"#
+        #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","backup","backupPart","#
+        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock"],"features":[],\#(limits),"#
         + #""durability":"memory"}"#,
       expecting: greeting
     ) { exchange in try await Hello.ask(exchange) },

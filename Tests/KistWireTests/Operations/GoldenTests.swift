@@ -15,14 +15,13 @@ struct GoldenTests {
 
   @Test(arguments: Golden.table)
   func `the server reads the request and sends the reply`(golden: Golden) async {
-    let answer = answer(
-      with: service(golden.credentials, golden.access, golden.keySlots, golden.audit))
+    let answer = answer(with: service(of: golden))
     #expect(await answer(Line(golden.request)).text == golden.reply)
   }
 
   @Test(arguments: Golden.table)
   func `a client and a server without lines between them agree`(golden: Golden) async throws {
-    try await golden.call(service(golden.credentials, golden.access, golden.keySlots, golden.audit))
+    try await golden.call(service(of: golden))
   }
 
   @Test func `every operation that hello names is in the table`() async throws {
@@ -47,4 +46,9 @@ struct GoldenTests {
       StorageError(.full, "no space is left", hint: "make room", outcome: .unknown).json().text
         == #"{"code":"full","message":"no space is left","hint":"make room","outcome":"unknown"}"#)
   }
+}
+
+/// All that may be called of what a line of the table says.
+private func service(of golden: Golden) -> Exchange {
+  service(golden.credentials, golden.access, golden.keySlots, golden.backups, golden.audit)
 }

@@ -13,6 +13,7 @@ struct Golden: Sendable, CustomTestStringConvertible {
   var credentials: UserStorage = .unimplemented
   var access: StorageAccess = .unimplemented
   var keySlots: KeySlots = .unimplemented
+  var backups: Backups = .unimplemented
   var audit: AuditLookup = noAuditLog
   /// What the client does, and what it makes of the reply.
   let call: @Sendable (@escaping Exchange) async throws -> Void
@@ -139,6 +140,26 @@ extension Golden {
       try await KeySlots.remote(over: exchange).remove(input)
     }
     golden.keySlots.remove = answering(input, with: output)
+    return golden
+  }
+
+  static func backup(
+    _ name: String, _ request: String, _ reply: String, _ input: Secret, _ output: Backup
+  ) -> Golden {
+    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
+      try await Backups.remote(over: exchange).make(input)
+    }
+    golden.backups.make = answering(input, with: output)
+    return golden
+  }
+
+  static func backupPart(
+    _ name: String, _ request: String, _ reply: String, _ input: BackupPart, _ output: Secret
+  ) -> Golden {
+    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
+      try await Backups.remote(over: exchange).read(input)
+    }
+    golden.backups.read = answering(input, with: output)
     return golden
   }
 }

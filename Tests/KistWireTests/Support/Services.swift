@@ -29,9 +29,10 @@ extension Hello {
 /// Everything that kistd serves, without a socket.
 func service(
   _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub,
-  _ keySlots: KeySlots = .none, _ audit: @escaping AuditLookup = noAuditLog
+  _ keySlots: KeySlots = .none, _ backups: Backups = .none,
+  _ audit: @escaping AuditLookup = noAuditLog
 ) -> Exchange {
-  let dispatch = dispatch(credentials, access, keySlots, audit: audit, hello: .stub)
+  let dispatch = dispatch(credentials, access, keySlots, backups, audit: audit, hello: .stub)
   return { request throws(StorageError) in try await dispatch(request)(request) }
 }
 

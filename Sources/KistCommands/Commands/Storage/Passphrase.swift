@@ -32,8 +32,8 @@ struct SetPassphrase: RequiresKeySlots {
         hint: "change it with `kist passphrase change`", outcome: .unchanged)
     }
     let passphrase = try terminal.passphrases(asking: [.new])[0]
-    _ = try await slots.add(KeySlotAddition(passphrase: passphrase))
-    try terminal.tell("set")
+    let all = try await slots.add(KeySlotAddition(passphrase: passphrase))
+    try terminal.tell("set", all, asJSON: common.json)
   }
 }
 
@@ -43,18 +43,18 @@ struct ChangePassphrase: RequiresKeySlots {
     abstract: "Put a new passphrase in the place of the one that is given.",
     usage: "kist passphrase change [options]",
     discussion: """
-      Who has a copy of the file from before still opens that with the old passphrase: only a new \
-      key revokes it.
+      Who has a copy of the file from before still opens that with the old passphrase, and so has \
+      the key of this one: only `kistd rekey` revokes it.
       """)
 
   @OptionGroup var common: CommonOptions
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
     let passphrases = try terminal.passphrases(asking: [.current, .new])
-    _ = try await slots.add(
+    let all = try await slots.add(
       KeySlotAddition(
         passphrase: passphrases[1], current: passphrases[0], replacesCurrent: true))
-    try terminal.tell("changed")
+    try terminal.tell("changed", all, asJSON: common.json)
   }
 }
 
@@ -77,7 +77,17 @@ struct RemovePassphrase: RequiresKeySlots {
         hint: passphrases.isEmpty ? nil : "remove one of them with `kist slots --remove`",
         outcome: .unchanged)
     }
-    _ = try await slots.remove(slot.number, of: all, confirmed: confirmation.yes, at: terminal)
-    try terminal.tell("removed")
+    let rest = try await slots.remove(
+      slot.number, of: all, confirmed: confirmation.yes, at: terminal)
+    try terminal.tell("removed", rest, asJSON: common.json)
+  }
+}
+
+extension Terminal {
+  /// Says what was done, and to a program which ways in there are now.
+  fileprivate func tell(
+    _ what: String, _ slots: [KeySlotSummary], asJSON: Bool
+  ) throws(StorageError) {
+    if asJSON { try show(slots) } else { try tell(what) }
   }
 }

@@ -28,10 +28,17 @@ struct Slots: RequiresKeySlots {
         remove, of: all, confirmed: confirmation.yes, at: terminal)
     }
     if common.json {
-      for slot in all { try terminal.writeLine(slot.json()) }
+      try terminal.show(all)
     } else {
       for slot in all { try terminal.write("\(slot.number)\t\(slot.description)\n") }
     }
+  }
+}
+
+extension Terminal {
+  /// Writes a line of JSON for each slot.
+  func show(_ slots: [KeySlotSummary]) throws(StorageError) {
+    for slot in slots { try writeLine(slot.json()) }
   }
 }
 

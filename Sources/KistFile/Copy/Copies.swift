@@ -9,9 +9,6 @@ struct Copies {
   private var originals: [CredentialKey: UInt64] = [:]
   private var sequence: UInt64 = 0
 
-  /// How many there are.
-  var count: Int { originals.count }
-
   init(database: Database, keys: StoreKeys, nonces: @escaping () -> [UInt8]) {
     self.database = database
     self.keys = keys
@@ -23,15 +20,20 @@ struct Copies {
     let key = row.metadata.key
     if let original = originals[key], original > row.sequence { return }
     originals[key] = row.sequence
+    try put(row)
+  }
+
+  /// Keeps a credential in the place of the one under its key.
+  mutating func put(_ row: OpenedRow) throws(StorageError) {
     sequence += 1
-    let tag = keys.tag(of: key)
+    let tag = keys.tag(of: row.metadata.key)
     try database.put(
       keys.seal(row.metadata, row.secret, at: tag, sequence: sequence, nonces: nonces),
       at: try database.lookUp(tag) { _, _, _ in }.address)
   }
 
-  /// Puts into the header what was put into the table.
-  func finish(_ header: inout Header) throws(StorageError) {
+  /// Puts into the header what was put into the table; gives how many credentials there are.
+  func finish(_ header: inout Header) throws(StorageError) -> Int {
     header.sequence = sequence
     try database.eachRowMark { _, tag, sequence, metadataTag, secretTag in
       header.count += 1
@@ -39,5 +41,6 @@ struct Copies {
         tag: tag, sequence: sequence, metadata: metadataTag.span, secret: secretTag.span)
       return .more
     }
+    return Int(clamping: header.count)
   }
 }

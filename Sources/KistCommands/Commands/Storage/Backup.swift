@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import Glibc
+internal import KistClient
+internal import KistWire
+
+struct Backup: RequiresBackups {
+  static let configuration = CommandConfiguration(
+    commandName: "backup",
+    abstract: "Copy an encrypted file, under a passphrase of its own.",
+    usage: "kist backup <file> [options]",
+    discussion: """
+      The passphrase is typed at a prompt, or a line of standard input. It opens this copy and \
+      nothing else; `kistd restore` makes a store of it, with which kistd starts as before.
+
+        kist backup ~/backups/kist-2027-01-31
+      """)
+
+  @Argument(help: ArgumentHelp("The file to write, with mode 600.", valueName: "file"))
+  var file: String
+
+  @Flag(help: "Replace the file that may be there.")
+  var replace = false
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ backups: Backups, _ terminal: Terminal) async throws(StorageError) {
+    if !replace, unsafe access(file, F_OK) == 0 { throw .fileIsThere }
+    var target = try NewFile(for: file)
+    let passphrase = try terminal.passphrases(asking: [.new])[0]
+    let backup = try await backups.make(passphrase)
+    var progress = ProgressBar("reading", on: terminal)
+    defer { progress.clear() }
+    var size = 0
+    while size < backup.size {
+      let part = try await backups.read(BackupPart(of: backup.id, from: size))
+      guard !part.isEmpty else { throw .internal("a backup ended before its end") }
+      try target.append(part)
+      size += part.count
+      progress.show(size, of: backup.size)
+    }
+    progress.clear()
+    try target.finish(replacing: replace)
+    if common.json {
+      try terminal.writeLine(backup.json(in: file))
+    } else {
+      try terminal.tell(
+        "\(backup.count) credential\(backup.count == 1 ? "" : "s"); to have them back where there "
+          + "is no store: `kistd restore FILE`")
+    }
+  }
+}

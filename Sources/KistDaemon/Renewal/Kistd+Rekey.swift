@@ -1,0 +1,57 @@
+internal import KistCore
+internal import KistFile
+
+/// `kistd rekey`: puts a copy of the encrypted file, under a new key, in its place, and gives the exit
+/// status.
+func rekey(
+  _ arguments: [String], environment: @Sendable (String) -> String?
+) throws(StorageError) -> CInt {
+  let command = try parse(RekeyCommand.self, arguments)
+  let (options, keyFile, newPassphrase) = try command.options(environment: environment)
+  let keySource = try EncryptedFile.KeySource(options.keySource)
+  let pinFile = PinFile(path: options.pinFile)
+  let pin = try pinFile.read()
+  if let pin, pin.kind != .encryptedFile { throw .elsewhere(pin.kind, asked: .encryptedFile) }
+  let rekeying = EncryptedFile.Rekeying(
+    EncryptedFile.Options(path: options.storePath, keySource: keySource), keyFile: keyFile,
+    newPassphrase: try newPassphrase.map { (number) throws(StorageError) in
+      try readPassphrase(from: number)
+    },
+    dropsOthers: command.dropOthers,
+    willSwitch: { old, new throws(StorageError) in
+      guard let pin else { return }
+      guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .another }
+      try pinFile.write(
+        Pin(kind: .encryptedFile, storeID: old, nextStoreID: new), insteadOf: pin)
+    },
+    report: { showProgress("copied", $0, $1) })
+  let rekeyed: EncryptedFile.Rekeyed
+  do throws(StorageError) { rekeyed = try EncryptedFile.rekey(rekeying) } catch {
+    throw error.withoutKistd
+  }
+  if let pin { try pinFile.write(Pin(kind: .encryptedFile, storeID: rekeyed.id), insteadOf: pin) }
+  for line in rekeyed.lines(of: options.storePath, keyFile: keyFile) { print(onOneLine(line)) }
+  return 0
+}
+
+extension EncryptedFile.Rekeyed {
+  /// What a person must know of it.
+  fileprivate func lines(of store: String, keyFile: String?) -> [String] {
+    var lines = ["\(store) has a new key: \(counted(count))"]
+    if let keyFile, let oldKeyFile {
+      lines.append("- the key file \(keyFile) is a new one: keep a copy of it elsewhere")
+      lines.append(
+        "- the old one is now \(oldKeyFile): it opens copies of the store from before, and other "
+          + "stores that were made with it; remove it when there are none")
+    }
+    if hasPassphrase { lines.append("- the passphrase that was given opens it") }
+    if dropped > 0 {
+      lines.append(
+        "- \(dropped) other way\(dropped == 1 ? "" : "s") in no longer open\(dropped == 1 ? "s" : "") it"
+      )
+    }
+    lines.append(
+      "whoever has a copy from before still opens that: change what secrets it has, if need be")
+    return lines
+  }
+}

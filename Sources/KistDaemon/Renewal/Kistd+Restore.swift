@@ -1,0 +1,60 @@
+internal import Glibc
+internal import KistCore
+internal import KistFile
+
+/// `kistd restore`: makes the encrypted file of a backup, as a first start would make it, and gives the
+/// exit status.
+func restore(
+  _ arguments: [String], environment: @Sendable (String) -> String?
+) throws(StorageError) -> CInt {
+  let command = try parse(RestoreCommand.self, arguments)
+  let (options, descriptor) = try command.options(environment: environment)
+  let keySource = command.verify ? .none : try EncryptedFile.KeySource(options.keySource)
+  let backup = EncryptedFile.BackupFile(
+    path: command.file, passphrase: try passphrase(of: command.file, from: descriptor))
+  if command.verify {
+    let count = try EncryptedFile.verify(backup) { showProgress("read", $0, $1) }
+    print(onOneLine("\(command.file) is whole: \(counted(count))"))
+    return 0
+  }
+  let pinFile = PinFile(path: options.pinFile)
+  let pin = try pinFile.read()
+  if let pin, pin.kind != .encryptedFile { throw .elsewhere(pin.kind, asked: .encryptedFile) }
+  let (id, count) = try EncryptedFile.restore(
+    backup, to: EncryptedFile.Options(path: options.storePath, keySource: keySource),
+    willSwitch: { id throws(StorageError) in
+      // What was kept before is gone; a first one is written down once it is there.
+      guard let pin else { return }
+      try pinFile.write(
+        Pin(kind: .encryptedFile, storeID: pin.storeID, nextStoreID: id), insteadOf: pin)
+    },
+    report: { showProgress("copied", $0, $1) })
+  try pinFile.write(Pin(kind: .encryptedFile, storeID: id), insteadOf: pin)
+  print(onOneLine("restored \(counted(count)) into \(options.storePath), which \(options.opening)"))
+  return 0
+}
+
+private func passphrase(of file: String, from descriptor: CInt) throws(StorageError) -> Secret {
+  guard isatty(descriptor) == 0 else {
+    throw StorageError(
+      .badRequest, "the passphrase of the backup is not read from a terminal, which would show it",
+      hint: "pipe it in: `systemd-ask-password 'backup:' | kistd restore FILE`")
+  }
+  let passphrase = try readPassphrase(from: descriptor)
+  guard !passphrase.isEmpty else {
+    throw StorageError(
+      .badRequest, "the passphrase of the backup is missing",
+      hint: "pipe it in: `systemd-ask-password 'backup:' | kistd restore FILE`")
+  }
+  return passphrase
+}
+
+extension Options {
+  /// How the store is opened, in a clause.
+  fileprivate var opening: String {
+    switch keySource {
+    case .file(let path): "its key \(path) opens: keep a copy of the key elsewhere"
+    case .passphraseFile, .passphrase: "its passphrase opens"
+    }
+  }
+}

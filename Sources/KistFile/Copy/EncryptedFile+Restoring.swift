@@ -1,0 +1,88 @@
+package import KistCore
+internal import KistSodium
+
+extension EncryptedFile {
+  /// A file that was made as a backup, and what opens it.
+  package struct BackupFile: Sendable {
+    package var path: String
+    package var passphrase: Secret
+
+    package init(path: String, passphrase: Secret) {
+      self.path = path
+      self.passphrase = passphrase
+    }
+  }
+
+  /// Reads all of a backup, and gives how many credentials are in it; makes nothing.
+  package static func verify(
+    _ backup: BackupFile, report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
+  ) throws(StorageError) -> Int {
+    do throws(StorageError) {
+      let original = try WholeStore(backup)
+      try original.eachCredential(report: report) { _ in }
+      return original.count
+    } catch { throw error.ofBackup }
+  }
+
+  /// Makes a store of a backup, where there is none, and gives its id and how many credentials it has.
+  ///
+  /// Throws `conflict` where there is a store, and then or on any other error nothing is made, unless
+  /// the outcome is `unknown`.
+  ///
+  /// - Parameters:
+  ///   - new: where it is made, and what opens it.
+  ///   - willSwitch: told the id of the store that is about to have its name.
+  package static func restore(
+    _ backup: BackupFile, to new: Options,
+    willSwitch: (_ id: String) throws(StorageError) -> Void = { _ in },
+    report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
+  ) throws(StorageError) -> (id: String, count: Int) {
+    let original: WholeStore
+    do throws(StorageError) { original = try WholeStore(backup) } catch { throw error.ofBackup }
+    try prepareDirectory(of: new.path)
+    let owner = try OwnerLock(beside: new.path, orRefuseWith: .busy)
+    defer { owner.release() }
+    if try exists(new.path) {
+      throw StorageError(
+        .conflict, "there is a store at \(new.path) already, and it was left as it is",
+        hint: "move it away, or name another directory with --data", outcome: .unchanged)
+    }
+    try refuseLog(of: new.path)
+    let id = randomBytes(StoreFormat.storeIDSize)
+    let copy = UnfinishedStore.new(beside: new.path)
+    do throws(StorageError) {
+      try copy.write(copyOf: original, new, id: id, openedBy: [new.keySource], report: report)
+      try willSwitch(hexadecimal(id))
+    } catch {
+      copy.discard()
+      throw error.withOutcome(.unchanged)
+    }
+    try rename(copy.path, to: new.path)
+    return (hexadecimal(id), original.count)
+  }
+}
+
+extension WholeStore {
+  fileprivate init(_ backup: EncryptedFile.BackupFile) throws(StorageError) {
+    guard try exists(backup.path) else {
+      throw StorageError(.notFound, "there is no file \(backup.path)", hint: "name the backup")
+    }
+    try self.init(backup.path, openedBy: .passphrase(backup.passphrase))
+  }
+}
+
+extension StorageError {
+  /// The error where what is read is a backup, and not the store in use.
+  fileprivate var ofBackup: StorageError {
+    var error = withOutcome(.unchanged)
+    switch code {
+    case .corrupt:
+      error.message = "the backup is damaged, or not whole: \(message)"
+      error.hint = "nothing was made; take another copy of the backup, or another backup"
+    case .wrongPassphrase:
+      error.hint = "give the passphrase that `kist backup` was given; nothing was made"
+    default: break
+    }
+    return error
+  }
+}

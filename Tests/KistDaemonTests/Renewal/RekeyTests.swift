@@ -1,0 +1,108 @@
+import Foundation
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `kistd rekey` {
+  @Test func `replaces key file and store, and the pin goes along`() async throws {
+    try await withHome { home in
+      let (id, before) = (try #require(home.id), try Data(contentsOf: URL(filePath: home.key)))
+      let output = try await home.kistd(["rekey"], endsWith: 0).output
+      #expect(
+        output.hasPrefix(
+          "\(home.store) has a new key: 2 credentials\n- the key file \(home.key) is"))
+      #expect(output.contains("- the old one is now \(home.key).old-\(id): "))
+      #expect(try Data(contentsOf: URL(filePath: home.key)) != before)
+      let file = try await EncryptedFile.open(home.options)
+      #expect(file.id != home.id)
+      #expect(try await file.credentials.load(.sample).secret == NewCredential.sample().secret)
+      await file.close()
+      #expect(try home.pin.read() == Pin(kind: .encryptedFile, storeID: file.id))
+    }
+  }
+
+  @Test func `takes the passphrase of now and a new one from descriptors`() async throws {
+    try await withHome { home in
+      _ = try await home.kistd(["rekey", "--new-passphrase-fd", "7"], [7: "first"], endsWith: 0)
+      let refused = try await home.kistd(["rekey"], endsWith: 64).error
+      #expect(refused.contains("one of the ways in to the store would be lost"))
+      #expect(refused.contains("--drop-others"))
+      let wrong = try await home.kistd(
+        ["rekey", "--passphrase-fd", "7"], [7: "second"], endsWith: 11)
+      #expect(wrong.error.contains("the passphrase is wrong"))
+      _ = try await home.kistd(
+        ["rekey", "--passphrase-fd", "7", "--new-passphrase-fd", "8"], [7: "first", 8: "second"],
+        endsWith: 0)
+      let dropped = try await home.kistd(["rekey", "--drop-others"], endsWith: 0).output
+      #expect(dropped.contains("- 1 other way in no longer opens it\n"))
+      _ = try await home.kistd(["rekey", "--passphrase-fd", "7"], [7: "second"], endsWith: 11)
+    }
+  }
+
+  @Test func `needs the store to itself, and says what stops who has it`() async throws {
+    try await withHome { home in
+      let file = try await EncryptedFile.open(home.options)
+      let error = try await home.kistd(["rekey"], endsWith: 12).error
+      #expect(error.contains("the store is in use by pid \(getpid())"))
+      #expect(error.contains("`kill \(getpid())`") && error.contains("`systemctl --user stop "))
+      await file.close()
+    }
+  }
+
+  @Test func `without its key, or a store, or where credentials are kept elsewhere, does nothing`()
+    async throws
+  {
+    try await withHome { home in
+      let locked = try await home.kistd(["rekey", "--key-file", home.key + "-"], endsWith: 5).error
+      #expect(locked.contains("hint: name its key file with --key-file"))
+      _ = try await home.kistd(["rekey", "--data", home.path + "/none"], endsWith: 2)
+      #expect(mode(of: home.path + "/none") == nil)
+      let other = Pin(kind: .encryptedFile, storeID: "another")
+      try home.pin.write(other, insteadOf: other)
+      let another = try await home.kistd(["rekey"], endsWith: 7).error
+      #expect(another.contains("is not the one that credentials have been kept in"))
+      try home.pin.write(Pin(kind: .libsecret, storeID: nil), insteadOf: other)
+      let keyring = try await home.kistd(["rekey"], endsWith: 7).error
+      #expect(keyring.contains("credentials are kept in the keyring"))
+      let file = try await EncryptedFile.open(home.options)
+      #expect(file.id == home.id)
+      await file.close()
+    }
+  }
+
+  @Test func `of a store that is damaged changes nothing, and names fsck`() async throws {
+    try await withHome { home in
+      var bytes = try Data(contentsOf: URL(filePath: home.store))
+      bytes.removeLast(4096)
+      try bytes.write(to: URL(filePath: home.store))
+      let error = try await home.kistd(["rekey"], endsWith: 10).error
+      #expect(error.contains("`kistd fsck`"))
+      #expect(try Data(contentsOf: URL(filePath: home.store)) == bytes)
+    }
+  }
+
+  @Test(arguments: [["--new-passphrase-fd", "x"], ["--deadline", "1s"], ["word"]])
+  func `refuses words that make no sense with status 64`(words: [String]) async throws {
+    try await withHome { home in
+      let error = try await home.kistd(["rekey"] + words, endsWith: 64).error
+      #expect(error.contains("hint: "))
+    }
+  }
+
+  @Test func `that was cut off before it wrote the pin anew is settled by the next start`()
+    async throws
+  {
+    try await withHome { home in
+      for (next, settled) in [("another", home.id), (try #require(home.id), home.id)] {
+        let pin = Pin(
+          kind: .encryptedFile, storeID: next == home.id ? "old" : home.id, nextStoreID: next)
+        try home.pin.write(pin, insteadOf: pin)
+        _ = try await home.kistd(["--", "/bin/true"], endsWith: 0)
+        #expect(try home.pin.read() == Pin(kind: .encryptedFile, storeID: settled))
+      }
+    }
+  }
+}

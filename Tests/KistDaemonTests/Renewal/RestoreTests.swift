@@ -1,0 +1,108 @@
+import Foundation
+import KistCore
+import KistFile
+import KistTesting
+import Testing
+
+@testable import KistDaemon
+
+@Suite struct `kistd restore` {
+  @Test func `makes on an empty home what a first start would make, with everything in it`()
+    async throws
+  {
+    try await withBackup { backup, home in
+      let words = ["restore", backup]
+      let verified = try await home.kistd(words + ["--verify"], [0: "of the backup\n"], endsWith: 0)
+      #expect(verified.output == "\(backup) is whole: 2 credentials\n")
+      #expect(mode(of: home.path + "/.local") == nil)
+      let output = try await home.kistd(words, [0: "of the backup\n"], endsWith: 0).output
+      #expect(
+        output == "restored 2 credentials into \(home.store), which its key \(home.key) opens: "
+          + "keep a copy of the key elsewhere\n")
+      for (path, expected) in [
+        (home.store, 0o600), (home.key, 0o600), (home.pin.path, 0o600),
+        (home.path + "/.local/share/kist", 0o700), (home.path + "/.local/state/kist", 0o700),
+      ] { #expect(mode(of: path) == mode_t(expected), "\(path)") }
+      let file = try await EncryptedFile.open(home.options)
+      #expect(try await file.credentials.load(.sample).secret == NewCredential.sample().secret)
+      #expect(try home.pin.read() == Pin(kind: .encryptedFile, storeID: file.id))
+      await file.close()
+      let again = try await home.kistd(words, [0: "of the backup"], endsWith: 3).error
+      #expect(again.contains("there is a store at \(home.store) already"))
+      #expect(again.contains("hint: move it away"))
+    }
+  }
+
+  @Test func `takes both passphrases from descriptors, and makes no key file then`() async throws {
+    try await withBackup { backup, home in
+      let output = try await home.kistd(
+        ["restore", backup, "--passphrase-fd", "7", "--new-passphrase-fd", "8"],
+        [7: "of the backup", 8: "of the store"], endsWith: 0
+      ).output
+      #expect(output.hasSuffix("which its passphrase opens\n"))
+      #expect(mode(of: home.key) == nil)
+      var options = home.options
+      options.keySource = .passphrase(Secret(utf8: "of the store"))
+      let file = try await EncryptedFile.open(options)
+      #expect(try await file.credentials.findAll().count == 2)
+      await file.close()
+    }
+  }
+
+  @Test func `takes the place of a store that is gone, which the pin names`() async throws {
+    try await withBackup { backup, home in
+      let gone = Pin(kind: .encryptedFile, storeID: "gone")
+      try home.pin.write(gone, insteadOf: nil)
+      _ = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 0)
+      let file = try await EncryptedFile.open(home.options)
+      await file.close()
+      #expect(try home.pin.read() == Pin(kind: .encryptedFile, storeID: file.id))
+    }
+  }
+
+  @Test func `with a wrong passphrase, none, no file, or one that is cut, makes nothing`()
+    async throws
+  {
+    try await withBackup { backup, home in
+      let wrong = try await home.kistd(["restore", backup], [0: "another"], endsWith: 11).error
+      #expect(wrong.contains("hint: give the passphrase that `kist backup` was given"))
+      let none = try await home.kistd(["restore", backup], [0: "\n"], endsWith: 64).error
+      #expect(none.contains("the passphrase of the backup is missing"))
+      _ = try await home.kistd(["restore", backup + "-"], [0: "of the backup"], endsWith: 2)
+      let bytes = try Data(contentsOf: URL(filePath: backup))
+      try bytes.dropLast(1).write(to: URL(filePath: backup))
+      let cut = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 10).error
+      #expect(cut.contains("the backup is damaged, or not whole"))
+      #expect(mode(of: home.store) == nil && mode(of: home.pin.path) == nil)
+      try home.pin.write(Pin(kind: .libsecret, storeID: nil), insteadOf: nil)
+      _ = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 7)
+      #expect(mode(of: home.store) == nil)
+    }
+  }
+
+  @Test(arguments: [[], [""], ["file", "another"], ["file", "--passphrase-fd", "x"]])
+  func `refuses words that make no sense with status 64`(words: [String]) async throws {
+    try await withDirectory { path in
+      let home = RenewalHome(path: path)
+      let error = try await home.kistd(["restore"] + words, endsWith: 64).error
+      #expect(error.contains("hint: "))
+    }
+  }
+
+  /// Lends a backup of two credentials, and a home where there is nothing.
+  private func withBackup(
+    _ body: nonisolated(nonsending) (String, RenewalHome) async throws -> Void
+  ) async throws {
+    try await withHome { home in
+      let file = try await EncryptedFile.open(home.options)
+      let backup = try await file.backups.make(Secret(utf8: "of the backup"))
+      let part = try await file.backups.read(BackupPart(of: backup.id, from: 0))
+      try #require(part.count == backup.size)
+      await file.close()
+      let path = home.path + "/backup"
+      try part.withBytes { bytes in Data(bytes.indices.map { bytes[$0] }) }
+        .write(to: URL(filePath: path))
+      try await withDirectory { empty in try await body(path, RenewalHome(path: empty)) }
+    }
+  }
+}
