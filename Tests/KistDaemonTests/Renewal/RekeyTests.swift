@@ -26,19 +26,20 @@ import Testing
 
   @Test func `takes the passphrase of now and a new one from descriptors`() async throws {
     try await withHome { home in
-      _ = try await home.kistd(["rekey", "--new-passphrase-fd", "7"], [7: "first"], endsWith: 0)
+      _ = try await home.kistd(["rekey", "--new-passphrase-fd", "70"], [70: "first"], endsWith: 0)
       let refused = try await home.kistd(["rekey"], endsWith: 64).error
       #expect(refused.contains("one of the ways in to the store would be lost"))
       #expect(refused.contains("--drop-others"))
       let wrong = try await home.kistd(
-        ["rekey", "--passphrase-fd", "7"], [7: "second"], endsWith: 11)
+        ["rekey", "--passphrase-fd", "70"], [70: "second"], endsWith: 11)
       #expect(wrong.error.contains("the passphrase is wrong"))
       _ = try await home.kistd(
-        ["rekey", "--passphrase-fd", "7", "--new-passphrase-fd", "8"], [7: "first", 8: "second"],
+        ["rekey", "--passphrase-fd", "70", "--new-passphrase-fd", "80"],
+        [70: "first", 80: "second"],
         endsWith: 0)
       let dropped = try await home.kistd(["rekey", "--drop-others"], endsWith: 0).output
       #expect(dropped.contains("- 1 other way in no longer opens it\n"))
-      _ = try await home.kistd(["rekey", "--passphrase-fd", "7"], [7: "second"], endsWith: 11)
+      _ = try await home.kistd(["rekey", "--passphrase-fd", "70"], [70: "second"], endsWith: 11)
     }
   }
 

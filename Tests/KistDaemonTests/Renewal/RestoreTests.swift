@@ -36,8 +36,8 @@ import Testing
   @Test func `takes both passphrases from descriptors, and makes no key file then`() async throws {
     try await withBackup { backup, home in
       let output = try await home.kistd(
-        ["restore", backup, "--passphrase-fd", "7", "--new-passphrase-fd", "8"],
-        [7: "of the backup", 8: "of the store"], endsWith: 0
+        ["restore", backup, "--passphrase-fd", "70", "--new-passphrase-fd", "80"],
+        [70: "of the backup", 80: "of the store"], endsWith: 0
       ).output
       #expect(output.hasSuffix("which its passphrase opens\n"))
       #expect(mode(of: home.key) == nil)
