@@ -10,7 +10,7 @@ import KistCore
 let stores = Target("stores") { input in
   var input = input
   var file = golden.file
-  let use = input.choice(of: 3)
+  let use = input.choice(of: 4)
   while !input.isEmpty {
     let page = Int(input.byte()) * 4096, offset = Int(input.byte()) << 8 | Int(input.byte())
     let patch = input.bytes(input.choice(of: 32))
@@ -25,6 +25,7 @@ let stores = Target("stores") { input in
   switch use {
   case 0: examine(folder, isWhole: file == golden.file)
   case 1: wait { await open(folder) }
+  case 2: rekey(folder, isWhole: file == golden.file)
   default: salvage(folder)
   }
   folder.empty()
@@ -41,6 +42,17 @@ private func examine(_ folder: Folder, isWhole: Bool) {
   guard let examination else { return demand(!isWhole, "a whole store can be examined") }
   demand(examination.good <= golden.credentials.count, "no credential is made of nothing")
   demand(!isWhole || examination.faults.isEmpty, "nothing is wrong with a whole store")
+}
+
+/// What is copied whole, a backup likewise, is all of it or nothing.
+private func rekey(_ folder: Folder, isWhole: Bool) {
+  let options = store(folder)
+  let rekeyed = try? EncryptedFile.rekey(.init(options, keyFile: folder.path("kist.key")))
+  guard let rekeyed else { return demand(!isWhole, "a whole store can be given a new key") }
+  demand(rekeyed.count == golden.credentials.count, "all is copied, and nothing else")
+  let found = try? EncryptedFile.examine(path: options.path, keySource: options.keySource)
+  demand(
+    found?.faults.isEmpty == true && found?.good == rekeyed.count, "what has a new key is whole")
 }
 
 private func salvage(_ folder: Folder) {

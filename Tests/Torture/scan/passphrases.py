@@ -35,6 +35,7 @@ def look(row, context):
         served.await_that(lambda: not connection.ask(op="status")["status"]["locked"])
         served.look(row, "an unlock whose client did not wait")
         look_at_change(row, served, connection, right)
+        look_at_backup(row, served, connection)
         for passphrase, status in ((served.marks.secret(30), 11), (right, 0)):
             connection.ask(op="lock")
             typing = kist(context, served, "unlock")
@@ -69,6 +70,15 @@ def look_at_change(row, served, connection, right):
         if reply.get("error", {}).get("code", what) != what:
             row.wrong.append(f"{what} was answered {reply}")
         served.look(row, f"{request['op']}: {what}")
+
+
+def look_at_backup(row, served, connection):
+    """A copy of all under a passphrase of its own, which is read to its end; and one that is not."""
+    for what, all_of_it in {"a backup": True, "a backup that is not read": False}.items():
+        backup = connection.ask(op="backup", passphrase=served.marks.secret(50).decode())
+        for offset in range(0, backup["size"], 524288) if all_of_it else ():
+            connection.ask(op="backupPart", backup=backup["backup"], offset=offset)
+        served.look(row, what)
 
 
 def kist(context, served, *words, output=None):

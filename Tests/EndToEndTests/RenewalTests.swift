@@ -1,0 +1,153 @@
+import Foundation
+import KistClient
+import Subprocess
+import Testing
+
+@Suite struct `Backups and new keys` {
+  @Test func `a backup that was made while eight clients save is restored on an empty home`()
+    async throws
+  {
+    try await withHome { home in
+      let backup = home.path + "/backup"
+      let before = (0..<50).map { CredentialKey(service: "before", account: "\($0)") }
+      try await withDaemon(in: home) { daemon in
+        let storage = daemon.connect()
+        for key in before {
+          try await storage.save(NewCredential(key: key, secret: Secret(utf8: "\(key)")))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for client in 0..<8 {
+            group.addTask {
+              let storage = daemon.connect()
+              var number = 0
+              while !Task.isCancelled {
+                try await storage.save(
+                  NewCredential(
+                    key: CredentialKey(service: "meanwhile", account: "\(client)"),
+                    secret: Secret(utf8: "\(number)")))
+                number += 1
+              }
+            }
+          }
+          for _ in 0..<3 {
+            let end = try await command(
+              "kist", ["backup", "--replace", "--json", backup], in: home, input: "of the backup\n")
+            #expect(end.status == .exited(0), "\(end.error)")
+          }
+          group.cancelAll()
+        }
+      }
+      let attributes = try FileManager.default.attributesOfItem(atPath: backup)
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
+      try await withHome { empty in
+        let restored = try await command(
+          "kistd", ["restore", backup], in: empty, input: "of the backup\n")
+        #expect(restored.status == .exited(0), "\(restored.error)")
+        try await withDaemon(in: empty) { daemon in
+          let storage = daemon.connect()
+          for key in before {
+            let loaded = try await storage.load(key)
+            #expect(loaded.secret == Secret(utf8: "\(key)"))
+          }
+          let found = try await storage.findAll()
+          #expect((50...58).contains(found.count))
+        }
+      }
+    }
+  }
+
+  @Test func `a backup is a store, which a reader in another language opens with its passphrase`()
+    async throws
+  {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        _ = try await command("kist", ["save", "s", "a"], in: home, input: "hunter2")
+        let end = try await command(
+          "kist", ["backup", home.path + "/copy"], in: home, input: "of the copy")
+        #expect(end.status == .exited(0), "\(end.error)")
+      }
+      let copy = home.path + "/copy"
+      let printed = try await readBackup(copy, passphrase: "of the copy", in: home)
+      #expect(printed.output.contains(#""secretBase64":"aHVudGVyMg==""#), "\(printed.error)")
+      let refused = try await readBackup(copy, passphrase: "another", in: home)
+      #expect(refused.status != .exited(0))
+    }
+  }
+
+  @Test func `a copy opens with the old key and passphrase, the store with the new ones`()
+    async throws
+  {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        _ = try await command("kist", ["save", "s", "a"], in: home, input: "hunter2")
+        let set = try await command("kist", ["passphrase", "set"], in: home, input: "old\n")
+        #expect(set.status == .exited(0), "\(set.error)")
+        let busy = try await command("kistd", ["rekey"], in: home)
+        #expect(busy.status == .exited(12) && busy.error.contains("`kill "), "\(busy.error)")
+      }
+      let copy = home.path + "/copy"
+      try FileManager.default.createDirectory(
+        atPath: copy, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      try FileManager.default.copyItem(atPath: home.store, toPath: copy + "/credentials.db")
+      let refused = try await command("kistd", ["rekey"], in: home)
+      #expect(refused.status == .exited(64) && refused.error.contains("--drop-others"))
+      let end = try await command(
+        "bash",
+        [
+          "-c",
+          "kistd rekey --passphrase-fd 3 --new-passphrase-fd 4 3<<<old 4<<<new; "
+            + "mv \(home.keyFile).old-* \(home.path)/old-key",
+        ], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+
+      func opens(_ data: String, with words: String) async throws -> Bool {
+        let script = "kistd --storage encrypted-file \(data) \(words) -- kist load s a --no-prompt"
+        let end = try await command("bash", ["-c", script], in: home)
+        if end.status == .exited(0) { #expect(end.output == "hunter2") }
+        return end.status == .exited(0)
+      }
+      let ways = [
+        "", "--passphrase-fd 3 3<<<new", "--key-file ~/old-key", "--passphrase-fd 3 3<<<old",
+      ]
+      for (number, way) in ways.enumerated() {
+        let (store, copied) = try await (opens("", with: way), opens("--data \(copy)", with: way))
+        #expect(store == (number < 2) && copied == (number >= 2), "\(way)")
+      }
+    }
+  }
+
+  @Test func `a passphrase that was used for a new key or a backup is nowhere in the files`()
+    async throws
+  {
+    try await withHome { home in
+      let mark = "a passphrase that is easily found"
+      try await withDaemon(in: home) { _ in
+        _ = try await command("kist", ["save", "s", "a"], in: home, input: mark)
+        _ = try await command("kist", ["backup", home.path + "/backup"], in: home, input: mark)
+      }
+      let end = try await command(
+        "bash", ["-c", "kistd rekey --new-passphrase-fd 3 3<<<'\(mark)'"], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      #expect(!(end.output + end.error).contains(mark))
+      var looked = 0
+      for name in try FileManager.default.subpathsOfDirectory(atPath: home.path) {
+        guard let bytes = FileManager.default.contents(atPath: home.path + "/" + name) else {
+          continue
+        }
+        #expect(bytes.range(of: Data(mark.utf8)) == nil, "\(name)")
+        looked += 1
+      }
+      #expect(looked > 4)
+    }
+  }
+
+  private func readBackup(
+    _ path: String, passphrase: String, in home: Home
+  ) async throws -> CommandResult {
+    let reader = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Reader/kist_reader.py").path
+    return try await command(
+      "bash", ["-c", "printf '%s' '\(passphrase)' | python3 \(reader) \(path) --passphrase-fd 0"],
+      in: home)
+  }
+}

@@ -1,0 +1,74 @@
+"""Commands of kistd that put a store in the place of another one, or of none, and what must be there after one of them."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from faults.expectation import Broken, Expectation, check_after
+from faults.scenarios import PASSPHRASE, Scenario, closed, killed, with_passphrase
+from frame.kistd import Kistd
+
+PATIENCE = 60
+
+
+@dataclass
+class Renewal:
+    what: str
+    words: tuple[str, ...]
+    prepare: Callable
+    # What it reads from standard input.
+    given: bytes = b""
+    # Whether there is a store before, which must be there afterwards too.
+    has_store: bool = True
+
+    # Of a scenario, as `prepare` wants it.
+    passphrase = None
+
+    def kistd(self, program, folder, **options):
+        return Kistd(program, folder, "--deadline", "15s", **options)
+
+    def run(self, program, folder, under=()):
+        """Gives the exit status, and what was said on standard error."""
+        kistd = self.kistd(program, folder)
+        command = [*under, program, *self.words, "--data", kistd.data, "--key-file", kistd.folder / "key"]
+        done = subprocess.run(command, env=kistd.environment, cwd=folder, input=self.given, capture_output=True,
+                              timeout=PATIENCE, check=False)
+        return done.returncode, done.stderr.decode(errors="replace")
+
+    def check(self, program, folder, there):
+        """Everything is there, and the command can be carried out: again, or where there is no store now, for once."""
+        expectation = Expectation(there)
+        kistd = self.kistd(program, folder)
+        has_store = (kistd.data / "credentials.db").exists()
+        if self.has_store and not has_store:
+            raise Broken("lost", "there is no store")
+        if has_store:
+            self.serve(kistd, expectation)
+        status, said = self.run(program, folder)
+        if status != (0 if self.has_store or not has_store else 3):
+            raise Broken("wrong", f"afterwards it ended with {status}: {said}")
+        self.serve(kistd, expectation)
+
+    def serve(self, kistd, expectation):
+        try:
+            check_after(kistd, expectation)
+        finally:
+            kistd.kill()
+
+
+def backup(scenario, program, folder):
+    """A backup, whose passphrase costs next to nothing to stretch, and no store."""
+    there = with_passphrase(Scenario("", with_passphrase, passphrase=PASSPHRASE), program, folder)
+    (folder / "data" / "credentials.db").rename(folder / "backup")
+    shutil.rmtree(folder / "data")
+    for each in folder.glob("kist.sock*"):
+        each.unlink()
+    return there
+
+
+RENEWALS = {
+    "rekey": Renewal("kistd rekey", ("rekey",), closed),
+    "rekey after a kill": Renewal("kistd rekey of a store that was not closed", ("rekey",), killed),
+    "restore": Renewal("kistd restore", ("restore", "backup"), backup, given=PASSPHRASE, has_store=False),
+}

@@ -1,0 +1,122 @@
+"""`kistd rekey` and `kistd restore`, killed at every system call, each of which fails, and cut off from power."""
+
+import itertools
+import shutil
+import time
+from pathlib import Path
+
+from faults import disk
+from faults.attempt import KILLS, STATUSES
+from faults.expectation import Broken
+from faults.recording import RECORDED, Replay
+from faults.renewals import RENEWALS
+from faults.scenarios import Template
+from frame.row import Row
+from frame.tracer import ALL, Hit, Tracer
+from parts.crash import FAILURES, FOR_EVER
+from parts.powercut import choices, digest
+
+
+class Renewals:
+    def __init__(self, context, name):
+        self.context, self.name, self.renewal = context, name, RENEWALS[name]
+        self.program = context.compile(Path("tracer/tracer.c"))
+        self.template = Template(self.renewal, context.kistd, context.folder / f"template {name}")
+        self.numbers = itertools.count()
+
+    def folder(self):
+        folder = self.context.folder / f"{self.name} {next(self.numbers)}"
+        folder.mkdir()
+        self.template.copy(folder / "home")
+        return folder
+
+    def traced(self, folder, counted=ALL, hit=Hit()):
+        """Carries it out; gives the exit status, what was said, how often it was hit, and the calls."""
+        tracer = Tracer(self.program, folder, counted, hit, from_hardening=True)
+        status, said = self.renewal.run(self.context.kistd, folder / "home", tracer.under)
+        return status, said, tracer.control.hits, list(tracer.events())
+
+    def calls(self):
+        folder = self.folder()
+        status, said, _, events = self.traced(folder)
+        if status != 0:
+            raise Broken("wrong", f"{self.name} ended with {status}: {said}")
+        self.renewal.check(self.context.kistd, folder / "home", self.template.there)
+        shutil.rmtree(folder)
+        return [event for event in events if not event.ends]
+
+    def faults(self):
+        made = self.calls()
+        faults = [(ALL, Hit(action, at, at), None) for at in range(1, len(made) + 1) for action in KILLS]
+        for failure in FAILURES:
+            for at in range(1, sum(map(failure.counted.has, made)) + 1):
+                last = FOR_EVER if failure.lasts else at
+                faults.append((failure.counted, Hit(failure.action, at, last, failure.error), failure))
+        self.context.random("renewal", self.name).shuffle(faults)
+        return faults
+
+    def attempt(self, fault):
+        counted, hit, failure = fault
+        folder, events = self.folder(), []
+        try:
+            status, said, hits, events = self.traced(folder, counted, hit)
+            if failure and status != 0 and not failure.may_end:
+                if status not in [STATUSES[code] for code in failure.codes] or "kistd: " not in said:
+                    raise Broken("wrong", f"it ended with {status}: {said}")
+            self.renewal.check(self.context.kistd, folder / "home", self.template.there)
+            return hits, None
+        except Broken as broken:
+            call = next((str(event) for event in events if event.hit), "none")
+            where = f"{self.name}, {hit} {call}"
+            kept = self.context.keep(folder, where.replace("/", "_")[:100])
+            return 1, Broken(broken.kind, f"{where}: {broken}; kept in {kept}")
+        finally:
+            shutil.rmtree(folder)
+
+    def cuts(self):
+        """The disks that there may be after a power cut, each once."""
+        folder = self.folder()
+        root = disk.taken_in(folder / "home")
+        events = self.traced(folder, RECORDED)[3]
+        random, seen = self.context.random("renewal cuts", self.name), set()
+        for number, _ in enumerate(Replay(folder / "home", root).steps(events)):
+            for choice in choices(random):
+                image = disk.image(root, choice)
+                if (mark := digest(image)) not in seen:
+                    seen.add(mark)
+                    yield number, choice.name, image
+
+    def check_cut(self, cut):
+        number, choice, image = cut
+        folder = self.context.folder / f"{self.name} image {next(self.numbers)}"
+        disk.lay_out(image, folder)
+        try:
+            self.renewal.check(self.context.kistd, folder, self.template.there)
+            return 1, None
+        except Broken as broken:
+            where = f"{self.name}, cut after step {number}, {choice} on the disk"
+            return 1, Broken(broken.kind, f"{where}: {broken}; kept in {self.context.keep(folder, where)}")
+        finally:
+            shutil.rmtree(folder)
+
+    def row(self, what, work, items, until):
+        row = Row(what=what)
+        began = time.monotonic()
+        for hits, broken in self.context.each(work, items, until):
+            row.tries += hits > 0
+            if broken:
+                getattr(row, broken.kind).append(str(broken))
+        row.seconds = time.monotonic() - began
+        return row
+
+
+def run(context):
+    rows = 2 * len(RENEWALS)
+    for number, name in enumerate(RENEWALS):
+        renewals, what = Renewals(context, name), RENEWALS[name].what
+        for half, (how, work, items) in enumerate((
+                ("killed at every system call, and then each fails", renewals.attempt, renewals.faults),
+                ("and power cuts", renewals.check_cut, renewals.cuts))):
+            left = context.began + context.seconds - time.monotonic()
+            until = time.monotonic() + left / (rows - 2 * number - half) if context.short else float("inf")
+            yield renewals.row(f"{what}, {how}", work, items(), until)
