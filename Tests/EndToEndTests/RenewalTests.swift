@@ -68,7 +68,7 @@ import Testing
       }
       let copy = home.path + "/copy"
       let printed = try await readBackup(copy, passphrase: "of the copy", in: home)
-      #expect(printed.output.contains(#""secretBase64":"aHVudGVyMg==""#), "\(printed.error)")
+      #expect(printed.output.contains(#""secretBase64": "aHVudGVyMg==""#), "\(printed.error)")
       let refused = try await readBackup(copy, passphrase: "another", in: home)
       #expect(refused.status != .exited(0))
     }
