@@ -96,7 +96,7 @@ import Testing
         [
           "-c",
           "kistd rekey --passphrase-fd 3 --new-passphrase-fd 4 3<<<old 4<<<new; "
-            + "mv \(home.keyFile).old-* \(home.path)/old-key",
+            + "mv \(home.keyFile).before-* \(home.path)/old-key",
         ], in: home)
       #expect(end.status == .exited(0), "\(end.error)")
 

@@ -65,7 +65,7 @@ extension EncryptedFile.Rekeying {
     }
     let ways = try WaysIn(self, original)
     let id = randomBytes(StoreFormat.storeIDSize)
-    var keyFile = ways.keyFile.map { KeyFileChange(of: $0, from: original.id, to: id) }
+    let keyFile = ways.keyFile.map { KeyFileChange(of: $0, for: id) }
     let copy = UnfinishedStore.new(beside: options.path)
     do throws(StorageError) {
       try keyFile?.keepOld()

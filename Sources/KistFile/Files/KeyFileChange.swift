@@ -14,73 +14,47 @@ struct KeyFileChange {
   let next: String
   /// Where the old key is from then on.
   let old: String
-  /// Whether it was this change that gave the old key that name.
-  private var isOldKept = false
 
-  init(of path: String, from oldID: [UInt8], to newID: [UInt8]) {
+  /// Of the file at a path, for the store of an id.
+  init(of path: String, for storeID: [UInt8]) {
     self.path = path
-    next = Self.next(of: path, for: newID)
-    old = "\(path).old-\(hexadecimal(oldID))"
-  }
-
-  /// Where the key of a store is as long as a change of the key file is not finished.
-  static func next(of path: String, for storeID: [UInt8]) -> String {
-    "\(path).next-\(hexadecimal(storeID))"
+    next = "\(path).next-\(hexadecimal(storeID))"
+    old = "\(path).before-\(hexadecimal(storeID))"
   }
 
   /// Gives the old key the name that it keeps.
-  mutating func keepOld() throws(StorageError) {
-    if unsafe link(path, old) == 0 {
-      isOldKept = true
-      return try flushDirectory(of: old)
-    }
-    guard errno == EEXIST else { throw .system("keeping the old key as", path: old) }
-    // It may have been there: one that was cut off gave it that name, or a copy was put back.
-    guard try isSameKey(path, old) else {
-      throw StorageError(
-        .conflict, "there is another key at \(old), and it was left as it is",
-        hint: "move it away, and try again", outcome: .unchanged)
-    }
-    let link = next + ".old"
-    unsafe unlink(link)
-    guard unsafe Glibc.link(path, link) == 0 else {
-      throw .system("keeping the old key as", path: old)
-    }
-    // Of two names of one file, this leaves both.
-    defer { unsafe unlink(link) }
-    try rename(link, to: old)
+  func keepOld() throws(StorageError) {
+    guard unsafe link(path, old) == 0 else { throw .system("keeping the old key as", path: old) }
+    try flushDirectory(of: old)
   }
 
   /// Puts the new key into its place, once the store that it opens is in the place of the old one.
-  func finish() throws(StorageError) { try Self.finish(path, next) }
+  func finish() throws(StorageError) {
+    if try exists(path) {
+      if try !exists(old) { try keepOld() }
+      // What is nowhere else would be gone.
+      guard try isSameKey(path, old) else {
+        throw StorageError(
+          .conflict, "the key file \(path) is not the one that was to be replaced",
+          hint: "the store opens with \(next): keep both")
+      }
+    }
+    try rename(next, to: path)
+  }
 
   /// Takes back what was done, as long as the store was not replaced.
-  func undo() {
-    unsafe unlink(next)
-    if isOldKept { unsafe unlink(old) }
-  }
+  func undo() { for name in [next, old] { unsafe unlink(name) } }
 
   /// Finishes a change that was cut off, where a new key that opens the store is not in its place.
   static func finish(
     _ source: EncryptedFile.KeySource, _ slots: [KeySlot], storeID: [UInt8]
   ) throws(StorageError) {
     guard case .keyFile(let path) = source else { return }
-    let next = next(of: path, for: storeID)
-    guard let key = try KeyFile.read(next),
+    let change = KeyFileChange(of: path, for: storeID)
+    guard let key = try KeyFile.read(change.next),
       try openSlot(with: key, among: slots, storeID: storeID) != nil
     else { return }
-    try finish(path, next)
-  }
-
-  private static func finish(_ path: String, _ next: String) throws(StorageError) {
-    var status = stat()
-    // What has no other name would be gone.
-    if unsafe lstat(path, &status) == 0, status.st_nlink < 2 {
-      throw StorageError(
-        .conflict, "the key file \(path) is not the one that was to be replaced",
-        hint: "the store opens with \(next): keep both")
-    }
-    try rename(next, to: path)
+    try change.finish()
   }
 }
 

@@ -17,7 +17,7 @@ func masterKey(
       return master
     }
     // Where a change of the key file was cut off.
-    if let next = try KeyFile.read(KeyFileChange.next(of: path, for: storeID)),
+    if let next = try KeyFile.read(KeyFileChange(of: path, for: storeID).next),
       let master = try openSlot(with: next, among: slots, storeID: storeID)
     {
       return master
