@@ -32,4 +32,31 @@ import Testing
     #expect(try await again.credentials.load(.sample).secret == NewCredential.sample().secret)
     await again.close()
   }
+
+  @Test func `of the key slots is told by the status once it is carried out`() async throws {
+    let passphrase = Secret(utf8: "correct horse")
+    let opened = try await store.open()
+    _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    await opened.close()
+    let gate = DispatchSemaphore(value: 0)
+    let slow = try await EncryptedFile.open(
+      EncryptedFile.Options(
+        path: store.path, keySource: .keyFile(path: store.keyPath),
+        now: { [now = store.clock.now] in
+          gate.wait()
+          gate.signal()
+          return now()
+        }, deadline: .milliseconds(1)))
+    while try await slow.access.status().integrity != .ok { await Task.yield() }
+    await expect(.timeout) { try await slow.credentials.save(.sample()) }
+    let error = await expect(.timeout) {
+      try await slow.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
+    }
+    #expect(error?.outcome == .unknown)
+    #expect(try await slow.access.status().unlocksWith == .keyFile)
+    gate.signal()
+    while try await slow.keySlots.list().count > 1 { await Task.yield() }
+    #expect(try await slow.access.status().unlocksWith == .passphrase)
+    await slow.close()
+  }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import KistWire
 
 @Suite struct `A line only asks` {
-  @Test(arguments: ["hello", "load", "find", "status", "audit"])
+  @Test(arguments: ["hello", "load", "find", "status", "audit", "backup", "backupPart"])
   func `that has one of these operations`(operation: String) {
     #expect(Line(Secret(utf8: "{\"id\":1,\"op\":\"\(operation)\",\"service\":\"s\"}")).onlyAsks)
   }
