@@ -81,7 +81,8 @@ test-transcript: release ## Carry out the sessions of Tests/Transcript, on a ter
 	Tests/Transcript/run $(BIN)
 
 test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and others themselves
-	@scripts/install-packages bash dbus-daemon fish git gnome-keyring libglib2.0-bin openssh-client openssl python3-venv \
+	@scripts/install-packages bash dbus-daemon fish git gnome-keyring keepassxc libglib2.0-bin libsecret-tools \
+	  openssh-client openssl python3-venv \
 	  skopeo xz-utils zsh
 	@command -v kubectl >/dev/null || scripts/install-packages kubernetes-client
 	@command -v docker >/dev/null || scripts/install-packages docker.io

@@ -1,3 +1,4 @@
+import KistClient
 import KistServer
 import KistWire
 import Synchronization
@@ -42,6 +43,30 @@ import Testing
       #expect(await quick.line() == "go\n")
       gate.open()
       #expect(await slow.line() == "wait\n")
+    }
+  }
+
+  @Test func `requests of a client with several connections are under way at once`() async throws {
+    let gate = Gate()
+    let waiting: Serve = { _ in
+      { line in
+        await gate.pass()
+        return line
+      }
+    }
+    try await withServer(serve: waiting) { server in
+      let exchange = KistClient.connect(to: server.path, connections: 3)
+      try await withThrowingTaskGroup { group in
+        for number in 0..<6 {
+          group.addTask {
+            let reply = try await exchange(Line("\(number)"))
+            #expect(reply.text == "\(number)")
+          }
+        }
+        await gate.arrived(3)
+        gate.open()
+        try await group.waitForAll()
+      }
     }
   }
 

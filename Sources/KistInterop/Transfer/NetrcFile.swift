@@ -9,7 +9,7 @@ func netrcCredentials(in text: Secret) throws(StorageError) -> ForeignCredential
   var file = ForeignCredentials()
   var entry: NetrcEntry?
   while let (keyword, line) = try words.next(isKeyword: true) {
-    switch keyword.validText {
+    switch netrcKeywords.first(where: keyword.isWord) {
     case "machine":
       try entry?.add(to: &file)
       entry = NetrcEntry(host: try words.text(after: "machine"), line: line)
@@ -31,6 +31,8 @@ func netrcCredentials(in text: Secret) throws(StorageError) -> ForeignCredential
   try entry?.add(to: &file)
   return file
 }
+
+private let netrcKeywords = ["machine", "default", "login", "password", "account", "macdef"]
 
 private struct NetrcEntry {
   let host: String?

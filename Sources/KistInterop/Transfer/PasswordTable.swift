@@ -76,8 +76,8 @@ extension PasswordTable {
   /// Where each column is, by the names in the first row.
   fileprivate func columns(in fields: [Secret]) throws(StorageError) -> [String: Int] {
     var columns: [String: Int] = [:]
-    for (index, field) in fields.enumerated() {
-      if let name = field.validText?.lowercased() { columns[name] = columns[name] ?? index }
+    for name in title + url + username + [password] + leftOut.keys + [kind].compactMap(\.self) {
+      columns[name] = fields.firstIndex { $0.isWord(name) }
     }
     guard columns[password] != nil, url.contains(where: { columns[$0] != nil }) else {
       throw .unreadable("the first line does not name the columns of this format")

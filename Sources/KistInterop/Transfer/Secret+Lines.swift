@@ -28,6 +28,21 @@ extension Secret {
     }
   }
 
+  /// Whether it is a word, in lower case here and in any case there; without a copy, since it may be a
+  /// secret where a word should be.
+  func isWord(_ word: String) -> Bool {
+    withBytes { bytes in
+      word.withBytes { word in
+        bytes.count == word.count
+          && word.indices.allSatisfy { offset in
+            let byte = bytes[offset]
+            let isUpper = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            return (isUpper ? byte | 0x20 : byte) == word[offset]
+          }
+      }
+    }
+  }
+
   /// A part of the bytes.
   func part(_ range: Range<Int>) -> Secret { withBytes { Secret(copying: $0.extracting(range)) } }
 

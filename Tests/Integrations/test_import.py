@@ -1,0 +1,109 @@
+"""Files that the tools themselves wrote, imported; afterwards the tools have no file, and ask kist."""
+
+import json
+import unittest
+
+from servers import basic, crates, registry
+from test_cargo import cargo_folder
+from world import InAWorld, needs
+
+
+class Import(InAWorld):
+    def import_(self, *words):
+        """Imports what is new, and then sees that a second time nothing is."""
+        self.run_("kist", "import", *words, "--yes")
+        before = self.run_("kist", "list").stdout
+        states = [line.split("\t")[0] for line in self.run_("kist", "import", *words, "--yes").stdout.splitlines()]
+        self.assertEqual(set(states), {"same"})
+        self.assertEqual(self.run_("kist", "list").stdout, before)
+
+    def test_git(self):
+        """What git's own helper stored, with characters that a URL has none of."""
+        asked = "protocol=https\nhost=git.example:8443\n"
+        for user, password in [("alice", "hunter2"), ("b@ob", "p/w %:#ü")]:
+            self.run_("git", "credential-store", "store", input=f"{asked}username={user}\npassword={password}\n")
+        self.import_("git-credentials")
+        (self.world.home / ".git-credentials").unlink()
+        self.run_("kist", "setup", "git", "--apply")
+        for user, password in [("alice", "hunter2"), ("b@ob", "p/w %:#ü")]:
+            filled = self.run_("git", "credential", "fill", input=f"{asked}username={user}\n").stdout
+            self.assertIn(f"\npassword={password}\n", filled)
+
+    @needs("docker", "(docker-cli, or docker.io)")
+    def test_docker(self):
+        """A login in docker's own file."""
+        server = registry({basic("alice", "hunter2")})
+        self.addCleanup(server.close)
+        place = f"127.0.0.1:{server.port}"
+        self.run_("docker", "login", "-u", "alice", "--password-stdin", place, input="hunter2")
+        config = self.world.home / ".docker" / "config.json"
+        self.assertIn("auth", json.loads(config.read_text())["auths"][place])
+        self.import_("docker")
+        config.write_text(self.run_("kist", "setup", "docker").stdout)
+        self.run_("docker", "manifest", "inspect", "--insecure", place + "/box:1")
+        self.assertEqual(server.seen[-1][2], basic("alice", "hunter2"))
+
+    @needs("cargo-1.74", "(cargo, 1.74 or newer)", where=cargo_folder())
+    def test_cargo(self):
+        """Logins in cargo's own file: at a registry of the configuration, and at crates.io."""
+        server = crates({"cio-token"})
+        self.addCleanup(server.close)
+        index = f"sparse+http://127.0.0.1:{server.port}/index/"
+        cargo, folder = str(cargo_folder() / "cargo"), self.world.home / ".cargo"
+        folder.mkdir()
+        registries = f'[registries.priv]\nindex = "{index}"\n'
+        (folder / "config.toml").write_text('registry.global-credential-providers = ["cargo:token"]\n' + registries)
+        self.world.env["PATH"] += f":{cargo_folder()}"
+        self.run_(cargo, "login", "--registry", "priv", input="cio-token\n")
+        credentials = folder / "credentials.toml"
+        credentials.write_text(credentials.read_text() + '\n[registry]\ntoken = "crates"\n')
+        self.import_("cargo")
+        credentials.unlink()
+        (folder / "config.toml").write_text(self.run_("kist", "setup", "cargo").stdout + registries)
+        self.run_(cargo, "yank", "--registry", "priv", "--version", "1.0.0", "thing")
+        # With the URL by which cargo asks for it.
+        self.run_(cargo, "logout")
+        self.assertEqual(self.world.credentials(), [("cargo:" + index, "")])
+
+    @needs("aws", "(awscli of PyPI)")
+    def test_aws(self):
+        """A key that the AWS CLI wrote down."""
+        for name, value in [("aws_access_key_id", "AKIA1"), ("aws_secret_access_key", "s/e=c"),
+                            ("aws_session_token", "t=="), ("region", "eu-central-1")]:
+            self.run_("aws", "configure", "set", name, value, "--profile", "prod")
+        self.import_("aws")
+        process = json.loads(self.run_("kist", "helper", "aws", "prod").stdout)
+        self.assertEqual(
+            (process["AccessKeyId"], process["SecretAccessKey"], process["SessionToken"]), ("AKIA1", "s/e=c", "t=="))
+
+    @needs("keepassxc-cli", "(keepassxc of Debian)")
+    def test_keepassxc(self):
+        """An export of KeePassXC's, with quotes, commas, and lines in a note."""
+        self.run_("keepassxc-cli", "db-create", "--set-password", "db.kdbx", input="pw\npw\n")
+        self.run_(
+            "keepassxc-cli", "add", "--quiet", "--username", "alice", "--url", "https://git.example/login",
+            "--notes", 'two\nlines, "quoted"', "--password-prompt", "db.kdbx", "Git, my own",
+            input='pw\nhun"ter,2\n')
+        export = self.run_("keepassxc-cli", "export", "--quiet", "--format", "csv", "db.kdbx", input="pw\n").stdout
+        (self.world.home / "export.csv").write_text(export)
+        self.import_("keepassxc", "export.csv")
+        self.assertEqual(self.run_("kist", "load", "git.example", "alice").stdout, 'hun"ter,2')
+        self.assertIn("1 with a note", self.run_("kist", "import", "keepassxc", "export.csv", "--dry-run").stderr)
+
+
+class FromAKeyring(InAWorld):
+    keyring = True
+
+    @needs("secret-tool", "(libsecret-tools of Debian)")
+    def test_moved_beside(self):
+        """kist keeps its own in the keyring that it imports from, beside the items of others."""
+        self.run_(
+            "secret-tool", "store", "--label=x", "xdg:schema", "io.docker.Credentials", "server", "ghcr.io",
+            "username", "bob", "docker_cli", "1", input="p")
+        self.run_("kist", "import", "keyring", "--yes")
+        self.assertEqual(self.run_("docker-credential-kist", "list").stdout, '{"ghcr.io":"bob"}\n')
+        self.assertTrue(self.run_("kist", "import", "keyring", "--yes").stdout.startswith("same\t"))
+
+
+if __name__ == "__main__":
+    unittest.main()
