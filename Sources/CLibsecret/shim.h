@@ -68,3 +68,11 @@ static inline SecretService *kist_secret_service_new(GDBusConnection *bus) {
   return (SecretService *)g_object_new(
       type, "g-connection", bus, "flags", SECRET_SERVICE_OPEN_SESSION, NULL);
 }
+
+/// Calls a function with `data` when a connection is closed.
+static inline gulong kist_connect_to_closing(
+    GDBusConnection *bus, void (*body)(gpointer data), gpointer data,
+    void (*release)(gpointer data, GClosure *closure)) {
+  return g_signal_connect_data(
+      bus, "closed", G_CALLBACK(body), data, release, G_CONNECT_SWAPPED);
+}

@@ -18,6 +18,12 @@ static atomic_int is_handed_over;
 static atomic_int receiver;
 // A bit for each signal that came and was given to nobody.
 static atomic_uint waiting;
+// A bit for each signal that came at all.
+static atomic_uint came;
+static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+static const size_t number_of_signals = sizeof signals / sizeof *signals;
+// Those before this one ask a process to end.
+static const size_t number_of_ending_signals = 4;
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler may use atomics without a lock only");
 
 void kist_share_memory(void) { mallopt(M_ARENA_MAX, 1); }
@@ -66,6 +72,7 @@ static void deliver(void) {
 static void receive(int number, siginfo_t *information, void *context) {
   (void)context;
   int saved = errno;
+  atomic_fetch_or(&came, 1u << number);
   // A terminal sends to all that run in it, and so to the command.
   if (!is_handed_over || information->si_code != SI_KERNEL) {
     atomic_fetch_or(&waiting, 1u << number);
@@ -83,11 +90,10 @@ static void receive(int number, siginfo_t *information, void *context) {
 }
 
 int kist_take_signals(int all) {
-  static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   if (pipe2(mailbox, O_CLOEXEC) != 0 || fcntl(mailbox[1], F_SETFL, O_NONBLOCK) != 0) return -1;
   struct sigaction action = {.sa_sigaction = receive, .sa_flags = SA_SIGINFO | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < (all ? sizeof signals / sizeof *signals : 3); i++) {
+  for (size_t i = 0; i < (all ? number_of_signals : 3); i++) {
     struct sigaction before;
     // A command keeps what is ignored for it: a shell starts its jobs in the background without
     // SIGINT. nohup(1) ignores SIGHUP, so that the end of a terminal ends nothing that runs in it.
@@ -103,6 +109,24 @@ int kist_hand_over_signals(void) {
   is_handed_over = 1;
   unsigned numbers = waiting;
   return numbers ? __builtin_ctz(numbers) : 0;
+}
+
+int kist_give_back_signals(void) {
+  for (size_t i = 0; i < number_of_signals; i++) {
+    struct sigaction now;
+    if (sigaction(signals[i], NULL, &now) == 0 && now.sa_sigaction == receive) {
+      signal(signals[i], SIG_DFL);
+    }
+  }
+  is_handed_over = 0;
+  close(mailbox[0]);
+  close(mailbox[1]);
+  waiting = 0;
+  unsigned numbers = atomic_exchange(&came, 0);
+  for (size_t i = 0; i < number_of_ending_signals; i++) {
+    if (numbers >> signals[i] & 1) return signals[i];
+  }
+  return 0;
 }
 
 int kist_wait_for_command(pid_t pid) {

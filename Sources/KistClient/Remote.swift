@@ -48,6 +48,21 @@ extension Backups {
   }
 }
 
+extension WatchCredentials {
+  /// Watches the storage of the kistd that listens at a socket, each time over a connection of its own.
+  ///
+  /// The changes end with an error when that is lost, as at the end of kistd: who watches again then has
+  /// missed what was changed meanwhile, unless the `position` is where the changes ended.
+  public static func remote(socketPath: String) -> WatchCredentials {
+    .remote(over: converse(with: socketPath))
+  }
+
+  /// Watches the storage of this user's kistd.
+  public static func remote() throws(StorageError) -> WatchCredentials {
+    .remote(socketPath: try SocketLocation.current().path)
+  }
+}
+
 /// The audit log of the kistd that listens at a socket.
 package func remoteAuditLog(socketPath: String) -> AuditLookup {
   remoteAuditLog(over: exchange(over: connect(to: socketPath)))

@@ -88,28 +88,54 @@ final class Socket {
     var isLast = false
     while first == nil {
       try prepare()
-      let count = received.append(upTo: chunk) { free in
-        unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
-          let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
-          initializedCount = max(count, 0)
-          return count
-        }
-      }
-      if count == 0 { throw .ended }
-      _ = try transferred(count)
-      received.withBytes { bytes in
+      try receivePiece(flags: flags) { bytes in
         splitter.append(bytes) { event in
           isLast = first != nil
           first = first ?? event
         }
         if let byte = bytes.indices.last, bytes[byte] != UInt8(ascii: "\n") { isLast = true }
       }
-      // Now, and not before the next one, which may be far away: this was a secret, perhaps.
-      received.removeAll()
     }
     isNew = false
     guard case .line(let line) = first else { throw .tooLong }
     return (line, isLast)
+  }
+
+  /// Waits for the next bytes, without a deadline for as long as it takes, and lends them; none when a
+  /// signal comes first.
+  func receivePiece(
+    by deadline: ContinuousClock.Instant?, _ body: (Span<UInt8>) -> Void
+  ) throws(SocketError) {
+    if let deadline {
+      try setTimeout(SO_RCVTIMEO, until: deadline)
+    } else {
+      setTimeout(SO_RCVTIMEO, to: timeval())
+    }
+    try receivePiece(flags: 0, body)
+  }
+
+  private func receivePiece(
+    flags: CInt, _ body: (Span<UInt8>) -> Void
+  ) throws(SocketError) {
+    let count = received.append(upTo: chunk) { free in
+      unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
+        let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
+        initializedCount = max(count, 0)
+        return count
+      }
+    }
+    if count == 0 { throw .ended }
+    _ = try transferred(count)
+    received.withBytes(body)
+    // Now, and not before the next one, which may be far away: this was a secret, perhaps.
+    received.removeAll()
+  }
+
+  /// What ends the connection from another thread.
+  func makeHangUp() throws(SocketError) -> HangUp {
+    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard copy >= 0 else { throw .notConnected(errno) }
+    return HangUp(copy)
   }
 
   /// Bytes that a call sent or received; none when a signal interrupted it.
@@ -128,11 +154,28 @@ final class Socket {
     let rest = (deadline - .now).components
     guard rest.seconds >= 0, rest.attoseconds > 0 || rest.seconds > 0 else { throw .timedOut }
     // Rounded up, since nothing at all would mean for ever.
-    var time = timeval(
-      tv_sec: Int(rest.seconds), tv_usec: Int(rest.attoseconds / 1_000_000_000_000) + 1)
-    let size = socklen_t(MemoryLayout<timeval>.size)
-    unsafe setsockopt(descriptor, SOL_SOCKET, option, &time, size)
+    setTimeout(
+      option,
+      to: timeval(
+        tv_sec: Int(rest.seconds), tv_usec: Int(rest.attoseconds / 1_000_000_000_000) + 1))
   }
+
+  private func setTimeout(_ option: CInt, to time: timeval) {
+    var time = time
+    unsafe setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+  }
+}
+
+/// Ends a connection, on whichever thread: who waits for it finds the end.
+final class HangUp: Sendable {
+  private let descriptor: CInt
+
+  /// Takes over a descriptor of the socket.
+  fileprivate init(_ descriptor: CInt) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+
+  func callAsFunction() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 }
 
 /// Bytes that are received in one go.

@@ -43,7 +43,7 @@ extension Kist {
       } catch let exit as ExitCode {
         return exit.rawValue
       } catch  where exitCode(for: error).isSuccess {
-        guard !arguments.prefix(while: { $0 != "--" }).contains(where: isCluster) else {
+        guard !ownWords(of: arguments).contains(where: isCluster) else {
           throw StorageError.badRequest("an option is not known")
         }
         try terminal.write(message(for: error) + "\n")
@@ -53,11 +53,16 @@ extension Kist {
       return 0
     } catch {
       let error = error as? StorageError ?? .internal("something went wrong that has no name")
-      let ours = arguments.prefix { $0 != "--" }
+      let ours = ownWords(of: arguments)
       terminal.report(error, asJSON: ours.contains("--json"))
       let name = ours.first { !$0.hasPrefix("-") }
       return name == Run.configuration.commandName ? Run.failure : error.code.exitStatus
     }
+  }
+
+  /// The words of a command line that are not those of a command that is to run.
+  private static func ownWords(of arguments: [String]) -> ArraySlice<String> {
+    arguments.prefix { $0 != "--" && $0 != "--exec" }
   }
 
   /// Whether a word is letters after one dash, such as `-path`: kist has no such options, but the
@@ -72,6 +77,7 @@ extension Kist {
   ) throws -> sending any AsyncParsableCommand {
     if let helper = Helper.called(program, arguments) { return helper }
     if let load = Load.plainLine(arguments) { return load }
+    try Watch.checkCommand(in: arguments)
     var command = try parseAsRoot(arguments)
     if let command = command as? any AsyncParsableCommand { return command }
     try command.run()

@@ -14,7 +14,7 @@ package struct Kist: AsyncParsableCommand {
     version: KistVersion.current,
     groupedSubcommands: [
       CommandGroup(
-        name: "Credential", subcommands: [Save.self, Load.self, Delete.self, List.self]),
+        name: "Credential", subcommands: [Save.self, Load.self, Delete.self, List.self, Watch.self]),
       CommandGroup(
         name: "Storage",
         subcommands: [

@@ -35,6 +35,9 @@ package protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {}
 /// A command on copies of all of them.
 package protocol RequiresBackups: StorageCommand where Storage == Backups {}
 
+/// A command on the changes of credentials.
+package protocol RequiresWatch: StorageCommand where Storage == WatchCredentials {}
+
 /// A command on the way in to them.
 package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
@@ -69,6 +72,12 @@ extension RequiresKeySlots {
 }
 
 extension RequiresBackups {
+  package func run() async throws {
+    try await perform(.remote(socketPath: common.socketPath()), .live)
+  }
+}
+
+extension RequiresWatch {
   package func run() async throws {
     try await perform(.remote(socketPath: common.socketPath()), .live)
   }

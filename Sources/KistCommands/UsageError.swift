@@ -43,6 +43,7 @@ private func wordTooMany(for verb: String) -> StorageError {
 private func words(of verb: String) -> String? {
   switch verb {
   case "save", "load", "delete": "SERVICE and ACCOUNT"
+  case "watch": "SERVICE"
   case "import": "FORMAT and FILE"
   case "export": "FILE"
   default: nil

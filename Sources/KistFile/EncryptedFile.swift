@@ -69,6 +69,7 @@ package enum EncryptedFile {
     storage.keySlots = KeySlots(
       list: store.keySlots, add: store.addKeySlot, remove: store.removeKeySlot)
     storage.backups = Backups(make: store.makeBackup, read: store.backups.read)
+    storage.watch = WatchCredentials(begin: store.beginWatching)
     storage.nameSeal = store.nameSeal
     storage.releaseMemory = {
       store.connections.releaseMemory()

@@ -37,6 +37,7 @@ extension Keyring {
             .denied, "the keyring's provider wants to be asked before it locks",
             hint: "lock it with the provider's own program")
         }
+        following?.lookAgain()
         return try await service.status(of: collection, by: deadline)
       }
     }
@@ -74,6 +75,7 @@ extension Keyring {
           )
         }
         isToStayLocked = false
+        following?.lookAgain()
         return status
       }
     }

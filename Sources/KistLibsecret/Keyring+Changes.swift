@@ -13,9 +13,10 @@ extension Keyring {
       try request.condition.check(against: items.first?.summary.revision)
       let bookkeeping = Bookkeeping(
         request.credential, after: items.first, revision: nextRevision(), at: options.now())
-      try await begun(with: service) {
+      let path = try await begun(with: service) {
         try await service.create(request.credential, bookkeeping, in: collection, by: deadline)
       }
+      tell(of: Item(of: key, at: path, bookkeeping), at: path)
       // The new one is there, whatever becomes of the old ones.
       for item in items.reversed() { try? await service.delete(item.path, by: deadline) }
       return bookkeeping.summary(of: key)
@@ -34,7 +35,10 @@ extension Keyring {
         try Condition.ifRevision(expected).check(against: items.first?.summary.revision)
       }
       try await begun(with: service) {
-        for item in items.reversed() { try await service.delete(item.path, by: deadline) }
+        for item in items.reversed() {
+          try await service.delete(item.path, by: deadline)
+          tell(of: nil, at: item.path)
+        }
       }
       return !items.isEmpty
     }
@@ -54,10 +58,10 @@ extension Keyring {
   }
 
   /// From here on, what gets no answer may have been carried out.
-  private func begun(
-    with service: SecretService, _ body: () async throws -> Void
-  ) async throws {
-    do { try await body() } catch let error as BusError where error.leavesOutcomeOpen {
+  private func begun<Answer>(
+    with service: SecretService, _ body: () async throws -> Answer
+  ) async throws -> Answer {
+    do { return try await body() } catch let error as BusError where error.leavesOutcomeOpen {
       if error == .disconnected { disconnect(from: service) }
       throw StorageError(error, deadline: options.deadline).withOutcome(.unknown)
     }
@@ -84,7 +88,7 @@ extension SecretService {
   fileprivate func create(
     _ credential: NewCredential, _ bookkeeping: Bookkeeping, in collection: ObjectPath,
     by deadline: Deadline
-  ) async throws {
+  ) async throws -> ObjectPath {
     let value = ItemValue.encode(credential.secret)
     let known = Set(try await search(Item.attributes(of: credential.key), by: deadline))
     let path = try await createItem(
@@ -102,6 +106,7 @@ extension SecretService {
         stored == value,
         try await item(at: path, by: deadline)?.summary == bookkeeping.summary(of: credential.key)
       else { throw StorageError.notKept("the keyring altered the credential") }
+      return path
     } catch {
       guard try await isGone(path, of: credential.key, besides: known, by: deadline) else {
         throw (error as? StorageError ?? StorageError.notKept("the keyring kept no credential"))

@@ -5,7 +5,7 @@ actor Keyring {
   let options: Libsecret.Options
   nonisolated let loop = MainLoop()
   private var service: SecretService?
-  private var isClosed = false
+  private(set) var isClosed = false
   /// Whether a prompt is open; one at a time is.
   var isUnlocking = false
   /// Set by a lock that was asked for, after which not even what needs no password opens it.
@@ -13,6 +13,9 @@ actor Keyring {
   private let connecting = Turnstile()
   /// Changes happen one after the other, so that conditions hold among the clients of this process.
   let changes = Turnstile()
+  let watchers = Watchers()
+  /// The items, as long as somebody watches.
+  var following: ItemWatch?
   /// Part of every revision, so that no two processes give out the same one.
   private let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
   private var sequence: UInt64 = 0
@@ -26,6 +29,9 @@ actor Keyring {
     isClosed = true
     await changes.enter()
     defer { changes.leave() }
+    following?.wake()
+    following = nil
+    watchers.end(.closed)
     service = nil
   }
 

@@ -26,7 +26,7 @@ package enum Libsecret {
   /// must.
   package static func open(_ options: Options) -> OpenStorage {
     let keyring = Keyring(options)
-    return OpenStorage(
+    var storage = OpenStorage(
       credentials: UserStorage(
         save: keyring.onLoop { keyring, request throws(StorageError) in
           try await keyring.save(request)
@@ -47,6 +47,10 @@ package enum Libsecret {
         lock: { () throws(StorageError) in try await keyring.lock() },
         unlock: { passphrase throws(StorageError) in try await keyring.unlock(passphrase) }),
       durability: .provider, close: { await keyring.close() })
+    storage.watch = WatchCredentials { request throws(StorageError) in
+      try await keyring.watch(request)
+    }
+    return storage
   }
 
   /// Looks at the keyring, as far as that takes neither a prompt nor a change.

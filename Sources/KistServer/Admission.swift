@@ -83,7 +83,11 @@ final class Admission: Sendable {
   /// a client that has said its last word, and its replies are finished the same way.
   func stop() {
     shutDown(SHUT_RD)
-    state.withLock { $0.isStopping = true }
+    let admitted = state.withLock { state in
+      state.isStopping = true
+      return Array(state.admitted.values)
+    }
+    for connection in admitted { connection.stopFollowing() }
   }
 
   /// Cuts the connections that are left.

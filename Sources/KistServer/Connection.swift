@@ -27,6 +27,15 @@ struct Connection: Sendable {
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void
   ) async { await lines.run(answer, whenRefused: whenRefused) }
+
+  /// Has lines follow the reply to the line that is being answered.
+  func follow(_ next: @escaping NextLine) {
+    channel.eventLoop.preconditionInEventLoop()
+    lines.follow(next)
+  }
+
+  /// Ends what follows.
+  func stopFollowing() { lines.stopFollowing() }
 }
 
 extension Connection {
@@ -39,6 +48,11 @@ extension Connection {
     let isAsked = try? channel.withDescriptor { descriptor in
       // Nothing is read from a client that does not read.
       if lines.hasUnreadReplies { return false }
+      // Whatever it sends is not answered any more.
+      if lines.isFollowing {
+        channel.tell(reason)
+        return false
+      }
       // First, so that who asks keeps the connection, and again when nothing can be sent any more.
       if hasInput(descriptor) { return true }
       shutdown(descriptor, CInt(SHUT_RD))

@@ -33,34 +33,36 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// When a line was answered last.
   private(set) var answered: Turn?
   private let loop: any EventLoop
-  private let executor: EventLoopExecutor
+  let executor: EventLoopExecutor
   /// The channel's socket, where it has one.
   private let descriptor: CInt?
   private var answer: (@Sendable (Line) async -> Line)?
   private var whenRefused: (@Sendable (StorageError) -> Void)?
   private var splitter = LineSplitter()
-  private var events = CircularBuffer<LineSplitter.Event>()
-  private(set) var unanswered = 0
-  private(set) var isAnswering = false
+  var events = CircularBuffer<LineSplitter.Event>()
+  var unanswered = 0
+  var isAnswering = false
+  /// What is said once the replies have left, in place of anything else.
+  var follower: Follower?
   private var isStarting = false
   /// The replies that have not left yet.
-  private var outgoing = noReplies()
+  var outgoing = noReplies()
   /// The writes that are with the channel.
   private(set) var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
   /// Since when there have been writes with the channel.
   private(set) var unwrittenSince = NIODeadline.now()
   /// Whether no more lines come.
-  private var isOver = false
+  var isOver = false
   /// Whether nobody is there any more to read replies.
-  private var isGone = false
+  private(set) var isGone = false
   /// What was done since other connections had their turn, in bytes of replies.
   private var cost = 0
   private var isResting = false
   private var isReadHeldBack = false
   private var isWriting = false
-  private var whenDone: CheckedContinuation<Void, Never>?
-  private var context: ChannelHandlerContext?
+  var whenDone: CheckedContinuation<Void, Never>?
+  private(set) var context: ChannelHandlerContext?
 
   init(on loop: any EventLoop, descriptor: CInt? = nil, turns: Turns = Turns()) {
     self.turns = turns
@@ -104,7 +106,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Answers what was received, as long as the client has room for replies; the replies to lines that
   /// are answered at once leave together.
-  private func answerAll() {
+  func answerAll() {
     // What happens while the channel writes is looked at behind it.
     guard let answer, !isWriting, !isResting else { return }
     cost = 0
@@ -122,14 +124,11 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
     flush()
     if cost >= Self.highestCost { rest() }
-    if isOver, !isAnswering, events.isEmpty {
-      whenDone?.resume()
-      whenDone = nil
-    }
+    if isOver, !isAnswering, events.isEmpty { finish() }
   }
 
   /// Whether the client reads its replies, or can read no more.
-  private var hasRoom: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
+  var hasRoom: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
 
   /// Lets other connections have their turn; by the clock, since the loop looks at no socket as long as
   /// it has something to execute.
@@ -181,7 +180,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Hands the replies to the socket, which has room for nearly all, and to the channel what of them
   /// the socket does not take: its queue of pending writes costs several times the system call.
-  private func flush() {
+  func flush() {
     guard outgoing.count > 0, let context else { return }
     let sent = sendAtOnce(context)
     if sent < outgoing.count { write(after: sent, context) }
@@ -263,7 +262,10 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   func channelInactive(context: ChannelHandlerContext) { go() }
 
-  func channelWritabilityChanged(context: ChannelHandlerContext) { answerAll() }
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    answerAll()
+    follower?.goOn()
+  }
 
   // An error of a connection is only ever that the client has gone; NIO closes the channel.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {}
@@ -280,6 +282,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   private func go() {
     isGone = true
+    follower?.cancel()
     end()
   }
 }

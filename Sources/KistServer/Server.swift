@@ -24,8 +24,9 @@ package struct Server: Sendable {
   /// Ends the server as cancelling it would.
   package var idleExit: IdleExit?
   package var logger: Logger
-  /// What answers the lines of a connection, one after another; never cancelled.
-  package var serve: @Sendable (Peer) -> @Sendable (Line) async -> Line
+  /// What answers the lines of a connection, one after another, and may have lines follow a reply; never
+  /// cancelled.
+  package var serve: @Sendable (Peer, @escaping Follow) -> @Sendable (Line) async -> Line
 
   package init(
     maximumConnections: Int = usualMaximumConnections, grace: Duration = .seconds(10),
@@ -34,7 +35,7 @@ package struct Server: Sendable {
     whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in },
     whenServing: @escaping @Sendable () -> Void = {}, heartbeat: Heartbeat? = nil,
     idleExit: IdleExit? = nil, logger: Logger,
-    serve: @escaping @Sendable (Peer) -> @Sendable (Line) async -> Line
+    serve: @escaping @Sendable (Peer, @escaping Follow) -> @Sendable (Line) async -> Line
   ) {
     self.maximumConnections = maximumConnections
     self.grace = grace
@@ -128,7 +129,7 @@ package struct Server: Sendable {
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
             let peer = connection.peer
-            await connection.run(serve(peer)) { whenRefused(peer, .line($0)) }
+            await connection.run(serve(peer, connection.follow)) { whenRefused(peer, .line($0)) }
             admission.leave(connection)
           }
         }

@@ -8,6 +8,8 @@ enum Stake: Comparable {
   case neglectedReplies(since: NIODeadline)
   /// Its place: it has all its replies, and can connect again when it has the next request.
   case place(since: Turn)
+  /// The changes that it would be told at once; it can watch again, and read everything anew.
+  case watch(since: Turn)
   /// Replies that it may be reading.
   case replies(since: NIODeadline)
 }
@@ -35,11 +37,12 @@ extension LineHandler {
   ///
   /// On the channel's event loop only.
   func stake(at now: NIODeadline = .now()) -> Stake? {
-    if isAnswering { return nil }
+    if isAnswering, !isFollowing { return nil }
     if hasUnreadReplies {
       return unwrittenSince + Self.patience <= now
         ? .neglectedReplies(since: unwrittenSince) : .replies(since: unwrittenSince)
     }
+    if isFollowing { return .watch(since: answered ?? connected) }
     // Where there is room for replies, whatever came is about to be answered.
     if unanswered > 0 { return nil }
     return answered.map { .place(since: $0) } ?? .nothing(since: connected)

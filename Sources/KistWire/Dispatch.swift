@@ -1,9 +1,17 @@
 package import KistCore
 
-/// Finds what carries out a request, by the name of its operation; throws `unknownOperation`.
-package typealias Dispatch = @Sendable (Message) throws(StorageError) -> Exchange
+/// Finds what carries out a request, by the name of its operation; `nil` where there is none of that name.
+package typealias Dispatch = @Sendable (Message) -> Exchange?
 
-/// Everything that can be asked of kistd: a table from the names of operations to functions.
+/// Answers that there is no such operation.
+@Sendable package func refuseUnknown(_ request: Message) async throws(StorageError) -> Message {
+  throw .unknownOperation.withOutcome(.unchanged)
+}
+
+/// Everything that can be asked of kistd and is answered once: a table from the names of operations to
+/// functions.
+///
+/// What is answered again and again, `watch`, stands beside it (`watching`).
 package func dispatch(
   _ credentials: UserStorage, _ access: StorageAccess, _ keySlots: KeySlots = .none,
   _ backups: Backups = .none, audit: @escaping AuditLookup = noAuditLog, hello: Hello
@@ -26,13 +34,13 @@ package func dispatch(
     Handler("backupPart", Operation.backupPart.served(by: backups.read)),
   ]
   var hello = hello
-  hello.operations = (["hello"] + handlers.map(\.operation)).sorted()
+  hello.operations = (["hello", Operation.watch.name] + handlers.map(\.operation)).sorted()
   let greeting = hello
   handlers.append(Handler("hello", Operation.hello.served { greeting }))
   let table = handlers
-  return { request throws(StorageError) in
+  return { request in
     guard let handler = table.first(where: { $0.operation == request.operation }) else {
-      throw .unknownOperation.withOutcome(.unchanged)
+      return nil
     }
     request.notes?.add(operation: handler.operation)
     return handler.handle

@@ -10,7 +10,7 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
   }
 }
 
-private func requestLine(_ request: Message) throws(StorageError) -> Line {
+func requestLine(_ request: Message) throws(StorageError) -> Line {
   let text = request.requestText()
   guard text.count <= Limits.line else {
     throw StorageError.tooLarge("the request", limit: Limits.line, size: text.count)
@@ -19,7 +19,7 @@ private func requestLine(_ request: Message) throws(StorageError) -> Line {
   return Line(text)
 }
 
-private func readReply(_ line: Line, to operation: String) throws(StorageError) -> Message {
+func readReply(_ line: Line, to operation: String) throws(StorageError) -> Message {
   let failure: StorageError
   do throws(JSONError) {
     let reply = try JSONObject(line.content)

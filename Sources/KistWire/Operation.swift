@@ -41,7 +41,7 @@ struct Operation<Input, Output>: Sendable {
 
   private func handler(_ run: @escaping Run) -> Exchange { chain(decodeRequest, run, encodeReply) }
 
-  private func encodeRequest(_ input: Input) throws(StorageError) -> Message {
+  func encodeRequest(_ input: Input) throws(StorageError) -> Message {
     try Message(request: name) { (writer) throws(StorageError) in
       try request.write(input, &writer)
     }
@@ -63,7 +63,7 @@ struct Operation<Input, Output>: Sendable {
     }
   }
 
-  private func decodeReply(_ message: Message) throws(StorageError) -> Output {
+  func decodeReply(_ message: Message) throws(StorageError) -> Output {
     do throws(JSONError) { return try reply.read(message.object()) } catch {
       throw .malformedReply(error)
     }

@@ -22,6 +22,7 @@ import Testing
         case let command as any RequiresKeySlots: try await command.perform(slots, terminal)
         case let command as any RequiresBackups:
           try await command.perform(.failing(.locked("the storage is locked")), terminal)
+        case let command as any RequiresWatch: try await command.perform(.sample, terminal)
         case let command as any RequiresAuditLog:
           try await command.perform(sampleAuditLog, terminal)
         case let command as Helper:

@@ -17,7 +17,7 @@ import Testing
     let commands = Kist.configuration.subcommands.flatMap { command in
       ([command] + command.configuration.subcommands).map { (command._commandName, $0) }
     }
-    try #require(commands.count == 21)
+    try #require(commands.count == 22)
     for (name, command) in commands {
       let section = try #require(
         page.split(separator: "\n## ").first { $0.hasPrefix("`kist \(name)") })

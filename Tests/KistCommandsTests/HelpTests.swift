@@ -17,8 +17,8 @@ import Testing
   }
 
   @Test(arguments: [
-    nil, "save", "load", "delete", "list", "status", "lock", "unlock", "passphrase", "slots",
-    "backup", "audit", "doctor", "import", "export", "run", "inject", "helper", "setup",
+    nil, "save", "load", "delete", "list", "watch", "status", "lock", "unlock", "passphrase",
+    "slots", "backup", "audit", "doctor", "import", "export", "run", "inject", "helper", "setup",
   ])
   func `fits into 80 columns`(verb: String?) {
     let command = Kist.configuration.subcommands.first { $0._commandName == verb }

@@ -19,6 +19,15 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(5)), arguments: WatchContract.all)
+  func `keeps the contract with watchers`(rule: WatchContract.Rule) async throws {
+    let directory = try TemporaryDirectory()
+    let store = try await EncryptedFile.open(
+      .init(path: directory("credentials.db"), keySource: .keyFile(path: directory("key"))))
+    try await rule.check(.init(storage: store.credentials, watch: store.watch))
+    await store.close()
+  }
+
   private func check(
     _ rule: UserStorageContract.Rule, _ decorate: (UserStorage) -> UserStorage
   ) async throws {

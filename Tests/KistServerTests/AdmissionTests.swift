@@ -12,7 +12,7 @@ import Testing
 @Suite struct `Who is served` {
   @Test func `the peer is the process that connected`() async throws {
     let peers = Mutex<[Peer]>([])
-    let recording: Serve = { peer in
+    let recording: Serve = { peer, _ in
       peers.withLock { $0.append(peer) }
       return { $0 }
     }
@@ -32,7 +32,7 @@ import Testing
     async throws
   {
     try await withServer(
-      serve: { _ in
+      serve: { _, _ in
         Issue.record("a stranger was served")
         return { $0 }
       },

@@ -8,7 +8,7 @@ import Testing
   @Test func `requests of one connection run one after another`() async throws {
     let running = Atomic(0)
     let most = Atomic(0)
-    let counting: Serve = { _ in
+    let counting: Serve = { _, _ in
       { line in
         most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
         for _ in 0..<10 { await Task.yield() }
@@ -28,7 +28,7 @@ import Testing
 
   @Test func `a request that waits holds up no other connection`() async throws {
     let gate = Gate()
-    let waiting: Serve = { _ in
+    let waiting: Serve = { _, _ in
       { line in
         if line.text == "wait" { await gate.pass() }
         return line
@@ -48,7 +48,7 @@ import Testing
 
   @Test func `requests of a client with several connections are under way at once`() async throws {
     let gate = Gate()
-    let waiting: Serve = { _ in
+    let waiting: Serve = { _, _ in
       { line in
         await gate.pass()
         return line
@@ -73,7 +73,7 @@ import Testing
   @Test(arguments: [3, 200, 20_000])
   func `what a client sent before it went is carried out`(_ count: Int) async throws {
     let (served, serve) = AsyncStream.makeStream(of: Bool.self)
-    let counting: Serve = { _ in
+    let counting: Serve = { _, _ in
       { line in
         await Task.yield()
         serve.yield(Task.isCancelled)
@@ -93,7 +93,7 @@ import Testing
     async throws
   {
     let (carriedOut, carryOut) = AsyncStream.makeStream(of: String.self)
-    let large: Serve = { _ in
+    let large: Serve = { _, _ in
       { line in
         carryOut.yield(line.text)
         return Line(String(repeating: "x", count: 1_000_000))
@@ -118,7 +118,7 @@ import Testing
   @Test func `what only asks is not carried out for a client that has gone`() async throws {
     let gate = Gate()
     let (carriedOut, carryOut) = AsyncStream.makeStream(of: String.self)
-    let waiting: Serve = { _ in
+    let waiting: Serve = { _, _ in
       { line in
         carryOut.yield(line.text)
         if line.text == "wait" { await gate.pass() }
@@ -141,7 +141,7 @@ import Testing
     async throws
   {
     let answers = Atomic(0)
-    let large: Serve = { _ in
+    let large: Serve = { _, _ in
       { line in
         if line.text != "x" { return line }
         answers.add(1, ordering: .relaxed)
@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test func `large replies reach a client that has ended its stream`() async throws {
-    let large: Serve = { _ in { _ in Line(String(repeating: "x", count: 1_000_000)) } }
+    let large: Serve = { _, _ in { _ in Line(String(repeating: "x", count: 1_000_000)) } }
     try await withServer(serve: large) { server in
       let client = try server.connect()
       await client.send("a\nb\nc\n")

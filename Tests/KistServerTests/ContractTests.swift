@@ -28,12 +28,24 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(5)), arguments: WatchContract.all)
+  func `a storage that is watched behind a server keeps the contract`(
+    rule: WatchContract.Rule
+  ) async throws {
+    let storage = OpenStorage.inMemory()
+    try await withServer(serve: serve(storage)) { server in
+      try await rule.check(
+        .init(
+          storage: .remote(socketPath: server.path), watch: .remote(socketPath: server.path)))
+    }
+  }
+
   private func check(
     _ rule: UserStorageContract.Rule, on storage: UserStorage, _ clock: ManualClock
   ) async throws {
     let hello = Hello(version: "0", durability: .memory)
     let answer = answer(with: dispatch(storage, .unimplemented, hello: hello))
-    try await withServer(serve: { _ in answer }) { server in
+    try await withServer(serve: { _, _ in answer }) { server in
       try await rule.check(
         .init(storage: .remote(socketPath: server.path), clock: clock) {
           .remote(socketPath: server.path)

@@ -53,7 +53,7 @@ import Testing
     async throws
   {
     let lines = Mutex<[String]>([])
-    let recording: Serve = { _ in
+    let recording: Serve = { _, _ in
       { line in
         lines.withLock { $0.append(line.text) }
         return line
@@ -80,7 +80,7 @@ import Testing
     async throws
   {
     let gate = Gate()
-    let waiting: Serve = { _ in
+    let waiting: Serve = { _, _ in
       { line in
         await gate.pass()
         return line
@@ -109,7 +109,7 @@ import Testing
     async throws
   {
     let (answered, answer) = AsyncStream.makeStream(of: Void.self)
-    let large: Serve = { _ in
+    let large: Serve = { _, _ in
       { line in
         if line.text != "large" { return line }
         answer.yield()
@@ -138,7 +138,7 @@ import Testing
 
   @Test func `carries out a request that was taken, and no other`() async throws {
     let carriedOut = Mutex<Set<String>>([])
-    let recording: Serve = { _ in
+    let recording: Serve = { _, _ in
       { line in
         await Task.yield()
         carriedOut.withLock { _ = $0.insert(line.text) }

@@ -90,7 +90,7 @@ import Testing
   @Test func `is silent while its loop hangs`() async throws {
     let isHanging = Atomic(false)
     let (beats, beat) = AsyncStream.makeStream(of: Bool.self)
-    let hang: Serve = { _ in
+    let hang: Serve = { _, _ in
       { line in
         isHanging.store(true, ordering: .relaxed)
         _ = poll(nil, 0, 100)

@@ -8,7 +8,7 @@ import Testing
   @Test func `replies in flight and requests already sent are finished`() async throws {
     let gate = Gate()
     let wasCancelled = Atomic(false)
-    let waiting: Serve = { _ in
+    let waiting: Serve = { _, _ in
       { line in
         await gate.pass()
         if Task.isCancelled { wasCancelled.store(true, ordering: .relaxed) }
@@ -35,7 +35,7 @@ import Testing
 
   @Test func `a request that never ends is given up after the grace`() async throws {
     let gate = Gate()
-    let waiting: Serve = { _ in
+    let waiting: Serve = { _, _ in
       { line in
         await gate.pass()
         return line

@@ -24,4 +24,12 @@ struct ContractTests {
     let clock = ManualClock()
     try await rule.check(.init(storage: .inMemory(behind: 2, now: clock.now), clock: clock))
   }
+
+  @Test(.timeLimit(.minutes(5)), arguments: WatchContract.all)
+  func `a storage that is watched behind lines keeps the contract`(
+    rule: WatchContract.Rule
+  ) async throws {
+    let storage = OpenStorage.inMemory()
+    try await rule.check(.init(storage: storage.credentials, watch: .behindLines(storage.watch)))
+  }
 }

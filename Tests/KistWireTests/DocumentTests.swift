@@ -12,7 +12,8 @@ struct DocumentTests {
       with: dispatch(
         storage.credentials, storage.access, documentedSlots, documentedBackups,
         audit: { _ in documentedPage },
-        hello: Hello(version: "1.0.0", durability: .disk)))
+        hello: Hello(version: "1.0.0", durability: .disk)),
+      otherwise: watching(storage.watch) { _ in })
     var epoch = "k3f9."
     let examples = try documentedExchanges()
     #expect(examples.count > 20)

@@ -45,6 +45,10 @@ int kist_take_signals(int all);
 /// whoever started this process had SIGCHLD ignored: wait(2). Returns a signal that came before, or 0.
 int kist_hand_over_signals(void);
 
+/// Ends that signals are for a command: they do by default again what they are for. Returns the first
+/// signal that came meanwhile and asks a process to end, from a terminal too, or 0.
+int kist_give_back_signals(void);
+
 /// Gives a command, once it is started, each signal that came since they were handed over, and each
 /// that comes until it ends. Returns its exit status, or 128 and the number of the signal that
 /// ended it, or -1 where nobody can know.

@@ -33,6 +33,12 @@ func keepSignals() throws(CommandNotStarted) {
   kist_hand_over_signals()
 }
 
+/// Ends that signals are kept, and ends this process with one that came meanwhile and asks for that.
+func giveBackSignals() {
+  let number = kist_give_back_signals()
+  if number > 0 { carryOut(number) }
+}
+
 /// Starts a command, found in PATH.
 ///
 /// - Parameter output: the descriptor of its standard output, if it is not ours.

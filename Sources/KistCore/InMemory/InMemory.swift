@@ -1,26 +1,41 @@
 private import Synchronization
 
-extension UserStorage {
+extension OpenStorage {
   /// A storage that keeps credentials for as long as it lives: for tests and previews.
   ///
-  /// It keeps every promise of the contract; its durability is `memory`.
+  /// It keeps every promise of the contracts; its durability is `memory`. Nothing locks it.
   public static func inMemory(now: @escaping @Sendable () -> Timestamp = Timestamp.now)
-    -> UserStorage
+    -> OpenStorage
   {
     let state = InMemory(now: now)
-    return UserStorage(
-      save: state.save, load: state.load, delete: state.delete, find: state.find
-    ).keepingPromises(now: now)
+    var storage = OpenStorage(
+      credentials: UserStorage(
+        save: state.save, load: state.load, delete: state.delete, find: state.find
+      ).keepingPromises(now: now),
+      access: StorageAccess(
+        status: state.status, lock: state.status, unlock: { _ in state.status() }),
+      durability: .memory, close: state.close)
+    storage.watch = WatchCredentials(begin: state.watch)
+    return storage
   }
+}
+
+extension UserStorage {
+  /// The credentials of a storage that keeps them for as long as it lives.
+  public static func inMemory(now: @escaping @Sendable () -> Timestamp = Timestamp.now)
+    -> UserStorage
+  { OpenStorage.inMemory(now: now).credentials }
 }
 
 private final class InMemory: Sendable {
   private struct State {
     var credentials: [CredentialKey: Credential] = [:]
     var sequence: UInt64 = 0
+    var isClosed = false
   }
 
   private let state = Mutex(State())
+  private let watchers = Watchers()
   private let epoch = String(UInt32.random(in: .min ... .max), radix: 36)
   private let now: @Sendable () -> Timestamp
 
@@ -28,26 +43,27 @@ private final class InMemory: Sendable {
 
   func save(_ request: SaveRequest) throws(StorageError) -> CredentialSummary {
     let key = request.credential.key
-    return try state.withLock { state throws(StorageError) in
+    return try whileOpen { state throws(StorageError) in
       let current = state.credentials[key]?.summary
       try request.condition.check(against: current?.revision)
       state.sequence += 1
       let moment = now()
       let summary = CredentialSummary(
         of: request.credential, createdAt: current?.createdAt ?? moment, modifiedAt: moment,
-        revision: Revision(epoch: epoch, sequence: state.sequence))
+        revision: revision(in: state))
       state.credentials[key] = Credential(summary: summary, secret: request.credential.secret)
+      watchers.tell([.saved(key, summary.revision)])
       return summary
     }
   }
 
   func load(_ request: LoadRequest) throws(StorageError) -> Credential {
-    guard let credential = state.withLock({ $0.credentials[request.key] }) else { throw .notFound }
+    guard let credential = try whileOpen({ $0.credentials[request.key] }) else { throw .notFound }
     return credential
   }
 
   func delete(_ request: DeleteRequest) throws(StorageError) -> Bool {
-    try state.withLock { state throws(StorageError) in
+    try whileOpen { state throws(StorageError) in
       let current = state.credentials[request.key]?.summary.revision
       if let expected = request.ifRevision {
         try Condition.ifRevision(expected).check(against: current)
@@ -55,11 +71,48 @@ private final class InMemory: Sendable {
       guard current != nil else { return false }
       state.sequence += 1
       state.credentials[request.key] = nil
+      watchers.tell([.deleted(request.key, revision(in: state))])
       return true
     }
   }
 
   func find(_ query: CredentialQuery) throws(StorageError) -> CredentialPage {
-    try query.page(of: state.withLock { $0.credentials.values.map(\.summary) })
+    try query.page(of: whileOpen { $0.credentials.values.map(\.summary) })
+  }
+
+  func watch(_ request: WatchRequest) throws(StorageError) -> CredentialChanges {
+    try watchers.watch(request) { () throws(StorageError) in try whileOpen { revision(in: $0) } }
+  }
+
+  func status() -> StorageStatus {
+    StorageStatus(
+      storage: "memory", isLocked: false, reopensAtRestart: false, durability: .memory,
+      keyProtection: "there is no key: the credentials are in the memory of this process",
+      count: state.withLock { $0.credentials.count })
+  }
+
+  func close() {
+    state.withLock { $0 = State(sequence: $0.sequence, isClosed: true) }
+    watchers.end(.closed)
+  }
+
+  /// The mark of the latest change.
+  private func revision(in state: State) -> Revision {
+    Revision(epoch: epoch, sequence: state.sequence)
+  }
+
+  private func whileOpen<Answer>(
+    _ body: (inout State) throws(StorageError) -> sending Answer
+  ) throws(StorageError) -> sending Answer {
+    try state.withLock { state throws(StorageError) in
+      if state.isClosed { throw .closed }
+      return try body(&state)
+    }
+  }
+}
+
+extension StorageError {
+  fileprivate static var closed: StorageError {
+    StorageError(.unavailable, "the storage is closed")
   }
 }

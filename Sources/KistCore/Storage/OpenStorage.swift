@@ -8,6 +8,8 @@ public struct OpenStorage: Sendable {
   public var keySlots = KeySlots.none
   /// Copies of it, where it can be asked for them.
   public var backups = Backups.none
+  /// Who changes what in it.
+  public var watch = WatchCredentials.none
   /// What tells this storage from others of its kind, where there can be several.
   public var id: String?
   /// Why it is this one, where it was chosen among others.

@@ -18,6 +18,8 @@ public enum Limits {
   public static let attributesTotal = 16 << 10
   /// Credentials on one page of a `find`.
   public static let page = 1000
+  /// Changes that wait for one watcher; in place of more it is told `reset`.
+  public static let watch = 1024
   /// Bytes of a passphrase.
   public static let passphrase = 1024
 }

@@ -84,12 +84,14 @@ struct Daemon: Sendable {
         }
       },
       logger: logger,
-      serve: { peer in
+      serve: { peer, follow in
         let handle: Exchange = { request throws(StorageError) in
           quiet.note()
           let served = await storage.enter()
           defer { storage.leave() }
-          return try await served.dispatch(request)(request)
+          // Looked for last, so that nothing else pays for it.
+          let carryOut = served.dispatch(request) ?? watching(served.storage.watch, follow)
+          return try await carryOut(request)
         }
         return KistWire.answer(with: { _ in handle }, noting: audit?.notes(of: peer))
       })

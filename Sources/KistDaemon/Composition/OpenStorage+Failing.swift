@@ -12,6 +12,7 @@ extension OpenStorage {
       reason: error.message, durability: .unknown, close: {})
     storage.keySlots = .failing(error)
     storage.backups = .failing(error)
+    storage.watch = .failing(error)
     return storage
   }
 }

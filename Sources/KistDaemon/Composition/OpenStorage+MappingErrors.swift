@@ -19,6 +19,7 @@ extension OpenStorage {
     storage.access = StorageAccess(
       status: { () throws(StorageError) in try await status(()) },
       lock: { () throws(StorageError) in try await lock(()) }, unlock: mapped(access.unlock))
+    storage.watch = WatchCredentials(begin: mapped(watch.begin))
     return storage
   }
 }

@@ -144,10 +144,10 @@ struct Batch {
       header.count -= 1
     }
     guard let credential else {
-      guard old != nil else { return .success(.deleted(false)) }
+      guard old != nil else { return .success(.deleted(nil)) }
       header.sequence += 1
       try database.delete(at: address)
-      return .success(.deleted(true))
+      return .success(.deleted(header.sequence))
     }
     header.sequence += 1
     header.count += 1

@@ -9,8 +9,8 @@ enum Change: Sendable {
   /// What became of it.
   enum Effect: Sendable {
     case saved(CredentialSummary)
-    /// Whether there was anything to delete.
-    case deleted(Bool)
+    /// The sequence number of the deletion, where there was anything to delete.
+    case deleted(UInt64?)
     /// The key slots that there are.
     case keySlots([KeySlot])
   }

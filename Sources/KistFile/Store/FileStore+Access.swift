@@ -55,6 +55,7 @@ extension FileStore {
         case .locked: state = .unlocked(session)
         }
         session.check.start()
+        watchers.tell([.reset])
       }
     }
     return try status()

@@ -22,10 +22,10 @@ extension FileStore {
   }
 
   func delete(_ request: DeleteRequest) async throws(StorageError) -> Bool {
-    guard case .deleted(let wasThere) = try await carryOut(.delete(request)) else {
+    guard case .deleted(let sequence) = try await carryOut(.delete(request)) else {
       throw .internal("a delete was taken for a save")
     }
-    return wasThere
+    return sequence != nil
   }
 
   private func credential(at key: CredentialKey, _ session: Session) throws(StorageError)

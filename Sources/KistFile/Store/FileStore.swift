@@ -14,6 +14,7 @@ final class FileStore: Sendable {
   let storeID: [UInt8]
   let connections: Connections
   let writer: Writer
+  let watchers = Watchers()
   /// Bounds what a change or a search may take.
   let watch: DeadlineWatch
   let findQueue = DispatchQueue(label: "kist.finds")
@@ -53,7 +54,7 @@ final class FileStore: Sendable {
     }
     self.connections = connections
     self.options = options.withoutPassphrase
-    writer = Writer(connections: connections, options: self.options)
+    writer = Writer(connections: connections, options: self.options, watchers: watchers)
     attempts = PassphraseAttempts(sleep: options.sleep)
     watch = DeadlineWatch(options.deadline, sleep: options.sleep)
     state.withLock { if case .unlocked(let session) = $0 { session.check.start() } }
@@ -94,6 +95,7 @@ final class FileStore: Sendable {
     await quiesce(session, because: .closed)
     backups.discard()
     connections.shut(isKnown: session?.check.integrity == .ok)
+    watchers.end(.closed)
     owner.release()
   }
 

@@ -18,12 +18,14 @@ final class Writer: Sendable {
 
   private let connections: Connections
   private let options: EncryptedFile.Options
+  private let watchers: Watchers
   private let queue = DispatchQueue(label: "kist.writer")
   private let state = Mutex(State())
 
-  init(connections: Connections, options: EncryptedFile.Options) {
+  init(connections: Connections, options: EncryptedFile.Options, watchers: Watchers) {
     self.connections = connections
     self.options = options
+    self.watchers = watchers
   }
 
   /// Carries out a change and answers when it is on disk.
@@ -55,6 +57,10 @@ final class Writer: Sendable {
       guard let session = batch.first?.session else { return }
       let answers = Batch(connections: connections, session: session, options: options)
         .carryOut(batch.map(\.change))
+      if watchers.areThere {
+        // Before the answers, so that who has one can count on the other.
+        watchers.tell(zip(batch, answers).compactMap { told(of: $0.change, $1, in: session) })
+      }
       for (queued, answer) in zip(batch, answers) { queued.answer(answer) }
     }
   }

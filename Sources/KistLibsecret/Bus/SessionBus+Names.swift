@@ -30,6 +30,15 @@ extension SessionBus {
     ) { _ in body() }
   }
 
+  /// Calls the function with the connection that owns a name from then on; empty where none does.
+  func subscribeToOwners(of name: String, _ body: @escaping (String) -> Void) -> Subscription {
+    subscribe(
+      to: "NameOwnerChanged", Self.name, of: Self.object, from: Self.name, about: name
+    ) { arguments in
+      if arguments.isOfType("(sss)") { body(arguments.children[2].string) }
+    }
+  }
+
   private func currentOwner(
     of name: String, by deadline: Deadline
   ) async throws(BusError) -> String {

@@ -73,14 +73,14 @@ final class SessionBus {
   }
 
   /// Calls the function with the arguments of a signal each time that it comes, for as long as the
-  /// subscription is kept; with an `argument`, only where that is the first of them.
+  /// subscription is kept, of one object or of all; with an `argument`, only where that is the first of them.
   func subscribe(
-    to signal: String, _ interface: String, of object: ObjectPath, from sender: String,
+    to signal: String, _ interface: String, of object: ObjectPath?, from sender: String,
     about argument: String? = nil, _ body: @escaping (Variant) -> Void
   ) -> Subscription {
     let number =
       unsafe g_dbus_connection_signal_subscribe(
-        connection.opaque, sender, interface, signal, object.rawValue, argument,
+        connection.opaque, sender, interface, signal, object?.rawValue, argument,
         G_DBUS_SIGNAL_FLAGS_NONE,
         { _, _, _, _, _, arguments, handler in
           let arguments = unsafe Variant(owning: g_variant_ref(arguments))
@@ -88,7 +88,19 @@ final class SessionBus {
         },
         Unmanaged.passRetained(SignalHandler(body)).toOpaque(),
         { unsafe Unmanaged<SignalHandler>.fromOpaque($0!).release() })
-    return Subscription(connection, number)
+    return Subscription { [connection] in
+      unsafe g_dbus_connection_signal_unsubscribe(connection.opaque, number)
+    }
+  }
+
+  /// Calls the function when the connection is closed, for as long as the subscription is kept.
+  func subscribeToClosing(_ body: @escaping () -> Void) -> Subscription {
+    let number = unsafe kist_connect_to_closing(
+      connection.opaque, { unsafe Work.perform($0) }, Work(body).retained(),
+      { work, _ in unsafe Work.release(work) })
+    return Subscription { [connection] in
+      unsafe g_signal_handler_disconnect(UnsafeMutableRawPointer(connection.opaque), number)
+    }
   }
 }
 
@@ -101,15 +113,11 @@ struct Method: Sendable {
 
 /// A subscription to a signal, until it is let go of.
 final class Subscription {
-  private let connection: GObjectReference
-  private let number: guint
+  private let end: () -> Void
 
-  init(_ connection: GObjectReference, _ number: guint) {
-    self.connection = connection
-    self.number = number
-  }
+  init(ending end: @escaping () -> Void) { self.end = end }
 
-  deinit { unsafe g_dbus_connection_signal_unsubscribe(connection.opaque, number) }
+  deinit { end() }
 }
 
 private final class SignalHandler {

@@ -67,6 +67,13 @@ struct Item {
     }
   }
 
+  /// An item that was just made.
+  init(of key: CredentialKey, at path: ObjectPath, _ bookkeeping: Bookkeeping) {
+    self.path = path
+    generation = bookkeeping.generation
+    summary = bookkeeping.summary(of: key)
+  }
+
   /// Whether this is the state of the key that counts, and not the other.
   func isNewer(than other: Item) -> Bool {
     (generation, summary.modifiedAt, path.rawValue)

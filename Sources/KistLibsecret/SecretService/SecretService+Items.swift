@@ -21,6 +21,17 @@ extension SecretService {
     }
   }
 
+  /// The items that have these attributes and can be read.
+  func wholeItems(
+    with attributes: [String: String], by deadline: Deadline
+  ) async throws -> [Item] {
+    try await found(with: attributes, by: deadline) { path, attributes in
+      do { return try await item(at: path, attributes, by: deadline) } catch let error
+        as StorageError where error.code == .corrupt
+      { return nil }
+    }
+  }
+
   /// The keys of the items that have these attributes, whether or not the items can be read.
   func keys(
     with attributes: [String: String], by deadline: Deadline

@@ -1,5 +1,4 @@
 public import KistCore
-public import Testing
 
 /// What every storage of credentials promises, as rules that any storage can be held against.
 ///
@@ -14,20 +13,7 @@ public import Testing
 /// ```
 public enum UserStorageContract {
   /// One promise and how it is checked.
-  public struct Rule: Sendable, CustomTestStringConvertible {
-    /// The promise, a sentence.
-    public let name: String
-    /// Checks it on a fresh storage; what fails is recorded as an issue of the running test.
-    public let check: @Sendable (Fixture) async throws -> Void
-
-    init(_ name: String, check: @escaping @Sendable (Fixture) async throws -> Void) {
-      self.name = name
-      self.check = check
-    }
-
-    /// The promise.
-    public var testDescription: String { name }
-  }
+  public typealias Rule = ContractRule<Fixture>
 
   /// A fresh, empty storage for one rule.
   public struct Fixture: Sendable {

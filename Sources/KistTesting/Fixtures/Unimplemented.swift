@@ -24,6 +24,13 @@ extension StorageAccess {
   }
 }
 
+extension WatchCredentials {
+  /// A watch that may not be begun: it fails the test by its name.
+  public static var unimplemented: WatchCredentials {
+    WatchCredentials { _ throws(StorageError) in throw called("WatchCredentials.begin") }
+  }
+}
+
 extension KeySlots {
   /// Key slots of which nothing may be used: whatever is called fails the test by its name.
   public static var unimplemented: KeySlots {

@@ -9,3 +9,6 @@ package struct Line: Sendable, Equatable {
 
 /// What answers one line with one line: the whole of a server, or of a connection to one.
 package typealias LineExchange = @Sendable (Line) async throws(StorageError) -> Line
+
+/// What waits for the next of several lines; `nil` where the task is cancelled.
+package typealias NextLine = @Sendable () async throws(StorageError) -> Line?

@@ -23,7 +23,22 @@ let replies = Target("replies") { input in
   default:
     checkReply(.hello, (), line) { $0 == $1 }
     checkReply(.slots, (), line) { $0 == $1 }
+    checkReply(.watch, WatchRequest(), line) { $0 == $1 }
+    checkChange(line)
   }
+}
+
+/// What a watcher makes of a line that follows.
+private func checkChange(_ line: Line) {
+  guard let change = told(by: line) else { return }
+  demand(told(by: Line(change.json())) == change, "a change is read as it was written")
+}
+
+private func told(by line: Line) -> CredentialChange? {
+  let watch = WatchCredentials.remote { _ throws(StorageError) in
+    (Line(Secret(utf8: #"{"ok":true}"#)), { () throws(StorageError) in line })
+  }
+  return wait { try? await watch().makeAsyncIterator().next() }
 }
 
 private func checkReply<Input: Sendable, Output: Sendable>(

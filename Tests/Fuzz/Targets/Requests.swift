@@ -9,7 +9,9 @@ let requests = Target("requests") { input in
     checkRequest(Line(Secret(copying: Array(line))))
   }
   wait {
-    let reply = answer(with: service(on: .inMemory(now: { Timestamp(clamping: 1_800_000_000) })))
+    let storage = OpenStorage.inMemory(now: { Timestamp(clamping: 1_800_000_000) })
+    let reply = answer(
+      with: service(on: storage.credentials), otherwise: watching(storage.watch) { _ in })
     for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
       let line = Line(Secret(copying: Array(line)))
       checkReply(await reply(line), to: line)
@@ -68,6 +70,7 @@ private func checkRequest(_ line: Line) {
   case "delete": checkRequest(.delete, message) { $0 == $1 }
   case "find": checkRequest(.find, message) { $0 == $1 }
   case "audit": checkRequest(.audit, message) { $0 == $1 }
+  case "watch": checkRequest(.watch, message) { $0.service == $1.service }
   case "unlock": checkRequest(.unlock, message) { $0 == $1 }
   case "slotAdd": checkRequest(.slotAdd, message) { $0 == $1 }
   case "slotRemove": checkRequest(.slotRemove, message) { $0 == $1 }

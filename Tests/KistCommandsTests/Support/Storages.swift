@@ -129,3 +129,22 @@ private struct SlotsInMemory {
     if current != passphrase { throw StorageError.wrongPassphrase }
   }
 }
+
+extension WatchCredentials {
+  /// A watch that tells of a few changes, and is over.
+  static let sample = WatchCredentials { request throws(StorageError) in
+    let watchers = Watchers()
+    let changes = try watchers.watch(request) { nil }
+    let key = CredentialKey(service: "github.com", account: "alice")
+    watchers.tell([
+      .saved(key, Revision(rawValue: "r.1")), .deleted(key, Revision(rawValue: "r.2")), .reset,
+      .deleted(CredentialKey(service: "gitlab.com"), nil),
+    ])
+    watchers.end(.notFound)
+    return CredentialChanges(position: nil) { () throws(StorageError) in
+      do throws(StorageError) { return try await changes.makeAsyncIterator().next() } catch {
+        return nil
+      }
+    }
+  }
+}

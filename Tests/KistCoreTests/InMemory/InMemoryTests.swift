@@ -7,3 +7,11 @@ func `the storage in memory keeps the contract`(rule: UserStorageContract.Rule) 
   let clock = ManualClock()
   try await rule.check(.init(storage: .inMemory(now: clock.now), clock: clock))
 }
+
+@Test(.timeLimit(.minutes(5)), arguments: WatchContract.all)
+func `the storage in memory keeps the contract with watchers`(
+  rule: WatchContract.Rule
+) async throws {
+  let storage = OpenStorage.inMemory()
+  try await rule.check(.init(storage: storage.credentials, watch: storage.watch))
+}

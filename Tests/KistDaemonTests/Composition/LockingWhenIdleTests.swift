@@ -41,6 +41,21 @@ import Testing
     asking.cancel()
   }
 
+  @Test func `is not kept open by who watches`() async throws {
+    let (locks, lock) = AsyncStream.makeStream(of: Void.self)
+    var storage = open { lock.yield() }
+    storage.watch = OpenStorage.inMemory().watch
+    let locking = storage.lockingWhenIdle(after: .milliseconds(50))
+    let watching = Task {
+      while !Task.isCancelled {
+        _ = try await locking.watch()
+        await Task.yield()
+      }
+    }
+    for await _ in locks { break }
+    watching.cancel()
+  }
+
   private func open(whenLocked: @escaping @Sendable () -> Void) -> OpenStorage {
     let status = StorageStatus(
       storage: "memory", isLocked: false, reopensAtRestart: false, durability: .memory,

@@ -22,7 +22,7 @@ private let wholeMembers =
   #""label":"Alice’s “key”","attributes":{"b":"","url":"https://example.org/"}"#
 
 extension Golden {
-  static let table = changes + loads + finds + accesses + keySlots + backups + audits
+  static let table = changes + loads + finds + accesses + keySlots + backups + audits + watches
 
   private static let changes: [Golden] = [
     .save(
@@ -109,7 +109,7 @@ extension Golden {
     var hello = Hello.stub
     hello.operations = [
       "audit", "backup", "backupPart", "delete", "find", "hello", "load", "lock", "save", "slotAdd",
-      "slotRemove", "slots", "status", "unlock",
+      "slotRemove", "slots", "status", "unlock", "watch",
     ]
     return hello
   }()
@@ -170,6 +170,15 @@ extension Golden {
     ]
   }()
 
+  private static let watches: [Golden] = [
+    .watch(
+      "watch all", #"{"op":"watch"}"#, #"{"ok":true,"position":"sample.7"}"#, nil,
+      Revision(rawValue: "sample.7")),
+    .watch(
+      "watch a service of a storage that does not tell where it stands",
+      #"{"op":"watch","service":"example.org"}"#, #"{"ok":true}"#, "example.org", nil),
+  ]
+
   private static let bothSlots =
     #"{"ok":true,"slots":[{"number":1,"kind":"keyFile"},"#
     + #"{"number":2,"kind":"passphrase","passes":3,"kibibytes":262144}]}"#
@@ -212,7 +221,7 @@ extension Golden {
       name: "hello", request: #"{"op":"hello"}"#,
       reply:
         #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","backup","backupPart","#
-        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock"],"features":[],\#(limits),"#
+        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":[],\#(limits),"#
         + #""durability":"memory"}"#,
       expecting: greeting
     ) { exchange in try await Hello.ask(exchange) },

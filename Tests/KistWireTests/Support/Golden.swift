@@ -15,6 +15,7 @@ struct Golden: Sendable, CustomTestStringConvertible {
   var keySlots: KeySlots = .unimplemented
   var backups: Backups = .unimplemented
   var audit: AuditLookup = noAuditLog
+  var watch: WatchCredentials = .unimplemented
   /// What the client does, and what it makes of the reply.
   let call: @Sendable (@escaping Exchange) async throws -> Void
 
@@ -32,6 +33,11 @@ struct Golden: Sendable, CustomTestStringConvertible {
 }
 
 extension Golden {
+  /// What may be called on the server.
+  func service() -> Exchange {
+    KistWireTests.service(credentials, access, keySlots, backups, audit, watch: watch)
+  }
+
   static func save(
     _ name: String, _ request: String, _ reply: String, _ input: SaveRequest,
     _ output: CredentialSummary
@@ -81,6 +87,22 @@ extension Golden {
       try await remoteAuditLog(over: exchange)(input)
     }
     golden.audit = answering(input, with: output)
+    return golden
+  }
+
+  static func watch(
+    _ name: String, _ request: String, _ reply: String, _ service: String?, _ position: Revision?
+  ) -> Golden {
+    var golden = Golden(name: name, request: request, reply: reply, expecting: position) {
+      exchange in
+      try await WatchCredentials.remote { line throws(StorageError) in
+        (await answer(with: exchange)(line), { () throws(StorageError) in nil })
+      }(service: service).position
+    }
+    golden.watch = WatchCredentials { request throws(StorageError) in
+      expect(request.service, is: service)
+      return CredentialChanges(position: position) { () throws(StorageError) in nil }
+    }
     return golden
   }
 

@@ -5,8 +5,12 @@ import Synchronization
 final class LockableStorage: Sendable {
   private let isLocked = Mutex(false)
   private let memory: UserStorage
+  let watch: WatchCredentials
 
-  init(now: @escaping @Sendable () -> Timestamp) { memory = .inMemory(now: now) }
+  init(now: @escaping @Sendable () -> Timestamp) {
+    let storage = OpenStorage.inMemory(now: now)
+    (memory, watch) = (storage.credentials, storage.watch)
+  }
 
   var credentials: UserStorage {
     UserStorage(

@@ -1,5 +1,6 @@
 import KistCore
 import KistTesting
+import Synchronization
 
 @testable import KistWire
 
@@ -30,10 +31,27 @@ extension Hello {
 func service(
   _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub,
   _ keySlots: KeySlots = .none, _ backups: Backups = .none,
-  _ audit: @escaping AuditLookup = noAuditLog
+  _ audit: @escaping AuditLookup = noAuditLog,
+  watch: WatchCredentials = .none, follow: @escaping Follow = { _ in }
 ) -> Exchange {
   let dispatch = dispatch(credentials, access, keySlots, backups, audit: audit, hello: .stub)
-  return { request throws(StorageError) in try await dispatch(request)(request) }
+  let watching = watching(watch, follow)
+  return { request throws(StorageError) in
+    try await (dispatch(request) ?? watching)(request)
+  }
+}
+
+extension WatchCredentials {
+  /// What watches a storage behind lines.
+  static func behindLines(_ watch: WatchCredentials) -> WatchCredentials {
+    .remote { line throws(StorageError) in
+      let followed = Mutex<NextLine?>(nil)
+      let answer = answer(with: service(watch: watch) { next in followed.withLock { $0 = next } })
+      let reply = await answer(line)
+      let nothing: NextLine = { () throws(StorageError) in nil }
+      return (reply, followed.withLock { $0 } ?? nothing)
+    }
+  }
 }
 
 /// The server's edge before one function for all operations.

@@ -18,6 +18,8 @@ PER_SECOND = 1000
 LINE = b'{"op":"hello","id":"' + b"x" * 100 + b'"}'
 HUGE = LINE + b" " * ((1 << 20) - len(LINE)) + b"\n"
 LARGE = json.dumps({"op": "load", "service": "large", "account": "0"}).encode() + b"\n"
+WATCH = json.dumps({"op": "watch"}).encode() + b"\n"
+SAVE = json.dumps({"op": "save", "service": "changed", "secret": "x"}).encode() + b"\n"
 PAGE = json.dumps({"op": "find", "limit": 1000}).encode() + b"\n"
 
 
@@ -130,6 +132,29 @@ class Attack:
             while rest[stream]:
                 rest[stream] = rest[stream][stream.send(rest[stream]):]
         self.hold_deaf(use)
+
+    def watching(self):
+        """400 connections that watch and read nothing, beside one that saves 200 times a second."""
+        watching = set()
+
+        def use(stream):
+            if stream not in watching:
+                watching.add(stream)
+                stream.send(WATCH)
+        threading.Thread(target=self.save, daemon=True).start()
+        self.hold_deaf(use)
+
+    def save(self):
+        while not self.over.is_set():
+            try:
+                with socket.socket(socket.AF_UNIX) as stream:
+                    stream.connect(self.path)
+                    while not self.over.wait(0.005):
+                        stream.sendall(SAVE)
+                        if not stream.recv(4096):
+                            break
+            except OSError:
+                pass  # It made room.
 
     def hold_deaf(self, use, number=400):
         """Once all were there, 100 a second come anew: each costs kistd a large reply, which is asked in earnest."""

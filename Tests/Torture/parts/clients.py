@@ -28,8 +28,8 @@ FEW_FILES = 80
 
 # What each is, and whether who has asked before keeps a connection that it does not use.
 ATTACKS = {
-    "silent": True, "slow": True, "asked": False, "deaf": False, "huge": False, "drip": True, "come_and_go": True,
-    "ask_and_go": False}
+    "silent": True, "slow": True, "asked": False, "deaf": False, "huge": False, "watching": False, "drip": True,
+    "come_and_go": True, "ask_and_go": False}
 
 
 def run(context):

@@ -1,0 +1,74 @@
+internal import ArgumentParser
+internal import KistClient
+internal import KistWire
+
+struct Watch: RequiresWatch {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Tell of each change, or run a command at it.",
+    usage: "kist watch [<service>] [options] [--exec <command> [<words> ...]]",
+    discussion: """
+      A line for each change: saved or deleted, service, account and revision, with a tab between \
+      them; or reset, where something may have changed that is not told, as while kistd was away. \
+      A command finds KIST_EVENT, KIST_SERVICE and KIST_ACCOUNT in its environment, and no secret.
+
+        kist watch db.example --exec ./rotate
+      """)
+
+  @Argument(help: "The service; every one where none is named.")
+  var service: String?
+
+  @Flag(help: "End when the connection to kistd does.")
+  var noReconnect = false
+
+  @Option(
+    name: .customLong("exec"), parsing: .remaining,
+    help: ArgumentHelp(
+      "Run a command at each change, one at a time; all that follows is the command's.",
+      valueName: "command"))
+  var command: [String] = []
+
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ watch: WatchCredentials, _ terminal: Terminal) async throws(StorageError) {
+    if service?.hasPrefix("kist://") == true {
+      throw StorageError(
+        .badRequest, "a reference names one credential, and `kist watch` takes a service",
+        hint: "name the service, or none for all")
+    }
+    let watch =
+      noReconnect
+      ? watch : watch.reconnecting(whenLost: { terminal.tellOfLoss($0, common) })
+    let changes = try await watch(service: service)
+    guard command.isEmpty else {
+      return try await runAtEach(of: changes, command, terminal, common)
+    }
+    for try await change in changes {
+      try common.json
+        ? terminal.writeLine(change.json())
+        : terminal.write(columns(of: change).joined(separator: "\t") + "\n")
+    }
+  }
+
+  /// Refuses `--exec` without a command, which the parser takes for none.
+  static func checkCommand(in arguments: [String]) throws(StorageError) {
+    guard arguments.first == configuration.commandName,
+      let last = arguments.indices.last, arguments.firstIndex(of: "--exec") == last
+    else { return }
+    throw StorageError(
+      .badRequest, "there is no command to run", hint: "it stands after --exec, with its words")
+  }
+
+  private func columns(of change: CredentialChange) -> [String] {
+    guard let key = change.key else { return [change.event] }
+    return [change.event, key.service, key.account, change.revision?.rawValue ?? ""]
+  }
+}
+
+extension Terminal {
+  fileprivate func tellOfLoss(_ error: StorageError, _ options: CommonOptions) {
+    var error = error
+    error.hint = "it is watched again as soon as that can be; a reset is told then"
+    report(error, asJSON: options.json)
+  }
+}

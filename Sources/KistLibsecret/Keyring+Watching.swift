@@ -1,0 +1,67 @@
+internal import KistCore
+
+extension Keyring {
+  /// Begins to watch, also while the keyring is locked.
+  func watch(_ request: WatchRequest) async throws(StorageError) -> CredentialChanges {
+    let told = try watchers.watch(request) { () throws(StorageError) in nil }
+    try await perform { deadline in
+      await changes.enter()
+      defer { changes.leave() }
+      if following != nil { return }
+      following = try await follow(by: deadline)
+      Task { await tellOfChanges() }
+    }
+    return told
+  }
+
+  /// Tells watchers of a change of this process's own: an item that was made, or is no more there.
+  func tell(of item: Item?, at path: ObjectPath) {
+    if let following { watchers.tell(following.put(item, at: path)) }
+  }
+
+  private func follow(by deadline: Deadline) async throws -> ItemWatch {
+    try await asking(by: deadline) { service in
+      let items = ItemWatch(of: service)
+      try await items.readAll(by: deadline)
+      return items
+    }
+  }
+
+  /// Tells watchers of what happens to the items, as long as there are any.
+  ///
+  /// What is read stands still meanwhile, as far as this process can help it.
+  private func tellOfChanges() async {
+    while let items = following {
+      await items.wait()
+      await changes.enter()
+      defer { changes.leave() }
+      guard watchers.areThere, !isClosed else { break }
+      do throws(StorageError) {
+        watchers.tell(try await perform { try await news(of: items, by: $0) })
+      } catch {
+        watchers.dismiss(error)
+        break
+      }
+    }
+    following = nil
+  }
+
+  private func news(of items: ItemWatch, by deadline: Deadline) async throws -> [CredentialChange] {
+    if items.isCutOff {
+      disconnect(from: items.service)
+      throw BusError.disconnected
+    }
+    guard items.hasSuccessor else {
+      do { return try await items.changes(by: deadline) } catch BusError.disconnected,
+        BusError.noOwner
+      {
+        // It is heard of when the provider is back.
+        items.forget()
+        return []
+      }
+    }
+    disconnect(from: items.service)
+    following = try await follow(by: deadline)
+    return [.reset]
+  }
+}

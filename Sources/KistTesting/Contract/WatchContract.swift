@@ -1,0 +1,138 @@
+public import KistCore
+import Testing
+
+/// What every storage promises to those who watch it, as rules like those of `UserStorageContract`.
+///
+/// A rule waits for what it is to be told, so that a test of them needs a time limit.
+public enum WatchContract {
+  /// One promise and how it is checked.
+  public typealias Rule = ContractRule<Fixture>
+
+  /// A fresh, empty storage for one rule.
+  public struct Fixture: Sendable {
+    /// The storage that is watched.
+    public let storage: UserStorage
+    /// What watches it.
+    public let watch: WatchCredentials
+
+    /// Puts a fixture together.
+    public init(storage: UserStorage, watch: WatchCredentials) {
+      self.storage = storage
+      self.watch = watch
+    }
+  }
+
+  /// Every rule.
+  public static let all: [Rule] = telling + refusing
+
+  private static let telling: [Rule] = [
+    Rule("a save and a delete are told, with their key and revision") { fixture in
+      var watcher = try await Watcher(fixture)
+      for _ in 0..<3 {
+        let saved = try await fixture.storage.save(.sample())
+        #expect(try await watcher.next() == .saved(.sample, saved.revision))
+      }
+      try await fixture.storage.delete(.sample)
+      let deleted = try await watcher.next()
+      #expect(deleted?.key == .sample && deleted?.isDeletion == true)
+    },
+    Rule("who begins to watch before a save sees it, whoever else watches") { fixture in
+      var earlier: [Watcher] = []
+      for number in 0..<4 {
+        earlier.append(try await Watcher(fixture))
+        let key = CredentialKey(service: "\(number)")
+        let saved = try await fixture.storage.save(.sample(key))
+        for place in earlier.indices {
+          #expect(try await earlier[place].next() == .saved(key, saved.revision))
+        }
+      }
+    },
+    Rule("of a key, revisions are told in their order, and at last the one at which it is") {
+      fixture in
+      var watcher = try await Watcher(fixture)
+      var saved: [Revision] = []
+      for _ in 0..<8 { saved.append(try await fixture.storage.save(.sample()).revision) }
+      var told: [Revision] = []
+      while told.last != saved.last { told.append(try #require(await watcher.next()?.revision)) }
+      let places = told.compactMap(saved.firstIndex)
+      #expect(places.count == told.count && places == places.sorted())
+    },
+    Rule("who watches a service is told of that alone, byte by byte") { fixture in
+      var watcher = try await Watcher(fixture, service: "\u{E9}")
+      let others = ["e\u{301}", "\u{C9}", "\u{E9} ", "\u{E9}\u{E9}", "e"]
+      for service in others {
+        try await fixture.storage.save(.sample(CredentialKey(service: service)))
+        try await fixture.storage.delete(CredentialKey(service: service))
+      }
+      for account in ["", "alice"] {
+        let key = CredentialKey(service: "\u{E9}", account: account)
+        let saved = try await fixture.storage.save(.sample(key))
+        #expect(try await watcher.next() == .saved(key, saved.revision))
+      }
+    },
+    Rule("a credential that was deleted and saved again is told as both") { fixture in
+      try await fixture.storage.save(.sample())
+      var watcher = try await Watcher(fixture)
+      try await fixture.storage.delete(.sample)
+      #expect(try await watcher.next()?.isDeletion == true)
+      let saved = try await fixture.storage.save(.sample(), if: .ifAbsent)
+      #expect(try await watcher.next() == .saved(.sample, saved.revision))
+    },
+  ]
+
+  private static let refusing: [Rule] = [
+    Rule("what is refused, and what changes nothing, is not told") { fixture in
+      let first = try await fixture.storage.save(.sample())
+      try await fixture.storage.save(.sample())
+      var watcher = try await Watcher(fixture)
+      await expectUnchanged(.conflict) {
+        try await fixture.storage.save(.sample(), if: .ifRevision(first.revision))
+      }
+      await expectUnchanged(.badRequest) {
+        try await fixture.storage.save(.sample(CredentialKey(service: "")))
+      }
+      let absent = CredentialKey(service: "absent")
+      #expect(try await !fixture.storage.delete(absent))
+      _ = try await fixture.storage.load(.sample)
+      let next = try await fixture.storage.save(.sample(CredentialKey(service: "next")))
+      #expect(try await watcher.next() == .saved(next.key, next.revision))
+    },
+    Rule("a service over the limits is refused") { fixture in
+      await expect(.badRequest) { try await fixture.watch(service: "") }
+      await expect(.badRequest) { try await fixture.watch(service: "a\nb") }
+      await expect(.tooLarge) {
+        try await fixture.watch(service: text(ofLength: Limits.keyPart + 1))
+      }
+    },
+    Rule("a task that is cancelled is told no more, and keeps nobody else from it") { fixture in
+      let changes = try await fixture.watch()
+      var other = try await Watcher(fixture)
+      let waiting = Task { try await changes.makeAsyncIterator().next() }
+      waiting.cancel()
+      #expect(try await waiting.value == nil)
+      let saved = try await fixture.storage.save(.sample())
+      #expect(try await other.next() == .saved(.sample, saved.revision))
+    },
+  ]
+}
+
+/// One who watches, and is told twice of nothing in a row.
+private struct Watcher {
+  private let changes: CredentialChanges.Iterator
+  private var last: CredentialChange?
+
+  init(_ fixture: WatchContract.Fixture, service: String? = nil) async throws {
+    changes = try await fixture.watch(service: service).makeAsyncIterator()
+  }
+
+  mutating func next() async throws -> CredentialChange? {
+    var change: CredentialChange?
+    repeat { change = try await changes.next() } while change != nil && change == last
+    last = change
+    return change
+  }
+}
+
+extension CredentialChange {
+  fileprivate var isDeletion: Bool { if case .deleted = self { true } else { false } }
+}
