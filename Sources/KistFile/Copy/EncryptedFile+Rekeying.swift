@@ -73,8 +73,10 @@ extension EncryptedFile.Rekeying {
       let sources = keyFiles + ways.passphrases
       try copy.write(copyOf: original, options, id: id, openedBy: sources, report: report)
       try willSwitch(hexadecimal(original.id), hexadecimal(id))
-      guard unsafe Glibc.rename(copy.path, options.path) == 0 else {
-        throw .system("renaming", path: copy.path)
+      if unsafe Glibc.rename(copy.path, options.path) != 0 {
+        let failure = StorageError.system("renaming", path: copy.path)
+        // On a file system over a network it may have been done all the same, and needs its key then.
+        if (try? exists(copy.path)) == true { throw failure }
       }
     } catch {
       copy.discard()
