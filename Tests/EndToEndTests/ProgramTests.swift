@@ -25,7 +25,8 @@ import Testing
     try await withHome { home in
       try await withDaemon(in: home) { _ in
         let reply = try await command(
-          "socat", ["-", "UNIX:\(home.socket)"], in: home, input: saveLine + "\n" + loadLine + "\n")
+          "socat", ["-t", "30", "-", "UNIX:\(home.socket)"], in: home,
+          input: saveLine + "\n" + loadLine + "\n")
         let lines = reply.output.split(separator: "\n")
         #expect(lines.count == 2)
         #expect(lines.allSatisfy { $0.hasPrefix(#"{"ok":true"#) })
@@ -182,7 +183,8 @@ import Testing
           saveLine.replacingOccurrences(of: "hunter2", with: "canary-w"), bad, "canary-x",
         ]
         _ = try await command(
-          "socat", ["-", "UNIX:\(home.socket)"], in: home, input: lines.joined(separator: "\n"))
+          "socat", ["-t", "30", "-", "UNIX:\(home.socket)"], in: home,
+          input: lines.joined(separator: "\n"))
       }
       #expect(!end.log.isEmpty)
       #expect(!end.log.contains("canary"), "\(end.log)")

@@ -5,7 +5,8 @@ internal import KistCore
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd probe",
-    abstract: "Tell which storage kistd would open, and why; nothing is opened or changed.",
+    abstract:
+      "Tell which storage kistd would open, and why; no credential is looked at or changed.",
     usage: "kistd probe [OPTIONS]")
 
   @Flag(help: "Print JSON, one object on a line.")

@@ -10,8 +10,7 @@ func rekey(
   let (options, keyFile, newPassphrase) = try command.options(environment: environment)
   let keySource = try EncryptedFile.KeySource(options.keySource)
   let pinFile = PinFile(path: options.pinFile)
-  let pin = try pinFile.read()
-  if let pin, pin.kind != .encryptedFile { throw .elsewhere(pin.kind, asked: .encryptedFile) }
+  _ = try pinFile.readOfEncryptedFile()
   let rekeying = EncryptedFile.Rekeying(
     EncryptedFile.Options(path: options.storePath, keySource: keySource), keyFile: keyFile,
     newPassphrase: try newPassphrase.map { (number) throws(StorageError) in
@@ -19,7 +18,8 @@ func rekey(
     },
     dropsOthers: command.dropOthers,
     willSwitch: { old, new throws(StorageError) in
-      guard let pin else { return }
+      // Only now does nobody else have the store, and so nobody else writes it down.
+      guard let pin = try pinFile.readOfEncryptedFile() else { return }
       guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .another }
       try pinFile.write(
         Pin(kind: .encryptedFile, storeID: old, nextStoreID: new), insteadOf: pin)
@@ -29,9 +29,20 @@ func rekey(
   do throws(StorageError) { rekeyed = try EncryptedFile.rekey(rekeying) } catch {
     throw error.withoutKistd
   }
-  if let pin { try pinFile.write(Pin(kind: .encryptedFile, storeID: rekeyed.id), insteadOf: pin) }
+  if let pin = try pinFile.readOfEncryptedFile(), pin.nextStoreID == rekeyed.id {
+    try pinFile.write(Pin(kind: .encryptedFile, storeID: rekeyed.id), insteadOf: pin)
+  }
   for line in rekeyed.lines(of: options.storePath, keyFile: keyFile) { print(onOneLine(line)) }
   return 0
+}
+
+extension PinFile {
+  /// Reads it; throws `unavailable` where credentials are kept in the keyring.
+  func readOfEncryptedFile() throws(StorageError) -> Pin? {
+    let pin = try read()
+    if let pin, pin.kind != .encryptedFile { throw .elsewhere(pin.kind, asked: .encryptedFile) }
+    return pin
+  }
 }
 
 extension EncryptedFile.Rekeyed {

@@ -18,18 +18,17 @@ func restore(
     return 0
   }
   let pinFile = PinFile(path: options.pinFile)
-  let pin = try pinFile.read()
-  if let pin, pin.kind != .encryptedFile { throw .elsewhere(pin.kind, asked: .encryptedFile) }
+  _ = try pinFile.readOfEncryptedFile()
   let (id, count) = try EncryptedFile.restore(
     backup, to: EncryptedFile.Options(path: options.storePath, keySource: keySource),
     willSwitch: { id throws(StorageError) in
       // What was kept before is gone; a first one is written down once it is there.
-      guard let pin else { return }
+      guard let pin = try pinFile.readOfEncryptedFile() else { return }
       try pinFile.write(
         Pin(kind: .encryptedFile, storeID: pin.storeID, nextStoreID: id), insteadOf: pin)
     },
     report: { showProgress("copied", $0, $1) })
-  try pinFile.write(Pin(kind: .encryptedFile, storeID: id), insteadOf: pin)
+  try pinFile.write(Pin(kind: .encryptedFile, storeID: id), insteadOf: try pinFile.read())
   print(onOneLine("restored \(counted(count)) into \(options.storePath), which \(options.opening)"))
   return 0
 }

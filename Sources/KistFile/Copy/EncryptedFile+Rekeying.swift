@@ -1,4 +1,3 @@
-internal import Glibc
 package import KistCore
 internal import KistSodium
 
@@ -73,12 +72,10 @@ extension EncryptedFile.Rekeying {
       let sources = keyFiles + ways.passphrases
       try copy.write(copyOf: original, options, id: id, openedBy: sources, report: report)
       try willSwitch(hexadecimal(original.id), hexadecimal(id))
-      if unsafe Glibc.rename(copy.path, options.path) != 0 {
-        let failure = StorageError.system("renaming", path: copy.path)
-        // On a file system over a network it may have been done all the same, and needs its key then.
-        if (try? exists(copy.path)) == true { throw failure }
-      }
+      try copy.rename(to: options.path)
     } catch {
+      // Of a store that may have been replaced, the new key is all that opens it.
+      guard error.outcome != .unknown else { throw error }
       copy.discard()
       keyFile?.undo()
       throw error.withOutcome(.unchanged)

@@ -15,7 +15,7 @@ final class OwnerLock: Sendable {
   ) throws(StorageError) {
     let path = path + ".lock"
     let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
-    guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+    guard Self.lock(descriptor) else {
       throw errno == EWOULDBLOCK
         ? try Self.refusal(code, from: descriptor, path: path) : .system("locking", path: path)
     }
@@ -23,6 +23,16 @@ final class OwnerLock: Sendable {
     guard ftruncate(descriptor.number, 0) == 0 else { throw .system("writing", path: path) }
     try descriptor.write(Array("\(getpid()) \(Self.bootID())\n".utf8).span, path: path)
     self.descriptor = Mutex(descriptor)
+  }
+
+  /// Waits a quarter of a second: whoever looks which storage there is has the lock for a moment.
+  private static func lock(_ descriptor: borrowing Descriptor) -> Bool {
+    for _ in 0..<25 {
+      if flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 { return true }
+      guard errno == EWOULDBLOCK || errno == EINTR else { return false }
+      usleep(10_000)
+    }
+    return flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
   }
 
   deinit { release() }

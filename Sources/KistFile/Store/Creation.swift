@@ -48,6 +48,16 @@ struct UnfinishedStore {
     for suffix in ["-wal", "-shm", "-journal", ""] { unsafe unlink(path + suffix) }
   }
 
+  /// Gives it the name of the store.
+  ///
+  /// A file system over a network may do so and say that it failed: where it is not under its own name
+  /// any more, the outcome is `unknown`.
+  func rename(to store: String) throws(StorageError) {
+    guard unsafe Glibc.rename(path, store) != 0 else { return }
+    let failure = StorageError.system("renaming", path: path)
+    throw failure.withOutcome(unsafe access(path, F_OK) == 0 ? .unchanged : .unknown)
+  }
+
   /// Writes all of it, with a master key of its own, and waits until it is on disk.
   func write(
     _ options: EncryptedFile.Options, id storeID: [UInt8],

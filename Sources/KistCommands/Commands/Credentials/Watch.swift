@@ -46,7 +46,7 @@ struct Watch: RequiresWatch {
     for try await change in changes {
       try common.json
         ? terminal.writeLine(change.json())
-        : terminal.write(columns(of: change).joined(separator: "\t") + "\n")
+        : terminal.write(line(of: change, isShown: terminal.outputIsTerminal))
     }
   }
 
@@ -59,9 +59,12 @@ struct Watch: RequiresWatch {
       .badRequest, "there is no command to run", hint: "it stands after --exec, with its words")
   }
 
-  private func columns(of change: CredentialChange) -> [String] {
-    guard let key = change.key else { return [change.event] }
-    return [change.event, key.service, key.account, change.revision?.rawValue ?? ""]
+  private func line(of change: CredentialChange, isShown: Bool) -> String {
+    var columns = [change.event]
+    if let key = change.key {
+      columns += [key.service, key.account, change.revision?.rawValue ?? ""]
+    }
+    return (isShown ? columns.map(visible) : columns).joined(separator: "\t") + "\n"
   }
 }
 
