@@ -51,6 +51,19 @@ import Testing
     #expect(try await storage.findAll().count == 64)
   }
 
+  @Test(arguments: ["aws", "cargo", "docker"])
+  func `of a file of settings takes no more than 1 MiB`(format: String) async {
+    let recorder = Recorder()
+    let terminal = recorder.terminal(
+      input: Secret(copying: Array(repeating: 0x20, count: 1 << 20 + 1)))
+    let status = await Kist.status(of: ["import", format, "-", "--yes"], on: terminal) { command in
+      try await (command as? any RequiresUserStorage)?
+        .perform(storage, unlockedBy: .inMemory(), terminal)
+    }
+    #expect(status == 9)
+    #expect(recorder.error.contains("longer than 1048576 bytes"))
+  }
+
   @Test func `leaves what came in between as it is, and says so`() async throws {
     var racing = storage
     racing.save = { [storage] request throws(StorageError) in

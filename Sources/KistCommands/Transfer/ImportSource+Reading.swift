@@ -13,14 +13,14 @@ extension ImportSource {
     case .pass: return try readPassStore(path, terminal)
     case .exported: return try exportedCredentials(in: text(at: path, longestExport, terminal))
     case .foreign(let format):
-      let text = try text(at: path, ForeignFormat.longestFile, terminal)
+      let text = try text(at: path, format.longestFile, terminal)
       return try format.read(text, configuration: configuration(beside: path))
     }
   }
 
   private func keyringItems() throws(StorageError) -> Secret {
     let program = Surroundings.live.daemonProgram ?? "kistd"
-    let items = try output(of: [program, "keyring-items"], upTo: ForeignFormat.longestFile)
+    let items = try output(of: [program, "keyring-items"], upTo: ForeignFormat.keyring.longestFile)
     guard let items else {
       throw StorageError(
         .unavailable, "kistd did not read the keyring",
@@ -45,7 +45,7 @@ extension ImportSource {
       ? ImportSource.foreign(.cargo).usualPlace(environmentVariable).map(folder(of:))
       : folder(of: path)
     return folder.flatMap {
-      try? readFile($0 + "/config.toml", upTo: ForeignFormat.longestFile, "the configuration")
+      try? readFile($0 + "/config.toml", upTo: ForeignFormat.cargo.longestFile, "the configuration")
     }
   }
 }

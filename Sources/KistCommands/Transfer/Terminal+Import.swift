@@ -33,7 +33,7 @@ extension Terminal {
     var progress = ProgressBar("saving", on: self)
     var (saved, overtaken) = (0, 0)
     var failure: StorageError?
-    for portion in changes.portions {
+    for portion in changes.portionsByAge {
       if let signal = signals.first() {
         signals.end()
         progress.clear()

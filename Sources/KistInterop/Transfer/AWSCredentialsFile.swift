@@ -8,16 +8,21 @@ internal import KistCore
 func awsCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials()
   var profile: AWSProfile?
+  // How far the setting above is indented; nothing stands above the first one of a profile.
+  var indent: Int?
   try text.forEachLine { (line, number) throws(StorageError) in
-    // What is indented belongs to the setting above it, which has no secret.
-    guard !line.isEmpty, !isBlank(line[0]), line[0] != UInt8(ascii: "#"),
-      line[0] != UInt8(ascii: ";")
-    else { return }
+    let start = line.trimmed.lowerBound
+    let line = line.extracting(line.trimmed)
+    guard !line.isEmpty, line[0] != UInt8(ascii: "#"), line[0] != UInt8(ascii: ";") else { return }
+    // What is indented further belongs to the setting above it, which has no secret.
+    if let indent, start > indent { return }
     if line[0] == UInt8(ascii: "[") {
       try profile?.add(to: &file)
       profile = AWSProfile(name: try profileName(line, number), line: number)
+      indent = nil
       return
     }
+    indent = start
     guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0) else {
       throw .unreadable("there is no equals sign", line: number)
     }

@@ -26,7 +26,7 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
     return nil
   }
   var entry = PasswordEntry(
-    title: try item.text("name"), url: try login.objects("uris").first?.text("uri"),
+    title: try item.text("name"), url: try login.objects("uris").first?.secret("uri"),
     username: try login.text("username"), password: try login.secret("password"))
   if try item.secret("notes") != nil { entry.leftOut.append(.note) }
   if try login.secret("totp") != nil { entry.leftOut.append(.oneTimePassword) }

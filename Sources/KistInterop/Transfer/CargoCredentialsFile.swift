@@ -17,14 +17,17 @@ func cargoCredentials(
     }
   }
   for setting in try tomlStrings(in: text, "line") {
-    switch (setting.path.first, setting.path.last) {
-    case ("registry", "token"), ("registries", "token"): break
-    case (_, "secret-key"):
+    switch setting.path.last {
+    case "token": break
+    case "secret-key":
       file.leaveOut(.notALogin, at: setting.line)
       continue
     default: continue
     }
-    let name = setting.path.count == 3 ? setting.path[1] : "crates-io"
+    guard let name = registry(ofToken: setting.path) else {
+      file.leaveOut(.misplaced, at: setting.line)
+      continue
+    }
     guard let index = indices[name] else {
       file.leaveOut(.unknownRegistry, at: setting.line)
       continue
@@ -33,4 +36,11 @@ func cargoCredentials(
     try file.add(registry.newCredential(setting.value), at: setting.line)
   }
   return file
+}
+
+/// The registry whose token stands at a path; `nil` where cargo takes it for none's, as behind a name
+/// with a full stop that is not in quotes.
+private func registry(ofToken path: [String]) -> String? {
+  if path == ["registry", "token"] { return "crates-io" }
+  return path.count == 3 && path[0] == "registries" ? path[1] : nil
 }

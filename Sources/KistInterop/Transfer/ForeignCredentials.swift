@@ -17,10 +17,15 @@ package struct ForeignCredentials: Sendable {
   package let unit: String
   /// Whether the file tells all of a credential, so that one with another label is another one.
   package let tellsAll: Bool
+  /// Whether its program takes the first that fits, where others take the latest.
+  package let firstIsTaken: Bool
 
-  package init(countedBy unit: String = "line", tellsAll: Bool = false) {
+  package init(
+    countedBy unit: String = "line", tellsAll: Bool = false, firstIsTaken: Bool = false
+  ) {
     self.unit = unit
     self.tellsAll = tellsAll
+    self.firstIsTaken = firstIsTaken
   }
 
   /// The most credentials that a file has.
@@ -30,11 +35,7 @@ package struct ForeignCredentials: Sendable {
   ///
   /// Throws `tooLarge` where there are too many.
   package mutating func add(_ credential: NewCredential, at place: Int) throws(StorageError) {
-    guard entries.count < Self.most else {
-      throw StorageError(
-        .tooLarge, "the file has more than \(Self.most) credentials",
-        hint: "nothing was imported; take it in parts", outcome: .unchanged)
-    }
+    guard entries.count < Self.most else { throw .tooManyForeign }
     var credential = credential
     if !tellsAll, !credential.isWithinLimits { credential.label = nil }
     guard credential.isWithinLimits else { return leaveOut(.overLimits, at: place) }
@@ -54,8 +55,13 @@ package enum LeftOut: String, CaseIterable, Sendable {
   case keptElsewhere
   case ofNoHost
   case unknownRegistry
+  case misplaced
+  case archived
   case overLimits
   case unreadable
+  case unreadableName
+  case linkedFolder
+  case deepFolder
   case note
   case oneTimePassword
   case passkey
@@ -71,13 +77,27 @@ package enum LeftOut: String, CaseIterable, Sendable {
     case .keptElsewhere: "kept by another credential helper"
     case .ofNoHost: "for any host"
     case .unknownRegistry: "of a registry whose index is not known"
+    case .misplaced: "in a place where its program looks for none"
+    case .archived: "archived"
     case .overLimits: "with a name or a secret that kist cannot keep"
     case .unreadable: "that could not be decrypted"
+    case .unreadableName: "whose name is not UTF-8"
+    case .linkedFolder: "a symbolic link to a folder, whose entries stay behind"
+    case .deepFolder: "a folder below too many others, whose entries stay behind"
     case .note: "with a note, which stays behind"
     case .oneTimePassword: "with the seed of one-time passwords, which stays behind"
     case .passkey: "with a passkey, which stays behind"
     case .furtherFields: "with further fields, which stay behind"
     case .macro: "a macro"
     }
+  }
+}
+
+extension StorageError {
+  /// A file has more credentials than are taken at once.
+  package static var tooManyForeign: StorageError {
+    StorageError(
+      .tooLarge, "the file has more than \(ForeignCredentials.most) credentials",
+      hint: "nothing was imported; take it in parts", outcome: .unchanged)
   }
 }

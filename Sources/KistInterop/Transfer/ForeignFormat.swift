@@ -14,8 +14,13 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
   case firefox
   case keyring
 
-  /// The most bytes that a file has: 64 MiB.
-  package static let longestFile = 64 << 20
+  /// The most bytes that a file has: 64 MiB, or 1 MiB of those that hold a program's settings.
+  package var longestFile: Int {
+    switch self {
+    case .docker, .aws, .cargo: 1 << 20
+    default: 64 << 20
+    }
+  }
 
   /// Reads a file; throws what is wrong with it, and where, and never what is in it.
   ///

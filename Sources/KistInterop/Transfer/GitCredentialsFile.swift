@@ -5,13 +5,11 @@ internal import KistCore
 ///
 /// Each is named as if git had stored it with kist.
 func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
-  var file = ForeignCredentials()
+  var file = ForeignCredentials(firstIsTaken: true)
   try text.forEachLine { (line, number) throws(StorageError) in
     guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { return }
     let parts = URLParts(line)
-    guard let scheme = parts.scheme else {
-      throw .unreadable("there is no URL", line: number)
-    }
+    guard let scheme = parts.scheme else { return file.leaveOut(.notALogin, at: number) }
     guard let user = parts.user, let password = parts.password else {
       return file.leaveOut(.withoutPassword, at: number)
     }
@@ -20,7 +18,10 @@ func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
     message.host = try urlText(line.extracting(parts.host), number)
     message.username = try urlText(line.extracting(user), number)
     message.password = percentDecoded(line.extracting(password))
-    let path = try urlText(line.extracting(parts.path), number)
+    var path = try urlText(line.extracting(parts.path), number)
+    // As git does, without the slashes at both ends.
+    while path.hasPrefix("/") { path.removeFirst() }
+    while path.hasSuffix("/") { path.removeLast() }
     if !path.isEmpty { message.path = path }
     guard let credential = message.newCredential else {
       return file.leaveOut(.withoutPassword, at: number)

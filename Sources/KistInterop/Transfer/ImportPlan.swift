@@ -10,7 +10,7 @@ package struct ImportPlan: Sendable {
     case same
     /// Something else of its name is stored.
     case differs
-    /// Something else of its name is in the file, and that one stands.
+    /// Something else of its name is in the file, and that one stands; or another tool keeps it.
     case clash
   }
 
@@ -26,6 +26,7 @@ package struct ImportPlan: Sendable {
   /// What is not taken.
   package private(set) var leftOut: [LeftOut: [Int]]
   private let tellsAll: Bool
+  private let firstIsTaken: Bool
 
   /// How many credentials stand so.
   package func count(_ state: State) -> Int { rows.count { $0.state == state } }
@@ -42,6 +43,7 @@ package struct ImportPlan: Sendable {
   ) async throws(StorageError) {
     leftOut = file.leftOut
     tellsAll = file.tellsAll
+    firstIsTaken = file.firstIsTaken
     choose(among: file.entries, lastStands: lastStands)
     var stored: [CredentialKey: CredentialSummary] = [:]
     for summary in try await allPages(of: CredentialQuery(), storage.find) {
@@ -54,8 +56,10 @@ package struct ImportPlan: Sendable {
   }
 
   /// What is to be saved, each only if nothing else came in between.
+  ///
+  /// The helpers answer with the newest, so that the one that the file's program would take is last.
   package func changes(replacing: Bool) -> [SaveRequest] {
-    rows.compactMap { row in
+    let changes: [SaveRequest] = rows.compactMap { row in
       switch (row.state, row.stored) {
       case (.new, _): SaveRequest(credential: row.entry.credential, condition: .ifAbsent)
       case (.differs, let stored?) where replacing:
@@ -66,6 +70,12 @@ package struct ImportPlan: Sendable {
       default: nil
       }
     }
+    return firstIsTaken ? changes.reversed() : changes
+  }
+
+  /// Whether all that the file has is stored once these are saved, so that nobody needs it any more.
+  package func takesAll(with changes: [SaveRequest]) -> Bool {
+    leftOut.keys.allSatisfy { $0 == .repeated } && rows.count == changes.count + count(.same)
   }
 
   private mutating func choose(among entries: [ForeignCredentials.Entry], lastStands: Bool) {
@@ -106,7 +116,9 @@ package struct ImportPlan: Sendable {
         rows[index].stored = credential.summary
         let isSame = rows[index].entry.credential.isSame(
           as: NewCredential(credential), inAll: tellsAll)
-        rows[index].state = isSame ? .same : .differs
+        let isAnothers =
+          !tellsAll && rows[index].entry.credential.isOfAnotherTool(than: credential.summary)
+        rows[index].state = isSame ? .same : isAnothers ? .clash : .differs
       }
       compared += some.count
       progress(compared, indices.count)
@@ -130,11 +142,18 @@ extension NewCredential {
       || (label == other.label && attributes == other.attributes && expiresAt == other.expiresAt)
   }
 
-  /// The secret of a file that tells no more, with what else is known of it.
+  /// Whether a tool keeps what is stored, and this is another one's, which would take it away.
+  fileprivate func isOfAnotherTool(than stored: CredentialSummary) -> Bool {
+    guard let tool = attributes[Attributes.toolName] else { return false }
+    return !stored.isSavedByHand && stored.tool != tool
+  }
+
+  /// The secret of a file that tells no more, with what else is known of it: what a person saved stays
+  /// theirs.
   fileprivate func with(theRestOf stored: CredentialSummary) -> NewCredential {
     var credential = self
     credential.label = stored.label ?? label
-    if attributes.isEmpty { credential.attributes = stored.attributes }
+    if attributes.isEmpty || stored.isSavedByHand { credential.attributes = stored.attributes }
     return credential
   }
 }

@@ -56,10 +56,13 @@ private struct NetrcEntry {
 /// The words of a file, one after another.
 private struct NetrcWords {
   private let text: Secret
-  private var offset = 0
+  private var offset: Int
   private var line = 1
 
-  init(_ text: Secret) { self.text = text }
+  init(_ text: Secret) {
+    self.text = text
+    offset = text.withBytes { $0.afterByteOrderMark }
+  }
 
   mutating func next(isKeyword: Bool) throws(StorageError) -> (word: Secret, line: Int)? {
     let (text, start, number) = (text, offset, line)

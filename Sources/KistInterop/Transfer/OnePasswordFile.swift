@@ -25,9 +25,9 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   else { return nil }
   var entry = PasswordEntry(
     title: try overview.text("title"),
-    url: try overview.text("url"),
+    url: try overview.secret("url"),
     password: try details.secret("password"))
-  if entry.url == nil { entry.url = try overview.objects("urls").first?.text("url") }
+  if entry.url == nil { entry.url = try overview.objects("urls").first?.secret("url") }
   for field in try details.objects("loginFields") {
     switch try field.text("designation") {
     case "username": entry.username = try field.text("value")
@@ -37,6 +37,7 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   }
   let isLogin = ["001", "005"].contains(try item.text("categoryUuid") ?? "001")
   guard isLogin || entry.password != nil else { return nil }
+  entry.isArchived = try item.text("state") == "archived"
   if try details.secret("notesPlain") != nil { entry.leftOut.append(.note) }
   entry.leftOut += try furtherFields(of: details)
   return entry

@@ -3,15 +3,18 @@ internal import KistCore
 /// An entry of a password manager.
 struct PasswordEntry {
   var title: String?
-  var url: String?
+  /// A person may have put a password into it.
+  var url: Secret?
   var username: String?
   var password: Secret?
   /// What of it stays behind.
   var leftOut: [LeftOut] = []
+  var isArchived = false
 
   /// Adds it: the service is the host of its URL, or its title where that has none, and the account
   /// its user.
   func add(to file: inout ForeignCredentials, at place: Int) throws(StorageError) {
+    guard !isArchived else { return file.leaveOut(.archived, at: place) }
     guard let password else { return file.leaveOut(.withoutPassword, at: place) }
     let service = url.flatMap(host(ofURL:)) ?? title ?? ""
     try file.add(

@@ -10,18 +10,22 @@ struct PasswordTable {
   let leftOut: [String: LeftOut]
   /// The column that says what an entry is, which is imported where it says `login`.
   let kind: String?
+  /// The column that says whether an entry is archived.
+  var archived: String?
+  /// Whether several URLs are in one field, with commas between them.
+  var hasSeveralURLs = false
 
   /// Bitwarden, "Condition a Bitwarden .csv"; of a `login_uri` with several, the first.
   static let bitwarden = PasswordTable(
     title: ["name"], url: ["login_uri"], username: ["login_username"], password: "login_password",
     leftOut: ["notes": .note, "login_totp": .oneTimePassword, "fields": .furtherFields],
-    kind: "type")
+    kind: "type", hasSeveralURLs: true)
   /// 1Password's CSV files, of its versions 7 and 8.
   static let onePassword = PasswordTable(
     title: ["title"], url: ["url", "urls", "website"], username: ["username"], password: "password",
     leftOut: [
       "notes": .note, "otpauth": .oneTimePassword, "one-time password": .oneTimePassword,
-    ], kind: nil)
+    ], kind: nil, archived: "archived")
   /// KeePassXC's src/format/CsvExporter.cpp.
   static let keepassxc = PasswordTable(
     title: ["title"], url: ["url"], username: ["username"], password: "password",
@@ -40,11 +44,15 @@ func credentials(
   in text: Secret, of table: PasswordTable
 ) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials()
-  var columns: [String: Int]?
+  var header: (columns: [String: Int], width: ClosedRange<Int>)?
   try text.forEachRow { (fields, line) throws(StorageError) in
-    guard let columns else {
-      columns = try table.columns(in: fields)
+    guard let (columns, width) = header else {
+      header = (try table.columns(in: fields), fields.width...fields.count)
       return
+    }
+    // A comma without quotes round it would have cut a password in two.
+    guard fields.width <= width.upperBound, fields.count >= width.lowerBound else {
+      throw .unreadable("there are more or fewer fields than the first line names", line: line)
     }
     func field(_ name: String) -> Secret? {
       guard let index = columns[name], index < fields.count, !fields[index].isEmpty else {
@@ -62,13 +70,16 @@ func credentials(
     if let kind = table.kind, let name = try text([kind]), name != "login" {
       return file.leaveOut(.notALogin, at: line)
     }
-    let entry = PasswordEntry(
-      title: try text(table.title), url: try text(table.url), username: try text(table.username),
-      password: field(table.password),
+    let url = table.url.lazy.compactMap(field).first
+    var entry = PasswordEntry(
+      title: try text(table.title), url: table.hasSeveralURLs ? url?.firstURL : url,
+      username: try text(table.username), password: field(table.password),
       leftOut: table.leftOut.filter { field($0.key) != nil }.map(\.value))
+    entry.isArchived =
+      table.archived.flatMap(field).map { $0.isWord("true") || $0.isWord("1") } ?? false
     try entry.add(to: &file, at: line)
   }
-  guard columns != nil else { throw .unreadable("there is nothing in it") }
+  guard header != nil else { throw .unreadable("there is nothing in it") }
   return file
 }
 
@@ -76,7 +87,9 @@ extension PasswordTable {
   /// Where each column is, by the names in the first row.
   fileprivate func columns(in fields: [Secret]) throws(StorageError) -> [String: Int] {
     var columns: [String: Int] = [:]
-    for name in title + url + username + [password] + leftOut.keys + [kind].compactMap(\.self) {
+    for name in title + url + username + [password] + leftOut.keys
+      + [kind, archived].compactMap(\.self)
+    {
       columns[name] = fields.firstIndex { $0.isWord(name) }
     }
     guard columns[password] != nil, url.contains(where: { columns[$0] != nil }) else {
@@ -84,4 +97,9 @@ extension PasswordTable {
     }
     return columns
   }
+}
+
+extension [Secret] {
+  /// How many fields there are, without empty ones at the end.
+  fileprivate var width: Int { (lastIndex { !$0.isEmpty } ?? -1) + 1 }
 }

@@ -95,7 +95,7 @@ private struct TOMLReader {
         name = try readString(bytes).validText
       } else {
         let start = offset
-        while let byte = peek(bytes), isBare(byte) { offset += 1 }
+        while let byte = peek(bytes), isNameByte(byte) { offset += 1 }
         name = start == offset ? nil : String(validating: bytes.extracting(start..<offset))
       }
       guard let name, path.count < 16 else { throw fault("there is no name where one must be") }
@@ -111,15 +111,19 @@ private struct TOMLReader {
     let isLong =
       offset + 2 < bytes.count && bytes[offset + 1] == quote && bytes[offset + 2] == quote
     offset += isLong ? 3 : 1
-    if isLong, peek(bytes) == UInt8(ascii: "\n") { passNewline() }
+    if isLong {
+      if offset + 1 < bytes.count, bytes[offset + 1] == UInt8(ascii: "\n") { _ = skip("\r", bytes) }
+      if peek(bytes) == UInt8(ascii: "\n") { passNewline() }
+    }
     var value = WipedBytes()
     while let byte = peek(bytes) {
       if byte == quote {
-        let isEnd =
-          !isLong
-          || offset + 2 < bytes.count && bytes[offset + 1] == quote && bytes[offset + 2] == quote
-        if isEnd {
-          offset += isLong ? 3 : 1
+        // Up to two quotes may stand right before the three that close it.
+        let end = Swift.min(offset + (isLong ? 5 : 1), bytes.count)
+        let run = (offset..<end).firstIndex { bytes[$0] != quote } ?? end
+        if !isLong || run - offset >= 3 {
+          for _ in 0..<(isLong ? run - offset - 3 : 0) { value.append(quote) }
+          offset = run
           return Secret(value)
         }
       }
@@ -129,12 +133,25 @@ private struct TOMLReader {
       }
       offset += 1
       if byte == UInt8(ascii: "\\"), quote == UInt8(ascii: "\"") {
+        if isLong, skipEndOfLine(bytes) { continue }
         try appendEscape(bytes, to: &value)
       } else {
         value.append(byte)
       }
     }
     throw fault("a string is not closed")
+  }
+
+  /// Passes over an end of the line behind a backslash, and all blanks up to what follows.
+  private mutating func skipEndOfLine(_ bytes: Span<UInt8>) -> Bool {
+    var (end, newlines) = (offset, 0)
+    while end < bytes.count, isBlank(bytes[end]) || isEndOfLine(bytes[end]) {
+      if bytes[end] == UInt8(ascii: "\n") { newlines += 1 }
+      end += 1
+    }
+    guard newlines > 0 else { return false }
+    (offset, line) = (end, line + newlines)
+    return true
   }
 
   private mutating func appendEscape(
@@ -229,8 +246,12 @@ private struct TOMLReader {
   private func fault(_ problem: String) -> TOMLFault { TOMLFault(line: line, problem: problem) }
 }
 
-/// Whether a byte may stand in a name without quotes.
-private func isBare(_ byte: UInt8) -> Bool {
+private func isEndOfLine(_ byte: UInt8) -> Bool {
+  byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+}
+
+/// Whether a byte is a letter or a digit of ASCII, `_` or `-`.
+func isNameByte(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
     UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):

@@ -20,7 +20,7 @@ struct URLParts {
     }
     let ends = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
     let end = (start..<url.count).first { ends.contains(url[$0]) } ?? url.count
-    let at = (start..<end).last { url[$0] == UInt8(ascii: "@") }
+    let at = (start..<end).first { url[$0] == UInt8(ascii: "@") }
     if let at {
       let colon = (start..<at).first { url[$0] == UInt8(ascii: ":") }
       user = start..<(colon ?? at)
@@ -51,16 +51,4 @@ func percentDecoded(_ bytes: Span<UInt8>) -> Secret {
 
 private func hexValue(_ byte: UInt8) -> UInt8? {
   Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init)
-}
-
-/// The host of a URL, or of the first of several with commas between them: with its port, in lower
-/// case; `nil` where there is none.
-func host(ofURL url: String) -> String? {
-  url.withBytes { bytes in
-    let end = bytes.firstOffset(of: UInt8(ascii: ","), from: 0) ?? bytes.count
-    let first = bytes.extracting(..<end)
-    let host = first.extracting(URLParts(first).host)
-    let text = String(validating: host)?.lowercased() ?? ""
-    return text.isEmpty ? nil : text
-  }
 }

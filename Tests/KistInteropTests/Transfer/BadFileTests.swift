@@ -24,7 +24,6 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.netrc, "machine", "line 1: nothing follows `machine`"),
     BadFile(.netrc, "machine a\npassword \"hunter2", "line 2: a quote is not closed"),
     BadFile(.netrc, "machine a password \"hunter2\n\"", "line 1: a quote is not closed"),
-    BadFile(.gitCredentials, "\nhunter2", "line 2: there is no URL"),
     BadFile(
       .gitCredentials, "https://%FF:hunter2@x", "line 1: a part of the URL is not UTF-8"),
     BadFile(.docker, "hunter2", "line 1: not a JSON object"),
@@ -65,6 +64,12 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.keepassxc, "url,password\n\"hunter2", "line 2: a quote is not closed"),
     BadFile(
       .chrome, "url,password\n\"a\"hunter2", "line 2: something stands behind a quoted field"),
+    BadFile(
+      .chrome, "url,username,password\nx,y,z\nc.example,al,hunter2,ss",
+      "line 3: there are more or fewer fields than the first line names"),
+    BadFile(
+      .chrome, "url,username,password\nc.example,hunter2",
+      "line 2: there are more or fewer fields than the first line names"),
     BadFile(
       .chrome, "url,password\n" + String(repeating: ",", count: 129),
       "line 2: a row of more than 128 fields"),

@@ -63,6 +63,56 @@ import Testing
     #expect(try await plan([("a", "old")]).rows.map(\.state) == [.same])
   }
 
+  @Test(arguments: [nil, "git", "docker"])
+  func `has what a person or another tool keeps stay theirs`(owner: String?) async throws {
+    var old = credential("a", "old")
+    old.attributes = owner.map { ["tool": $0, "mine": "1"] } ?? ["mine": "1"]
+    try await storage.save(old)
+    var new = credential("a", "new")
+    new.attributes = ["tool": "git"]
+    var file = ForeignCredentials()
+    try file.add(new, at: 1)
+    let plan = try await ImportPlan(
+      of: file, lastStands: true, with: storage, progress: { _, _ in })
+    let changes = plan.changes(replacing: true)
+    #expect(plan.rows.map(\.state) == [owner == "docker" ? .clash : .differs])
+    #expect(
+      changes.map(\.credential.attributes)
+        == (owner == "docker" ? [] : [owner == nil ? ["mine": "1"] : ["tool": "git"]]))
+    #expect(plan.takesAll(with: changes) == (owner != "docker"))
+  }
+
+  @Test(arguments: [false, true])
+  func `has what the file's program would take saved last, and apart`(firstIsTaken: Bool)
+    async throws
+  {
+    var file = ForeignCredentials(firstIsTaken: firstIsTaken)
+    for (place, service) in ["a", "b", "a/1", "a/2"].enumerated() {
+      var new = credential(service, "1")
+      new.attributes = ["tool": "git", "host": String(service.prefix(1))]
+      try file.add(new, at: place + 1)
+    }
+    let plan = try await ImportPlan(
+      of: file, lastStands: false, with: storage, progress: { _, _ in })
+    let portions = plan.changes(replacing: false).portionsByAge
+    #expect(
+      portions.map { $0.map(\.credential.key.service) }
+        == (firstIsTaken ? [["a/2"], ["a/1", "b"], ["a"]] : [["a", "b"], ["a/1"], ["a/2"]]))
+  }
+
+  @Test func `knows whether anything of the file is not taken`() async throws {
+    var file = ForeignCredentials()
+    try file.add(credential("a", "1"), at: 1)
+    file.leaveOut(.repeated, at: 2)
+    for (what, takesAll) in [(LeftOut.repeated, true), (.note, false)] {
+      file.leaveOut(what, at: 3)
+      let plan = try await ImportPlan(
+        of: file, lastStands: false, with: storage, progress: { _, _ in })
+      #expect(plan.takesAll(with: plan.changes(replacing: false)) == takesAll)
+      #expect(!plan.takesAll(with: []))
+    }
+  }
+
   @Test func `of a file of kist's own compares everything`() async throws {
     var old = credential("a", "1")
     old.label = "Mine"

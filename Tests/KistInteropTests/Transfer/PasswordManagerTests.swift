@@ -52,6 +52,32 @@ import Testing
       "Title,Url,Username,Password,OTPAuth,Favorite,Archived,Tags,Notes\nX,x.example,u,p,,0,0,,",
       ["x.example u = p (X)"]),
     ForeignFile(
+      "1Password's, with an archived entry", .onePassword,
+      "Title,Url,Username,Password,Archived\nX,x.example,u,p,false\nX,x.example,u,old,true",
+      ["x.example u = p (X)"], leftOut: [.archived: [3]]),
+    ForeignFile(
+      "passwords in a URL", .chrome,
+      """
+      name,url,username,password
+      A,"https://al:pa,ss@bank.example/",al,s1
+      B,https://al:pa/ss@bank.example/,al,s2
+      C,"al,pa",al,s3
+      D,https://[2001:db8::1]:8443/,al,s4
+      E,https://e.example:pa,al,s5
+      """,
+      [
+        "bank.example al = s1 (A)", "B al = s2 (B)", "C al = s3 (C)",
+        "[2001:db8::1]:8443 al = s4 (D)", "E al = s5 (E)",
+      ]),
+    ForeignFile(
+      "Bitwarden's, with a comma in the first of several URLs", .bitwarden,
+      """
+      type,name,login_uri,login_username,login_password
+      login,A,"https://a.example/?b=c,d://e,androidapp://f.example",u,p
+      login,B,"https://al:pa,ss@b.example,https://c.example",u,q
+      """,
+      ["a.example u = p (A)", "b.example u = q (B)"]),
+    ForeignFile(
       "a name that kist cannot keep", .chrome,
       "url,username,password\nhttps://a.example,\"two\nlines\",p\n,,q",
       [], leftOut: [.overLimits: [2, 4]]),
@@ -93,10 +119,15 @@ import Testing
          "overview": {"title": "Door", "url": ""}}},
         {"categoryUuid": "003", "details": {"notesPlain": "n"}, "overview": {"title": "Note"}},
         {"categoryUuid": "001", "details": {"loginFields": [{"value": "r", "designation": "password"}]},
-         "overview": {"title": "T", "urls": [{"label": "w", "url": "w.example"}]}}
+         "overview": {"title": "T", "urls": [{"label": "w", "url": "w.example"}]}},
+        {"categoryUuid": "001", "state": "archived",
+         "details": {"loginFields": [{"value": "old", "designation": "password"}]},
+         "overview": {"title": "T", "url": "w.example"}}
       ]}]}]}
       """#,
       ["github.com alice = p (GitHub)", "Door  = q (Door)", "w.example  = r (T)"],
-      leftOut: [.oneTimePassword: [1], .furtherFields: [1], .note: [2], .notALogin: [3]]),
+      leftOut: [
+        .oneTimePassword: [1], .furtherFields: [1], .note: [2], .notALogin: [3], .archived: [5],
+      ]),
   ]
 }

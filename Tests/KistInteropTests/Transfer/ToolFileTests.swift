@@ -28,6 +28,8 @@ import Testing
         + "default login anonymous password me@here\n",
       ["a  = p#1", "b  = q"],
       leftOut: [.macro: [2], .furtherFields: [6], .ofNoHost: [7]]),
+    ForeignFile(
+      "a .netrc with a byte order mark", .netrc, "\u{FEFF}machine a password b", ["a  = b"]),
     ForeignFile("an empty .netrc", .netrc, "", []),
   ]
 
@@ -46,7 +48,14 @@ import Testing
         "https://github.com alice = hunter2 host=github.com protocol=https tool=git",
         "https://git.example:8443/team/repo bob@work = p/w% host=git.example:8443"
           + " path=team/repo protocol=https tool=git",
-      ], leftOut: [.withoutPassword: [5, 6]])
+      ], leftOut: [.withoutPassword: [5, 6]]),
+    ForeignFile(
+      "what git passes over, slashes at the ends of a path, and a second at sign", .gitCredentials,
+      "junk\nhttps://u:p@h//repo.git/\nhttps://u:p@second@i",
+      [
+        "https://h/repo.git u = p host=h path=repo.git protocol=https tool=git",
+        "https://second@i u = p host=second@i protocol=https tool=git",
+      ], leftOut: [.notALogin: [1]]),
   ]
 
   private static let docker = [
@@ -90,7 +99,12 @@ import Testing
       [
         "aws:default AKIA1 = s/ec+ret= tool=aws", "aws:prod AKIA2 = t tool=aws",
         "aws-session-token:prod AKIA2 = token== tool=aws",
-      ], leftOut: [.withoutPassword: [13]])
+      ], leftOut: [.withoutPassword: [13]]),
+    ForeignFile(
+      "a profile of AWS's whose settings are all indented", .aws,
+      "[a]\n  aws_access_key_id = A\n  s3 =\n    aws_access_key_id = B\n"
+        + "  aws_secret_access_key = s\n",
+      ["aws:a A = s tool=aws"]),
   ]
 
   private static let cargo = [
@@ -123,6 +137,34 @@ import Testing
           + " (cargo registry crates-io) tool=cargo",
         "cargo:sparse+https://index.example/  = Bearer x (cargo registry ours) tool=cargo",
         "cargo:https://git.example/index  = y (cargo registry the.ir) tool=cargo",
-      ], leftOut: [.unknownRegistry: [10], .notALogin: [11]])
+      ], leftOut: [.unknownRegistry: [10], .notALogin: [11]]),
+    ForeignFile(
+      "tokens of cargo's file in places where cargo looks for none", .cargo,
+      """
+      token = "a"
+      [registries]
+      token = "b"
+      [registries.my.company]
+      token = "c"
+      [registry.my]
+      token = "d"
+      """,
+      configuration: "[registries.my]\nindex = 'https://my.example/index'", [],
+      leftOut: [.misplaced: [1, 3, 5, 7]]),
+    ForeignFile(
+      "strings of several lines, with a backslash at the end of one, and quotes at theirs", .cargo,
+      #"""
+      [registry]
+      note = """a \\#u{20}
+
+          b"""
+      other = '''c''''
+      token = """\
+        d"e"""""
+      """#,
+      [
+        "cargo:https://github.com/rust-lang/crates.io-index  = d\"e\"\""
+          + " (cargo registry crates-io) tool=cargo"
+      ]),
   ]
 }

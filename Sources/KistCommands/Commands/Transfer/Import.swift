@@ -64,7 +64,10 @@ struct Import: RequiresUserStorage {
     } else {
       try terminal.tell(plan.summary(saved: changes.count))
       if let path, path != "-" {
-        try terminal.tell("\(visible(path)) is as it was; remove it once all works without it")
+        let advice =
+          plan.takesAll(with: changes)
+          ? "; remove it once all works without it" : ", and has what was not taken"
+        try terminal.tell("\(visible(path)) is as it was\(advice)")
       }
     }
   }
