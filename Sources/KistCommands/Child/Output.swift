@@ -14,13 +14,13 @@ func output(of words: [String], upTo limit: Int) throws(StorageError) -> Secret?
     throw StorageError(.unavailable, "no pipe could be opened: \(describe(errno))")
   }
   for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-  defer { close(ends[0]) }
   let pid: pid_t
-  do {
+  do throws(CommandNotStarted) {
     defer { close(ends[1]) }
-    do throws(CommandNotStarted) {
-      pid = try startChild([program] + words.dropFirst(), .unchanged, output: ends[1])
-    } catch { throw error.complaint }
+    pid = try startChild([program] + words.dropFirst(), .unchanged, output: ends[1])
+  } catch {
+    close(ends[0])
+    throw error.complaint
   }
   var output: Secret?
   var failure: StorageError?
@@ -29,6 +29,8 @@ func output(of words: [String], upTo limit: Int) throws(StorageError) -> Secret?
       () throws(StorageError) in try nextPiece(of: ends[0], "the output of \(words[0])")
     }
   } catch { failure = error }
+  // Without a reader, a program that has more to say ends rather than waits.
+  close(ends[0])
   var status: CInt = 0
   while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
   if let failure { throw failure }

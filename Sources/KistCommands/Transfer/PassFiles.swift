@@ -1,0 +1,82 @@
+internal import Glibc
+internal import KistClient
+internal import KistCore
+internal import KistInterop
+
+/// A file of a store of `pass`, or what is in the place of one.
+struct PassFile {
+  /// Its path below the store, without `.gpg`.
+  var name: String
+  /// Why it is left out.
+  var problem: LeftOut?
+}
+
+/// The entries of a store of `pass` in the order of their names, and what is left out among them; the
+/// folders of git have none.
+func passFiles(below folder: String) throws(StorageError) -> [PassFile] {
+  var files: [PassFile] = []
+  try addFiles(of: folder, "", depth: 0, to: &files)
+  guard !files.isEmpty else {
+    throw StorageError(
+      .badRequest, "there are no entries of pass in the folder",
+      hint: "name the folder: ~/.password-store, or that of gopass", outcome: .unchanged)
+  }
+  return files.sorted { $0.name < $1.name }
+}
+
+private func addFiles(
+  of folder: String, _ path: String, depth: Int, to files: inout [PassFile]
+) throws(StorageError) {
+  guard let entries = unsafe opendir("\(folder)/\(path)") else { throw .folderIsClosed(errno) }
+  defer { unsafe closedir(entries) }
+  while let entry = unsafe readdir(entries) {
+    let bytes = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+      unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
+        unsafe (text: String(validatingCString: name), repaired: String(cString: name))
+      }
+    }
+    guard let name = bytes.text else {
+      files.append(PassFile(name: path + bytes.repaired, problem: .unreadableName))
+      continue
+    }
+    if [".", "..", ".git"].contains(name) { continue }
+    var file = PassFile(name: path + name)
+    switch try kind(of: "\(folder)/\(path)\(name)") {
+    case .folder where depth < 32:
+      try addFiles(of: folder, "\(path)\(name)/", depth: depth + 1, to: &files)
+      continue
+    case .folder: file.problem = .deepFolder
+    case .linkedFolder: file.problem = .linkedFolder
+    case .file:
+      guard name.hasSuffix(".gpg") else { continue }
+      file.name.removeLast(4)
+    }
+    files.append(file)
+    guard files.count <= ForeignCredentials.most else { throw .tooManyForeign }
+  }
+}
+
+private enum FileKind {
+  case file
+  case folder
+  case linkedFolder
+}
+
+/// What is at a path; something that is gone is a file.
+private func kind(of path: String) throws(StorageError) -> FileKind {
+  var status = stat()
+  guard unsafe lstat(path, &status) == 0 else {
+    if errno == ENOENT { return .file }
+    throw .folderIsClosed(errno)
+  }
+  if status.st_mode & S_IFMT == S_IFDIR { return .folder }
+  guard status.st_mode & S_IFMT == S_IFLNK, unsafe stat(path, &status) == 0 else { return .file }
+  return status.st_mode & S_IFMT == S_IFDIR ? .linkedFolder : .file
+}
+
+extension StorageError {
+  fileprivate static func folderIsClosed(_ failure: CInt) -> StorageError {
+    StorageError(
+      .badRequest, "the folder cannot be opened: \(describe(failure))", outcome: .unchanged)
+  }
+}
