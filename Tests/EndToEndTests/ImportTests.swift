@@ -130,6 +130,55 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     }
   }
 
+  @Test func `of an export that is ended while it takes a file's place leaves no second file`()
+    async throws
+  {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        try await daemon.connect().save(
+          NewCredential(key: CredentialKey(service: "a"), secret: Secret(utf8: "hunter2")))
+        let folder = home.path + "/out"
+        try FileManager.default.createDirectory(
+          atPath: folder, withIntermediateDirectories: false)
+        try "old".write(toFile: folder + "/f", atomically: false, encoding: .utf8)
+        let end = try await command(
+          "strace",
+          ["-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat"]
+            + ["-e", "inject=linkat:signal=SIGTERM", "kist", "export", folder + "/f", "--replace"],
+          in: home)
+        #expect(end.status == .signaled(SIGTERM), "\(end.error)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["f"])
+        let text = try String(contentsOfFile: folder + "/f", encoding: .utf8)
+        #expect(text.contains("hunter2"))
+      }
+    }
+  }
+
+  @Test func `of an export that is there but may not outlast a power cut`()
+    async throws
+  {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        for (failing, outcome) in [
+          (1, "what was there is unchanged"), (2, "the file is there, but"),
+        ] {
+          let end = try await command(
+            "strace",
+            ["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync"]
+              + [
+                "-e", "inject=fsync:error=EIO:when=\(failing)", "kist", "export",
+                home.path + "/out",
+              ],
+            in: home)
+          #expect(end.status == .exited(7), "\(end.error)")
+          #expect(end.error.contains(outcome), "\(end.error)")
+          let isThere = FileManager.default.fileExists(atPath: home.path + "/out")
+          #expect(isThere == (failing == 2))
+        }
+      }
+    }
+  }
+
   @Test func `of what others may read says so; an export to such a place is refused`()
     async throws
   {

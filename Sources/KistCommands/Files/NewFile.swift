@@ -6,12 +6,14 @@ internal import KistCore
 /// A file of mode 0600 that gets its name when all of it is on the disk.
 ///
 /// Until then it has none, so that nothing is left of a kist that is killed, on all file systems that
-/// have this: open(2), O_TMPFILE. On others it has another one.
+/// have this: open(2), O_TMPFILE. On others it has another one, with a number and `.new` behind it; so it
+/// has everywhere, for a moment that only SIGKILL ends early, where it replaces a file.
 struct NewFile: ~Copyable {
   private let path: String
   private let temporary: String
   private let isNamed: Bool
   private let file: CInt
+  private let folder: CInt
 
   /// Begins a file in the folder of a path; refuses one where something else than a regular file is,
   /// such as a device or a link.
@@ -25,11 +27,19 @@ struct NewFile: ~Copyable {
     }
     // No name that a kist which was killed may have left: it may have had this one's process id.
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
+    // What could not be put on the disk, too, is better not begun.
+    let folder = unsafe open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw notWritten(errno) }
     let unnamed = unsafe kist_open_unnamed(Self.folder(of: path))
-    let file = unnamed < 0 ? try openNewFile(temporary) : unnamed
+    do throws(StorageError) {
+      file = unnamed < 0 ? try openNewFile(temporary) : unnamed
+    } catch {
+      close(folder)
+      throw error
+    }
     self.path = path
     self.temporary = temporary
-    self.file = file
+    self.folder = folder
     isNamed = unnamed < 0
   }
 
@@ -45,17 +55,33 @@ struct NewFile: ~Copyable {
   mutating func finish(replacing: Bool) throws(StorageError) {
     // A umask may have taken more away than others' permissions.
     guard fchmod(file, 0o600) == 0, fsync(file) == 0 else { throw notWritten(errno) }
-    let name = replacing ? temporary : path
-    guard isLinked(as: name) else { throw errno == EEXIST ? .fileIsThere : notWritten(errno) }
-    if replacing, unsafe rename(temporary, path) != 0 {
+    if replacing {
+      try replace()
+    } else if !isLinked(as: path) {
+      throw errno == EEXIST ? .fileIsThere : notWritten(errno)
+    }
+    // Until its folder is on the disk, too, a power cut may take the name away.
+    guard fsync(folder) == 0 else {
+      throw StorageError(
+        .unavailable, "the file is there, but may not outlast a power cut: \(describe(errno))",
+        hint: "see to the disk, and remove the file or write it again", outcome: .unknown)
+    }
+  }
+
+  /// Takes the place of the file that is there; a signal that would end kist does so afterwards.
+  private func replace() throws(StorageError) {
+    let signals = try notedSignals()
+    defer {
+      let signal = signals.first()
+      signals.end()
+      if let signal { signals.carryOut(signal) }
+    }
+    guard isLinked(as: temporary) else { throw notWritten(errno) }
+    guard unsafe rename(temporary, path) == 0 else {
       let failure = errno
       unsafe unlink(temporary)
       throw notWritten(failure)
     }
-    // Until its folder is on the disk, too, a power cut may take the name away.
-    let opened = unsafe open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    defer { close(opened) }
-    guard opened >= 0, fsync(opened) == 0 else { throw notWritten(errno) }
   }
 
   private static func folder(of path: String) -> String {
@@ -71,6 +97,7 @@ struct NewFile: ~Copyable {
 
   deinit {
     close(file)
+    close(folder)
     if isNamed { unsafe unlink(temporary) }
   }
 }
