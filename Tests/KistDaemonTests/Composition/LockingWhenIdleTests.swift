@@ -36,7 +36,12 @@ import Testing
   @Test func `is not kept open by who asks how it stands`() async throws {
     let (locks, lock) = AsyncStream.makeStream(of: Void.self)
     let storage = open { lock.yield() }.lockingWhenIdle(after: .milliseconds(50))
-    let asking = Task { while !Task.isCancelled { _ = try await storage.access.status() } }
+    let asking = Task {
+      while !Task.isCancelled {
+        _ = try await storage.access.status()
+        await Task.yield()
+      }
+    }
     for await _ in locks { break }
     asking.cancel()
   }
