@@ -7,6 +7,7 @@ func bitwardenCredentials(in text: Secret) throws(StorageError) -> ForeignCreden
     if try object["encrypted"]?.bool() ?? false { return nil }
     var entries: [PasswordEntry?] = []
     for item in try object.required("items").elements() {
+      guard entries.count <= ForeignCredentials.most else { break }
       entries.append(try entry(of: item.object()))
     }
     return entries
@@ -37,6 +38,7 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
 
 /// The entries of a file of JSON, counted from 1; those that are `nil` are no logins.
 func foreignCredentials(_ entries: [PasswordEntry?]) throws(StorageError) -> ForeignCredentials {
+  guard entries.count <= ForeignCredentials.most else { throw .tooManyForeign }
   var file = ForeignCredentials(countedBy: "entry")
   for (index, entry) in entries.enumerated() {
     if let entry {

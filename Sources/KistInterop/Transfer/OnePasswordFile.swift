@@ -8,6 +8,7 @@ func onePasswordCredentials(in text: Secret) throws(StorageError) -> ForeignCred
     for account in try object.required("accounts").elements() {
       for vault in try account.object().objects("vaults") {
         for item in try vault.objects("items") {
+          guard entries.count <= ForeignCredentials.most else { return entries }
           // Earlier versions put each item into an object of its own.
           let inner = try item.object("item")
           entries.append(try entry(of: inner ?? item))

@@ -97,12 +97,17 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     #expect(error?.message == "the file cannot be read: line 2: a field is not UTF-8")
   }
 
-  @Test func `is refused where it has more credentials than a file may have`() {
-    let line = "machine a password b\n"
-    let text = String(repeating: line, count: ForeignCredentials.most + 1)
-    let error = #expect(throws: StorageError.self) {
-      try ForeignFormat.netrc.read(Secret(utf8: text))
-    }
+  @Test(
+    arguments: [
+      (.netrc, "", "machine a password b\n", ""),
+      (.bitwarden, #"{"items":[{"type":2}"#, #",{"type":2}"#, "]}"),
+      (.onePassword, #"{"accounts":[{"vaults":[{"items":[{}"#, ",{}", "]}]}]}"),
+    ] as [(ForeignFormat, String, String, String)])
+  func `is refused where it has more entries than a file may have`(
+    format: ForeignFormat, start: String, entry: String, end: String
+  ) {
+    let text = start + String(repeating: entry, count: ForeignCredentials.most + 1) + end
+    let error = #expect(throws: StorageError.self) { try format.read(Secret(utf8: text)) }
     #expect(error?.code == .tooLarge)
   }
 }
