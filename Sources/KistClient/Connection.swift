@@ -24,10 +24,12 @@ final class Connection: Sendable {
   func exchange(_ line: Line) async throws(StorageError) -> Line {
     try startThread()
     let moment = ContinuousClock.now + deadline
-    let reply = await withCheckedContinuation { continuation in
-      requests.put(Request(line: line, deadline: moment, continuation: continuation))
+    let reply = Reply()
+    await withCheckedContinuation { continuation in
+      requests.put(
+        Request(line: line, deadline: moment, reply: reply, continuation: continuation))
     }
-    return try reply.get()
+    return try reply.take().get()
   }
 
   private func startThread() throws(StorageError) {
@@ -36,7 +38,8 @@ final class Connection: Sendable {
       thread = try Thread { [requests, socketPath, deadline] in
         let carrier = Carrier(socketPath: socketPath, patience: deadline)
         while let request = requests.take() {
-          request.continuation.resume(returning: carrier.carry(request.line, by: request.deadline))
+          request.reply.put(carrier.carry(request.line, by: request.deadline))
+          request.continuation.resume()
         }
       }
     }
@@ -46,5 +49,23 @@ final class Connection: Sendable {
 private struct Request: Sendable {
   let line: Line
   let deadline: ContinuousClock.Instant
-  let continuation: CheckedContinuation<Result<Line, StorageError>, Never>
+  let reply: Reply
+  let continuation: CheckedContinuation<Void, Never>
+}
+
+/// What a request is answered with.
+///
+/// Who waits takes it out. The thread, which may be kept from going on at any moment, holds nothing of a
+/// secret by then, as it would of what it resumes a continuation with.
+private final class Reply: Sendable {
+  private let answer = Mutex<Result<Line, StorageError>?>(nil)
+
+  func put(_ result: Result<Line, StorageError>) { answer.withLock { $0 = result } }
+
+  func take() -> Result<Line, StorageError> {
+    answer.withLock { answer in
+      defer { answer = nil }
+      return answer ?? .failure(.internal("a request was left without an answer"))
+    }
+  }
 }
