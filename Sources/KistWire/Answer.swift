@@ -4,10 +4,9 @@ internal import KistJSON
 /// The server's edge, where a line becomes a message and an error becomes a reply.
 ///
 /// `id` is echoed whatever happens, as long as it could be read. What is asked, and why it is refused,
-/// is noted where there are notes. What is not in the table is for another function.
+/// is noted where there are notes.
 package func answer(
-  with dispatch: @escaping Dispatch, otherwise: @escaping Exchange = refuseUnknown,
-  noting notes: RequestNotes? = nil
+  with dispatch: @escaping Dispatch, noting notes: RequestNotes? = nil
 ) -> @Sendable (Line) async -> Line {
   { line in
     notes?.begin()
@@ -15,7 +14,7 @@ package func answer(
     var id: JSONValue?
     do throws(StorageError) {
       let request = try readRequest(line, id: &id, notes)
-      let reply = try await (dispatch(request) ?? otherwise)(request)
+      let reply = try await (dispatch(request) ?? refuseUnknown)(request)
       return try successLine(reply, id: id)
     } catch {
       notes?.add(failure: error.code)

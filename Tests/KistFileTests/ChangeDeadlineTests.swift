@@ -8,16 +8,8 @@ import Testing
   let store = try! TestStore()
 
   @Test func `is a timeout of unknown outcome, and goes on`() async throws {
-    // The writer asks for the moment of each save, and is kept waiting there.
     let gate = DispatchSemaphore(value: 0)
-    let opened = try await EncryptedFile.open(
-      EncryptedFile.Options(
-        path: store.path, keySource: .keyFile(path: store.keyPath),
-        now: { [now = store.clock.now] in
-          gate.wait()
-          gate.signal()
-          return now()
-        }, deadline: .milliseconds(1)))
+    let opened = try await openKeptWaiting(at: gate)
     while try await opened.access.status().integrity != .ok { await Task.yield() }
 
     let error = await #expect(throws: StorageError.self) {
@@ -39,14 +31,7 @@ import Testing
     _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
     await opened.close()
     let gate = DispatchSemaphore(value: 0)
-    let slow = try await EncryptedFile.open(
-      EncryptedFile.Options(
-        path: store.path, keySource: .keyFile(path: store.keyPath),
-        now: { [now = store.clock.now] in
-          gate.wait()
-          gate.signal()
-          return now()
-        }, deadline: .milliseconds(1)))
+    let slow = try await openKeptWaiting(at: gate)
     while try await slow.access.status().integrity != .ok { await Task.yield() }
     await expect(.timeout) { try await slow.credentials.save(.sample()) }
     let error = await expect(.timeout) {
@@ -58,5 +43,17 @@ import Testing
     while try await slow.keySlots.list().count > 1 { await Task.yield() }
     #expect(try await slow.access.status().unlocksWith == .passphrase)
     await slow.close()
+  }
+
+  /// The writer asks for the moment of each save, and is kept waiting there.
+  private func openKeptWaiting(at gate: DispatchSemaphore) async throws -> OpenStorage {
+    try await EncryptedFile.open(
+      EncryptedFile.Options(
+        path: store.path, keySource: .keyFile(path: store.keyPath),
+        now: { [now = store.clock.now] in
+          gate.wait()
+          gate.signal()
+          return now()
+        }, deadline: .milliseconds(1)))
   }
 }

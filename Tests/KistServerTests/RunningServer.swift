@@ -16,7 +16,7 @@ func serve(_ storage: OpenStorage) -> Serve {
     storage.credentials, storage.access,
     hello: Hello(version: "0", durability: storage.durability))
   return { _, follow in
-    answer(with: dispatch, otherwise: watching(storage.watch, follow))
+    answer(with: { dispatch($0) ?? watching(storage.watch, follow) })
   }
 }
 

@@ -8,12 +8,11 @@ struct DocumentTests {
   @Test func `the examples of the document are what is answered`() async throws {
     let clock = ManualClock()
     let storage = LockableStorage(now: clock.now)
-    let answer = answer(
-      with: dispatch(
-        storage.credentials, storage.access, documentedSlots, documentedBackups,
-        audit: { _ in documentedPage },
-        hello: Hello(version: "1.0.0", durability: .disk)),
-      otherwise: watching(storage.watch) { _ in })
+    let dispatch = dispatch(
+      storage.credentials, storage.access, documentedSlots, documentedBackups,
+      audit: { _ in documentedPage },
+      hello: Hello(version: "1.0.0", durability: .disk))
+    let answer = answer(with: { dispatch($0) ?? watching(storage.watch) { _ in } })
     var epoch = "k3f9."
     let examples = try documentedExchanges()
     #expect(examples.count > 20)

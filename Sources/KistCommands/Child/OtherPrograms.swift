@@ -12,10 +12,9 @@ func become(_ words: [String]) -> StorageError {
 }
 
 /// The lines that another program prints, found along PATH; none where it cannot be run.
-func linesPrinted(by words: [String]) -> [String] { linesPrinted(by: words, silencing: false) }
-
-/// The same, and what it says on standard error is not shown where it is silenced.
-func linesPrinted(by words: [String], silencing: Bool) -> [String] {
+///
+/// What it says on standard error is not shown where it is silenced.
+func linesPrinted(by words: [String], silencing: Bool = false) -> [String] {
   guard let program = absolutePath(of: words[0]) else { return [] }
   let command = ([program] + words.dropFirst()).map(shellQuoted).joined(separator: " ")
   guard let stream = unsafe popen(command + (silencing ? " 2>/dev/null" : ""), "re") else {

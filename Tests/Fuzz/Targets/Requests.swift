@@ -10,8 +10,8 @@ let requests = Target("requests") { input in
   }
   wait {
     let storage = OpenStorage.inMemory(now: { Timestamp(clamping: 1_800_000_000) })
-    let reply = answer(
-      with: service(on: storage.credentials), otherwise: watching(storage.watch) { _ in })
+    let dispatch = service(on: storage.credentials)
+    let reply = answer(with: { dispatch($0) ?? watching(storage.watch) { _ in } })
     for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
       let line = Line(Secret(copying: Array(line)))
       checkReply(await reply(line), to: line)

@@ -22,7 +22,7 @@ package struct Setup: AsyncParsableCommand {
   package init() {}
 
   package func run() async throws {
-    try perform(.live, printing: linesPrinted, becoming: become)
+    try perform(.live, printing: { linesPrinted(by: $0) }, becoming: become)
   }
 
   /// Shows the lines.
