@@ -64,9 +64,14 @@ import Testing
           try await command("kist", ["save", "s", "a"], in: home, input: "pw").status == .exited(0))
         #expect(try await command("kist", ["load", "s", "a"], in: home).output == "pw")
         #expect(try await command("kist", ["load", "missing"], in: home).status == .exited(2))
-        // Says what it has to say, and is gone before it is answered.
-        let words = #"{"op":"load","service":"s","account":"a"}"# + "\n"
-        _ = try await command("socat", ["-u", "-", "UNIX:\(home.socket)"], in: home, input: words)
+        // Once it is known to kistd, it says what it has to say, and is gone before it is answered.
+        let client = """
+          import socket, sys
+          s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); f = s.makefile("rw")
+          print('{"op":"status"}', file=f, flush=True); f.readline()
+          print('{"op":"load","service":"s","account":"a"}', file=f, flush=True)
+          """
+        _ = try await command("python3", ["-c", client, home.socket], in: home)
 
         let shown = try await command(
           "kist", ["audit", "--service", "s", "--operation", "load", "--json"], in: home)
@@ -74,7 +79,7 @@ import Testing
           try #require(
             try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
-        #expect(records.map { $0["claims"] as? String } == ["kist", "socat"])
+        #expect(records.map { $0["claims"] as? String } == ["kist", "python3"])
         #expect(records.allSatisfy { $0["account"] as? String == "a" && $0["pid"] is Int })
         let missing = try await command("kist", ["audit", "--outcome", "notFound"], in: home)
         #expect(missing.output.contains("\tload\tnotFound\t"))
