@@ -3,7 +3,7 @@ internal import KistJSON
 
 extension Secret {
   /// The bytes as text; `nil` where they are not UTF-8.
-  var validText: String? { withBytes { String(validating: $0) } }
+  var validText: String? { withBytes(String.init(validating:)) }
 
   /// Refuses a secret for a tool that takes text, where it is other bytes.
   func requireText() throws(StorageError) {
@@ -12,14 +12,6 @@ extension Secret {
         .badRequest, "the credential is not text, and this tool takes nothing else",
         hint: "see it with `kist load`")
     }
-  }
-}
-
-extension String {
-  /// Bytes as text; `nil` where they are not UTF-8.
-  init?(validating bytes: Span<UInt8>) {
-    guard let utf8 = try? UTF8Span(validating: bytes) else { return nil }
-    self.init(copying: utf8)
   }
 }
 

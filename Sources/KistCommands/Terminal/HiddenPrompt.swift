@@ -29,8 +29,7 @@ package func shownLine(asking question: String, on path: String) throws(StorageE
   _ = unsafe write(terminal, question, question.utf8.count)
   // A signal does what it does by default; poll(2) passes over a negative descriptor.
   guard case .line(let line) = try readLine(from: terminal, orSignalFrom: -1) else { return "" }
-  return line.withBytes { bytes in String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
-  }
+  return line.withBytes(String.init(repairing:))
 }
 
 private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios) {

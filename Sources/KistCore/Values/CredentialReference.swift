@@ -57,8 +57,8 @@ private func percentDecoded(_ text: Substring.UTF8View) -> String? {
   var rest = text
   while let byte = rest.popFirst() {
     if byte == UInt8(ascii: "%") {
-      guard
-        let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue)
+      guard let high = rest.popFirst()?.hexadecimalValue,
+        let low = rest.popFirst()?.hexadecimalValue
       else { return nil }
       bytes.append(high << 4 | low)
     } else if isUnreserved(byte) {
@@ -68,8 +68,4 @@ private func percentDecoded(_ text: Substring.UTF8View) -> String? {
     }
   }
   return String(validating: bytes, as: UTF8.self)
-}
-
-private func hexValue(_ byte: UInt8) -> UInt8? {
-  Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init)
 }

@@ -21,9 +21,7 @@ extension Secret {
         end -= 1
         if end > 0, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
       }
-      var rest = WipedBytes(capacity: end)
-      rest.append(bytes.extracting(..<end))
-      return Secret(rest)
+      return Secret(copying: bytes.extracting(..<end))
     }
   }
 }

@@ -23,6 +23,13 @@ public struct Secret: Sendable {
     self.init(copy)
   }
 
+  /// Copies bytes, which remain where they were.
+  package init(copying bytes: Span<UInt8>) {
+    var copy = WipedBytes(capacity: bytes.count)
+    copy.append(bytes)
+    self.init(copy)
+  }
+
   /// Copies the UTF-8 of a string, which remains where it was.
   public init(utf8 string: String) {
     var copy = WipedBytes(capacity: string.utf8.count)

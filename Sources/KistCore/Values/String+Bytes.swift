@@ -1,4 +1,15 @@
 extension String {
+  /// The text that bytes are in UTF-8; `nil` where they are none.
+  package init?(validating bytes: Span<UInt8>) {
+    guard let utf8 = try? UTF8Span(validating: bytes) else { return nil }
+    self.init(copying: utf8)
+  }
+
+  /// The text that bytes are in UTF-8, with U+FFFD in the place of what is none.
+  package init(repairing bytes: Span<UInt8>) {
+    self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+  }
+
   /// Whether two strings are the same sequence of bytes in UTF-8.
   package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 

@@ -21,7 +21,7 @@ extension Timestamp: CustomStringConvertible {
   /// The moment as `YYYY-MM-DDTHH:MM:SSZ`.
   public var description: String {
     let text = rfc3339
-    return String(decoding: text.indices.map { text[$0] }, as: UTF8.self)
+    return String(repairing: text.span)
   }
 
   /// The moment as `YYYY-MM-DDTHH:MM:SSZ`, in ASCII.

@@ -29,8 +29,6 @@ extension FsckReport {
       }
       writer.member("copied", copies?.count)
     }
-    return object.withBytes { bytes in
-      String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
-    }
+    return object.withBytes(String.init(repairing:))
   }
 }

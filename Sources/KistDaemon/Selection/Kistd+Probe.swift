@@ -11,10 +11,7 @@ func probe(
   let outlook = try await StorageOutlook(
     command.options(environment: environment), environment: environment)
   if command.json {
-    print(
-      outlook.json().withBytes { bytes in
-        String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
-      })
+    print(outlook.json().withBytes(String.init(repairing:)))
   } else {
     outlook.lines.forEach { print(onOneLine($0)) }
   }

@@ -10,7 +10,7 @@ extension GitMessage {
     try input.withBytes { (bytes) throws(StorageError) in
       var start = 0
       while start < bytes.count {
-        let end = firstIndex(of: "\n", in: bytes, from: start) ?? bytes.count
+        let end = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
         if end == start { break }
         try take(bytes.extracting(start..<end))
         start = end + 1
@@ -23,7 +23,7 @@ extension GitMessage {
     guard line.count <= Self.longestLine else {
       throw .tooLarge("a line of git's", limit: Self.longestLine, size: line.count)
     }
-    guard let equals = firstIndex(of: "=", in: line, from: 0), equals > 0 else {
+    guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0), equals > 0 else {
       throw .badRequest("a line of git's is not key=value")
     }
     let value = line.extracting((equals + 1)...)
@@ -71,10 +71,6 @@ private func isPartOfScheme(_ byte: UInt8) -> Bool {
   }
 }
 
-private func firstIndex(of byte: Unicode.Scalar, in bytes: Span<UInt8>, from start: Int) -> Int? {
-  (start..<bytes.count).first { bytes[$0] == UInt8(ascii: byte) }
-}
-
 private func text(_ bytes: Span<UInt8>) throws(StorageError) -> String {
   try checkValue(bytes)
   guard let text = String(validating: bytes) else {
@@ -85,9 +81,7 @@ private func text(_ bytes: Span<UInt8>) throws(StorageError) -> String {
 
 private func secret(_ bytes: Span<UInt8>) throws(StorageError) -> Secret {
   try checkValue(bytes)
-  var copy = WipedBytes(capacity: bytes.count)
-  copy.append(bytes)
-  return Secret(copy)
+  return Secret(copying: bytes)
 }
 
 /// Git takes no value back that has one of these in it.

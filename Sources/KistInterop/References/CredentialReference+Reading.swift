@@ -9,14 +9,7 @@ extension CredentialReference {
 }
 
 /// Whether bytes begin as a reference does, and so mean to be one.
-func isReference(_ bytes: Span<UInt8>) -> Bool {
-  let scheme: StaticString = "kist://"
-  return scheme.withBytes { scheme in
-    bytes.count >= scheme.count && scheme.indices.allSatisfy { bytes[$0] == scheme[$0] }
-  }
-}
-
-func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+func isReference(_ bytes: Span<UInt8>) -> Bool { bytes.hasPrefix("kist://") }
 
 extension StorageError {
   /// What stands where a reference must is none.

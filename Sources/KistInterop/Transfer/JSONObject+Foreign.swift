@@ -45,15 +45,3 @@ extension JSONObject {
     return objects
   }
 }
-
-extension Span<UInt8> {
-  /// The number of the line that a byte is in, counted from 1.
-  func line(at offset: Int) -> Int {
-    var (line, start) = (1, 0)
-    while let newline = firstOffset(of: UInt8(ascii: "\n"), from: start), newline < offset {
-      line += 1
-      start = newline + 1
-    }
-    return line
-  }
-}

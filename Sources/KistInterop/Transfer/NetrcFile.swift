@@ -145,7 +145,7 @@ private func netrcWord(
 }
 
 private func isNetrcSpace(_ byte: UInt8) -> Bool {
-  isBlank(byte) || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+  isBlank(byte) || isEndOfLine(byte)
 }
 
 private func unescaped(_ byte: UInt8) -> UInt8 {

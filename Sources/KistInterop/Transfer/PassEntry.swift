@@ -17,10 +17,12 @@ extension ForeignCredentials {
         hasMore: newline + 1 < bytes.count
       )
     }
-    let isKey = parts.first.hasPrefix("-----BEGIN ")
+    let isKey = parts.first.withBytes { $0.hasPrefix("-----BEGIN ") }
     let password = isKey ? content : parts.first
     guard !password.isEmpty else { return leaveOut(.withoutPassword, at: place) }
-    guard !password.hasPrefix("otpauth://") else { return leaveOut(.oneTimePassword, at: place) }
+    guard !password.withBytes({ $0.hasPrefix("otpauth://") }) else {
+      return leaveOut(.oneTimePassword, at: place)
+    }
     var path = name.split(separator: "/")
     let account = path.count > 1 ? String(path.removeLast()) : ""
     try add(
@@ -29,15 +31,5 @@ extension ForeignCredentials {
         secret: password),
       at: place)
     if parts.hasMore, !isKey { leaveOut(.furtherFields, at: place) }
-  }
-}
-
-extension Secret {
-  fileprivate func hasPrefix(_ prefix: StaticString) -> Bool {
-    withBytes { bytes in
-      prefix.withBytes { prefix in
-        bytes.count >= prefix.count && prefix.indices.allSatisfy { bytes[$0] == prefix[$0] }
-      }
-    }
   }
 }

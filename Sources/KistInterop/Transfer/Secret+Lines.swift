@@ -22,7 +22,7 @@ extension Secret {
   var beginsAsJSON: Bool {
     withBytes { bytes in
       let start = (bytes.afterByteOrderMark..<bytes.count).first {
-        !isBlank(bytes[$0]) && bytes[$0] != UInt8(ascii: "\n") && bytes[$0] != UInt8(ascii: "\r")
+        !isBlank(bytes[$0]) && !isEndOfLine(bytes[$0])
       }
       return start.map { bytes[$0] == UInt8(ascii: "{") } ?? false
     }
@@ -45,25 +45,4 @@ extension Secret {
 
   /// A part of the bytes.
   func part(_ range: Range<Int>) -> Secret { withBytes { Secret(copying: $0.extracting(range)) } }
-
-  /// Copies bytes, which remain where they were.
-  package init(copying bytes: Span<UInt8>) {
-    var copy = WipedBytes(capacity: bytes.count)
-    copy.append(bytes)
-    self.init(copy)
-  }
-}
-
-extension Span<UInt8> {
-  /// Where the text begins, behind the mark that some programs put before it.
-  var afterByteOrderMark: Int {
-    count >= 3 && self[0] == 0xEF && self[1] == 0xBB && self[2] == 0xBF ? 3 : 0
-  }
-
-  /// The bytes between the blanks at both ends.
-  var trimmed: Range<Int> {
-    guard let first = indices.first(where: { !isBlank(self[$0]) }) else { return 0..<0 }
-    let last = indices.last { !isBlank(self[$0]) } ?? first
-    return first..<last + 1
-  }
 }

@@ -177,7 +177,7 @@ private struct TOMLReader {
   ) throws(TOMLFault) {
     var number: UInt32 = 0
     for _ in 0..<digits {
-      guard let digit = peek(bytes).flatMap({ Character(Unicode.Scalar($0)).hexDigitValue }) else {
+      guard let digit = peek(bytes)?.hexadecimalValue else {
         throw fault("an escape is not hexadecimal")
       }
       number = number << 4 | UInt32(digit)
@@ -244,18 +244,4 @@ private struct TOMLReader {
   private func peek(_ bytes: Span<UInt8>) -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
   private func fault(_ problem: String) -> TOMLFault { TOMLFault(line: line, problem: problem) }
-}
-
-private func isEndOfLine(_ byte: UInt8) -> Bool {
-  byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
-}
-
-/// Whether a byte is a letter or a digit of ASCII, `_` or `-`.
-func isNameByte(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-    true
-  default: false
-  }
 }

@@ -37,7 +37,7 @@ func percentDecoded(_ bytes: Span<UInt8>) -> Secret {
   var offset = 0
   while offset < bytes.count {
     if bytes[offset] == UInt8(ascii: "%"), offset + 2 < bytes.count,
-      let high = hexValue(bytes[offset + 1]), let low = hexValue(bytes[offset + 2])
+      let high = bytes[offset + 1].hexadecimalValue, let low = bytes[offset + 2].hexadecimalValue
     {
       decoded.append(high << 4 | low)
       offset += 3
@@ -47,8 +47,4 @@ func percentDecoded(_ bytes: Span<UInt8>) -> Secret {
     }
   }
   return Secret(decoded)
-}
-
-private func hexValue(_ byte: UInt8) -> UInt8? {
-  Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init)
 }

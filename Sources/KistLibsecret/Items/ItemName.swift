@@ -24,17 +24,11 @@ enum ItemName {
     var name = WipedBytes(capacity: text.utf8.count)
     let encoded = String(text.dropFirst(mark.count))
     guard encoded.withBytes({ appendDecodedBase64($0, to: &name) }) else { return nil }
-    return name.withBytes { bytes in
-      unsafe bytes.withUnsafeBufferPointer { unsafe String(validating: $0, as: UTF8.self) }
-    }
+    return name.withBytes(String.init(validating:))
   }
 }
 
 extension WipedBytes {
   /// The bytes as text, which they are known to be.
-  var string: String {
-    withBytes { bytes in
-      unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
-    }
-  }
+  var string: String { withBytes(String.init(repairing:)) }
 }

@@ -78,7 +78,7 @@ extension AuditRecord.Moment: CustomStringConvertible {
   /// As RFC 3339 has it, in UTC: `2026-11-20T10:00:00.123Z`.
   package var description: String {
     let text = rfc3339
-    return String(decoding: text.indices.map { text[$0] }, as: UTF8.self)
+    return String(repairing: text.span)
   }
 
   var rfc3339: InlineArray<24, UInt8> {
