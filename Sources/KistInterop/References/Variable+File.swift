@@ -11,22 +11,13 @@ extension Variable {
   package static func variables(inFile text: Secret, place: String) throws(StorageError)
     -> [Variable]
   {
-    try text.withBytes { (bytes) throws(StorageError) in
-      var variables: [Variable] = []
-      var (start, number) = (0, 1)
-      while start < bytes.count {
-        let newline = (start..<bytes.count).first { bytes[$0] == UInt8(ascii: "\n") }
-        var end = newline ?? bytes.count
-        if newline != nil, end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-        let line = bytes.extracting(start..<end)
-        if let variable = try variable(in: line, place: "\(place), line \(number)") {
-          variables.append(variable)
-        }
-        start = (newline ?? end) + 1
-        number += 1
+    var variables: [Variable] = []
+    try text.forEachLine { (line, number) throws(StorageError) in
+      if let variable = try variable(in: line, place: "\(place), line \(number)") {
+        variables.append(variable)
       }
-      return variables
     }
+    return variables
   }
 
   private static func variable(in line: Span<UInt8>, place: String) throws(StorageError)

@@ -1,9 +1,15 @@
 package import KistCore
 
+/// How much is asked for at once: enough that kistd is never without work, and little to be lost by a
+/// signal between two portions.
+let largestPortion = 64
+
 extension RandomAccessCollection where Index == Int {
   /// The elements in portions of as many as are asked for at once.
   package var portions: [SubSequence] {
-    stride(from: startIndex, to: endIndex, by: 64).map { self[$0..<Swift.min($0 + 64, endIndex)] }
+    stride(from: startIndex, to: endIndex, by: largestPortion).map {
+      self[$0..<Swift.min($0 + largestPortion, endIndex)]
+    }
   }
 }
 

@@ -9,7 +9,7 @@ extension [SaveRequest] {
     var hosts: Set<String> = []
     for request in self {
       let host = request.credential.hostOfTool
-      let isFull = portions.last.map { $0.count == 64 } ?? true
+      let isFull = portions.last.map { $0.count == largestPortion } ?? true
       if isFull || host.map(hosts.contains) ?? false {
         portions.append([])
         hosts = []
