@@ -32,23 +32,8 @@ private func status(of arguments: [String]) async -> CInt {
     let variables = try takeEnvironment()
     let environment: @Sendable (String) -> String? = { variables[$0] }
     standardError.isJournal = isJournal(STDERR_FILENO, environment: environment)
-    if arguments.first == "migrate" {
-      return try await migrate(Array(arguments.dropFirst()), environment: environment)
-    }
-    if arguments.first == "fsck" {
-      return try fsck(Array(arguments.dropFirst()), environment: environment)
-    }
-    if arguments.first == "probe" {
-      return try await probe(Array(arguments.dropFirst()), environment: environment)
-    }
-    if arguments.first == "keyring-items" {
-      return try await printKeyringItems(Array(arguments.dropFirst()), environment: environment)
-    }
-    if arguments.first == "rekey" {
-      return try rekey(Array(arguments.dropFirst()), environment: environment)
-    }
-    if arguments.first == "restore" {
-      return try restore(Array(arguments.dropFirst()), environment: environment)
+    if let status = try await commandStatus(of: arguments, environment: environment) {
+      return status
     }
     let options = try parse(Kistd.self, arguments).options(environment: environment)
     // Before the descriptors of signals, event loops, lock and socket are there.
@@ -74,6 +59,22 @@ private func status(of arguments: [String]) async -> CInt {
   } catch {
     standardError.report("\(error)", hint: nil)
     return StorageError.Code.internal.exitStatus
+  }
+}
+
+/// Carries out a command of kistd's and gives its exit status; `nil` where it is to serve.
+private func commandStatus(
+  of arguments: [String], environment: @escaping @Sendable (String) -> String?
+) async throws(StorageError) -> CInt? {
+  let rest = Array(arguments.dropFirst())
+  return switch arguments.first {
+  case "migrate": try await migrate(rest, environment: environment)
+  case "fsck": try fsck(rest, environment: environment)
+  case "probe": try await probe(rest, environment: environment)
+  case "keyring-items": try await printKeyringItems(rest, environment: environment)
+  case "rekey": try rekey(rest, environment: environment)
+  case "restore": try restore(rest, environment: environment)
+  default: nil
   }
 }
 

@@ -24,10 +24,6 @@ struct FsckCommand: ParsableCommand {
     if salvage?.isEmpty == true {
       throw .wrongUsage("--salvage is empty; it must be a path", of: Self.self)
     }
-    do {
-      var kistd = try Kistd.parse([])
-      kistd.store = store
-      return try kistd.options(environment: environment)
-    } catch { throw usageError(error, of: Self.self) }
+    return try options(environment: environment) { $0.store = store }
   }
 }

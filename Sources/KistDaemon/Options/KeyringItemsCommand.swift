@@ -12,10 +12,6 @@ struct KeyringItemsCommand: ParsableCommand {
 
   /// How kistd would be run with these flags.
   func options(environment: (String) -> String?) throws(StorageError) -> Options {
-    do {
-      var kistd = try Kistd.parse([])
-      kistd.use = use
-      return try kistd.options(environment: environment)
-    } catch { throw usageError(error, of: Self.self) }
+    try options(environment: environment) { $0.use = use }
   }
 }

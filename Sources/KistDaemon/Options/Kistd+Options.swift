@@ -23,7 +23,7 @@ extension Kistd {
       return variable("HOME").map { $0 + standard + "/kist" }
     }
 
-    let ownData = try setting("data", store.data)?.path()
+    let ownData = try setting("data", store.place.data)?.path()
     guard let data = ownData ?? home("XDG_DATA_HOME", "/.local/share") else {
       throw .wrongUsage("there is no HOME", hint: "say with --data where the store is")
     }
@@ -35,7 +35,7 @@ extension Kistd {
       keySource = credential
     } else if let descriptor = setting("passphrase-fd", store.passphraseFd) {
       keySource = .passphrase(descriptor: CInt(try descriptor.integer(in: 0...Int(CInt.max))))
-    } else if let path = try setting("key-file", store.keyFile)?.path()
+    } else if let path = try setting("key-file", store.place.keyFile)?.path()
       ?? home("XDG_STATE_HOME", "/.local/state").map({ $0 + "/key" })
     {
       keySource = .file(path: path)

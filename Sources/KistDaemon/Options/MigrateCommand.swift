@@ -23,11 +23,10 @@ struct MigrateCommand: ParsableCommand {
     guard let kind = StorageKind(rawValue: to) else {
       throw .wrongUsage("--to must be libsecret or encrypted-file", of: Self.self)
     }
-    do {
-      var kistd = try Kistd.parse([])
+    let options = try options(environment: environment) { kistd in
       kistd.store = store
       kistd.use = use
-      return (kind, try kistd.options(environment: environment))
-    } catch { throw usageError(error, of: Self.self) }
+    }
+    return (kind, options)
   }
 }

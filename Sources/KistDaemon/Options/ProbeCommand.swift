@@ -20,11 +20,9 @@ struct ProbeCommand: ParsableCommand {
 
   /// How kistd would be run with these flags.
   func options(environment: (String) -> String?) throws(StorageError) -> Options {
-    do {
-      var kistd = try Kistd.parse([])
+    try options(environment: environment) { kistd in
       kistd.storage = storage
       kistd.store = store
-      return try kistd.options(environment: environment)
-    } catch { throw usageError(error, of: Self.self) }
+    }
   }
 }

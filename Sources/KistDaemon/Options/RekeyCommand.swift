@@ -27,19 +27,14 @@ struct RekeyCommand: ParsableCommand {
   func options(
     environment: (String) -> String?
   ) throws(StorageError) -> (options: Options, keyFile: String?, newPassphrase: CInt?) {
-    do {
-      var kistd = try Kistd.parse([])
-      kistd.store = store
-      let options = try kistd.options(environment: environment)
-      kistd.store.passphraseFd = nil
-      let withoutPassphrase = try kistd.options { name in
-        name == "KISTD_PASSPHRASE_FD" ? nil : environment(name)
-      }
-      return (
-        options, withoutPassphrase.keySource.keyFile,
-        try descriptor(newPassphraseFd, of: "--new-passphrase-fd")
-      )
-    } catch { throw usageError(error, of: Self.self) }
+    let withoutPassphrase: (String) -> String? = { name in
+      name == "KISTD_PASSPHRASE_FD" ? nil : environment(name)
+    }
+    let alone = try options(environment: withoutPassphrase) { $0.store.place = store.place }
+    return (
+      try options(environment: environment) { $0.store = store }, alone.keySource.keyFile,
+      try descriptor(newPassphraseFd, of: "--new-passphrase-fd")
+    )
   }
 }
 

@@ -25,15 +25,7 @@ struct RestoreCommand: ParsableCommand {
       valueName: "number"))
   var newPassphraseFd: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The directory of the store; by default $XDG_DATA_HOME/kist.", valueName: "directory"))
-  var data: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "The file of the store's key; by default $XDG_STATE_HOME/kist/key.", valueName: "path"))
-  var keyFile: String?
+  @OptionGroup var place: StorePlace
 
   @Option(
     help: ArgumentHelp(
@@ -45,16 +37,11 @@ struct RestoreCommand: ParsableCommand {
     environment: (String) -> String?
   ) throws(StorageError) -> (options: Options, passphrase: CInt) {
     if file.isEmpty { throw .wrongUsage("the name of the backup is empty", of: Self.self) }
-    do {
-      var kistd = try Kistd.parse([])
-      kistd.store.data = data
-      kistd.store.keyFile = keyFile
+    let options = try options(environment: environment) { kistd in
+      kistd.store.place = place
       kistd.store.passphraseFd = newPassphraseFd
-      return (
-        try kistd.options(environment: environment),
-        try descriptor(passphraseFd, of: "--passphrase-fd") ?? 0
-      )
-    } catch { throw usageError(error, of: Self.self) }
+    }
+    return (options, try descriptor(passphraseFd, of: "--passphrase-fd") ?? 0)
   }
 }
 

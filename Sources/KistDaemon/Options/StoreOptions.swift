@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
-/// The flags that say where the encrypted file is and what opens it.
-struct StoreOptions: ParsableArguments {
+/// The flags that say where the encrypted file and its key are.
+struct StorePlace: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The directory of the store; by default $XDG_DATA_HOME/kist.", valueName: "directory"))
@@ -11,6 +11,11 @@ struct StoreOptions: ParsableArguments {
     help: ArgumentHelp(
       "The file of the store's key; by default $XDG_STATE_HOME/kist/key.", valueName: "path"))
   var keyFile: String?
+}
+
+/// The flags that say where the encrypted file is and what opens it.
+struct StoreOptions: ParsableArguments {
+  @OptionGroup var place: StorePlace
 
   @Option(
     help: ArgumentHelp(
