@@ -37,7 +37,7 @@ private func state(of status: StorageStatus) -> Finding {
       .problem(.corrupt), "storage", "\(name); it is damaged, and what is whole is still loaded",
       hint: "stop kistd, and see what `kistd fsck` says")
   }
-  let count = status.count.map { ", with \($0) credential\($0 == 1 ? "" : "s")" } ?? ""
+  let count = status.count.map { ", with \(counted($0))" } ?? ""
   return Finding(.ok, "storage", "\(name); it is open\(count)")
 }
 

@@ -87,18 +87,4 @@ struct FsckReport {
     }
     return lines
   }
-
-}
-
-/// So many credentials, in words.
-func counted(_ count: Int) -> String { "\(count) credential\(count == 1 ? "" : "s")" }
-
-extension StorageError {
-  /// The error where there is no kistd with which to unlock the store.
-  var withoutKistd: StorageError {
-    guard code == .locked else { return self }
-    return .locked(
-      message,
-      hint: "name its key file with --key-file, or give its passphrase with --passphrase-fd")
-  }
 }

@@ -49,7 +49,7 @@ func migrate(
           from: source.credentials, to: target.credentials, isSwitched: pin == new,
           switchPin: { [previous] () throws(StorageError) in
             try pinFile.write(new, insteadOf: previous)
-          }, report: showProgress
+          }, report: { showProgress($0.rawValue, $1, $2) }
         ).runAsCommand()
         return try tell(outcome, to: kind, before: pin, options)
       }

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import KistCore
 
 extension Migration {
@@ -10,17 +9,6 @@ extension Migration {
         error.message, hint: "run `kistd migrate` again: it has the keyring's provider ask")
     }
   }
-}
-
-/// One line that is written again and again, where a person looks on; an error, too, takes its place.
-func showProgress(_ step: Migration.Step, _ done: Int, _ total: Int) {
-  showProgress(step.rawValue, done, total)
-}
-
-/// The same, of what was done to each.
-func showProgress(_ what: String, _ done: Int, _ total: Int) {
-  guard isatty(STDERR_FILENO) == 1 else { return }
-  writeToStandardError("\(what) \(done) of \(total)" + (done == total ? "\n" : "\r"))
 }
 
 /// Tells a person what became of a migration, and gives the exit status.

@@ -1,0 +1,11 @@
+internal import KistCore
+
+extension StorageError {
+  /// The error where there is no kistd with which to unlock the store.
+  var withoutKistd: StorageError {
+    guard code == .locked else { return self }
+    return .locked(
+      message,
+      hint: "name its key file with --key-file, or give its passphrase with --passphrase-fd")
+  }
+}
