@@ -85,6 +85,7 @@ let package = Package(
         "KistClient",
         "KistCore",
         "KistInterop",
+        "KistJSON",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),

@@ -1,6 +1,5 @@
 internal import KistClient
 internal import KistCore
-internal import KistWire
 
 extension Surroundings {
   /// Whom the directories of kist let in, and how much room there is.

@@ -1,6 +1,5 @@
 internal import KistCore
 internal import KistInterop
-internal import KistWire
 
 extension Surroundings {
   /// kistd, which stands beside this program, or else is on PATH.

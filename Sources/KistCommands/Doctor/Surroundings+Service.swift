@@ -1,6 +1,3 @@
-internal import KistCore
-internal import KistWire
-
 extension Surroundings {
   /// Whether systemd starts kistd, and keeps it; nothing where there is no systemd.
   func serviceFindings() -> [Finding] {

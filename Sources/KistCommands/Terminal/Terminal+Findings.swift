@@ -1,5 +1,4 @@
 internal import KistCore
-internal import KistWire
 
 extension Terminal {
   /// Shows what was found: for a person in columns, elsewhere a line each, with tabs between state,

@@ -1,10 +1,10 @@
-package import KistCore
+internal import KistCore
 internal import KistJSON
 
 /// Something that `kist doctor` has to say.
-package struct Finding: Sendable, Equatable {
+struct Finding: Sendable, Equatable {
   /// How it is to be taken.
-  package enum State: Sendable, Equatable {
+  enum State: Sendable, Equatable {
     /// As it should be.
     case ok
     /// Worth knowing; credentials can be had all the same.
@@ -13,14 +13,14 @@ package struct Finding: Sendable, Equatable {
     case problem(StorageError.Code)
   }
 
-  package var state: State
+  var state: State
   /// What it is about, in a word.
-  package var subject: String
-  package var message: String
+  var subject: String
+  var message: String
   /// What to do about it.
-  package var hint: String?
+  var hint: String?
 
-  package init(_ state: State, _ subject: String, _ message: String, hint: String? = nil) {
+  init(_ state: State, _ subject: String, _ message: String, hint: String? = nil) {
     self.state = state
     self.subject = subject
     self.message = message
@@ -28,14 +28,14 @@ package struct Finding: Sendable, Equatable {
   }
 
   /// What an error says.
-  package init(_ error: StorageError, about subject: String) {
+  init(_ error: StorageError, about subject: String) {
     self.init(.problem(error.code), subject, error.message, hint: error.hint)
   }
 }
 
 extension Finding.State {
   /// The state in a word.
-  package var word: String {
+  var word: String {
     switch self {
     case .ok: "ok"
     case .note: "note"
@@ -44,14 +44,14 @@ extension Finding.State {
   }
 
   /// The code of a problem.
-  package var code: StorageError.Code? {
+  var code: StorageError.Code? {
     if case .problem(let code) = self { code } else { nil }
   }
 }
 
 extension Finding {
   /// The text of one JSON object.
-  package func json() -> Secret {
+  func json() -> Secret {
     JSONWriter.object { writer in
       writer.member("state", state.word)
       writer.member("code", state.code?.rawValue)
