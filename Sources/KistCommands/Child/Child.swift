@@ -41,15 +41,21 @@ func giveBackSignals() {
 
 /// Starts a command, found in PATH.
 ///
-/// - Parameter output: the descriptor of its standard output, if it is not ours.
+/// - Parameters:
+///   - output: the descriptor of its standard output, if it is not ours.
+///   - silencing: whether what it says on standard error is not shown.
 func startChild(
-  _ command: [String], _ environment: ChildEnvironment, output: CInt? = nil
+  _ command: [String], _ environment: ChildEnvironment, output: CInt? = nil,
+  silencing: Bool = false
 ) throws(CommandNotStarted) -> pid_t {
   var pid: pid_t = 0
   var actions = unsafe posix_spawn_file_actions_t()
   unsafe posix_spawn_file_actions_init(&actions)
   defer { unsafe posix_spawn_file_actions_destroy(&actions) }
   if let output { unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
+  if silencing {
+    unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+  }
   let failure = unsafe withCStrings(command) { words in
     unsafe environment.withPointers { environment in
       unsafe posix_spawnp(&pid, words[0]!, &actions, nil, words, environment)

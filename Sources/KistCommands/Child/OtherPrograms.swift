@@ -11,26 +11,6 @@ func become(_ words: [String]) -> StorageError {
     hint: "install \(words[0]), or see whether it is on PATH")
 }
 
-/// The lines that another program prints, found along PATH; none where it cannot be run.
-///
-/// What it says on standard error is not shown where it is silenced.
-func linesPrinted(by words: [String], silencing: Bool = false) -> [String] {
-  guard let program = absolutePath(of: words[0]) else { return [] }
-  let command = ([program] + words.dropFirst()).map(shellQuoted).joined(separator: " ")
-  guard let stream = unsafe popen(command + (silencing ? " 2>/dev/null" : ""), "re") else {
-    return []
-  }
-  var lines: [String] = []
-  var line: UnsafeMutablePointer<CChar>?
-  var capacity = 0
-  while unsafe getline(&line, &capacity, stream) > 0 {
-    lines += unsafe String(cString: line!).split(separator: "\n").map(String.init)
-  }
-  unsafe free(line)
-  unsafe pclose(stream)
-  return lines
-}
-
 func absolutePath(of program: String) -> String? {
   path(of: program, in: environmentVariable("PATH")) { unsafe access($0, X_OK) == 0 }
 }
