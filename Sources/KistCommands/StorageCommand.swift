@@ -4,8 +4,8 @@ package import KistWire
 
 /// A command that works on a storage, which the argument parser, who makes it, cannot inject.
 ///
-/// What it works on is a matter of `RequiresUserStorage` or `RequiresStorageAccess`, whose `run()`
-/// passes the real one; a test calls `perform` with its own.
+/// What it works on is a matter of one of the `Requires…` below, whose `run()` passes the real one; a
+/// test calls `perform` with its own.
 package protocol StorageCommand: AsyncParsableCommand {
   /// What the command works on.
   associatedtype Storage

@@ -12,8 +12,8 @@ struct SecretOptions: ParsableArguments {
       "Save a random secret of 8 to 1024 letters and digits.", valueName: "length"))
   var generate: String?
 
-  /// The secret, with what it is called when it was made here.
-  func secret(of key: CredentialKey, from terminal: Terminal) throws(StorageError) -> Secret {
+  /// The secret: typed, piped in, or made here.
+  func secret(from terminal: Terminal) throws(StorageError) -> Secret {
     guard let generate else { return try terminal.newSecret(exact: exact) }
     guard !exact else { throw .badRequest("--exact and --generate exclude each other") }
     guard let length = Int(generate), RandomSecret.lengths.contains(length) else {

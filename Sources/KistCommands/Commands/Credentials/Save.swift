@@ -38,7 +38,7 @@ struct Save: RequiresUserStorage {
     if terminal.inputIsTerminal { try await storage.checkIsOpen() }
     let key = try target.key(askingAt: terminal)
     let credential = NewCredential(
-      key: key, secret: try source.secret(of: key, from: terminal), label: label,
+      key: key, secret: try source.secret(from: terminal), label: label,
       attributes: attributes, expiresAt: expiresAt)
     let saved = try await storage.save(credential, if: condition)
     if common.json {
