@@ -25,51 +25,51 @@ extension Golden {
   static let table = changes + loads + finds + accesses + keySlots + backups + audits + watches
 
   private static let changes: [Golden] = [
-    .save(
-      "save the least",
+    .calling(
+      \.credentials.save, "save the least",
       #"{"op":"save","service":"example.org","account":"alice","secret":"correct horse"}"#,
       #"{"ok":true,"credential":\#(summary)}"#, SaveRequest(credential: .sample()), .sample()),
-    .save(
-      "save everything",
+    .calling(
+      \.credentials.save, "save everything",
       #"{"op":"save","service":"example.org","account":"alice","secret":"a\"b\\c\nd","#
         + #"\#(wholeMembers),"expiresAt":"2027-01-01T00:00:00Z","ifRevision":"sample.7"}"#,
       #"{"ok":true,"credential":{"service":"example.org","account":"alice",\#(wholeMembers),"#
         + #"\#(times),"expiresAt":"2027-01-01T00:00:00Z","revision":"sample.8"}}"#,
       SaveRequest(credential: whole, condition: .ifRevision(Revision(rawValue: "sample.7"))),
       .sample(of: whole, revision: "sample.8")),
-    .save(
-      "save only if absent",
+    .calling(
+      \.credentials.save, "save only if absent",
       #"{"op":"save","service":"example.org","account":"","secret":"","ifRevision":null}"#,
       #"{"ok":true,"credential":{"service":"example.org","account":"","attributes":{},\#(times),"#
         + #""revision":"sample.1"}}"#,
       SaveRequest(
         credential: .sample(CredentialKey(service: "example.org"), secret: ""), condition: .ifAbsent
       ), .sample(of: .sample(CredentialKey(service: "example.org")))),
-    .save(
-      "save bytes",
+    .calling(
+      \.credentials.save, "save bytes",
       #"{"op":"save","service":"example.org","account":"alice","secretBase64":"AP/+"}"#,
       #"{"ok":true,"credential":\#(summary)}"#,
       SaveRequest(
         credential: NewCredential(key: .sample, secret: Secret(copying: [0x00, 0xFF, 0xFE]))),
       .sample()),
-    .delete(
-      "delete", #"{"op":"delete","service":"example.org","account":"alice"}"#,
+    .calling(
+      \.credentials.delete, "delete", #"{"op":"delete","service":"example.org","account":"alice"}"#,
       #"{"ok":true,"deleted":true}"#, DeleteRequest(key: .sample), true),
-    .delete(
-      "delete at a revision",
+    .calling(
+      \.credentials.delete, "delete at a revision",
       #"{"op":"delete","service":"example.org","account":"alice","ifRevision":"sample.1"}"#,
       #"{"ok":true,"deleted":false}"#,
       DeleteRequest(key: .sample, ifRevision: Revision(rawValue: "sample.1")), false),
   ]
 
   private static let loads: [Golden] = [
-    .load(
-      "load text", #"{"op":"load","service":"example.org","account":"alice"}"#,
+    .calling(
+      \.credentials.load, "load text", #"{"op":"load","service":"example.org","account":"alice"}"#,
       #"{"ok":true,"credential":{\#(summary.dropFirst().dropLast()),"secret":"correct horse"}}"#,
       LoadRequest(key: .sample),
       Credential(summary: .sample(), secret: Secret(utf8: "correct horse"))),
-    .load(
-      "load bytes, even if expired",
+    .calling(
+      \.credentials.load, "load bytes, even if expired",
       #"{"op":"load","service":"example.org","account":"alice","allowExpired":true}"#,
       #"{"ok":true,"credential":{\#(summary.dropFirst().dropLast()),"secretBase64":"gA=="}}"#,
       LoadRequest(key: .sample, allowExpired: true),
@@ -77,11 +77,12 @@ extension Golden {
   ]
 
   private static let finds: [Golden] = [
-    .find(
-      "find everything", #"{"op":"find"}"#, #"{"ok":true,"credentials":[]}"#, CredentialQuery(),
+    .calling(
+      \.credentials.find, "find everything", #"{"op":"find"}"#, #"{"ok":true,"credentials":[]}"#,
+      CredentialQuery(),
       CredentialPage(credentials: [])),
-    .find(
-      "find a page",
+    .calling(
+      \.credentials.find, "find a page",
       #"{"op":"find","service":"example.org","account":"","attributes":{"b":"","url":"x"},"#
         + #""limit":2,"after":"cursor"}"#,
       #"{"ok":true,"credentials":[\#(summary),\#(summary)],"next":"another"}"#,
@@ -115,11 +116,11 @@ extension Golden {
   }()
 
   private static let audits: [Golden] = [
-    .audit(
-      "audit everything", #"{"op":"audit"}"#, #"{"ok":true,"records":[]}"#, AuditQuery(),
+    .calling(
+      \.audit, "audit everything", #"{"op":"audit"}"#, #"{"ok":true,"records":[]}"#, AuditQuery(),
       AuditPage()),
-    .audit(
-      "audit a page",
+    .calling(
+      \.audit, "audit a page",
       #"{"op":"audit","service":"example.org","account":"","operation":"load","outcome":"ok","#
         + #""since":"2026-11-20T10:00:00Z","unit":"app.service","pid":42,"limit":5,"after":"cursor"}"#,
       #"{"ok":true,"records":[{"time":"2026-11-20T10:00:00.007Z","operation":"load","outcome":"ok","#
@@ -171,10 +172,10 @@ extension Golden {
   }()
 
   private static let watches: [Golden] = [
-    .watch(
+    .watching(
       "watch all", #"{"op":"watch"}"#, #"{"ok":true,"position":"sample.7"}"#, nil,
       Revision(rawValue: "sample.7")),
-    .watch(
+    .watching(
       "watch a service of a storage that does not tell where it stands",
       #"{"op":"watch","service":"example.org"}"#, #"{"ok":true}"#, "example.org", nil),
   ]
@@ -189,29 +190,30 @@ extension Golden {
       KeySlotSummary(number: 2, kind: .passphrase, passes: 3, kibibytes: 262_144),
     ]
     return [
-      .slots("slots", bothSlots, both),
-      .slotAdd(
-        "slotAdd the least", #"{"op":"slotAdd","passphrase":"new"}"#, bothSlots,
+      .asking(\.keySlots.list, "slots", #"{"op":"slots"}"#, bothSlots, both),
+      .calling(
+        \.keySlots.add, "slotAdd the least", #"{"op":"slotAdd","passphrase":"new"}"#, bothSlots,
         KeySlotAddition(passphrase: Secret(utf8: "new")), both),
-      .slotAdd(
-        "slotAdd in the place of the one that is given",
+      .calling(
+        \.keySlots.add, "slotAdd in the place of the one that is given",
         #"{"op":"slotAdd","passphrase":"new","current":"old","replaceCurrent":true}"#, bothSlots,
         KeySlotAddition(
           passphrase: Secret(utf8: "new"), current: Secret(utf8: "old"), replacesCurrent: true),
         both),
-      .slotRemove(
-        "slotRemove", #"{"op":"slotRemove","number":2,"current":"old"}"#, bothSlots,
+      .calling(
+        \.keySlots.remove, "slotRemove", #"{"op":"slotRemove","number":2,"current":"old"}"#,
+        bothSlots,
         KeySlotRemoval(number: 2, current: Secret(utf8: "old")), both),
     ]
   }()
 
   private static let backups: [Golden] = [
-    .backup(
-      "backup", #"{"op":"backup","passphrase":"its own"}"#,
+    .calling(
+      \.backups.make, "backup", #"{"op":"backup","passphrase":"its own"}"#,
       #"{"ok":true,"backup":"4f1d","size":16384,"count":2}"#, Secret(utf8: "its own"),
       Backup(id: "4f1d", size: 16384, count: 2)),
-    .backupPart(
-      "backupPart", #"{"op":"backupPart","backup":"4f1d","offset":16380}"#,
+    .calling(
+      \.backups.read, "backupPart", #"{"op":"backupPart","backup":"4f1d","offset":16380}"#,
       #"{"ok":true,"data":"AAECAw=="}"#, BackupPart(of: "4f1d", from: 16380),
       Secret(copying: [0, 1, 2, 3])),
   ]
@@ -225,12 +227,15 @@ extension Golden {
         + #""durability":"memory"}"#,
       expecting: greeting
     ) { exchange in try await Hello.ask(exchange) },
-    .status("status of what is open", openMembers, .stub),
-    .status("status of what is locked", lockedMembers, locked),
-    .lock("lock", lockedMembers, locked),
-    .unlock("unlock", #"{"op":"unlock"}"#, openMembers, nil, .stub),
-    .unlock(
-      "unlock with a passphrase", #"{"op":"unlock","passphrase":"correct \"horse\""}"#,
+    .asking(\.access.status, "status of what is open", #"{"op":"status"}"#, openMembers, .stub),
+    .asking(
+      \.access.status, "status of what is locked", #"{"op":"status"}"#, lockedMembers, locked),
+    .asking(\.access.lock, "lock", #"{"op":"lock"}"#, lockedMembers, locked),
+    .calling(
+      \.access.unlock, "unlock", #"{"op":"unlock"}"#, openMembers, nil, .stub),
+    .calling(
+      \.access.unlock, "unlock with a passphrase",
+      #"{"op":"unlock","passphrase":"correct \"horse\""}"#,
       openMembers, Secret(utf8: "correct \"horse\""), .stub),
   ]
 }

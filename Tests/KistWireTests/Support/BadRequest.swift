@@ -26,7 +26,7 @@ struct BadRequest: Sendable, CustomTestStringConvertible {
 }
 
 extension BadRequest {
-  static let table = lines + envelopes + keys + types + secrets + times + limits
+  static let table = lines + envelopes + keys + types + secrets + times + storages + limits
 
   private static let lines = [
     BadRequest("canary", "not a JSON object at byte 0"),
@@ -152,6 +152,29 @@ extension BadRequest {
     BadRequest(
       #"{"op":"unlock","passphrase":null,"id":"c"}"#, "`passphrase` must be a string", id: #""c""#,
       isUnchanged: false),
+  ]
+
+  private static let storages = [
+    BadRequest(
+      #"{"op":"slots","passphrase":"canary"}"#, "an unknown key at byte 14", isUnchanged: false),
+    BadRequest(#"{"op":"slotAdd","current":"canary"}"#, "`passphrase` is missing"),
+    BadRequest(
+      #"{"op":"slotAdd","passphrase":"canary","replaceCurrent":1}"#,
+      "`replaceCurrent` must be true or false"),
+    BadRequest(#"{"op":"slotRemove","current":"canary"}"#, "`number` is missing"),
+    BadRequest(#"{"op":"slotRemove","number":"canary"}"#, "`number` must be an integer"),
+    BadRequest(
+      #"{"op":"backup","passphrase":["canary"]}"#, "`passphrase` must be a string",
+      isUnchanged: false),
+    BadRequest(
+      #"{"op":"backupPart","backup":"canary"}"#, "`offset` is missing", isUnchanged: false),
+    BadRequest(
+      #"{"op":"backupPart","backup":"canary","offset":"0"}"#, "`offset` must be an integer",
+      isUnchanged: false),
+    BadRequest(
+      #"{"op":"watch","account":"canary"}"#, "an unknown key at byte 14", isUnchanged: false),
+    BadRequest(
+      #"{"op":"watch","service":["canary"]}"#, "`service` must be a string", isUnchanged: false),
   ]
 
   private static let secrets =

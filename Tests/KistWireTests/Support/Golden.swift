@@ -6,16 +6,14 @@ import Testing
 /// A request and its reply, as lines and as values: what the client must send for the value, what
 /// the server must hand to the storage for the line, and the same for the reply.
 struct Golden: Sendable, CustomTestStringConvertible {
+  typealias Function<Input, Output> = @Sendable (Input) async throws(StorageError) -> Output
+  typealias Question<Output> = @Sendable () async throws(StorageError) -> Output
+
   let name: String
   let request: String
   let reply: String
   /// Everything that may be called on the server: one function, which checks what it is given.
-  var credentials: UserStorage = .unimplemented
-  var access: StorageAccess = .unimplemented
-  var keySlots: KeySlots = .unimplemented
-  var backups: Backups = .unimplemented
-  var audit: AuditLookup = noAuditLog
-  var watch: WatchCredentials = .unimplemented
+  var server = Functions()
   /// What the client does, and what it makes of the reply.
   let call: @Sendable (@escaping Exchange) async throws -> Void
 
@@ -32,167 +30,75 @@ struct Golden: Sendable, CustomTestStringConvertible {
   }
 }
 
+/// What can be asked of a storage, by whichever end.
+struct Functions: Sendable {
+  var credentials = UserStorage.unimplemented
+  var access = StorageAccess.unimplemented
+  var keySlots = KeySlots.unimplemented
+  var backups = Backups.unimplemented
+  var audit: AuditLookup = noAuditLog
+  var watch = WatchCredentials.unimplemented
+
+  /// Those of the storage that is served at the other end of an exchange.
+  static func remote(over exchange: @escaping Exchange) -> Functions {
+    Functions(
+      credentials: .remote(over: exchange), access: .remote(over: exchange),
+      keySlots: .remote(over: exchange), backups: .remote(over: exchange),
+      audit: remoteAuditLog(over: exchange),
+      watch: .remote { line throws(StorageError) in
+        (await answer(with: exchange)(line), { () throws(StorageError) in nil })
+      })
+  }
+}
+
 extension Golden {
   /// What may be called on the server.
   func service() -> Exchange {
-    KistWireTests.service(credentials, access, keySlots, backups, audit, watch: watch)
+    KistWireTests.service(
+      server.credentials, server.access, server.keySlots, server.backups, server.audit,
+      watch: server.watch)
   }
 
-  static func save(
-    _ name: String, _ request: String, _ reply: String, _ input: SaveRequest,
-    _ output: CredentialSummary
+  /// One function, which is called with one value and gives another.
+  static func calling<Input: Equatable & Sendable, Output: Equatable & Sendable>(
+    _ function: any WritableKeyPath<Functions, Function<Input, Output>> & Sendable,
+    _ name: String, _ request: String, _ reply: String, _ input: Input, _ output: Output
   ) -> Golden {
     var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await UserStorage.remote(over: exchange).save(input)
+      try await Functions.remote(over: exchange)[keyPath: function](input)
     }
-    golden.credentials.save = answering(input, with: output)
+    golden.server[keyPath: function] = { given throws(StorageError) in
+      expect(given, is: input)
+      return output
+    }
     return golden
   }
 
-  static func load(
-    _ name: String, _ request: String, _ reply: String, _ input: LoadRequest, _ output: Credential
+  /// One function that is called with nothing.
+  static func asking<Output: Equatable & Sendable>(
+    _ function: any WritableKeyPath<Functions, Question<Output>> & Sendable,
+    _ name: String, _ request: String, _ reply: String, _ output: Output
   ) -> Golden {
     var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await UserStorage.remote(over: exchange).load(input)
+      try await Functions.remote(over: exchange)[keyPath: function]()
     }
-    golden.credentials.load = answering(input, with: output)
+    golden.server[keyPath: function] = { () throws(StorageError) in output }
     return golden
   }
 
-  static func delete(
-    _ name: String, _ request: String, _ reply: String, _ input: DeleteRequest, _ output: Bool
-  ) -> Golden {
-    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await UserStorage.remote(over: exchange).delete(input)
-    }
-    golden.credentials.delete = answering(input, with: output)
-    return golden
-  }
-
-  static func find(
-    _ name: String, _ request: String, _ reply: String, _ input: CredentialQuery,
-    _ output: CredentialPage
-  ) -> Golden {
-    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await UserStorage.remote(over: exchange).find(input)
-    }
-    golden.credentials.find = answering(input, with: output)
-    return golden
-  }
-
-  static func audit(
-    _ name: String, _ request: String, _ reply: String, _ input: AuditQuery, _ output: AuditPage
-  ) -> Golden {
-    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await remoteAuditLog(over: exchange)(input)
-    }
-    golden.audit = answering(input, with: output)
-    return golden
-  }
-
-  static func watch(
+  /// A watch, of which the reply is the position alone.
+  static func watching(
     _ name: String, _ request: String, _ reply: String, _ service: String?, _ position: Revision?
   ) -> Golden {
     var golden = Golden(name: name, request: request, reply: reply, expecting: position) {
       exchange in
-      try await WatchCredentials.remote { line throws(StorageError) in
-        (await answer(with: exchange)(line), { () throws(StorageError) in nil })
-      }(service: service).position
+      try await Functions.remote(over: exchange).watch(service: service).position
     }
-    golden.watch = WatchCredentials { request throws(StorageError) in
+    golden.server.watch = WatchCredentials { request throws(StorageError) in
       expect(request.service, is: service)
       return CredentialChanges(position: position) { () throws(StorageError) in nil }
     }
     return golden
-  }
-
-  static func status(_ name: String, _ reply: String, _ output: StorageStatus) -> Golden {
-    var golden = Golden(name: name, request: #"{"op":"status"}"#, reply: reply, expecting: output) {
-      exchange in
-      try await StorageAccess.remote(over: exchange).status()
-    }
-    golden.access.status = { () throws(StorageError) in output }
-    return golden
-  }
-
-  static func lock(_ name: String, _ reply: String, _ output: StorageStatus) -> Golden {
-    var golden = Golden(name: name, request: #"{"op":"lock"}"#, reply: reply, expecting: output) {
-      exchange in
-      try await StorageAccess.remote(over: exchange).lock()
-    }
-    golden.access.lock = { () throws(StorageError) in output }
-    return golden
-  }
-
-  static func unlock(
-    _ name: String, _ request: String, _ reply: String, _ input: Secret?, _ output: StorageStatus
-  ) -> Golden {
-    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await StorageAccess.remote(over: exchange).unlock(input)
-    }
-    golden.access.unlock = answering(input, with: output)
-    return golden
-  }
-
-  static func slots(_ name: String, _ reply: String, _ output: [KeySlotSummary]) -> Golden {
-    var golden = Golden(name: name, request: #"{"op":"slots"}"#, reply: reply, expecting: output) {
-      exchange in
-      try await KeySlots.remote(over: exchange).list()
-    }
-    golden.keySlots.list = { () throws(StorageError) in output }
-    return golden
-  }
-
-  static func slotAdd(
-    _ name: String, _ request: String, _ reply: String, _ input: KeySlotAddition,
-    _ output: [KeySlotSummary]
-  ) -> Golden {
-    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await KeySlots.remote(over: exchange).add(input)
-    }
-    golden.keySlots.add = answering(input, with: output)
-    return golden
-  }
-
-  static func slotRemove(
-    _ name: String, _ request: String, _ reply: String, _ input: KeySlotRemoval,
-    _ output: [KeySlotSummary]
-  ) -> Golden {
-    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await KeySlots.remote(over: exchange).remove(input)
-    }
-    golden.keySlots.remove = answering(input, with: output)
-    return golden
-  }
-
-  static func backup(
-    _ name: String, _ request: String, _ reply: String, _ input: Secret, _ output: Backup
-  ) -> Golden {
-    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await Backups.remote(over: exchange).make(input)
-    }
-    golden.backups.make = answering(input, with: output)
-    return golden
-  }
-
-  static func backupPart(
-    _ name: String, _ request: String, _ reply: String, _ input: BackupPart, _ output: Secret
-  ) -> Golden {
-    var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await Backups.remote(over: exchange).read(input)
-    }
-    golden.backups.read = answering(input, with: output)
-    return golden
-  }
-}
-
-/// A function of a storage that must be called with one value and gives another.
-private func answering<Input: Equatable & Sendable, Output: Sendable>(
-  _ expected: Input, with output: Output
-) -> @Sendable (Input) async throws(StorageError) -> Output {
-  { input throws(StorageError) in
-    expect(input, is: expected)
-    return output
   }
 }
 
