@@ -16,10 +16,7 @@ import Testing
     #expect(status == 0)
   }
 
-  @Test(arguments: [
-    nil, "save", "load", "delete", "list", "watch", "status", "lock", "unlock", "passphrase",
-    "slots", "backup", "audit", "doctor", "import", "export", "run", "inject", "helper", "setup",
-  ])
+  @Test(arguments: [nil] + Kist.configuration.subcommands.map { $0._commandName })
   func `fits into 80 columns`(verb: String?) {
     let command = Kist.configuration.subcommands.first { $0._commandName == verb }
     let help =

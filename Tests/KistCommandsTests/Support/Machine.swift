@@ -76,7 +76,7 @@ struct Machine: Sendable {
 }
 
 /// What can be wrong with it.
-enum Fault {
+enum Fault: CaseIterable {
   case locked, damaged, closesAtRestart, olderDaemon, keyringBeside, noKeyring, lockedKeyring
   case noDaemonProgram, otherKist, otherHelper, openDirectory, othersDirectory
   case fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
