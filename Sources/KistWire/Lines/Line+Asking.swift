@@ -13,6 +13,6 @@ extension Line {
 
 private let operationsThatOnlyAsk: Set = [
   Operation.hello.name, Operation.load.name, Operation.find.name, Operation.status.name,
-  Operation.audit.name, Operation.backup.name, Operation.backupPart.name,
+  Operation.audit.name, Operation.slots.name, Operation.backup.name, Operation.backupPart.name,
   Operation.watch.name,
 ]
