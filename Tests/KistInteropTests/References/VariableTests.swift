@@ -18,6 +18,7 @@ import Testing
     ("_a1=$HOME\\n\n", ["_a1=$HOME\\n"]),
     ("A=x\r", ["A=x\r"]),
     ("A=KIST://s\n", ["A=KIST://s"]),
+    ("\u{FEFF}A=x\n", ["A=x"]),
     ("", []),
   ])
   func `stand in a file, a line each, and are taken to the byte`(
