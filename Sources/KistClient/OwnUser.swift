@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KistWire
 
+// KistServer has the same: no room that both import may read files.
 /// Whether this process can be told from those of other users: whether its uid stands for them, too.
 func isOwnUserKnown() -> Bool {
   !standsForStrangers(
