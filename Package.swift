@@ -109,6 +109,7 @@ let package = Package(
         "KistCore",
         "KistFile",
         "KistServer",
+        "KistSodium",
         "KistTesting",
         "KistWire",
         .product(name: "InMemoryLogging", package: "swift-log"),

@@ -27,6 +27,8 @@ package enum EncryptedFile {
     package var deadline: Duration
     /// Waits, for deadlines.
     package var sleep: @Sendable (Duration) async -> Void
+    /// How long backups are waited for and kept.
+    package var backupPace = BackupPace()
     /// What a passphrase costs that a new store is made with.
     package var passphraseCost: KDFCost
     /// Where nonces come from: so many times 24 bytes that must never repeat.
@@ -68,13 +70,10 @@ package enum EncryptedFile {
       id: hexadecimal(store.storeID), durability: .disk, close: store.close)
     storage.keySlots = KeySlots(
       list: store.keySlots, add: store.addKeySlot, remove: store.removeKeySlot)
-    storage.backups = Backups(make: store.makeBackup, read: store.backups.read)
+    storage.backups = Backups(make: store.backup, read: store.backups.read)
     storage.watch = WatchCredentials(begin: store.beginWatching)
     storage.nameSeal = store.nameSeal
-    storage.releaseMemory = {
-      store.connections.releaseMemory()
-      store.backups.discard()
-    }
+    storage.releaseMemory = store.connections.releaseMemory
     return storage
   }
 }

@@ -20,6 +20,7 @@ import Testing
       let attributes = try FileManager.default.attributesOfItem(atPath: path)
       #expect(attributes[.posixPermissions] as? Int == 0o600)
       #expect(recorder.output.hasPrefix("12 credentials; ") && recorder.output.contains("restore"))
+      #expect(recorder.error.contains("copying [##########              ] 5 of 12"))
       #expect(recorder.error.contains("] 3000000 of 3000000") && recorder.error.hasSuffix("\r"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["backup"])
     }
@@ -99,9 +100,13 @@ import Testing
 
   private func backups(expecting passphrase: String) -> Backups {
     Backups(
-      make: { [content] given throws(StorageError) in
-        #expect(given == Secret(utf8: passphrase))
-        return Backup(id: "b", size: content.count, count: 12)
+      make: { [content] request throws(StorageError) in
+        switch request {
+        case .begin(let given):
+          #expect(given == Secret(utf8: passphrase))
+          return .copied(5, of: 12, id: "b")
+        case .goOn(let id): return .made(Backup(id: id, size: content.count, count: 12))
+        }
       },
       read: { [content] part throws(StorageError) in
         #expect(part.id == "b")

@@ -43,9 +43,12 @@ private let documentedSlots = KeySlots(
       .badRequest, "this slot is the only way in", hint: "add another one first")
   })
 
-/// One whose last part has four bytes, as the document has it.
+/// One that takes a while, and whose last part has four bytes, as the document has it.
 private let documentedBackups = Backups(
-  make: { _ throws(StorageError) in Backup(id: "4f1d9c02", size: 16384, count: 2) },
+  make: { request throws(StorageError) in
+    if case .begin = request { return .copied(1, of: 2, id: "4f1d9c02") }
+    return .made(Backup(id: "4f1d9c02", size: 16384, count: 2))
+  },
   read: { _ throws(StorageError) in Secret(copying: [0, 1, 2, 3]) })
 
 extension KeySlotSummary {

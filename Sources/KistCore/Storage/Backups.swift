@@ -1,14 +1,16 @@
 /// Copies of all that is in a storage, sealed under a passphrase of their own, while it goes on being used.
 public struct Backups: Sendable {
-  /// Makes a backup of the storage as it is at one moment, and keeps it until it is read to its end, or
-  /// the next one is made.
-  public var make: @Sendable (_ passphrase: Secret) async throws(StorageError) -> Backup
+  /// Has a backup made of the storage as it is at one moment; answers when that is done, or a few seconds
+  /// later how far it is, and is to be asked again then.
+  ///
+  /// It is kept until it is read to its end, the next one is made, or nobody asks for it any more.
+  public var make: @Sendable (BackupRequest) async throws(StorageError) -> BackupProgress
   /// Reads a part of a backup that was made.
   public var read: @Sendable (BackupPart) async throws(StorageError) -> Secret
 
   /// Makes the two functions one value.
   public init(
-    make: @escaping @Sendable (Secret) async throws(StorageError) -> Backup,
+    make: @escaping @Sendable (BackupRequest) async throws(StorageError) -> BackupProgress,
     read: @escaping @Sendable (BackupPart) async throws(StorageError) -> Secret
   ) {
     self.make = make
@@ -28,6 +30,39 @@ public struct Backups: Sendable {
       .badRequest, "this storage makes no backups: only the encrypted file does",
       hint: "a keyring is backed up as its own program says; or move the credentials to the "
         + "encrypted file, with `kistd migrate`"))
+}
+
+extension Backups {
+  /// Makes a backup of the storage as it is at one moment, however long that takes.
+  ///
+  /// - Parameter report: told, every few seconds, how many of how many credentials are copied.
+  public func make(
+    under passphrase: Secret, report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
+  ) async throws(StorageError) -> Backup {
+    var progress = try await make(.begin(passphrase: passphrase))
+    while case .copied(let done, let all, let id) = progress {
+      report(done, all)
+      progress = try await make(.goOn(id: id))
+    }
+    guard case .made(let backup) = progress else { throw .internal("a backup has no end") }
+    return backup
+  }
+}
+
+/// What is asked of the making of a backup.
+public enum BackupRequest: Equatable, Sendable {
+  /// That one is begun, which the passphrase opens.
+  case begin(passphrase: Secret)
+  /// How far the one is that was begun.
+  case goOn(id: String)
+}
+
+/// How far a backup is.
+public enum BackupProgress: Hashable, Sendable {
+  /// It is being made: so many of so many credentials are copied.
+  case copied(Int, of: Int, id: String)
+  /// It can be read.
+  case made(Backup)
 }
 
 /// A backup that was made and is to be read.

@@ -1,109 +1,189 @@
 internal import Dispatch
-internal import Glibc
 internal import KistCore
 internal import KistSodium
 private import Synchronization
 
-/// The backup that was made last, until it was read; and where backups are made, one at a time.
+/// The backup that was begun last, until it was read or nobody asks for it any more; and where backups are
+/// made, one at a time.
 final class LatestBackup: Sendable {
-  /// A whole backup, in a file that has no name any more: where nobody reads it to its end, nothing is
-  /// left of it.
-  private final class Made: Sendable {
-    let backup: Backup
-    let file: Descriptor
+  /// Told how many of how many credentials are copied; throws when that is to end.
+  typealias Report = (_ done: Int, _ of: Int) throws(StorageError) -> Void
 
-    /// Takes a file that was written, and its name from it.
-    init(_ unfinished: UnfinishedStore, count: Int) throws(StorageError) {
-      file = try Descriptor.open(unfinished.path, O_RDONLY)
-      unfinished.discard()
-      backup = Backup(
-        id: hexadecimal(randomBytes(16)),
-        size: Int(try file.status(path: unfinished.path).st_size), count: count)
-    }
-  }
+  private enum Outcome { case beingMade, givenUp, made(MadeBackup), failed(StorageError) }
 
   private struct State {
-    var isBeingMade = false
-    var made: Made?
+    /// Which one it is.
+    var id = ""
+    var outcome = Outcome.failed(.noBackup)
+    var copied = (done: 0, of: 0)
+    /// When somebody asked for it last.
+    var lastAsked = ContinuousClock.now
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    var tickets = 0
+
+    var isBeingMade: Bool { if case .beingMade = outcome { true } else { false } }
+
+    /// Whether it is written still, if only to its next credential.
+    var isUnderWay: Bool { if case .givenUp = outcome { true } else { isBeingMade } }
   }
 
+  /// Where it is made.
   let queue = DispatchQueue(label: "kist.backups")
+  private let readings = DispatchQueue(label: "kist.backups.readings")
+  private let deadlines = DispatchQueue(label: "kist.backups.deadlines")
+  private let pace: BackupPace
   private let state = Mutex(State())
 
-  /// Makes a backup in the place of the one before; `busy` while another one is being made.
+  init(_ pace: BackupPace) { self.pace = pace }
+
+  /// Begins a backup in the place of the one before, and waits for it; `busy` while another one is being
+  /// made.
   func make(
-    _ unfinished: UnfinishedStore, _ write: @escaping @Sendable () throws(StorageError) -> Int
-  ) async throws(StorageError) -> Backup {
-    let isAlone = state.withLock { state in
-      defer { state.isBeingMade = true }
-      return !state.isBeingMade
+    _ unfinished: UnfinishedStore,
+    _ write: @escaping @Sendable (Report) throws(StorageError) -> Int
+  ) async throws(StorageError) -> BackupProgress {
+    let id = hexadecimal(randomBytes(16))
+    try state.withLock { state throws(StorageError) in
+      if state.isUnderWay {
+        throw StorageError(.busy, "another backup is being made", hint: "try again in a while")
+      }
+      state = State(id: id, outcome: .beingMade)
     }
-    guard isAlone else {
-      throw StorageError(.busy, "another backup is being made", hint: "try again in a while")
+    queue.async { [self] in
+      finish(
+        Result { () throws(StorageError) in
+          defer { unfinished.discard() }
+          return try MadeBackup(unfinished, id: id, count: try write(note))
+        })
     }
-    defer { state.withLock { $0.isBeingMade = false } }
-    return try await onQueue { [self] () throws(StorageError) in
-      discard()
-      defer { unfinished.discard() }
-      let made = try Made(unfinished, count: try write())
-      state.withLock { $0.made = made }
-      return made.backup
+    let first = try await progress(of: id)
+    giveUpUnlessAsked(id, after: pace.patience)
+    return first
+  }
+
+  /// Waits for a backup that is being made, and tells how far it is then.
+  func progress(of id: String) async throws(StorageError) -> BackupProgress {
+    await waitForEnd(of: id)
+    return try ask(id) { state throws(StorageError) in
+      switch state.outcome {
+      case .beingMade: .copied(state.copied.done, of: state.copied.of, id: id)
+      case .made(let made): .made(made.backup)
+      case .givenUp: throw .noBackup
+      case .failed(let error): throw error
+      }
     }
   }
 
   /// Reads a part, and lets go of the backup with the last one.
   func read(_ part: BackupPart) async throws(StorageError) -> Secret {
-    try await onQueue { [self] () throws(StorageError) in
-      guard let made = state.withLock(\.made), made.backup.id == part.id else {
+    let made = try ask(part.id) { state throws(StorageError) in
+      switch state.outcome {
+      case .beingMade:
         throw StorageError(
-          .unavailable,
-          "the backup is there no more: it was not read for a while, or another one "
-            + "was begun", hint: "make another one")
+          .busy, "the backup is being made", hint: "ask with `backup` how far it is")
+      case .made(let made): made
+      case .givenUp: throw .noBackup
+      case .failed(let error): throw error
       }
-      guard (0..<made.backup.size).contains(part.offset) else {
-        throw .badRequest("`offset` is not in the backup")
-      }
-      let bytes = try made.file.read(
-        upTo: min(Backup.partSize, made.backup.size - part.offset), from: part.offset)
-      if part.offset + bytes.count == made.backup.size { discard() }
-      return bytes
     }
+    let result = await withCheckedContinuation { continuation in
+      readings.async {
+        continuation.resume(
+          returning: Result { () throws(StorageError) in try made.read(from: part.offset) })
+      }
+    }
+    let bytes = try result.get()
+    if part.offset + bytes.count == made.backup.size { discard(part.id) }
+    return bytes
   }
 
   /// Lets go of what was made.
-  func discard() { state.withLock { $0.made = nil } }
+  func discard() { discard(state.withLock(\.id)) }
 
-  private func onQueue<Result: Sendable>(
-    _ body: @escaping @Sendable () throws(StorageError) -> Result
-  ) async throws(StorageError) -> Result {
-    let result = await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: Swift.Result(catching: body)) }
+  private func discard(_ id: String) {
+    state.withLock { state in
+      if state.id == id, !state.isUnderWay { state.outcome = .failed(.noBackup) }
     }
-    return try result.get()
+  }
+
+  private func ask<Answer>(
+    _ id: String, _ answer: (State) throws(StorageError) -> Answer
+  ) throws(StorageError) -> Answer {
+    try state.withLock { state throws(StorageError) in
+      guard state.id == id else { throw .noBackup }
+      state.lastAsked = .now
+      return try answer(state)
+    }
+  }
+
+  private func note(_ done: Int, of all: Int) throws(StorageError) {
+    try state.withLock { state throws(StorageError) in
+      guard state.isBeingMade else { throw .noBackup }
+      state.copied = (done, all)
+    }
+  }
+
+  private func finish(_ result: Result<MadeBackup, StorageError>) {
+    let waiting = state.withLock { state in
+      switch result {
+      case .success(let made): state.outcome = .made(made)
+      case .failure(let error): state.outcome = .failed(error)
+      }
+      defer { state.waiting = [:] }
+      return state.waiting
+    }
+    for continuation in waiting.values { continuation.resume() }
+  }
+
+  // MARK: - Deadlines
+
+  private func waitForEnd(of id: String) async {
+    await withCheckedContinuation { continuation in
+      let ticket = state.withLock { state -> Int? in
+        guard state.id == id, state.isBeingMade else { return nil }
+        state.tickets += 1
+        state.waiting[state.tickets] = continuation
+        return state.tickets
+      }
+      guard let ticket else { return continuation.resume() }
+      after(pace.wait) { $0.endWait(ticket, for: id) }
+    }
+  }
+
+  private func endWait(_ ticket: Int, for id: String) {
+    let continuation = state.withLock { state in
+      state.id == id ? state.waiting.removeValue(forKey: ticket) : nil
+    }
+    continuation?.resume()
+  }
+
+  /// Who asks no more has gone, or stands still.
+  private func giveUpUnlessAsked(_ id: String, after time: Duration) {
+    after(time) { backups in
+      let rest = backups.state.withLock { state -> Duration? in
+        if case .failed = state.outcome { return nil }
+        guard state.id == id else { return nil }
+        let rest = state.lastAsked + backups.pace.patience - .now
+        if !state.waiting.isEmpty || rest > .zero { return max(rest, backups.pace.wait) }
+        state.outcome = state.isBeingMade ? .givenUp : .failed(.noBackup)
+        return nil
+      }
+      if let rest { backups.giveUpUnlessAsked(id, after: rest) }
+    }
+  }
+
+  private func after(_ time: Duration, _ body: @escaping @Sendable (LatestBackup) -> Void) {
+    deadlines.asyncAfter(deadline: .after(time)) { [weak self] in
+      if let self { body(self) }
+    }
   }
 }
 
-extension Descriptor {
-  /// So many bytes from an offset on, which must be there.
-  fileprivate func read(upTo count: Int, from offset: Int) throws(StorageError) -> Secret {
-    var bytes = WipedBytes(capacity: count)
-    var failure: StorageError?
-    bytes.append(upTo: count) { output in
-      while !output.isFull, failure == nil {
-        let read = unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-          let read = unsafe pread(
-            number, buffer.baseAddress! + filled, buffer.count - filled, off_t(offset + filled))
-          filled += max(read, 0)
-          return read
-        }
-        if read == 0 {
-          failure = StorageError(
-            .unavailable, "the backup was cut while it was read", hint: "make another one")
-        }
-        if read < 0, errno != EINTR { failure = .system("reading", path: "the backup") }
-      }
-    }
-    if let failure { throw failure }
-    return Secret(bytes)
+extension StorageError {
+  fileprivate static var noBackup: StorageError {
+    StorageError(
+      .unavailable,
+      "the backup is there no more: nobody asked for it for a while, or another one was begun",
+      hint: "make another one")
   }
 }

@@ -22,7 +22,7 @@ final class FileStore: Sendable {
   /// Passphrases are tried here, and nowhere else.
   let attempts: PassphraseAttempts
   /// What was made to be fetched as a backup.
-  let backups = LatestBackup()
+  let backups: LatestBackup
   private let owner: OwnerLock
 
   /// Takes the store for this process, makes it where there is none, and unlocks it if it can.
@@ -54,6 +54,7 @@ final class FileStore: Sendable {
     }
     self.connections = connections
     self.options = options.withoutPassphrase
+    backups = LatestBackup(options.backupPace)
     writer = Writer(connections: connections, options: self.options, watchers: watchers)
     attempts = PassphraseAttempts(sleep: options.sleep)
     watch = DeadlineWatch(options.deadline, sleep: options.sleep)

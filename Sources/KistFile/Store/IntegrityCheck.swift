@@ -109,10 +109,8 @@ final class IntegrityCheck: Sendable {
         return (state.tickets, nil)
       }
       if let verdict { return continuation.resume(returning: verdict) }
-      let (seconds, attoseconds) = deadline.components
-      let limit = DispatchTime.now() + Double(seconds) + Double(attoseconds) * 1e-18
       // Not held until then: the keys must go when the store is locked.
-      deadlines.asyncAfter(deadline: limit) { [weak self] in self?.giveUp(ticket) }
+      deadlines.asyncAfter(deadline: .after(deadline)) { [weak self] in self?.giveUp(ticket) }
     }
   }
 

@@ -1,9 +1,10 @@
 package import KistCore
 internal import KistJSON
 
-extension Operation where Input == Secret, Output == Backup {
+extension Operation where Input == BackupRequest, Output == BackupProgress {
   static var backup: Self {
-    Operation(name: "backup", keys: ["passphrase"], request: .backupPassphrase, reply: .backup)
+    Operation(
+      name: "backup", keys: ["passphrase", "backup"], request: .backupRequest, reply: .progress)
   }
 }
 
@@ -13,15 +14,28 @@ extension Operation where Input == BackupPart, Output == Secret {
   }
 }
 
-extension Codec<Secret> {
-  fileprivate static var backupPassphrase: Self {
+extension Codec<BackupRequest> {
+  fileprivate static var backupRequest: Self {
     Self(
-      read: { object throws(JSONError) in try object.required("passphrase").secret() },
-      write: { passphrase, writer throws(StorageError) in
-        try writer.member("passphrase", passphrase: passphrase)
+      read: { object throws(JSONError) in
+        guard let id = object["backup"] else {
+          return .begin(passphrase: try object.required("passphrase").secret())
+        }
+        guard object["passphrase"] == nil else {
+          throw id.error("and `passphrase` are both there")
+        }
+        return .goOn(id: try id.string())
+      },
+      write: { request, writer throws(StorageError) in
+        switch request {
+        case .begin(let passphrase): try writer.member("passphrase", passphrase: passphrase)
+        case .goOn(let id): writer.member("backup", id)
+        }
       })
   }
+}
 
+extension Codec<Secret> {
   fileprivate static var data: Self {
     Self(
       read: { object throws(JSONError) in try object.required("data").base64() },
@@ -43,18 +57,29 @@ extension Codec<BackupPart> {
   }
 }
 
-extension Codec<Backup> {
-  fileprivate static var backup: Self {
+extension Codec<BackupProgress> {
+  fileprivate static var progress: Self {
     Self(
       read: { object throws(JSONError) in
-        Backup(
-          id: try object.required("backup").string(), size: try object.required("size").integer(),
-          count: try object.required("count").integer())
+        let id = try object.required("backup").string()
+        let count = try object.required("count").integer()
+        guard let copied = object["copied"] else {
+          return .made(
+            Backup(id: id, size: try object.required("size").integer(), count: count))
+        }
+        return .copied(try copied.integer(), of: count, id: id)
       },
-      write: { backup, writer in
-        writer.member("backup", backup.id)
-        writer.member("size", backup.size)
-        writer.member("count", backup.count)
+      write: { progress, writer in
+        switch progress {
+        case .copied(let done, let all, let id):
+          writer.member("backup", id)
+          writer.member("copied", done)
+          writer.member("count", all)
+        case .made(let backup):
+          writer.member("backup", backup.id)
+          writer.member("size", backup.size)
+          writer.member("count", backup.count)
+        }
       })
   }
 }

@@ -95,7 +95,7 @@ import Testing
   ) async throws {
     try await withHome { home in
       let file = try await EncryptedFile.open(home.options)
-      let backup = try await file.backups.make(Secret(utf8: "of the backup"))
+      let backup = try await file.backups.make(under: Secret(utf8: "of the backup"))
       let part = try await file.backups.read(BackupPart(of: backup.id, from: 0))
       try #require(part.count == backup.size)
       await file.close()

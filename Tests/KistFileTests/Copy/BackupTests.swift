@@ -101,7 +101,7 @@ import Testing
         .sample(
           .init(service: "\(number)"), secret: String(repeating: "x", count: Limits.secret)))
     }
-    let backup = try await opened.backups.make(passphrase)
+    let backup = try await opened.backups.make(under: passphrase)
     #expect(backup.count == 4 && backup.size > 4 * Limits.secret)
     let part = try await opened.backups.read(BackupPart(of: backup.id, from: 0))
     #expect(part.count == Backup.partSize)
@@ -119,8 +119,8 @@ import Testing
     await expect(.unavailable) {
       try await opened.backups.read(BackupPart(of: backup.id, from: 0))
     }
-    let second = try await opened.backups.make(passphrase)
-    _ = try await opened.backups.make(passphrase)
+    let second = try await opened.backups.make(under: passphrase)
+    _ = try await opened.backups.make(under: passphrase)
     await expect(.unavailable) {
       try await opened.backups.read(BackupPart(of: second.id, from: 0))
     }
@@ -132,14 +132,14 @@ import Testing
   {
     try await store.fill([.sample()])
     let opened = try await store.open()
-    await expect(.badRequest) { try await opened.backups.make(Secret(utf8: "")) }
+    await expect(.badRequest) { try await opened.backups.make(under: Secret(utf8: "")) }
     await expect(.tooLarge) {
-      try await opened.backups.make(Secret(utf8: String(repeating: "x", count: 1025)))
+      try await opened.backups.make(under: Secret(utf8: String(repeating: "x", count: 1025)))
     }
     _ = try await opened.access.lock()
-    await expect(.locked) { try await opened.backups.make(passphrase) }
+    await expect(.locked) { try await opened.backups.make(under: passphrase) }
     await opened.close()
-    await expect(.unavailable) { try await opened.backups.make(passphrase) }
+    await expect(.unavailable) { try await opened.backups.make(under: passphrase) }
   }
 
   @Test func `of a store that is damaged is not made`() async throws {
@@ -148,7 +148,7 @@ import Testing
       try $0.execute(sql: "UPDATE credential SET secret = zeroblob(104) WHERE sequence = 1")
     }
     let opened = try await store.open()
-    await expect(.corrupt) { try await opened.backups.make(passphrase) }
+    await expect(.corrupt) { try await opened.backups.make(under: passphrase) }
     await opened.close()
   }
 
@@ -229,7 +229,7 @@ import Testing
 
   /// Has a backup made and reads it into the file.
   private func fetch(_ storage: OpenStorage) async throws {
-    let backup = try await storage.backups.make(passphrase)
+    let backup = try await storage.backups.make(under: passphrase)
     var bytes = Data()
     while bytes.count < backup.size {
       let part = try await storage.backups.read(BackupPart(of: backup.id, from: bytes.count))

@@ -210,8 +210,13 @@ extension Golden {
   private static let backups: [Golden] = [
     .calling(
       \.backups.make, "backup", #"{"op":"backup","passphrase":"its own"}"#,
-      #"{"ok":true,"backup":"4f1d","size":16384,"count":2}"#, Secret(utf8: "its own"),
-      Backup(id: "4f1d", size: 16384, count: 2)),
+      #"{"ok":true,"backup":"4f1d","size":16384,"count":2}"#,
+      .begin(passphrase: Secret(utf8: "its own")),
+      .made(Backup(id: "4f1d", size: 16384, count: 2))),
+    .calling(
+      \.backups.make, "backup that is being made", #"{"op":"backup","backup":"4f1d"}"#,
+      #"{"ok":true,"backup":"4f1d","copied":1,"count":2}"#, .goOn(id: "4f1d"),
+      .copied(1, of: 2, id: "4f1d")),
     .calling(
       \.backups.read, "backupPart", #"{"op":"backupPart","backup":"4f1d","offset":16380}"#,
       #"{"ok":true,"data":"AAECAw=="}"#, BackupPart(of: "4f1d", from: 16380),

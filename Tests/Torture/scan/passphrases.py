@@ -76,6 +76,8 @@ def look_at_backup(row, served, connection):
     """A copy of all under a passphrase of its own, which is read to its end; and one that is not."""
     for what, all_of_it in {"a backup": True, "a backup that is not read": False}.items():
         backup = connection.ask(op="backup", passphrase=served.marks.secret(50).decode())
+        while "size" not in backup:
+            backup = connection.ask(op="backup", backup=backup["backup"])
         for offset in range(0, backup["size"], 524288) if all_of_it else ():
             connection.ask(op="backupPart", backup=backup["backup"], offset=offset)
         served.look(row, what)

@@ -27,9 +27,11 @@ struct Backup: RequiresBackups {
     if !replace, unsafe access(file, F_OK) == 0 { throw .fileIsThere }
     var target = try NewFile(for: file)
     let passphrase = try terminal.passphrases(asking: [.new])[0]
-    let backup = try await backups.make(passphrase)
-    var progress = ProgressBar("reading", on: terminal)
+    var progress = ProgressBar("copying", on: terminal)
     defer { progress.clear() }
+    let backup = try await backups.make(under: passphrase) { progress.show($0, of: $1) }
+    progress.clear()
+    progress = ProgressBar("reading", on: terminal)
     var size = 0
     while size < backup.size {
       let part = try await backups.read(BackupPart(of: backup.id, from: size))
