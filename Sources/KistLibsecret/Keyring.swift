@@ -80,7 +80,7 @@ actor Keyring {
         let collection = try await service.defaultCollection(by: deadline),
         try await service.isLocked(collection, by: deadline)
       else { return }
-      _ = try await service.unlock(collection, by: deadline)
+      _ = try await service.unlock([collection], by: deadline)
     } catch {
       if error == .timeout || error == .disconnected { throw error }
     }

@@ -1,16 +1,25 @@
 package import KistCore
 
 extension Libsecret {
-  /// The items of other programs that have one of these sets of attributes, and their values, as they
-  /// are stored.
+  /// What other programs have in the keyrings of the session.
+  package struct ForeignItems: Sendable {
+    /// What an item is found by and its value, as they are stored; no value where none is given.
+    package var items: [(attributes: [String: String], value: Secret?)] = []
+    /// How many are in keyrings that are locked.
+    package var locked = 0
+  }
+
+  /// The items of other programs that have one of these sets of attributes.
   ///
-  /// A keyring that is locked asks for its password.
+  /// Keyrings that are locked ask for their passwords: the default one must be opened, others stay
+  /// locked where they are not.
   package static func foreignItems(
     with searches: [[String: String]], _ options: Options
-  ) async throws(StorageError) -> [(attributes: [String: String], value: Secret)] {
+  ) async throws(StorageError) -> ForeignItems {
     let keyring = Keyring(options)
     do throws(StorageError) {
       if try await keyring.status().isLocked { _ = try await keyring.unlock(nil) }
+      try await keyring.unlockForeignItems(with: searches)
       let items = try await keyring.foreignItems(with: searches)
       await keyring.close()
       return items
@@ -22,21 +31,43 @@ extension Libsecret {
 }
 
 extension Keyring {
-  fileprivate func foreignItems(
-    with searches: [[String: String]]
-  ) async throws(StorageError) -> [(attributes: [String: String], value: Secret)] {
+  /// Shows the prompt, if it takes one, that unlocks the keyrings in which there are such items.
+  fileprivate func unlockForeignItems(with searches: [[String: String]]) async throws(StorageError)
+  {
     try await perform { deadline in
       try await asking(by: deadline) { service in
-        var items: [(attributes: [String: String], value: Secret)] = []
+        var locked: [ObjectPath] = []
         for search in searches {
-          let found = try await service.found(with: search, by: deadline) { ($0, $1) }
-          for (path, attributes) in found {
-            if let value = try await service.value(of: path, by: deadline) {
-              items.append((attributes, value))
-            }
-          }
+          _ = try await service.search(search, by: deadline) { locked += $0 }
         }
-        return items
+        guard !locked.isEmpty, let prompt = try await service.unlock(locked, by: deadline) else {
+          return
+        }
+        do throws(BusError) {
+          _ = try await service.show(prompt, by: deadline).isAccepted(by: deadline)
+        } catch {
+          guard error == .timeout else { throw error }
+        }
+      }
+    }
+  }
+
+  fileprivate func foreignItems(
+    with searches: [[String: String]]
+  ) async throws(StorageError) -> Libsecret.ForeignItems {
+    try await perform { deadline in
+      try await asking(by: deadline) { service in
+        var all = Libsecret.ForeignItems()
+        for search in searches {
+          var locked: Set<ObjectPath> = []
+          all.items += try await service.found(
+            with: search, by: deadline, whenLocked: { locked.formUnion($0) }
+          ) { path, attributes in
+            (attributes, try await service.value(of: path, by: deadline))
+          }
+          all.locked += locked.count
+        }
+        return all
       }
     }
   }

@@ -13,12 +13,16 @@ internal import KistCore
     await Libsecret.probe(Libsecret.Options(busAddress: busAddress, deadline: .seconds(3)))
   }
 
-  /// The items of other programs in the user's keyring that have one of these sets of attributes.
+  /// The items of other programs in the user's keyrings that have one of these sets of attributes, and
+  /// how many are in keyrings that are locked.
   func foreignItems(
     with searches: [[String: String]], busAddress: String?, deadline: Duration
-  ) async throws(StorageError) -> [(attributes: [String: String], value: Secret)] {
-    try await Libsecret.foreignItems(
+  ) async throws(StorageError) -> (
+    items: [(attributes: [String: String], value: Secret?)], locked: Int
+  ) {
+    let found = try await Libsecret.foreignItems(
       with: searches, Libsecret.Options(busAddress: busAddress, deadline: deadline))
+    return (found.items, found.locked)
   }
 #else
   /// There is no keyring in this build.
@@ -32,7 +36,9 @@ internal import KistCore
   /// There is no keyring in this build.
   func foreignItems(
     with searches: [[String: String]], busAddress: String?, deadline: Duration
-  ) async throws(StorageError) -> [(attributes: [String: String], value: Secret)] {
+  ) async throws(StorageError) -> (
+    items: [(attributes: [String: String], value: Secret?)], locked: Int
+  ) {
     throw .noKeyrings
   }
 

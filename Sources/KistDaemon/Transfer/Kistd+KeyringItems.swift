@@ -2,8 +2,8 @@ internal import Glibc
 internal import KistCore
 internal import KistJSON
 
-/// `kistd keyring-items`: prints the items of other programs, each as a line of JSON; gives the exit
-/// status.
+/// `kistd keyring-items`: prints the items of other programs, each as a line of JSON, those without a value
+/// or in a keyring that is locked, too; gives the exit status.
 ///
 /// `kist import keyring` reads them through a pipe: it is linked to no keyring itself.
 func printKeyringItems(
@@ -15,10 +15,11 @@ func printKeyringItems(
       .denied, "there are secrets in the items, and standard output is a terminal",
       hint: "`kist import keyring` reads them")
   }
-  let items = try await foreignItems(
+  let found = try await foreignItems(
     with: searches, busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
     deadline: options.deadline)
-  for item in items { try writeOutput(line(of: item.attributes, item.value)) }
+  for item in found.items { try writeOutput(line(of: item.attributes, item.value)) }
+  for _ in 0..<found.locked { try writeOutput(lineOfLocked) }
   return 0
 }
 
@@ -31,16 +32,19 @@ private let searches = [
   ["application": "Python keyring lib"],
 ]
 
-private func line(of attributes: [String: String], _ value: Secret) -> Secret {
+private func line(of attributes: [String: String], _ value: Secret?) -> Secret {
   JSONWriter.object { writer in
     writer.member("attributes") { writer in
       for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
         writer.member(escaping: name, value)
       }
     }
-    writer.member("value", base64: value)
+    if let value { writer.member("value", base64: value) }
   }.withNewline
 }
+
+/// Of an item in a keyring that is locked: nothing is told of it.
+private let lineOfLocked = JSONWriter.object { $0.member("locked", true) }.withNewline
 
 private func writeOutput(_ bytes: Secret) throws(StorageError) {
   let failure = bytes.withBytes { bytes -> CInt in

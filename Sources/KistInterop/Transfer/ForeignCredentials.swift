@@ -58,6 +58,7 @@ package enum LeftOut: String, CaseIterable, Sendable {
   case misplaced
   case archived
   case overLimits
+  case locked
   case unreadable
   case unreadableName
   case linkedFolder
@@ -80,6 +81,7 @@ package enum LeftOut: String, CaseIterable, Sendable {
     case .misplaced: "in a place where its program looks for none"
     case .archived: "archived"
     case .overLimits: "with a name or a secret that kist cannot keep"
+    case .locked: "in a keyring that is locked"
     case .unreadable: "that could not be decrypted"
     case .unreadableName: "whose name is not UTF-8"
     case .linkedFolder: "a symbolic link to a folder, whose entries stay behind"

@@ -2,7 +2,7 @@ internal import KistCore
 internal import KistJSON
 
 /// Reads what `kistd keyring-items` prints: on each line the attributes of an item, and its value in
-/// base64.
+/// base64 where there is one, or that it is locked.
 ///
 /// Each is named as if its program had stored it with kist.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
@@ -12,10 +12,12 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
     let credentials: [NewCredential]
     do throws(JSONError) {
       let object = try JSONObject(Secret(copying: line))
+      if object["locked"] != nil { return file.leaveOut(.locked, at: number) }
       let attributes = Dictionary(
         try object.required("attributes").strings().map { ($0.name, $0.value) },
         uniquingKeysWith: { $1 })
-      credentials = keptCredentials(of: attributes, try object.required("value").base64())
+      guard let value = object["value"] else { return file.leaveOut(.withoutPassword, at: number) }
+      credentials = keptCredentials(of: attributes, try value.base64())
     } catch { throw .unreadable(error.description, line: number) }
     if credentials.isEmpty { file.leaveOut(.notALogin, at: number) }
     for credential in credentials { try file.add(credential, at: number) }

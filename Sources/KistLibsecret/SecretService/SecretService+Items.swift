@@ -94,17 +94,20 @@ extension SecretService {
     }
   }
 
-  /// What is made of the items that have these attributes.
+  /// What is made of the items that have these attributes; throws `locked` where one is in a collection
+  /// that is, unless another function is told of it.
   ///
   /// One that went away meanwhile may have been replaced by another: then it is looked for again.
   func found<Value>(
     with attributes: [String: String], by deadline: Deadline,
+    whenLocked: ([ObjectPath]) throws(BusError) -> Void = { _ throws(BusError) in throw .locked },
     _ value: (ObjectPath, [String: String]) async throws -> Value?
   ) async throws -> [Value] {
     var values: [Value] = []
     var seen: Set<ObjectPath> = []
     for _ in 0..<Self.rounds {
-      let new = try await search(attributes, by: deadline).filter { seen.insert($0).inserted }
+      let new = try await search(attributes, by: deadline, whenLocked: whenLocked)
+        .filter { seen.insert($0).inserted }
       let read = try await read(new, by: deadline, value)
       values += read.values
       if read.areWhole { return values }

@@ -9,7 +9,7 @@ extension SecretService {
   ) async throws(BusError) -> ShownPrompt? {
     guard try await isLocked(collection, by: deadline) else { return nil }
     if let unlocking, unlocking.isOpen { return unlocking }
-    guard let prompt = try await unlock(collection, by: deadline) else { return nil }
+    guard let prompt = try await unlock([collection], by: deadline) else { return nil }
     let shown = try await show(prompt, by: deadline)
     unlocking = shown
     return shown
@@ -31,7 +31,8 @@ extension SecretService {
     }
   }
 
-  private func show(
+  /// Shows a prompt.
+  func show(
     _ prompt: ObjectPath, by deadline: Deadline
   ) async throws(BusError) -> ShownPrompt {
     let shown = ShownPrompt(prompt, of: owner, on: bus)

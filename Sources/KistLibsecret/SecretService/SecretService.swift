@@ -36,15 +36,17 @@ extension SecretService {
     return path == .none ? nil : path
   }
 
-  /// The items that have these attributes, and perhaps others; throws `locked` where one is in a
-  /// collection that is.
+  /// The items that have these attributes, and perhaps others, and are in collections that are open; of
+  /// those in others, if there are any, another function is told, or this throws `locked`.
   func search(
-    _ attributes: [String: String], by deadline: Deadline
+    _ attributes: [String: String], by deadline: Deadline,
+    whenLocked: ([ObjectPath]) throws(BusError) -> Void = { _ throws(BusError) in throw .locked }
   ) async throws(BusError) -> [ObjectPath] {
     let found = try await ask(
       .searchItems, of: Self.object, .tuple(.strings(attributes)), by: deadline
     ).children
-    guard found[1].children.isEmpty else { throw .locked }
+    let locked = found[1].children
+    if !locked.isEmpty { try whenLocked(locked.map(\.objectPath)) }
     return found[0].children.map(\.objectPath)
   }
 
@@ -57,11 +59,11 @@ extension SecretService {
       by: deadline)
   }
 
-  /// Opens a collection if that takes no prompt, and gives the prompt if it does, which need not be
-  /// shown: it ends with the connection.
-  func unlock(_ collection: ObjectPath, by deadline: Deadline) async throws(BusError) -> ObjectPath?
+  /// Opens collections, or those of items, if that takes no prompt, and gives the prompt if it does,
+  /// which need not be shown: it ends with the connection.
+  func unlock(_ objects: [ObjectPath], by deadline: Deadline) async throws(BusError) -> ObjectPath?
   {
-    try await ask(.unlock, of: Self.object, .tuple(.objectPaths([collection])), by: deadline)
+    try await ask(.unlock, of: Self.object, .tuple(.objectPaths(objects)), by: deadline)
       .children[1].prompt
   }
 

@@ -1,4 +1,5 @@
 #if Libsecret
+  import Foundation
   import KistClient
   import KistKeyrings
   import Subprocess
@@ -37,6 +38,33 @@
       }
     }
 
+    @Test func `takes what is open, and says how much is in another keyring that stays locked`()
+      async throws
+    {
+      try await withPrivateBus { bus in
+        // The login keyring of before, whose password nobody gives.
+        let keyring = try await GnomeKeyring(.password("of before"), on: bus)
+        let tool = SecretTool(on: bus)
+        for user in ["first", "second"] { try await tool.storeOfPython("p", user: user) }
+        try await keyring.stop()
+        try FileManager.default.moveItem(
+          atPath: keyring.files + "/login.keyring", toPath: keyring.files + "/before.keyring")
+        try await keyring.restart(.password("pw"))
+        try await tool.storeOfPython("p w", user: "bob")
+        try await withHome { home in
+          var home = home
+          home.busAddress = bus.address
+          try await withDaemon(in: home, ["--storage", "encrypted-file"]) { _ in
+            let end = try await command("kist", ["import", "keyring", "--yes"], in: home)
+            #expect(end.status == .exited(0))
+            #expect(end.output == "new\tpypi\tbob\t\n")
+            #expect(
+              end.error == "kist: not taken: 2 in a keyring that is locked (item 2, 3)\n")
+          }
+        }
+      }
+    }
+
     @Test func `says so where there is none, and prints no values on a terminal`() async throws {
       try await withHome { home in
         try await withDaemon(in: home) { _ in
@@ -51,6 +79,14 @@
           "script", ["-qec", "kistd keyring-items", "/dev/null"], in: home)
         #expect(end.status == .exited(6), "\(end.output)")
       }
+    }
+  }
+
+  extension SecretTool {
+    /// Stores what Python's keyring would.
+    fileprivate func storeOfPython(_ secret: String, user: String) async throws {
+      try await store(
+        secret.utf8, "application", "Python keyring lib", "service", "pypi", "username", user)
     }
   }
 #endif

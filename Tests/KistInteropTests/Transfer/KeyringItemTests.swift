@@ -39,6 +39,13 @@ import Testing
 
       {"attributes":{"xdg:schema":"org.rust-lang.cargo.registry"},"value":""}
       """, [], leftOut: [.notALogin: [1, 2, 4]]),
+    ForeignFile(
+      "items without a value, or that are locked", .keyring,
+      """
+      {"attributes":{"application":"Python keyring lib","service":"pypi","username":"c"}}
+      {"locked":true}
+      {"locked":true}
+      """, [], leftOut: [.withoutPassword: [1], .locked: [2, 3]]),
   ]
 
   @Test func `keeps the time until which a password of git's holds`() throws {
