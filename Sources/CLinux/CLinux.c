@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int mailbox[2];
+// Opened once and never closed: a handler that runs on another thread while signals are given back writes
+// into it later, when the number of a descriptor that was closed may be that of another file.
+static int mailbox[2] = {-1, -1};
 // A handler runs on any thread, and beside others that use these: sig_atomic_t is for one thread.
 static atomic_int is_handed_over;
 static atomic_int receiver;
@@ -89,8 +91,17 @@ static void receive(int number, siginfo_t *information, void *context) {
   errno = saved;
 }
 
+static int open_mailbox(void) {
+  if (mailbox[0] >= 0) return 0;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0) return -1;
+  mailbox[0] = ends[0];
+  mailbox[1] = ends[1];
+  return 0;
+}
+
 int kist_take_signals(int all) {
-  if (pipe2(mailbox, O_CLOEXEC) != 0 || fcntl(mailbox[1], F_SETFL, O_NONBLOCK) != 0) return -1;
+  if (open_mailbox() != 0) return -1;
   struct sigaction action = {.sa_sigaction = receive, .sa_flags = SA_SIGINFO | SA_RESTART};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < (all ? number_of_signals : 3); i++) {
@@ -119,8 +130,6 @@ int kist_give_back_signals(void) {
     }
   }
   is_handed_over = 0;
-  close(mailbox[0]);
-  close(mailbox[1]);
   waiting = 0;
   unsigned numbers = atomic_exchange(&came, 0);
   for (size_t i = 0; i < number_of_ending_signals; i++) {

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+private import Synchronization
 
 /// Carries out a function that gets, from a pipe, the number of each signal that would end, stop or
 /// continue the process; afterwards they do so again.
@@ -50,29 +51,46 @@ package struct NotedSignals: Sendable {
 private struct CaughtSignals: Sendable {
   /// The end of the pipe that the numbers come out of.
   let source: CInt
-  private let sink: CInt
   private let previous: [(number: CInt, handler: SignalHandler?)]
 
   init(_ numbers: [CInt]) throws(StorageError) {
-    var ends: [CInt] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else {
-      throw StorageError(
-        .unavailable, "no pipe could be opened", hint: "raise the limit on files (ulimit -n)",
-        outcome: .unchanged)
-    }
-    (source, sink) = (ends[0], ends[1])
-    unsafe written = ends[1]
+    source = try sourceOfSignals()
+    // What nobody asked for before is not told to who asks now.
+    var byte: UInt8 = 0
+    while unsafe read(source, &byte, 1) == 1 {}
     previous = numbers.map { ($0, signal($0, write)) }
     for (number, handler) in previous where isIgnoring(handler) { signal(number, handler) }
   }
 
   func end() {
     for (number, handler) in previous { signal(number, handler) }
-    unsafe written = -1
-    close(source)
-    close(sink)
   }
 }
+
+/// The end of the one pipe that the numbers come out of, which is opened when it is first needed.
+///
+/// It is never closed: a handler that runs on another thread while signals are given back writes into it
+/// later, when the number of a descriptor that was closed may be that of another file.
+private func sourceOfSignals() throws(StorageError) -> CInt {
+  try source.withLock { source throws(StorageError) in
+    if let source { return source }
+    var ends: [CInt] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else {
+      throw StorageError(
+        .unavailable, "no pipe could be opened", hint: "raise the limit on files (ulimit -n)",
+        outcome: .unchanged)
+    }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    unsafe written = ends[1]
+    source = ends[0]
+    return ends[0]
+  }
+}
+
+private let source = Mutex<CInt?>(nil)
 
 private typealias SignalHandler = @convention(c) (CInt) -> Void
 

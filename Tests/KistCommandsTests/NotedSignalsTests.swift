@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+import KistCommands
+import Testing
+
+@Suite struct `Signals that are noted` {
+  @Test func `are told one after another, once, and to nobody who asks later`() async throws {
+    await #expect(processExitsWith: .success) {
+      let first = try Terminal.live.noteSignals()
+      take(SIGTERM)
+      take(SIGHUP)
+      #expect(first.first() == SIGTERM)
+      #expect(first.first() == SIGHUP)
+      #expect(first.first() == nil)
+      take(SIGINT)
+      first.end()
+      let second = try Terminal.live.noteSignals()
+      #expect(second.first() == nil)
+      take(SIGINT)
+      #expect(second.first() == SIGINT)
+      second.end()
+    }
+  }
+
+  @Test func `end the process again afterwards`() async throws {
+    await #expect(processExitsWith: .signal(SIGTERM)) {
+      try Terminal.live.noteSignals().end()
+      take(SIGTERM)
+    }
+  }
+
+  // What a handler on another thread writes late is written where it was to be, and nowhere else.
+  @Test func `come through descriptors that are nobody else's as long as the process runs`()
+    async throws
+  {
+    await #expect(processExitsWith: .success) {
+      try Terminal.live.noteSignals().end()
+      let before = try openPipes()
+      for _ in 0..<100 {
+        let signals = try Terminal.live.noteSignals()
+        take(SIGTERM)
+        signals.end()
+        #expect(try openPipes() == before)
+      }
+    }
+  }
+}
+
+/// Has a signal come to this thread, which may block it, as those of a pool do.
+private func take(_ number: CInt) {
+  var (set, previous) = (sigset_t(), sigset_t())
+  unsafe sigemptyset(&set)
+  unsafe sigaddset(&set, number)
+  unsafe pthread_sigmask(SIG_UNBLOCK, &set, &previous)
+  raise(number)
+  unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
+}
+
+/// Which pipe each descriptor of this process is that is one.
+private func openPipes() throws -> [String: String] {
+  let folder = "/proc/self/fd"
+  var files: [String: String] = [:]
+  for number in try FileManager.default.contentsOfDirectory(atPath: folder) {
+    let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
+    if let file, file.hasPrefix("pipe:") { files[number] = file }
+  }
+  return files
+}
