@@ -1,4 +1,6 @@
 import Foundation
+import KistCore
+import KistTesting
 import Subprocess
 import Testing
 
@@ -55,6 +57,26 @@ import Testing
       let refused = try await command("kistd", ["probe", "--json"], in: home)
       #expect(refused.status == .exited(10), "\(refused.output)")
       #expect(refused.output.hasPrefix(#"{"error":{"code":"corrupt","#))
+    }
+  }
+
+  @Test func `lets each kistd start that starts meanwhile`() async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        try await daemon.connect().save(.sample())
+      }
+      let probing = Task {
+        while !Task.isCancelled { _ = try await command("kistd", ["probe"], in: home) }
+      }
+      for _ in 0..<10 {
+        let end = try await withDaemon(in: home) { daemon in
+          let all = try await daemon.connect().findAll()
+          #expect(all.count == 1)
+        }
+        #expect(end.status == .exited(0), "\(end.log)")
+      }
+      probing.cancel()
+      try await probing.value
     }
   }
 

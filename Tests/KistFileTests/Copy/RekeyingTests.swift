@@ -177,6 +177,38 @@ import Testing
     #expect(try snapshot() == before)
   }
 
+  /// As a file system over a network may do: the rename is carried out, its answer is lost, and when it is
+  /// asked for again there is nothing to rename.
+  @Test func `that has its place though that was told to have failed keeps its key`() async throws {
+    try await store.fill(threeCredentials)
+    let error = await expect(.unavailable) {
+      try rekey(
+        .keyFile(path: store.keyPath),
+        willSwitch: { [path = store.path] _, _ throws(StorageError) in
+          #expect(unsafe rename(path + ".new", path) == 0)
+        })
+    }
+    #expect(error?.outcome == .unknown)
+    let opened = try await store.open()
+    #expect(try await opened.credentials.findAll().count == 3)
+    #expect(try await opened.access.status().isLocked == false)
+    await opened.close()
+    #expect(try rekey(.keyFile(path: store.keyPath)).count == 3)
+  }
+
+  @Test func `is nobody else's when it is told that it is about to have its place`() async throws {
+    try await store.fill(threeCredentials)
+    _ = try rekey(
+      .keyFile(path: store.keyPath),
+      willSwitch: { [path = store.path] old, _ throws(StorageError) in
+        guard case .unreadable(let error) = EncryptedFile.presence(at: path) else {
+          Issue.record("somebody else could open it")
+          return
+        }
+        #expect(error.message.contains("in use by pid \(getpid())"))
+      })
+  }
+
   /// As a crash between the two renames leaves it, or a copy of that.
   @Test(arguments: [true, false])
   func `whose key was not put into its place opens, and has it there afterwards`(

@@ -32,6 +32,7 @@ OF_FILES = numbers(
 THAT_TAKE_SPACE = numbers(
     "write pwrite64 writev pwritev ftruncate fallocate mkdir mkdirat rename renameat renameat2 link linkat fsync fdatasync")
 THAT_CREATE = numbers("openat")
+THAT_NAME = numbers("rename renameat renameat2 link linkat")
 
 # A signal may interrupt these on a socket, see signal(7).
 THAT_WAIT = numbers("read write readv writev sendto recvfrom sendmsg recvmsg accept accept4 epoll_wait epoll_pwait")

@@ -13,7 +13,7 @@ from frame import calls
 
 CALLS = 512
 NO_DESCRIPTOR, FILE, SOCKET, OTHER, CREATING = 1, 2, 4, 8, 16
-NONE, KILL_BEFORE, KILL_AFTER, FAIL, SHORTEN = range(5)
+NONE, KILL_BEFORE, KILL_AFTER, FAIL, SHORTEN, FAIL_AFTER = range(6)
 NOTHING, BUFFER, VECTOR, MESSAGE, PATH_1, PATH_2, PATHS_1_2, PATHS_2_4 = range(8)
 PAYLOADS = {
     BUFFER: "write pwrite64 sendto", VECTOR: "writev pwritev", MESSAGE: "sendmsg",
@@ -68,7 +68,8 @@ class Hit:
 
     def __str__(self):
         what = {KILL_BEFORE: "killed before", KILL_AFTER: "killed after", SHORTEN: "half of it done at",
-                FAIL: f"{errno.errorcode.get(self.error)} from", NONE: "nothing at"}[self.action]
+                FAIL: f"{errno.errorcode.get(self.error)} from",
+                FAIL_AFTER: f"{errno.errorcode.get(self.error)} after all was done at", NONE: "nothing at"}[self.action]
         return f"{what} call {self.first}" + (" on" if self.last > self.first else "")
 
 

@@ -1,6 +1,7 @@
 """`kistd rekey` and `kistd restore`, killed at every system call, each of which fails, and cut off from power."""
 
 import copy
+import errno
 import itertools
 import shutil
 import time
@@ -12,10 +13,15 @@ from faults.expectation import Broken
 from faults.recording import RECORDED, Replay
 from faults.renewals import RENEWALS
 from faults.scenarios import Template
+from frame import calls
 from frame.row import Row
-from frame.tracer import ALL, Hit, Tracer
-from parts.crash import FAILURES, FOR_EVER
+from frame.tracer import ALL, FAIL_AFTER, Calls, Hit, Tracer
+from parts.crash import FAILURES, FOR_EVER, Failure
 from parts.powercut import choices, digest
+
+# A file system over a network may give a file its name, lose the answer, and find nothing to do when asked again.
+NAMING = Calls(of_files=frozenset(calls.THAT_NAME))
+FAILURES_OF_RENEWALS = [*FAILURES, *(Failure(NAMING, FAIL_AFTER, error) for error in (errno.EIO, errno.ENOENT))]
 
 
 class Renewals:
@@ -49,7 +55,7 @@ class Renewals:
     def faults(self):
         made = self.calls()
         faults = [(ALL, Hit(action, at, at), None) for at in range(1, len(made) + 1) for action in KILLS]
-        for failure in FAILURES:
+        for failure in FAILURES_OF_RENEWALS:
             for at in range(1, sum(map(failure.counted.has, made)) + 1):
                 last = FOR_EVER if failure.lasts else at
                 faults.append((failure.counted, Hit(failure.action, at, last, failure.error), failure))

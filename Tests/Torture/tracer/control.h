@@ -28,7 +28,8 @@ struct control {
   uint8_t payload[CALLS];
 };
 
-enum action { NONE, KILL_BEFORE, KILL_AFTER, FAIL, SHORTEN };
+/// FAIL_AFTER: the call is carried out, and said to have failed, as a file system over a network may do.
+enum action { NONE, KILL_BEFORE, KILL_AFTER, FAIL, SHORTEN, FAIL_AFTER };
 
 /// What the descriptor is of that a call takes; the standard ones are others, and so is what lies in /proc
 /// and /sys, and devices. CREATING is a call without one

@@ -210,6 +210,10 @@ static void end(struct thread *thread, const struct __ptrace_syscall_info *info)
     record->result = record->hit ? -control->error : 0;
     set_register(thread->id, REGISTER(rax), record->result);
   }
+  if (thread->action == FAIL_AFTER && record->result >= 0) {
+    record->result = -control->error;
+    set_register(thread->id, REGISTER(rax), record->result);
+  }
   if (record->number == 0) return;
   if (record->call == SYS_openat && record->result >= 0) look_at(record->result, &record->inode);
   record->ends = 1;
