@@ -25,8 +25,12 @@ func printKeyringItems(
 
 /// What the items of each program are found by: git's contrib/credential/libsecret, docker's
 /// secretservice, cargo-credential-libsecret, and python-keyring's SecretService.
+///
+/// Before 2.43, git's items were of a schema that others have, too, but not for the web.
 private let searches = [
   ["xdg:schema": "org.git.Password"],
+  ["xdg:schema": "org.gnome.keyring.NetworkPassword", "protocol": "https"],
+  ["xdg:schema": "org.gnome.keyring.NetworkPassword", "protocol": "http"],
   ["xdg:schema": "io.docker.Credentials"],
   ["xdg:schema": "org.rust-lang.cargo.registry"],
   ["application": "Python keyring lib"],

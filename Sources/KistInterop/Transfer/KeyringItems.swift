@@ -30,7 +30,9 @@ private func keptCredentials(
   of attributes: [String: String], _ value: Secret
 ) -> [NewCredential] {
   switch attributes["xdg:schema"] {
-  case "org.git.Password": return gitCredentials(of: attributes, value)
+  // The latter is what git had before 2.43, for which the daemon looks with a protocol of the web.
+  case "org.git.Password", "org.gnome.keyring.NetworkPassword":
+    return gitCredentials(of: attributes, value)
   case "io.docker.Credentials":
     guard let server = attributes["server"], let username = attributes["username"] else {
       return []

@@ -32,6 +32,10 @@ import Testing
         "oauth_refresh_token:https://h:8443/a/b u = rt kind=oauth_refresh_token tool=git",
       ]),
     ForeignFile(
+      "git's, from before 2.43", .keyring,
+      #"{"attributes":{"xdg:schema":"org.gnome.keyring.NetworkPassword","protocol":"https","server":"git.example","user":"alice"},"value":"aHVudGVyMg=="}"#,
+      ["https://git.example alice = hunter2 host=git.example protocol=https tool=git"]),
+    ForeignFile(
       "items that lack what their program has", .keyring,
       """
       {"attributes":{"xdg:schema":"org.git.Password"},"value":""}
