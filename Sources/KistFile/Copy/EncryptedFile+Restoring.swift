@@ -67,6 +67,10 @@ extension WholeStore {
     guard try exists(backup.path) else {
       throw StorageError(.notFound, "there is no file \(backup.path)", hint: "name the backup")
     }
+    guard isRegularFile(backup.path) else {
+      throw StorageError(
+        .badRequest, "what is at \(backup.path) is no regular file", hint: "name the backup")
+    }
     try self.init(backup.path, openedBy: .passphrase(backup.passphrase))
   }
 }

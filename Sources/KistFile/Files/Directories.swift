@@ -42,6 +42,12 @@ func exists(_ path: String) throws(StorageError) -> Bool {
   throw .system("looking at", path: path)
 }
 
+/// Whether a regular file is at a path, behind symbolic links.
+func isRegularFile(_ path: String) -> Bool {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+}
+
 /// Whether there is a file of this name that has anything in it.
 func isFilled(_ path: String) -> Bool {
   var status = stat()

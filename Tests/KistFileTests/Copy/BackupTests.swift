@@ -192,6 +192,8 @@ import Testing
     await expect(.wrongPassphrase) { try EncryptedFile.verify(wrong) }
     wrong.path += "-not-there"
     await expect(.notFound) { try EncryptedFile.verify(wrong) }
+    wrong.path = store.directory.path
+    await expect(.badRequest) { try EncryptedFile.verify(wrong) }
     #expect(!FileManager.default.fileExists(atPath: new.path))
   }
 
