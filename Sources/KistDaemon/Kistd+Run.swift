@@ -35,7 +35,13 @@ private func status(of arguments: [String]) async -> CInt {
     if let status = try await commandStatus(of: arguments, environment: environment) {
       return status
     }
-    let options = try parse(Kistd.self, arguments).options(environment: environment)
+    let command = try parse(Kistd.self, arguments)
+    // What a script takes the words of a command from may be empty.
+    guard arguments.last != "--" || !command.command.isEmpty else {
+      throw StorageError.wrongUsage(
+        "there is no command to serve for", hint: "it stands after --, with its words")
+    }
+    let options = try command.options(environment: environment)
     // Before the descriptors of signals, event loops, lock and socket are there.
     let keySource = KeySourceForOnce(try EncryptedFile.KeySource(options.keySource))
     let sockets = try PassedSockets.take(environment: environment)
@@ -84,7 +90,7 @@ func parse<Command: ParsableCommand>(
 ) throws(StorageError) -> Command {
   do { return try command.parse(arguments) } catch {
     if command.exitCode(for: error).isSuccess { command.exit(withError: error) }
-    throw usageError(error, of: command)
+    throw usageError(error, of: command, in: arguments)
   }
 }
 

@@ -42,6 +42,17 @@ import Testing
     }
   }
 
+  @Test func `a command of no words is status 64, and nothing is served`() async throws {
+    try await withDirectory { directory in
+      let arguments = Array(arguments(directory, "").dropLast(3))
+      await #expect(processExitsWith: .exitCode(64)) {
+        [arguments = arguments as [String], directory = directory as String] in
+        await runKistd(arguments, home: directory)
+      }
+      #expect(mode(of: directory + "/data") == nil)
+    }
+  }
+
   @Test func `the command has a socket of its own, which is gone afterwards`() async throws {
     try await withDirectory { directory in
       let script = """

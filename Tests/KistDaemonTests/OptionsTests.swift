@@ -142,6 +142,12 @@ import Testing
     #expect(!"\(error.message) \(error.hint ?? "")".contains("hunter2"))
   }
 
+  @Test func `another thing that kistd does is told to come first`() throws {
+    let arguments = ["--data", "/d", "fsck"]
+    let thrown = try #require(throws: StorageError.self) { try parse(Kistd.self, arguments) }
+    #expect(thrown.hint == "`kistd fsck` comes first, then its options")
+  }
+
   @Test func `a command without its dashes is told where they belong`() throws {
     let error = try Self.error(["true"], Self.home)
     #expect(error.hint?.contains("kistd -- COMMAND") == true)

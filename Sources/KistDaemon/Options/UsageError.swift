@@ -4,7 +4,7 @@ internal import KistCore
 /// What is wrong with a command line, worded as every other error of kistd; its words are not
 /// repeated, but for the names of options.
 func usageError<Command: ParsableCommand>(
-  _ error: any Error, of command: Command.Type = Kistd.self
+  _ error: any Error, of command: Command.Type = Kistd.self, in arguments: [String] = []
 ) -> StorageError {
   if let error = error as? StorageError { return error }
   let message = Command.message(for: error)
@@ -12,10 +12,17 @@ func usageError<Command: ParsableCommand>(
   if message.contains("nexpected argument") {
     return .wrongUsage(
       "an argument was not expected", of: command,
-      hint: command == Kistd.self
-        ? "put `--` before a command to serve for: `kistd -- COMMAND`" : nil)
+      hint: command == Kistd.self ? hint(atWordTooManyIn: arguments) : nil)
   }
   return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
+}
+
+/// With `--` before it, the word for something else that kistd does would run a program of that name.
+private func hint(atWordTooManyIn arguments: [String]) -> String {
+  let others = ["fsck", "keyring-items", "migrate", "probe", "rekey", "restore"]
+  return arguments.first(where: others.contains)
+    .map { "`kistd \($0)` comes first, then its options" }
+    ?? "put `--` before a command to serve for: `kistd -- COMMAND`"
 }
 
 extension StorageError {

@@ -37,16 +37,20 @@ private func passphrase(of file: String, from descriptor: CInt) throws(StorageEr
   guard isatty(descriptor) == 0 else {
     throw StorageError(
       .badRequest, "the passphrase of the backup is not read from a terminal, which would show it",
-      hint: "pipe it in: `systemd-ask-password 'backup:' | kistd restore FILE`")
+      hint: pipingItIn)
   }
   let passphrase = try readPassphrase(from: descriptor)
   guard !passphrase.isEmpty else {
     throw StorageError(
       .badRequest, "the passphrase of the backup is missing",
-      hint: "pipe it in: `systemd-ask-password 'backup:' | kistd restore FILE`")
+      hint: pipingItIn)
   }
   return passphrase
 }
+
+/// What the shells that people type in have, with systemd and without.
+private let pipingItIn =
+  "pipe it in: `read -rs p; printf %s \"$p\" | kistd restore FILE; unset p`"
 
 extension Options {
   /// How the store is opened, in a clause.
