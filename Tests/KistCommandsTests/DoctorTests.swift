@@ -32,12 +32,21 @@ import Testing
     #expect(output.contains("problem\tkistd\tnothing listens\tstart kistd\n"))
     #expect(
       output.contains(
-        "ok\tstorage\tkistd would open the encrypted file: there is no session bus\t\n"))
+        """
+        ok\tstorage\tkistd would open the encrypted file: there is no session bus\t
+        ok\tkeyring\tnot used: there is no session bus\t
+
+        """))
     #expect(status == 7)
   }
 
   @Test(arguments: [
-    (Fault.locked, "problem\tstorage\tthere is no keyring; it is locked\t", 5),
+    (
+      Fault.locked,
+      "problem\tstorage\tthere is no keyring; the storage is locked\tunlock it with `kist unlock`\n",
+      5
+    ),
+    (.keyless, "problem\tstorage\tthere is no keyring; the key file is missing\tput it back\n", 5),
     (.damaged, "problem\tstorage\tthere is no keyring; it is damaged,", 10),
     (.closesAtRestart, "note\trestart\tthe storage is locked after a restart of kistd\t", 0),
     (

@@ -7,15 +7,17 @@ package struct Checkup: Sendable {
   package var socket: String
   package var hello: HelloLookup
   package var access: StorageAccess
+  package var storage: UserStorage
   package var surroundings: Surroundings
 
   package init(
-    socket: String, hello: @escaping HelloLookup, access: StorageAccess,
+    socket: String, hello: @escaping HelloLookup, access: StorageAccess, storage: UserStorage,
     surroundings: Surroundings
   ) {
     self.socket = socket
     self.hello = hello
     self.access = access
+    self.storage = storage
     self.surroundings = surroundings
   }
 }
@@ -28,8 +30,16 @@ extension Checkup {
       status = .failure(error)
     }
     let outlook = surroundings.outlook()
-    return await [greeting()] + storageFindings(status, outlook) + surroundings.serviceFindings()
+    return await [greeting()] + storageFindings(status, outlook, whyLocked: whyLocked(status))
+      + surroundings.serviceFindings()
       + surroundings.fileFindings(socket: socket) + surroundings.programFindings()
+  }
+
+  /// Why a storage is locked, in the words of what cannot be had then: its key may be missing.
+  private func whyLocked(_ status: Result<StorageStatus, StorageError>) async -> StorageError? {
+    guard case .success(let status) = status, status.isLocked else { return nil }
+    do throws(StorageError) { try await storage.checkIsOpen() } catch { return error }
+    return nil
   }
 
   private func greeting() async -> Finding {

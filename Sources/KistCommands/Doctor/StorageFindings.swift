@@ -3,18 +3,22 @@ internal import KistWire
 
 /// What is to be said of a storage, and of the keyring beside it.
 func storageFindings(
-  _ status: Result<StorageStatus, StorageError>, _ outlook: StorageOutlook?
+  _ status: Result<StorageStatus, StorageError>, _ outlook: StorageOutlook?,
+  whyLocked: StorageError?
 ) -> [Finding] {
   guard case .success(let status) = status else {
     // Why kistd does not answer is said already; this is what it would do.
-    return switch outlook?.choice {
+    guard let outlook else { return [] }
+    switch outlook.choice {
     case .success(let choice):
-      [Finding(.ok, "storage", "kistd would open \(choice.reason)")]
-    case .failure(let error): [Finding(error, about: "storage")]
-    case nil: []
+      return [
+        Finding(.ok, "storage", "kistd would open \(choice.reason)"),
+        finding(of: outlook.keyring, beside: choice.storage),
+      ]
+    case .failure(let error): return [Finding(error, about: "storage")]
     }
   }
-  var findings = [state(of: status)]
+  var findings = [state(of: status, whyLocked)]
   findings.append(Finding(.ok, "key", status.keyProtection))
   if !status.isLocked, !status.reopensAtRestart {
     findings.append(
@@ -22,15 +26,18 @@ func storageFindings(
         .note, "restart", "the storage is locked after a restart of kistd",
         hint: "open it then with `kist unlock`"))
   }
-  if let keyring = outlook?.keyring { findings.append(finding(of: keyring, beside: status)) }
+  if let keyring = outlook?.keyring {
+    findings.append(finding(of: keyring, beside: status.storage))
+  }
   return findings
 }
 
-private func state(of status: StorageStatus) -> Finding {
+private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Finding {
   let name = status.reason ?? status.storage
   if status.isLocked {
     return Finding(
-      .problem(.locked), "storage", "\(name); it is locked", hint: "open it with `kist unlock`")
+      .problem(.locked), "storage", "\(name); \(whyLocked?.message ?? "it is locked")",
+      hint: whyLocked?.hint ?? "open it with `kist unlock`")
   }
   if status.integrity == .failed {
     return Finding(
@@ -41,15 +48,15 @@ private func state(of status: StorageStatus) -> Finding {
   return Finding(.ok, "storage", "\(name); it is open\(count)")
 }
 
-private func finding(of keyring: StorageProbe, beside status: StorageStatus) -> Finding {
+private func finding(of keyring: StorageProbe, beside storage: String) -> Finding {
   switch keyring {
-  case .open where status.storage == "libsecret": Finding(.ok, "keyring", "it is open")
-  case .locked where status.storage == "libsecret": Finding(.note, "keyring", "it is locked")
+  case .open where storage == "libsecret": Finding(.ok, "keyring", "it is open")
+  case .locked where storage == "libsecret": Finding(.note, "keyring", "it is locked")
   case .open, .locked:
     Finding(
       .note, "keyring", "there is one, and credentials are kept elsewhere",
       hint: "to move them, stop kistd and run `kistd migrate --to libsecret`")
-  case .unusable(let error) where status.storage == "libsecret": Finding(error, about: "keyring")
+  case .unusable(let error) where storage == "libsecret": Finding(error, about: "keyring")
   case .unusable(let error): Finding(.ok, "keyring", "not used: \(error.message)")
   }
 }

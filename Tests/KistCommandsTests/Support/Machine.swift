@@ -12,6 +12,7 @@ struct Machine: Sendable {
   var freeBytes: UInt64 = 1 << 30
   var isEnabled: String? = "enabled"
   var session: String?
+  var whyLocked = StorageError.locked("the storage is locked")
 
   /// One on which nothing is wrong.
   static var healthy: Machine {
@@ -48,6 +49,11 @@ struct Machine: Sendable {
         access.status = { () throws(StorageError) in try status.get() }
         return access
       }(),
+      storage: {
+        var storage = UserStorage.unimplemented
+        storage.find = { _ throws(StorageError) in throw whyLocked }
+        return storage
+      }(),
       surroundings: Surroundings(
         uid: 7, user: "u", program: "/usr/bin/kist",
         environment: { name in
@@ -77,7 +83,8 @@ struct Machine: Sendable {
 
 /// What can be wrong with it.
 enum Fault: CaseIterable {
-  case locked, damaged, closesAtRestart, olderDaemon, keyringBeside, noKeyring, lockedKeyring
+  case locked, keyless, damaged, closesAtRestart, olderDaemon, keyringBeside, noKeyring
+  case lockedKeyring
   case noDaemonProgram, otherKist, otherHelper, openDirectory, othersDirectory
   case fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
 
@@ -85,6 +92,9 @@ enum Fault: CaseIterable {
     let other = Surroundings.File(owner: 0, mode: 0o755, identity: [2, 2])
     switch self {
     case .locked: machine.setStatus { $0.isLocked = true }
+    case .keyless:
+      machine.setStatus { $0.isLocked = true }
+      machine.whyLocked = .locked("the key file is missing", hint: "put it back")
     case .damaged: machine.setStatus { $0.integrity = .failed }
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
     case .olderDaemon:

@@ -44,17 +44,8 @@ struct Save: RequiresUserStorage {
     if common.json {
       try terminal.writeLine(saved.json())
     } else {
-      try terminal.tell("saved at revision \(saved.revision.rawValue)")
-    }
-  }
-}
-
-extension UserStorage {
-  /// Asks for any one credential: where there is no daemon, or the storage is locked, it throws
-  /// what a save would throw, without a secret having been typed for it.
-  fileprivate func checkIsOpen() async throws(StorageError) {
-    do throws(StorageError) { _ = try await find(CredentialQuery(limit: 1)) } catch {
-      throw error.withOutcome(.unchanged)
+      let end = saved.isExpired(at: terminal.now()) ? ", and has expired already" : ""
+      try terminal.tell("saved at revision \(saved.revision.rawValue)\(end)")
     }
   }
 }

@@ -24,7 +24,7 @@ package struct Doctor: AsyncParsableCommand {
     try await perform(
       Checkup(
         socket: path, hello: remoteHello(socketPath: path), access: .remote(socketPath: path),
-        surroundings: .live),
+        storage: .remote(socketPath: path), surroundings: .live),
       .live)
   }
 
