@@ -196,6 +196,8 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Put all th
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
 	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service
 	@echo "installed; have kistd start when it is needed: systemctl --user enable --now $(SOCKETS)"
+	@echo "where there is no systemd: kistd &"
+	@case ":$$PATH:" in (*:'$(PREFIX)/bin':*) ;; (*) echo 'put it into PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
 uninstall: ## Stop kistd as a service and remove programs and units, never the data
 	@-[ -n "$(DESTDIR)" ] || { systemctl --user disable --now $(SOCKETS) && systemctl --user stop kistd.service; } 2>/dev/null
