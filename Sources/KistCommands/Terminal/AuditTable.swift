@@ -19,13 +19,28 @@ func columns(of record: AuditRecord) -> [String] {
 
 /// A table with a heading for a person; it fits into a terminal of this many columns, unless that is
 /// very narrow.
+///
+/// What no request has takes no room, and the unit gives way first.
 func table(of records: [AuditRecord], width: Int) -> String {
   guard !records.isEmpty else { return "there is no such request\n" }
-  let rows =
-    [["TIME", "OPERATION", "OUTCOME", "SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "PID"]]
-    + records.map(row)
-  return table(rows, width: width) { widths in
-    (3...6).max { widths[$0] < widths[$1] } ?? 3
+  let rows = records.map(row)
+  let columns = heading.indices.filter { column in
+    rows.contains { !["", "-"].contains($0[column]) }
+  }
+  let whole = table(columns, of: rows, width: width)
+  let fits = whole.split(separator: "\n").allSatisfy { String($0).terminalWidth <= width }
+  return fits ? whole : table(columns.filter { heading[$0] != "UNIT" }, of: rows, width: width)
+}
+
+private let heading = [
+  "TIME", "OPERATION", "OUTCOME", "SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "PID",
+]
+
+private func table(_ columns: [Int], of rows: [[String]], width: Int) -> String {
+  let shown = ([heading] + rows).map { row in columns.map { row[$0] } }
+  let flexible = columns.indices.filter { (3...6).contains(columns[$0]) }
+  return table(shown, width: width, narrowest: "SERVICE".count) { widths in
+    flexible.max { widths[$0] < widths[$1] } ?? 0
   }
 }
 

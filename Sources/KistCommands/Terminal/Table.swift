@@ -31,9 +31,9 @@ func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> S
 }
 
 /// Rows with their columns aligned; where they are too wide, the column that is chosen is made
-/// narrower, again and again.
+/// narrower, again and again, as far as `narrowest`.
 func table(
-  _ rows: [[String]], width: Int, shortening column: ([Int]) -> Int
+  _ rows: [[String]], width: Int, narrowest: Int = narrowest, shortening column: ([Int]) -> Int
 ) -> String {
   var widths = rows[0].indices.map { column in rows.map { $0[column].terminalWidth }.max() ?? 0 }
   while widths.reduce(0, +) > width - gap.count * (widths.count - 1) {

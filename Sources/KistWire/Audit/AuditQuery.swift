@@ -18,6 +18,15 @@ package struct AuditQuery: Sendable, Equatable {
 
   package init() {}
 
+  /// What a request in the log can be: an operation of the protocol, or one of two that are none.
+  package static let operations = [
+    Operation.load.name, Operation.save.name, Operation.delete.name, Operation.find.name,
+    Operation.watch.name, Operation.status.name, Operation.lock.name, Operation.unlock.name,
+    Operation.slots.name, Operation.slotAdd.name, Operation.slotRemove.name,
+    Operation.backup.name, Operation.backupPart.name, Operation.audit.name, Operation.hello.name,
+    "connect", "credential",
+  ]
+
   /// Whether records are told apart by what they name.
   package var asksForNames: Bool { names.service != nil || names.account != nil }
 

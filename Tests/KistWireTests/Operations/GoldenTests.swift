@@ -28,6 +28,7 @@ struct GoldenTests {
     let hello = try await Hello.ask(service())
     let requests = Set(Golden.table.map { $0.request.split(separator: "\"")[3] })
     #expect(requests == Set(hello.operations.map { $0[...] }))
+    #expect(Set(hello.operations).isSubset(of: AuditQuery.operations))
   }
 
   @Test(arguments: CredentialChange.table)

@@ -74,7 +74,14 @@ struct Audit: RequiresAuditLog {
   private func query(at now: Timestamp) throws(StorageError) -> AuditQuery {
     var query = AuditQuery()
     query.names = RequestedNames(service: service, account: account)
-    query.operation = operation
+    if let operation {
+      guard AuditQuery.operations.contains(operation) else {
+        throw StorageError(
+          .badRequest, "--operation is none that the log has",
+          hint: "it is one of \(AuditQuery.operations.joined(separator: ", "))")
+      }
+      query.operation = operation
+    }
     if let outcome {
       guard outcome == "ok" || StorageError.Code(rawValue: outcome) != nil else {
         throw StorageError(
