@@ -78,6 +78,12 @@ extension Kist {
     if let helper = Helper.called(program, arguments) { return helper }
     if let load = Load.plainLine(arguments) { return load }
     try Watch.checkCommand(in: arguments)
+    // Of a command that there is none of, the parser would explain the one above it.
+    if arguments.first == "help", arguments.dropFirst().first != "help",
+      let error = noSuchCommand(among: Array(arguments.dropFirst()))
+    {
+      throw error
+    }
     var command = try parseAsRoot(arguments)
     if let command = command as? any AsyncParsableCommand { return command }
     try command.run()

@@ -33,7 +33,10 @@ package protocol RequiresAuditLog: StorageCommand where Storage == AuditLookup {
 package protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {}
 
 /// A command on copies of all of them.
-package protocol RequiresBackups: StorageCommand where Storage == Backups {}
+package protocol RequiresBackups: StorageCommand where Storage == Backups {
+  /// Whether a person may be asked to unlock the storage.
+  var prompting: PromptOptions { get }
+}
 
 /// A command on the changes of credentials.
 package protocol RequiresWatch: StorageCommand where Storage == WatchCredentials {}
@@ -73,7 +76,24 @@ extension RequiresKeySlots {
 
 extension RequiresBackups {
   package func run() async throws {
-    try await perform(.remote(socketPath: common.socketPath()), .live)
+    let path = try common.socketPath()
+    try await perform(.remote(socketPath: path), unlockedBy: .remote(socketPath: path), .live)
+  }
+
+  /// Does the work; before a person types a passphrase for it, it is known that there can be a backup.
+  package func perform(
+    _ backups: Backups, unlockedBy access: StorageAccess, _ terminal: Terminal
+  ) async throws(StorageError) {
+    if terminal.inputIsTerminal {
+      let status = try await access.status()
+      if status.unlocksWith == .provider { throw .noBackups }
+      if status.isLocked {
+        let locked = StorageError.locked("the storage is locked")
+        if prompting.noPrompt { throw locked }
+        guard try await access.offerToUnlock(because: locked, at: terminal) else { throw locked }
+      }
+    }
+    try await perform(backups, terminal)
   }
 }
 

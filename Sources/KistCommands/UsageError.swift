@@ -9,14 +9,11 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
       .badRequest, worded(message, of: arguments),
       hint: "the command comes first, then its options: `kist --help` shows both")
   }
-  guard verbs.contains(verb) else {
-    return StorageError(
-      .badRequest, "there is no such command",
-      hint: "the commands are \(verbs.joined(separator: ", ")); `kist --help` explains them")
-  }
+  if let error = noSuchCommand(among: Array(arguments.prefix(2))) { return error }
   if message.hasPrefix("Unexpected argument") || message.contains(" unexpected arguments: ") {
-    return wordTooMany(for: verb)
+    return wordTooMany(for: arguments)
   }
+  if let error = invalidValue(message, of: verb) { return error }
   return StorageError(
     .badRequest, worded(message, of: arguments),
     hint: message.hasPrefix("Missing value for ")
@@ -24,7 +21,8 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
 }
 
 /// A word that is neither an option nor a value: where a secret is asked for, it is one most often.
-private func wordTooMany(for verb: String) -> StorageError {
+private func wordTooMany(for arguments: [String]) -> StorageError {
+  let verb = arguments[0]
   if verb == Run.configuration.commandName {
     return StorageError(
       .badRequest, "`kist run` takes options only before --",
@@ -33,10 +31,17 @@ private func wordTooMany(for verb: String) -> StorageError {
   return StorageError(
     .badRequest,
     words(of: verb).map { "there is a word too many after \($0)" }
-      ?? "`kist \(verb)` takes options only",
-    hint: verb == "save" || verb == "unlock"
-      ? "kist takes no secret on the command line: pipe it in, or type it at the prompt"
-      : help(for: verb))
+      ?? "`kist \(commandNames(in: arguments).joined(separator: " "))` takes options only",
+    hint: hint(atWordTooManyFor: verb))
+}
+
+private func hint(atWordTooManyFor verb: String) -> String {
+  switch verb {
+  case "save", "unlock", "passphrase", "backup":
+    "kist takes no secret on the command line: pipe it in, or type it at the prompt"
+  case "list", "audit": "name what is meant with an option: `kist \(verb) --service SERVICE`"
+  default: help(for: verb)
+  }
 }
 
 /// The words that a command takes beside its options.
@@ -45,9 +50,26 @@ private func words(of verb: String) -> String? {
   case "save", "load", "delete": "SERVICE and ACCOUNT"
   case "watch": "SERVICE"
   case "import": "FORMAT and FILE"
-  case "export": "FILE"
+  case "export", "backup": "FILE"
+  case "setup": "TOOL"
   default: nil
   }
+}
+
+/// What a value that is not valid was given to, and which ones are; `nil` for another mistake.
+///
+/// The value itself stands before what is taken of the message here.
+private func invalidValue(_ message: String, of verb: String) -> StorageError? {
+  guard let before = message.ranges(of: "' is invalid for '").last else { return nil }
+  let name = message[before.upperBound...].prefix { $0 != "'" }
+  let list = message[before.upperBound...].dropFirst(name.count)
+  let values =
+    list.contains("\n")
+    ? list.split(separator: "\n").dropFirst().map { $0.dropFirst("  - ".count) }
+    : list.split(separator: "'").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+  return StorageError(
+    .badRequest, "the value of \(name) is not valid",
+    hint: values.isEmpty ? help(for: verb) : "it is one of \(values.joined(separator: ", "))")
 }
 
 /// The parser's message, or what kind of message it is where it repeats a word.
@@ -69,7 +91,5 @@ private func value(of word: String) -> Substring {
   guard word.hasPrefix("--") else { return word[...] }
   return word.drop { $0 != "=" }.dropFirst()
 }
-
-private var verbs: [String] { Kist.configuration.subcommands.map { $0._commandName } }
 
 private func help(for verb: String) -> String { "`kist \(verb) --help` shows what can be said" }

@@ -52,6 +52,46 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      (StorageAccess.failing(StorageError(.unavailable, "no kistd is listening")), 7),
+      (.standing { $0.unlocksWith = .provider }, 64), (.standing { $0.isLocked = true }, 5),
+    ] as [(StorageAccess, Int32)])
+  func `asks for no passphrase where there can be no backup`(
+    access: StorageAccess, status expected: Int32
+  ) async throws {
+    try await withDirectory { directory in
+      let recorder = Recorder()
+      var terminal = recorder.terminal(isTerminal: true)
+      terminal.askHidden = { question throws(StorageError) in
+        #expect(question == "The storage is locked. Passphrase: ")
+        return Secret(utf8: "")
+      }
+      let words = ["backup", directory + "/backup"]
+      let status = await Kist.status(of: words, on: terminal) { [terminal] command in
+        try await (command as? any RequiresBackups)?
+          .perform(.unimplemented, unlockedBy: access, terminal)
+      }
+      #expect(status == expected)
+      #expect(recorder.error.hasPrefix("kist: "))
+    }
+  }
+
+  @Test func `offers to unlock the storage first`() async throws {
+    try await withDirectory { directory in
+      let access = StorageAccess.inMemory()
+      _ = try await access.lock()
+      let path = directory + "/backup"
+      let terminal = Recorder().terminal(typed: ["correct horse", "p", "p"], isTerminal: true)
+      let status = await Kist.status(of: ["backup", path], on: terminal) { command in
+        try await (command as? any RequiresBackups)?
+          .perform(backups(expecting: "p"), unlockedBy: access, terminal)
+      }
+      #expect(status == 0)
+      #expect(try Data(contentsOf: URL(filePath: path)) == content)
+    }
+  }
+
   @Test(arguments: [0, 1, 3])
   func `that is cut off leaves no file, or the one from before`(parts: Int) async throws {
     try await withDirectory { directory in
@@ -118,6 +158,25 @@ import Testing
     await Kist.status(of: words, on: terminal) { command in
       try await (command as? any RequiresBackups)?.perform(backups, terminal)
     }
+  }
+}
+
+extension StorageAccess {
+  /// Of a storage that stands in a way, and is neither locked nor unlocked.
+  fileprivate static func standing(_ change: (inout StorageStatus) -> Void) -> StorageAccess {
+    var status = StorageStatus(
+      storage: "memory", isLocked: false, unlocksWith: .passphrase, reopensAtRestart: false,
+      durability: .memory, keyProtection: "nothing")
+    change(&status)
+    var access = StorageAccess.unimplemented
+    access.status = { [status] () throws(StorageError) in status }
+    return access
+  }
+
+  fileprivate static func failing(_ error: StorageError) -> StorageAccess {
+    var access = StorageAccess.unimplemented
+    access.status = { () throws(StorageError) in throw error }
+    return access
   }
 }
 

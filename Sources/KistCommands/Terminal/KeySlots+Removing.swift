@@ -11,13 +11,21 @@ extension KeySlots {
         outcome: .unchanged)
     }
     let rest = all.filter { $0 != slot }
-    if let last = rest.first, rest.count == 1, !confirmed {
-      try terminal.confirm(removing: slot, leaving: last)
-    }
-    let staysOpen = rest.isEmpty || rest.contains { $0.kind == .keyFile }
+    guard let last = rest.first else { throw onlyWayIn(slot) }
+    if rest.count == 1, !confirmed { try terminal.confirm(removing: slot, leaving: last) }
+    let staysOpen = rest.contains { $0.kind == .keyFile }
     let current = staysOpen ? nil : try terminal.passphrases(asking: [.staying])[0]
     return try await remove(KeySlotRemoval(number: number, current: current))
   }
+}
+
+private func onlyWayIn(_ slot: KeySlotSummary) -> StorageError {
+  StorageError(
+    .badRequest, "slot \(slot.number), \(slot.description), is the only way in",
+    hint: slot.kind == .passphrase
+      ? "put another passphrase in its place with `kist passphrase change`"
+      : "add a passphrase first, with `kist passphrase set`",
+    outcome: .unchanged)
 }
 
 extension Terminal {

@@ -3,10 +3,15 @@ internal import KistWire
 
 extension Terminal {
   /// All of standard input; `limit` is what an error calls its bound.
+  ///
+  /// A person who sees no prompt is told what is waited for.
   func input(
     upTo size: Int, _ what: String, limit: Int? = nil
   ) throws(StorageError) -> Secret {
-    try allPieces(upTo: size, what, limit: limit, readPiece)
+    if inputIsTerminal {
+      writeError(Secret(utf8: "kist: reading \(what) from the terminal; end it with Ctrl-D\n"))
+    }
+    return try allPieces(upTo: size, what, limit: limit, readPiece)
   }
 
   /// Answers each line of standard input with a piece of standard output, until the input ends.

@@ -23,7 +23,9 @@ extension Terminal {
       let rest = places.count > 8 ? " …" : ""
       writeError(
         Secret(
-          utf8: "kist: not taken: \(places.count) \(what.words) (\(unit) \(some)\(rest))\n"))
+          utf8:
+            "kist: not taken: \(places.count) \(what.words) (\(places.count == 1 ? unit : unit.plural) \(some)\(rest))\n"
+        ))
     }
   }
 
@@ -66,6 +68,11 @@ extension Terminal {
   }
 }
 
+extension String {
+  /// Of a line, an entry or an item.
+  fileprivate var plural: String { hasSuffix("y") ? dropLast() + "ies" : self + "s" }
+}
+
 extension StorageError {
   fileprivate static func interrupted(_ saved: Int, of all: Int) -> StorageError {
     StorageError(
@@ -78,7 +85,9 @@ extension ImportPlan {
   /// What was done, for a person.
   func summary(saved: Int) -> String {
     var parts = ["saved \(saved)"]
-    if count(.same) > 0 { parts.append("\(count(.same)) were there already") }
+    if count(.same) > 0 {
+      parts.append("\(count(.same)) \(count(.same) == 1 ? "was" : "were") there already")
+    }
     let kept = count(.new) + count(.differs) + count(.clash) - saved
     if kept > 0 { parts.append("\(kept) not taken, since there is another of that name") }
     return parts.joined(separator: "; ")

@@ -25,11 +25,15 @@ public struct Backups: Sendable {
   }
 
   /// Of a storage that makes none.
-  public static let none = failing(
-    StorageError(
-      .badRequest, "this storage makes no backups: only the encrypted file does",
-      hint: "a keyring is backed up as its own program says; or move the credentials to the "
-        + "encrypted file, with `kistd migrate`"))
+  public static let none = failing(.noBackups)
+}
+
+extension StorageError {
+  /// The storage makes no backups.
+  package static let noBackups = StorageError(
+    .badRequest, "this storage makes no backups: only the encrypted file does",
+    hint: "a keyring is backed up as its own program says; or move the credentials to the "
+      + "encrypted file, with `kistd migrate`")
 }
 
 extension Backups {

@@ -74,7 +74,7 @@ package enum LeftOut: String, CaseIterable, Sendable {
     switch self {
     case .repeated: "the same once more"
     case .withoutPassword: "without a password"
-    case .notALogin: "no login"
+    case .notALogin: "of another kind than logins"
     case .keptElsewhere: "kept by another credential helper"
     case .ofNoHost: "for any host"
     case .unknownRegistry: "of a registry whose index is not known"

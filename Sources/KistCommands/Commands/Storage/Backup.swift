@@ -21,9 +21,15 @@ struct Backup: RequiresBackups {
   @Flag(help: "Replace the file that may be there.")
   var replace = false
 
+  @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ backups: Backups, _ terminal: Terminal) async throws(StorageError) {
+    guard file != "-" else {
+      throw StorageError(
+        .badRequest, "a backup is written into a file, and not to standard output",
+        hint: "name the file; `./-` is one of that name", outcome: .unchanged)
+    }
     if !replace, unsafe access(file, F_OK) == 0 { throw .fileIsThere }
     var target = try NewFile(for: file)
     let passphrase = try terminal.passphrases(asking: [.new])[0]

@@ -50,6 +50,9 @@ struct ChangePassphrase: RequiresKeySlots {
   @OptionGroup var common: CommonOptions
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
+    guard try await slots.list().contains(where: { $0.kind == .passphrase }) else {
+      throw noPassphrase
+    }
     let passphrases = try terminal.passphrases(asking: [.current, .new])
     let all = try await slots.add(
       KeySlotAddition(
@@ -71,16 +74,22 @@ struct RemovePassphrase: RequiresKeySlots {
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
     let all = try await slots.list()
     let passphrases = all.filter { $0.kind == .passphrase }
-    guard let slot = passphrases.first, passphrases.count == 1 else {
+    guard let slot = passphrases.first else { throw noPassphrase }
+    guard passphrases.count == 1 else {
       throw StorageError(
-        .badRequest, passphrases.isEmpty ? "there is no passphrase" : "there are several",
-        hint: passphrases.isEmpty ? nil : "remove one of them with `kist slots --remove`",
-        outcome: .unchanged)
+        .badRequest, "there are several passphrases",
+        hint: "remove one of them with `kist slots --remove NUMBER`", outcome: .unchanged)
     }
     let rest = try await slots.remove(
       slot.number, of: all, confirmed: confirmation.yes, at: terminal)
     try terminal.tell("removed", rest, asJSON: common.json)
   }
+}
+
+private var noPassphrase: StorageError {
+  StorageError(
+    .badRequest, "there is no passphrase", hint: "set one with `kist passphrase set`",
+    outcome: .unchanged)
 }
 
 extension Terminal {

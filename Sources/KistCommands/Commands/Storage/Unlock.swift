@@ -16,13 +16,17 @@ struct Unlock: RequiresStorageAccess {
   @OptionGroup var common: CommonOptions
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
-    let takesPassphrase = try await access.status().unlocksWith == .passphrase
-    let passphrase = takesPassphrase ? try terminal.passphrase() : nil
-    let status = try await access.unlock(passphrase)
+    var status = try await access.status()
+    // A passphrase that is piped in is tried all the same.
+    let wasOpen = !status.isLocked && terminal.inputIsTerminal
+    if !wasOpen {
+      let passphrase = status.unlocksWith == .passphrase ? try terminal.passphrase() : nil
+      status = try await access.unlock(passphrase)
+    }
     if common.json {
       try terminal.show(status, asJSON: true)
     } else {
-      try terminal.tell("unlocked")
+      try terminal.tell(wasOpen ? "it is unlocked already" : "unlocked")
     }
   }
 }

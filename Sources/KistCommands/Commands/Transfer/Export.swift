@@ -18,7 +18,7 @@ struct Export: RequiresUserStorage {
 
   static let connections = 32
 
-  @Argument(help: ArgumentHelp("The file, unless it is standard output.", valueName: "file"))
+  @Argument(help: ArgumentHelp("The file; - or none is standard output.", valueName: "file"))
   var file: String?
 
   @OptionGroup var selection: QueryOptions
@@ -34,7 +34,8 @@ struct Export: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     let query = try selection.query()
-    guard let file else {
+    guard let file, file != "-" else {
+      if terminal.inputIsTerminal { try await storage.checkIsOpen() }
       try checkOutput(terminal)
       _ = try await export(query, storage, terminal) { (line) throws(StorageError) in
         try terminal.writeBytes(line)
@@ -47,7 +48,9 @@ struct Export: RequiresUserStorage {
       try target.append(line)
     }
     try target.finish(replacing: replace)
-    try terminal.tell("wrote \(count) credentials; whoever reads \(visible(file)) has the secrets")
+    try terminal.tell(
+      "wrote \(count) credential\(count == 1 ? "" : "s"); whoever reads \(visible(file)) has the secrets"
+    )
   }
 
   /// Refuses to write secrets where others may read them, or a program may keep them, unseen.

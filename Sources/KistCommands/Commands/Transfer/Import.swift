@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import KistClient
 internal import KistInterop
 internal import KistWire
@@ -47,6 +48,12 @@ struct Import: RequiresUserStorage {
         .badRequest, "the file is not named, and has no usual place",
         hint: "`kist import --help` shows where its name stands", outcome: .unchanged)
     }
+    if file == nil, let path, unsafe access(path, F_OK) != 0 {
+      throw StorageError(
+        .badRequest, "there is nothing at \(visible(path))",
+        hint: "name the file: `kist import \(source.defaultValueDescription) FILE`",
+        outcome: .unchanged)
+    }
     let credentials = try source.read(path, terminal)
     var progress = ProgressBar("comparing", on: terminal)
     let plan = try await ImportPlan(
@@ -55,6 +62,7 @@ struct Import: RequiresUserStorage {
     progress.clear()
     try terminal.show(plan, asJSON: common.json)
     if !common.json { terminal.tellWhatStaysBehind(plan, countedBy: credentials.unit) }
+    if plan.rows.isEmpty, !common.json { return try terminal.tell("there is nothing to import") }
     if dryRun { return }
     let changes = try changes(of: plan)
     if !changes.isEmpty { try confirm(changes.count, terminal) }

@@ -1,0 +1,73 @@
+internal import ArgumentParser
+internal import KistCore
+
+/// The names of commands that a command line begins with: a command's, and that of a command in it.
+func commandNames(in arguments: [String]) -> [String] {
+  var commands = Kist.configuration.subcommands
+  var names: [String] = []
+  for word in arguments {
+    guard let command = commands.first(where: { $0._commandName == word }) else { break }
+    names.append(word)
+    commands = command.configuration.subcommands
+  }
+  return names
+}
+
+/// Where words that should name a command, and one in it, do not; `nil` where they do.
+func noSuchCommand(among words: [String]) -> StorageError? {
+  var commands = Kist.configuration.subcommands
+  var known = "kist"
+  for word in words where !word.hasPrefix("-") {
+    if commands.isEmpty { return nil }
+    guard let command = commands.first(where: { $0._commandName == word }) else {
+      let meant = commandMeant(by: word, among: commands.map { $0._commandName })
+      let question = meant.map { "did you mean `\(known) \($0)`? " } ?? ""
+      return StorageError(
+        .badRequest, "there is no such command",
+        hint: "\(question)`\(known) --help` shows \(meant == nil ? "the commands" : "all")")
+    }
+    known += " \(word)"
+    commands = command.configuration.subcommands
+  }
+  return nil
+}
+
+/// The command that a word stands for in other tools, or that it is a slip of the hand away from.
+private func commandMeant(by word: String, among names: [String]) -> String? {
+  let meant = otherNames.first { $0.value.contains(word) }?.key
+  if let meant, names.contains(meant) { return meant }
+  guard word.count <= 20 else { return nil }
+  let nearest = names.map { (name: $0, slips: slips(from: word, to: $0)) }
+    .min { $0.slips < $1.slips }
+  guard let nearest, nearest.slips <= max(1, nearest.name.count / 3) else { return nil }
+  return nearest.name
+}
+
+/// What pass, gh, secret-tool and shells call what our commands do.
+private let otherNames = [
+  "save": ["add", "create", "edit", "generate", "insert", "new", "put", "set", "store"],
+  "load": ["cat", "get", "lookup", "print", "read", "show"],
+  "delete": ["clear", "del", "erase", "remove", "rm"],
+  "list": ["find", "ls", "search"],
+  "inject": ["template"],
+  "run": ["exec"],
+  "status": ["info"],
+]
+
+/// How many letters were left out, put in, taken for others or swapped with the next one (the optimal
+/// string alignment distance).
+private func slips(from word: String, to name: String) -> Int {
+  let (word, name) = (Array(word), Array(name))
+  var slips = Array(repeating: Array(0...name.count), count: word.count + 1)
+  for i in word.indices {
+    slips[i + 1][0] = i + 1
+    for j in name.indices {
+      slips[i + 1][j + 1] = min(
+        slips[i][j + 1] + 1, slips[i + 1][j] + 1, slips[i][j] + (word[i] == name[j] ? 0 : 1))
+      if i > 0, j > 0, word[i] == name[j - 1], word[i - 1] == name[j] {
+        slips[i + 1][j + 1] = min(slips[i + 1][j + 1], slips[i - 1][j - 1] + 1)
+      }
+    }
+  }
+  return slips[word.count][name.count]
+}
