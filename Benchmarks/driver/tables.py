@@ -4,7 +4,7 @@ import statistics
 
 from . import text
 from .bounds import bounds
-from .sizes import CLIENTS, DEPTH, IN_KEYRING, SECRETS
+from .sizes import CLIENTS, DEPTH, IN_KEYRING, SECRETS, WATCHERS
 
 HEADINGS = ["what", "kist", "beside", "result", "bound", "met", "unpinned"]
 LOADS = {
@@ -63,6 +63,17 @@ def many_clients(results):
          *(row(f"save, {count} clients", f"save {count}", "append") for count in CLIENTS)])
 
 
+def watching(results):
+    smallest = min(results.about["sizes"]["stores"])
+    names = {f"save among {smallest}": "a save, and its reply"} | {
+        f"told to {count}": f"a save, its reply, and {count} told of it" for count in WATCHERS}
+    rows = [[what, text.seconds(results.median(name)), text.seconds(results.median(name, "tail")),
+             text.times(results.ratio(name, f"save among {smallest}", "median")),
+             text.seconds(results.median(name, way="unpinned"))]
+            for name, what in names.items()]
+    return text.table(["what", "median", "p99", "of the save", "median, unpinned"], rows)
+
+
 def large_secrets(results):
     rows = []
     for name, size in SECRETS.items():
@@ -104,6 +115,7 @@ def tables(results):
         "One client, one load": listed(results, LOADS, f"load among {IN_KEYRING}"),
         "One client, one save": listed(results, SAVES, f"save among {IN_KEYRING}"),
         "Many clients": many_clients(results),
+        "Watching": watching(results),
         "Large secrets": large_secrets(results),
         "By size of the store": store_sizes(results),
         "Whole programs": listed(results, PROGRAMS, "kist load"),

@@ -8,8 +8,8 @@ class Work:
         self.world, self.folder, self.amount = world, world.folder, world.amount
 
     def everything(self):
-        return {**self.one_client(), **self.many_clients(), **self.large_secrets(),
-                **self.store_sizes(), **self.whole_programs()}
+        return {**self.one_client(), **self.many_clients(), **self.watching(),
+                **self.large_secrets(), **self.store_sizes(), **self.whole_programs()}
 
     def one_client(self):
         world, amount = self.world, self.amount
@@ -54,6 +54,15 @@ class Work:
             "echo pipelined": asked(world.echo(), loads, 1, sizes.DEPTH, amount.many),
             "load pipelined": asked(world.small.socket, loads, 1, sizes.DEPTH, amount.many),
         }
+
+    def watching(self):
+        saves = requests.spread(requests.save, self.world.small.size)
+
+        def told(watchers):
+            return lambda cpus: self._run("watchers", self.world.small.socket, watchers, self.amount.watched,
+                                          lines=saves, cpus=cpus)
+
+        return {f"told to {watchers}": told(watchers) for watchers in sizes.WATCHERS}
 
     def large_secrets(self):
         work = {}
