@@ -31,7 +31,8 @@ private func options(_ address: String) -> Libsecret.Options {
 private func ask(_ number: UInt8, _ storage: OpenStorage) async {
   let credentials = storage.credentials
   do throws(StorageError) {
-    switch number % 8 {
+    // What came later has the last numbers, so that inputs from before ask what they asked.
+    switch number < 248 ? number % 8 : number - 240 {
     case 0:
       let loaded = try await credentials.load(LoadRequest(key: key, allowExpired: true))
       demand(loaded.summary.key == key, "what is loaded is of the key that was asked for")
@@ -51,6 +52,14 @@ private func ask(_ number: UInt8, _ storage: OpenStorage) async {
     case 4: _ = try await storage.access.status()
     case 5: _ = try await storage.access.lock()
     case 6: _ = try await storage.access.unlock(nil)
+    case 8:
+      _ = try await Libsecret.foreignItems(
+        with: [["application": "another"]], options(HostileBus.own.address))
+    case 9:
+      let changes = try await storage.watch(service: "s")
+      await ask(1, storage)
+      await ask(2, storage)
+      demand(changes.position == nil, "a keyring has no mark of its changes")
     default: _ = await Libsecret.probe(options(HostileBus.own.address))
     }
   } catch {

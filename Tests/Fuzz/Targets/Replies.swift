@@ -23,9 +23,20 @@ let replies = Target("replies") { input in
   default:
     checkReply(.hello, (), line) { $0 == $1 }
     checkReply(.slots, (), line) { $0 == $1 }
+    checkReply(.backup, .goOn(id: "b"), line) { $0 == $1 }
+    checkReply(.backupPart, BackupPart(of: "b", from: 0), line) { $0 == $1 }
     checkReply(.watch, WatchRequest(), line) { $0 == $1 }
     checkChange(line)
+    checkOutlook(line)
   }
+}
+
+/// What `kist doctor` makes of what `kistd probe` prints.
+private func checkOutlook(_ line: Line) {
+  let text = line.content.withBytes(String.init(repairing:))
+  guard let outlook = StorageOutlook(text) else { return }
+  let written = outlook.json().withBytes(String.init(repairing:))
+  demand(StorageOutlook(written) == outlook, "an outlook is read as it was written")
 }
 
 /// What a watcher makes of a line that follows.

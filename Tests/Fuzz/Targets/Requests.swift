@@ -11,12 +11,38 @@ let requests = Target("requests") { input in
   wait {
     let storage = OpenStorage.inMemory(now: { Timestamp(clamping: 1_800_000_000) })
     let dispatch = service(on: storage.credentials)
-    let reply = answer(with: { dispatch($0) ?? watching(storage.watch) { _ in } })
+    let watches = Box<[NextLine]>([])
+    let reply = answer(with: {
+      dispatch($0) ?? watching(storage.watch) { watches.value.append($0) }
+    })
     for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
       let line = Line(Secret(copying: Array(line)))
+      let before = line.onlyAsks ? await page(of: storage) : nil
       checkReply(await reply(line), to: line)
+      if let before {
+        let after = await page(of: storage)
+        demand(after == before, "what only asks changes nothing")
+      }
     }
+    await storage.close()
+    for next in watches.value { await checkChanges(next) }
   }
+}
+
+private func page(of storage: OpenStorage) async -> CredentialPage? {
+  try? await storage.credentials.find(CredentialQuery())
+}
+
+/// What was told of until the storage was closed.
+private func checkChanges(_ next: NextLine) async {
+  do throws(StorageError) {
+    while let line = try await next() {
+      demand(line.content.count <= Limits.line, "a line that follows is within the limit")
+      demand(
+        (try? CredentialChange(JSONObject(line.content)))?.json() == line.content,
+        "a change is read as it was written")
+    }
+  } catch { demand(error.code == .unavailable, "a watch ends with the storage") }
 }
 
 private func service(on storage: UserStorage) -> Dispatch {
@@ -37,6 +63,17 @@ private func service(on storage: UserStorage) -> Dispatch {
       remove: { removal throws(StorageError) in
         if removal.number == slot.number { throw .notFound }
         return [slot]
+      }),
+    Backups(
+      make: { request throws(StorageError) in
+        switch request {
+        case .begin: return .copied(1, of: 2, id: "4f1d9c02")
+        case .goOn(let id): return .made(Backup(id: id, size: 4, count: 2))
+        }
+      },
+      read: { part throws(StorageError) in
+        if part.offset != 0 { throw .notFound }
+        return Secret(copying: [0, 1, 2, 3])
       }),
     audit: { query throws(StorageError) in AuditPage(records: [], next: query.after) },
     hello: Hello(version: "1", durability: .disk))
