@@ -44,16 +44,14 @@ private func hint(atWordTooManyFor verb: String) -> String {
   }
 }
 
-/// The words that a command takes beside its options.
+/// The words that a command takes beside its options, by its usage; those that are commands are no
+/// names.
 private func words(of verb: String) -> String? {
-  switch verb {
-  case "save", "load", "delete": "SERVICE and ACCOUNT"
-  case "watch": "SERVICE"
-  case "import": "FORMAT and FILE"
-  case "export", "backup": "FILE"
-  case "setup": "TOOL"
-  default: nil
-  }
+  let command = Kist.configuration.subcommands.first { $0._commandName == verb }
+  let words = (command?.configuration.usage ?? "").split(separator: " ")
+    .prefix { $0 != "[options]" }.filter { $0.contains("<") && !$0.contains("|") }
+  return words.isEmpty
+    ? nil : words.map { $0.filter(\.isLetter).uppercased() }.joined(separator: " and ")
 }
 
 /// What a value that is not valid was given to, and which ones are; `nil` for another mistake.

@@ -10,6 +10,7 @@ internal import KistCore
 /// has everywhere, for a moment that only SIGKILL ends early, where it replaces a file.
 struct NewFile: ~Copyable {
   private let path: String
+  private let isReplacing: Bool
   private let temporary: String
   private let isNamed: Bool
   private let file: CInt
@@ -17,7 +18,11 @@ struct NewFile: ~Copyable {
 
   /// Begins a file in the folder of a path; refuses one where something else than a regular file is,
   /// such as a device or a link.
-  init(for path: String) throws(StorageError) {
+  ///
+  /// - Parameter replacing: whether a file that is there is replaced; else `conflict` is thrown, here or at
+  ///   the end.
+  init(for path: String, replacing: Bool) throws(StorageError) {
+    if !replacing, unsafe access(path, F_OK) == 0 { throw .fileIsThere }
     var status = stat()
     guard unsafe lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
       throw StorageError(
@@ -38,6 +43,7 @@ struct NewFile: ~Copyable {
       throw error
     }
     self.path = path
+    isReplacing = replacing
     self.temporary = temporary
     self.folder = folder
     isNamed = unnamed < 0
@@ -50,12 +56,10 @@ struct NewFile: ~Copyable {
   }
 
   /// Gives the file its name, when it is on the disk.
-  ///
-  /// - Parameter replacing: whether the file that is there is replaced; else `conflict` is thrown.
-  mutating func finish(replacing: Bool) throws(StorageError) {
+  mutating func finish() throws(StorageError) {
     // A umask may have taken more away than others' permissions.
     guard fchmod(file, 0o600) == 0, fsync(file) == 0 else { throw notWritten(errno) }
-    if replacing {
+    if isReplacing {
       try replace()
     } else if !isLinked(as: path) {
       throw errno == EEXIST ? .fileIsThere : notWritten(errno)

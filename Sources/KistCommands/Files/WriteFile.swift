@@ -3,9 +3,9 @@ internal import KistCore
 
 /// Writes a file of mode 0600 in the place of the file that is there, all of it or nothing.
 func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
-  var file = try NewFile(for: path)
+  var file = try NewFile(for: path, replacing: true)
   try file.append(content)
-  try file.finish(replacing: true)
+  try file.finish()
 }
 
 /// Makes a file of mode 0600, which must not be there yet, and need not outlive the system.

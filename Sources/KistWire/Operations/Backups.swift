@@ -1,4 +1,4 @@
-package import KistCore
+internal import KistCore
 internal import KistJSON
 
 extension Operation where Input == BackupRequest, Output == BackupProgress {
@@ -81,16 +81,5 @@ extension Codec<BackupProgress> {
           writer.member("count", backup.count)
         }
       })
-  }
-}
-
-extension Backup {
-  /// The text of one JSON object: what was written where.
-  package func json(in file: String) -> Secret {
-    JSONWriter.object { writer in
-      writer.member("file", file)
-      writer.member("size", size)
-      writer.member("count", count)
-    }
   }
 }

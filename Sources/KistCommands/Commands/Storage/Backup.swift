@@ -1,7 +1,6 @@
 internal import ArgumentParser
-internal import Glibc
 internal import KistClient
-internal import KistWire
+internal import KistJSON
 
 struct Backup: RequiresBackups {
   static let configuration = CommandConfiguration(
@@ -30,8 +29,7 @@ struct Backup: RequiresBackups {
         .badRequest, "a backup is written into a file, and not to standard output",
         hint: "name the file; `./-` is one of that name", outcome: .unchanged)
     }
-    if !replace, unsafe access(file, F_OK) == 0 { throw .fileIsThere }
-    var target = try NewFile(for: file)
+    var target = try NewFile(for: file, replacing: replace)
     let passphrase = try terminal.passphrases(asking: [.new])[0]
     var progress = ProgressBar("copying", on: terminal)
     defer { progress.clear() }
@@ -47,13 +45,23 @@ struct Backup: RequiresBackups {
       progress.show(size, of: backup.size)
     }
     progress.clear()
-    try target.finish(replacing: replace)
+    try target.finish()
     if common.json {
       try terminal.writeLine(backup.json(in: file))
     } else {
       try terminal.tell(
-        "\(backup.count) credential\(backup.count == 1 ? "" : "s"); to have them back where there "
-          + "is no store: `kistd restore FILE`")
+        "\(counted(backup.count)); to have them back where there is no store: `kistd restore FILE`")
+    }
+  }
+}
+
+extension KistCore.Backup {
+  /// The text of one JSON object: what was written where.
+  fileprivate func json(in file: String) -> Secret {
+    JSONWriter.object { writer in
+      writer.member("file", file)
+      writer.member("size", size)
+      writer.member("count", count)
     }
   }
 }

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Glibc
 internal import KistClient
 internal import KistInterop
 internal import KistWire
@@ -42,15 +41,12 @@ struct Export: RequiresUserStorage {
       }
       return
     }
-    if !replace, unsafe access(file, F_OK) == 0 { throw .fileIsThere }
-    var target = try NewFile(for: file)
+    var target = try NewFile(for: file, replacing: replace)
     let count = try await export(query, storage, terminal) { (line) throws(StorageError) in
       try target.append(line)
     }
-    try target.finish(replacing: replace)
-    try terminal.tell(
-      "wrote \(count) credential\(count == 1 ? "" : "s"); whoever reads \(visible(file)) has the secrets"
-    )
+    try target.finish()
+    try terminal.tell("wrote \(counted(count)); whoever reads \(visible(file)) has the secrets")
   }
 
   /// Refuses to write secrets where others may read them, or a program may keep them, unseen.
