@@ -9,7 +9,7 @@ extension Machine {
 
   /// The command that `make install` says.
   func commandToEnable(in output: String) throws -> String {
-    String(try #require(output.split(separator: "\n").last?.firstMatch(of: /systemctl .*/)).0)
+    String(try #require(output.firstMatch(of: /systemctl .*/)).0)
   }
 
   /// A property of a user's unit, as systemctl(1) shows it.
