@@ -15,7 +15,7 @@ package struct SocketLocation: Sendable, Equatable {
       throw StorageError(
         .tooLarge,
         "the socket path \(path) is \(size) bytes long; the limit is \(Self.longestPath)",
-        hint: "set KIST_SOCKET to a shorter path")
+        hint: "name a shorter path, with --socket or in KIST_SOCKET")
     }
     self.path = path
   }

@@ -13,7 +13,7 @@ import Testing
         #expect(end.output.contains(" answers at \(home.path)"))
         #expect(end.output.contains("\nok\tstorage\tthe encrypted file: "))
         #expect(end.output.contains("\nok\tkeyring\tnot used: "))
-        #expect(end.output.contains("\nok\tfiles\ttheir directories let nobody else in\t\n"))
+        #expect(end.output.contains("\nok\tfiles\tnobody else is let into \(home.path)"))
         #expect(end.error.isEmpty)
       }
     }

@@ -15,7 +15,8 @@ import Testing
         ok\tkeyring\tnot used: there is no session bus\t
         ok\tservice\tsystemd starts kistd for the first client\t
         ok\tlinger\tkistd can run without a session\t
-        ok\tfiles\ttheir directories let nobody else in\t
+        ok\tfiles\tnobody else is let into /run/user/7/kist, /home/u/.local/share/kist, \
+        /home/u/.local/state/kist\t
         ok\tdisk\t1024 MiB are free for /home/u/.local/share/kist\t
         ok\tkist\t\(KistVersion.current), /usr/bin/kist\t
 
@@ -88,6 +89,16 @@ import Testing
     machine.files["/home/u/.local/share/kist"] = nil
     let (output, _) = await examine(machine)
     #expect(output.contains("ok\tdisk\t1024 MiB are free for /home/u\t"))
+  }
+
+  @Test func `looks where the variables of kistd say that it keeps things`() async {
+    var machine = Machine.healthy
+    machine.variables = ["KISTD_DATA": "/srv/store", "KISTD_KEY_FILE": "/srv/keys/key"]
+    machine.files["/srv/store"] = .init(owner: 7, mode: 0o700, identity: [2, 1])
+    machine.files["/srv/keys"] = .init(owner: 7, mode: 0o755, identity: [2, 2])
+    let (output, _) = await examine(machine)
+    #expect(output.contains("note\tfiles\t/srv/keys lets other users in\t"))
+    #expect(output.contains("are free for /srv/store\t"))
   }
 
   @Test func `prints an object for each, with the code of a problem`() async {

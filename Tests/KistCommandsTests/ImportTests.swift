@@ -1,3 +1,4 @@
+import Foundation
 import KistCommands
 import KistCore
 import KistTesting
@@ -82,5 +83,27 @@ import Testing
     #expect(recorder.error.contains("0 of 1 were saved; the others changed meanwhile"))
     let key = CredentialKey(service: "h0", account: "u")
     #expect(try await storage.load(key).secret == Secret(utf8: "theirs"))
+  }
+
+  @Test(arguments: [
+    ("docker", #"{"auths":{"ghcr.io":{"auth":"YTpi"}},"credsStore":"kist"}"#, "`auths` from it"),
+    ("netrc", "machine h login u password p", "it"),
+  ])
+  func `says what of the file can go, and no setting of its program`(
+    source: String, text: String, what: String
+  ) async {
+    let file = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID())").path
+    let isMade = FileManager.default.createFile(
+      atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+    #expect(isMade)
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let recorder = Recorder()
+    let terminal = recorder.terminal(isTerminal: true)
+    let status = await Kist.status(of: ["import", source, file, "--yes"], on: terminal) { command in
+      try await (command as? any RequiresUserStorage)?
+        .perform(storage, unlockedBy: .inMemory(), terminal)
+    }
+    #expect(status == 0)
+    #expect(recorder.output.hasSuffix("is as it was; remove \(what) once all works without it\n"))
   }
 }

@@ -75,7 +75,7 @@ import Testing
   @Test func `is not made where it cannot be`() async throws {
     try FileManager.default.removeItem(at: folder)
     let (status, recorder) = await inject("text", .inMemory(now: { .sample }))
-    #expect(status == 7)
+    #expect(status == 64)
     #expect(recorder.error.hasPrefix("kist: the file cannot be written: No such file"))
   }
 }

@@ -2,21 +2,34 @@ internal import KistClient
 internal import KistCore
 
 extension Surroundings {
-  /// Whom the directories of kist let in, and how much room there is.
+  /// Whom the directories of kist let in, and how much room there is; of the directories that kistd has
+  /// without options.
   func fileFindings(socket: String) -> [Finding] {
-    let data = directory("XDG_DATA_HOME", ".local/share")
-    let state = directory("XDG_STATE_HOME", ".local/state")
-    var directories = [
-      String(socket.prefix(upTo: socket.lastIndex(of: "/") ?? socket.startIndex))
-    ]
-    for path in [data, state] {
-      if let path, !directories.contains(path) { directories.append(path) }
+    let data = value("KISTD_DATA") ?? directory("XDG_DATA_HOME", ".local/share")
+    let key = value("KISTD_KEY_FILE").map(folder) ?? directory("XDG_STATE_HOME", ".local/state")
+    var directories: [String] = []
+    for path in [folder(of: socket), data, key] {
+      if let path, file(path) != nil, !directories.contains(path) { directories.append(path) }
     }
     let faults = directories.compactMap(fault)
-    let privacy =
-      faults.isEmpty
-      ? [Finding(.ok, "files", "their directories let nobody else in")] : faults
-    return privacy + [data.flatMap(room)].compactMap { $0 }
+    return (faults.isEmpty ? [privacy(of: directories)] : faults)
+      + [data.flatMap(room)].compactMap { $0 }
+  }
+
+  private func value(_ name: String) -> String? {
+    environment(name).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private func folder(of path: String) -> String {
+    String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
+  }
+
+  private func privacy(of directories: [String]) -> Finding {
+    let message =
+      directories.isEmpty
+      ? "there are no directories of kist yet"
+      : "nobody else is let into " + directories.joined(separator: ", ")
+    return Finding(.ok, "files", message)
   }
 
   private func fault(of path: String) -> Finding? {

@@ -22,14 +22,15 @@ struct NewFile: ~Copyable {
   /// - Parameter replacing: whether a file that is there is replaced; else `conflict` is thrown, here or at
   ///   the end.
   init(for path: String, replacing: Bool) throws(StorageError) {
-    if !replacing, unsafe access(path, F_OK) == 0 { throw .fileIsThere }
     var status = stat()
-    guard unsafe lstat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+    let isThere = unsafe lstat(path, &status) == 0
+    guard !isThere || status.st_mode & S_IFMT == S_IFREG else {
       throw StorageError(
         .badRequest, "what is there is no regular file, and is not replaced",
         hint: "name the file itself; for a pipe or a device, redirect standard output",
         outcome: .unchanged)
     }
+    if !replacing, isThere { throw .fileIsThere }
     // No name that a kist which was killed may have left: it may have had this one's process id.
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
     // What could not be put on the disk, too, is better not begun.
@@ -115,7 +116,7 @@ func openNewFile(_ path: String) throws(StorageError) -> CInt {
 
 func notWritten(_ failure: CInt) -> StorageError {
   StorageError(
-    .unavailable, "the file cannot be written: \(describe(failure))",
+    StorageError.Code(failure: failure), "the file cannot be written: \(describe(failure))",
     hint: "what was there is unchanged", outcome: .unchanged)
 }
 

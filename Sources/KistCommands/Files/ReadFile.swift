@@ -6,11 +6,18 @@ internal import KistCore
 func readFile(_ path: String, upTo limit: Int, _ what: String) throws(StorageError) -> Secret {
   let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
   guard file >= 0 else {
-    throw StorageError(
-      .badRequest, "\(what) cannot be opened: \(describe(errno))", outcome: .unchanged)
+    throw .notOpened(what, errno)
   }
   defer { close(file) }
   return try allPieces(upTo: limit, what) { () throws(StorageError) in
     try nextPiece(of: file, what)
+  }
+}
+
+extension StorageError {
+  /// What a person named cannot be opened; `what` is what the error calls it.
+  static func notOpened(_ what: String, _ failure: CInt) -> StorageError {
+    StorageError(
+      Code(failure: failure), "\(what) cannot be opened: \(describe(failure))", outcome: .unchanged)
   }
 }

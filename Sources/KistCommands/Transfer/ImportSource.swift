@@ -27,6 +27,9 @@ enum ImportSource: Hashable, Sendable {
     case .exported, .foreign: return nil
     }
   }
+
+  /// What of a file is needed no more once all of it was taken.
+  var whatCanGo: String { self == .foreign(.docker) ? "`auths` from it" : "it" }
 }
 
 extension ImportSource: ExpressibleByArgument, CaseIterable {

@@ -27,7 +27,9 @@ func passFiles(below folder: String) throws(StorageError) -> [PassFile] {
 private func addFiles(
   of folder: String, _ path: String, depth: Int, to files: inout [PassFile]
 ) throws(StorageError) {
-  guard let entries = unsafe opendir("\(folder)/\(path)") else { throw .folderIsClosed(errno) }
+  guard let entries = unsafe opendir("\(folder)/\(path)") else {
+    throw .notOpened("the folder", errno)
+  }
   defer { unsafe closedir(entries) }
   while let entry = unsafe readdir(entries) {
     let bytes = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
@@ -67,16 +69,9 @@ private func kind(of path: String) throws(StorageError) -> FileKind {
   var status = stat()
   guard unsafe lstat(path, &status) == 0 else {
     if errno == ENOENT { return .file }
-    throw .folderIsClosed(errno)
+    throw .notOpened("the folder", errno)
   }
   if status.st_mode & S_IFMT == S_IFDIR { return .folder }
   guard status.st_mode & S_IFMT == S_IFLNK, unsafe stat(path, &status) == 0 else { return .file }
   return status.st_mode & S_IFMT == S_IFDIR ? .linkedFolder : .file
-}
-
-extension StorageError {
-  fileprivate static func folderIsClosed(_ failure: CInt) -> StorageError {
-    StorageError(
-      .badRequest, "the folder cannot be opened: \(describe(failure))", outcome: .unchanged)
-  }
 }

@@ -46,7 +46,7 @@ func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
   try ProcessLock(at: path + ".lock", hint: otherSocketHint) { owner in
     StorageError(
       .unavailable, "kistd is already running, \(owner)",
-      hint: "use that one at \(path), or name another socket with --socket")
+      hint: "use that one at \(path), or name another socket and store with --socket and --data")
   }
 }
 

@@ -12,6 +12,7 @@ struct Machine: Sendable {
   var freeBytes: UInt64 = 1 << 30
   var isEnabled: String? = "enabled"
   var session: String?
+  var variables: [String: String] = [:]
   var whyLocked = StorageError.locked("the storage is locked")
 
   /// One on which nothing is wrong.
@@ -61,7 +62,7 @@ struct Machine: Sendable {
           case "HOME": "/home/u"
           case "PATH": "/usr/local/bin:/usr/bin"
           case "XDG_SESSION_TYPE": session
-          default: nil
+          default: variables[name]
           }
         },
         file: { files[$0] }, freeBytes: { _ in freeBytes },

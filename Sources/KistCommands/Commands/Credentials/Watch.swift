@@ -71,7 +71,9 @@ struct Watch: RequiresWatch {
 extension Terminal {
   fileprivate func tellOfLoss(_ error: StorageError, _ options: CommonOptions) {
     var error = error
-    error.hint = "it is watched again as soon as that can be; a reset is told then"
+    error.hint =
+      "it is watched again as soon as that can be; a reset is told where something was changed "
+      + "meanwhile"
     report(error, asJSON: options.json)
   }
 }

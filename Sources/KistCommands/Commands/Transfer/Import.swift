@@ -74,7 +74,8 @@ struct Import: RequiresUserStorage {
       if let path, path != "-" {
         let advice =
           plan.takesAll(with: changes)
-          ? "; remove it once all works without it" : ", and has what was not taken"
+          ? "; remove \(source.whatCanGo) once all works without it"
+          : ", and has what was not taken"
         try terminal.tell("\(visible(path)) is as it was\(advice)")
       }
     }
