@@ -13,7 +13,7 @@ WIDTH := --experimental-maximum-parallelization-width 16
 # Where the two programs stand when they are built for use.
 BIN := .build-release/bin
 # A static standard library: a program starts faster, and runs where no Swift is installed. Optimised
-# once more as a whole when it is linked, with a section for each function.
+# once more as a whole when it is linked, with a section for each function and without what debuggers read.
 RELEASE := -c release --static-swift-stdlib --experimental-lto-mode=full -Xswiftc -use-ld=lld -Xswiftc -gnone -Xcc -g0
 # What a request runs through lies side by side in the programs (Benchmarks/order).
 ordered = -Xlinker --no-warn-symbol-ordering -Xlinker --symbol-ordering-file=$(CURDIR)/Benchmarks/$(1).order

@@ -73,14 +73,14 @@ private func commandStatus(
   of arguments: [String], environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt? {
   let rest = Array(arguments.dropFirst())
-  return switch arguments.first {
-  case "migrate": try await migrate(rest, environment: environment)
-  case "fsck": try fsck(rest, environment: environment)
-  case "probe": try await probe(rest, environment: environment)
-  case "keyring-items": try await printKeyringItems(rest, environment: environment)
-  case "rekey": try rekey(rest, environment: environment)
-  case "restore": try restore(rest, environment: environment)
-  default: nil
+  return switch arguments.first.flatMap(KistdCommand.init(rawValue:)) {
+  case .migrate: try await migrate(rest, environment: environment)
+  case .fsck: try fsck(rest, environment: environment)
+  case .probe: try await probe(rest, environment: environment)
+  case .keyringItems: try await printKeyringItems(rest, environment: environment)
+  case .rekey: try rekey(rest, environment: environment)
+  case .restore: try restore(rest, environment: environment)
+  case nil: nil
   }
 }
 

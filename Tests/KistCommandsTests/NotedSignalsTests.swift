@@ -7,16 +7,16 @@ import Testing
   @Test func `are told one after another, once, and to nobody who asks later`() async throws {
     await #expect(processExitsWith: .success) {
       let first = try Terminal.live.noteSignals()
-      take(SIGTERM)
-      take(SIGHUP)
+      first.carryOut(SIGTERM)
+      first.carryOut(SIGHUP)
       #expect(first.first() == SIGTERM)
       #expect(first.first() == SIGHUP)
       #expect(first.first() == nil)
-      take(SIGINT)
+      first.carryOut(SIGINT)
       first.end()
       let second = try Terminal.live.noteSignals()
       #expect(second.first() == nil)
-      take(SIGINT)
+      second.carryOut(SIGINT)
       #expect(second.first() == SIGINT)
       second.end()
     }
@@ -24,8 +24,9 @@ import Testing
 
   @Test func `end the process again afterwards`() async throws {
     await #expect(processExitsWith: .signal(SIGTERM)) {
-      try Terminal.live.noteSignals().end()
-      take(SIGTERM)
+      let signals = try Terminal.live.noteSignals()
+      signals.end()
+      signals.carryOut(SIGTERM)
     }
   }
 
@@ -38,22 +39,12 @@ import Testing
       let before = try openPipes()
       for _ in 0..<100 {
         let signals = try Terminal.live.noteSignals()
-        take(SIGTERM)
+        signals.carryOut(SIGTERM)
         signals.end()
         #expect(try openPipes() == before)
       }
     }
   }
-}
-
-/// Has a signal come to this thread, which may block it, as those of a pool do.
-private func take(_ number: CInt) {
-  var (set, previous) = (sigset_t(), sigset_t())
-  unsafe sigemptyset(&set)
-  unsafe sigaddset(&set, number)
-  unsafe pthread_sigmask(SIG_UNBLOCK, &set, &previous)
-  raise(number)
-  unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
 }
 
 /// Which pipe each descriptor of this process is that is one.

@@ -6,9 +6,9 @@ extension Surroundings {
   /// without options.
   func fileFindings(socket: String) -> [Finding] {
     let data = value("KISTD_DATA") ?? directory("XDG_DATA_HOME", ".local/share")
-    let key = value("KISTD_KEY_FILE").map(folder) ?? directory("XDG_STATE_HOME", ".local/state")
+    let key = value("KISTD_KEY_FILE").map(parentFolder(of:)) ?? directory("XDG_STATE_HOME", ".local/state")
     var directories: [String] = []
-    for path in [folder(of: socket), data, key] {
+    for path in [parentFolder(of: socket), data, key] {
       if let path, file(path) != nil, !directories.contains(path) { directories.append(path) }
     }
     let faults = directories.compactMap(fault)
@@ -18,10 +18,6 @@ extension Surroundings {
 
   private func value(_ name: String) -> String? {
     environment(name).flatMap { $0.isEmpty ? nil : $0 }
-  }
-
-  private func folder(of path: String) -> String {
-    String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
   }
 
   private func privacy(of directories: [String]) -> Finding {

@@ -4,9 +4,8 @@ internal import KistInterop
 extension Surroundings {
   /// kistd, which stands beside this program, or else is on PATH.
   var daemonProgram: String? {
-    let directory = program.prefix(upTo: program.lastIndex(of: "/") ?? program.startIndex)
-    let sibling = directory + "/kistd"
-    return file(String(sibling)) == nil ? path(of: "kistd") : String(sibling)
+    let sibling = parentFolder(of: program) + "/kistd"
+    return file(sibling) == nil ? path(of: "kistd") : sibling
   }
 
   /// Which programs are run by which names.

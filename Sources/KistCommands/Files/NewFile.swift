@@ -34,9 +34,9 @@ struct NewFile: ~Copyable {
     // No name that a kist which was killed may have left: it may have had this one's process id.
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
     // What could not be put on the disk, too, is better not begun.
-    let folder = unsafe open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let folder = unsafe open(parentFolder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw notWritten(errno) }
-    let unnamed = unsafe kist_open_unnamed(Self.folder(of: path))
+    let unnamed = unsafe kist_open_unnamed(parentFolder(of: path))
     do throws(StorageError) {
       file = unnamed < 0 ? try openNewFile(temporary) : unnamed
     } catch {
@@ -87,11 +87,6 @@ struct NewFile: ~Copyable {
       unsafe unlink(temporary)
       throw notWritten(failure)
     }
-  }
-
-  private static func folder(of path: String) -> String {
-    let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-    return end.map { String(path[...$0]) } ?? "."
   }
 
   private func isLinked(as name: String) -> Bool {

@@ -42,16 +42,12 @@ extension ImportSource {
     guard self == .foreign(.cargo) else { return nil }
     let folder =
       path == "-"
-      ? ImportSource.foreign(.cargo).usualPlace(environmentVariable).map(folder(of:))
-      : folder(of: path)
+      ? ImportSource.foreign(.cargo).usualPlace(environmentVariable).map(parentFolder(of:))
+      : parentFolder(of: path)
     return folder.flatMap {
       try? readFile($0 + "/config.toml", upTo: ForeignFormat.cargo.longestFile, "the configuration")
     }
   }
-}
-
-private func folder(of path: String) -> String {
-  path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
 }
 
 extension Terminal {

@@ -19,9 +19,8 @@ func usageError<Command: ParsableCommand>(
 
 /// With `--` before it, the word for something else that kistd does would run a program of that name.
 private func hint(atWordTooManyIn arguments: [String]) -> String {
-  let others = ["fsck", "keyring-items", "migrate", "probe", "rekey", "restore"]
-  return arguments.first(where: others.contains)
-    .map { "`kistd \($0)` comes first, then its options" }
+  arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first
+    .map { "`kistd \($0.rawValue)` comes first, then its options" }
     ?? "put `--` before a command to serve for: `kistd -- COMMAND`"
 }
 
