@@ -86,7 +86,12 @@ class Work:
     def store_sizes(self):
         def asked(size, operation, count):
             lines = requests.spread(operation, size)
-            return lambda cpus: self._asked(self.world.stores[size].socket, lines, count, cpus)
+            store = self.world.stores[size]
+
+            def work(cpus):
+                store.read_into_cache()
+                return self._asked(store.socket, lines, count, cpus)
+            return work
 
         return {f"{name} among {size}": asked(size, operation, count)
                 for name, operation, count in (("load", requests.load, self.amount.loads),
