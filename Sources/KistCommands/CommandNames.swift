@@ -32,6 +32,17 @@ func noSuchCommand(among words: [String]) -> StorageError? {
   return nil
 }
 
+/// Where there is nothing that `kist help` could explain with some words; `nil` where there is.
+func nothingToExplain(with words: [String]) -> StorageError? {
+  if let error = noSuchCommand(among: words) { return error }
+  let names = commandNames(in: words)
+  guard words.dropFirst(names.count).contains(where: { !$0.hasPrefix("-") }) else { return nil }
+  let command = names.joined(separator: " ")
+  return StorageError(
+    .badRequest, "`kist help` takes the name of a command only",
+    hint: "`kist help \(command)` explains that one")
+}
+
 /// The command that a word stands for in other tools, or that it is a slip of the hand away from.
 private func commandMeant(by word: String, among names: [String]) -> String? {
   let meant = otherNames.first { $0.value.contains(word) }?.key

@@ -80,7 +80,7 @@ extension Kist {
     try Watch.checkCommand(in: arguments)
     // Of a command that there is none of, the parser would explain the one above it.
     if arguments.first == "help", arguments.dropFirst().first != "help",
-      let error = noSuchCommand(among: Array(arguments.dropFirst()))
+      let error = nothingToExplain(with: Array(arguments.dropFirst()))
     {
       throw error
     }

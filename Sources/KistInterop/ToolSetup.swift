@@ -18,6 +18,8 @@ package struct ToolSetup: Sendable, Equatable {
     package var conflict: StorageError
   }
 
+  /// What the tool then looks for along PATH, where no line puts it elsewhere.
+  package var program: String?
   package var lines: [Line] = []
   /// A command of the tool's own, after the lines.
   package var command: [String]?
@@ -31,7 +33,7 @@ extension Tool {
     switch self {
     case .git:
       ToolSetup(
-        command: ["git", "config", "--global", "credential.helper", "kist"],
+        program: program, command: ["git", "config", "--global", "credential.helper", "kist"],
         asked: .init(
           command: ["git", "config", "--global", "--get-all", "credential.helper"], kist: "kist",
           conflict: StorageError(
@@ -39,18 +41,23 @@ extension Tool {
             hint: "see `git config --global --get-all credential.helper`; to have git ask both: "
               + "git config --global --add credential.helper kist", outcome: .unchanged)))
     case .docker:
-      ToolSetup(lines: [
-        .init(text: #"{"credsStore": "kist"}"#, place: "~/.docker/config.json"),
-        .init(
-          text: #"credential-helpers = ["kist", "containers-auth.json"]"#,
-          place: "~/.config/containers/registries.conf.d/kist.conf, for podman and skopeo"),
-      ])
+      ToolSetup(
+        program: program,
+        lines: [
+          .init(text: #"{"credsStore": "kist"}"#, place: "~/.docker/config.json"),
+          .init(
+            text: #"credential-helpers = ["kist", "containers-auth.json"]"#,
+            place: "~/.config/containers/registries.conf.d/kist.conf, for podman and skopeo"),
+        ])
     case .cargo:
-      ToolSetup(lines: [
-        .init(
-          text: #"registry.global-credential-providers = ["cargo:token", "cargo-credential-kist"]"#,
-          place: "~/.cargo/config.toml, above its first [table]")
-      ])
+      ToolSetup(
+        program: program,
+        lines: [
+          .init(
+            text:
+              #"registry.global-credential-providers = ["cargo:token", "cargo-credential-kist"]"#,
+            place: "~/.cargo/config.toml, above its first [table]")
+        ])
     case .aws:
       ToolSetup(lines: [
         .init(
@@ -75,12 +82,14 @@ extension Tool {
         lines: [link("~/.local/bin", "keyring")],
         command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
     case .askpass:
-      ToolSetup(lines: [
-        .init(
-          text: "SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
-            + "KIST_ASKPASS=kist://SERVICE/ACCOUNT COMMAND",
-          place: "a shell, for the one command that is to ask for this credential")
-      ])
+      ToolSetup(
+        program: program,
+        lines: [
+          .init(
+            text: "SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
+              + "KIST_ASKPASS=kist://SERVICE/ACCOUNT COMMAND",
+            place: "a shell, for the one command that is to ask for this credential")
+        ])
     }
   }
 }

@@ -6,7 +6,8 @@ extension Surroundings {
   /// without options.
   func fileFindings(socket: String) -> [Finding] {
     let data = value("KISTD_DATA") ?? directory("XDG_DATA_HOME", ".local/share")
-    let key = value("KISTD_KEY_FILE").map(parentFolder(of:)) ?? directory("XDG_STATE_HOME", ".local/state")
+    let key =
+      value("KISTD_KEY_FILE").map(parentFolder(of:)) ?? directory("XDG_STATE_HOME", ".local/state")
     var directories: [String] = []
     for path in [parentFolder(of: socket), data, key] {
       if let path, file(path) != nil, !directories.contains(path) { directories.append(path) }

@@ -23,14 +23,25 @@ extension Surroundings {
           hint: "install it where kist is"))
     }
     for tool in Tool.allCases {
-      // By that name a tool of its own is known to nearly everybody.
-      guard tool != .keyring, let name = tool.program, let other = other(name) else { continue }
-      findings.append(
-        Finding(
-          .note, tool.rawValue, "it asks \(other), which is another program than this kist",
-          hint: "make it a symbolic link to \(program), or remove it"))
+      if let finding = finding(of: tool) { findings.append(finding) }
     }
     return findings
+  }
+
+  private func finding(of tool: Tool) -> Finding? {
+    // By that name a tool of its own is known to nearly everybody.
+    guard tool != .keyring, let name = tool.program else { return nil }
+    if let other = other(name) {
+      return Finding(
+        .note, tool.rawValue, "it asks \(other), which is another program than this kist",
+        hint: "make it a symbolic link to \(program), or remove it")
+    }
+    guard let asked = tool.setup.asked, lines(asked.command).contains(asked.kist),
+      path(of: name) == nil
+    else { return nil }
+    return Finding(
+      .note, tool.rawValue, "it is to ask kist, and there is no \(name) on PATH",
+      hint: hint(atMissing: name))
   }
 
   /// What is run by a name that should be this program's; `nil` where it is this one, or nothing.

@@ -29,10 +29,10 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   var entry = PasswordEntry(
     title: try item.text("name"), url: try login.objects("uris").first?.secret("uri"),
     username: try login.text("username"), password: try login.secret("password"))
-  if try item.secret("notes") != nil { entry.leftOut.append(.note) }
-  if try login.secret("totp") != nil { entry.leftOut.append(.oneTimePassword) }
-  if try !login.objects("fido2Credentials").isEmpty { entry.leftOut.append(.passkey) }
-  if try !item.objects("fields").isEmpty { entry.leftOut.append(.furtherFields) }
+  if try item.secret("notes") != nil { entry.leftOut.insert(.note) }
+  if try login.secret("totp") != nil { entry.leftOut.insert(.oneTimePassword) }
+  if try !login.objects("fido2Credentials").isEmpty { entry.leftOut.insert(.passkey) }
+  if try !item.objects("fields").isEmpty { entry.leftOut.insert(.furtherFields) }
   return entry
 }
 

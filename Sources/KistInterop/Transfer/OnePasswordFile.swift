@@ -39,19 +39,18 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   let isLogin = ["001", "005"].contains(try item.text("categoryUuid") ?? "001")
   guard isLogin || entry.password != nil else { return nil }
   entry.isArchived = try item.text("state") == "archived"
-  if try details.secret("notesPlain") != nil { entry.leftOut.append(.note) }
-  entry.leftOut += try furtherFields(of: details)
+  if try details.secret("notesPlain") != nil { entry.leftOut.insert(.note) }
+  entry.leftOut.formUnion(try furtherFields(of: details))
   return entry
 }
 
 /// What of the fields in its sections stays behind.
-private func furtherFields(of details: JSONObject) throws(JSONError) -> [LeftOut] {
-  var leftOut: [LeftOut] = []
+private func furtherFields(of details: JSONObject) throws(JSONError) -> Set<LeftOut> {
+  var leftOut: Set<LeftOut> = []
   for section in try details.objects("sections") {
     for field in try section.objects("fields") {
       let isSeed = try field.object("value")?["totp"] != nil
-      let what = isSeed ? LeftOut.oneTimePassword : .furtherFields
-      if !leftOut.contains(what) { leftOut.append(what) }
+      leftOut.insert(isSeed ? .oneTimePassword : .furtherFields)
     }
   }
   return leftOut

@@ -8,7 +8,7 @@ struct PasswordEntry {
   var username: String?
   var password: Secret?
   /// What of it stays behind.
-  var leftOut: [LeftOut] = []
+  var leftOut: Set<LeftOut> = []
   var isArchived = false
 
   /// Adds it: the service is the host of its URL, or its title where that has none, and the account

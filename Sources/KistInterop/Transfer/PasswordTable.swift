@@ -6,8 +6,10 @@ struct PasswordTable {
   let url: [String]
   let username: [String]
   let password: String
-  /// The columns that stay behind where there is something in them.
+  /// The columns that stay behind where there is something in them; one of no table's is a further field.
   let leftOut: [String: LeftOut]
+  /// The columns that are nothing of the credential's.
+  let unasked: [String]
   /// The column that says what an entry is, which is imported where it says `login`.
   let kind: String?
   /// The column that says whether an entry is archived.
@@ -19,24 +21,28 @@ struct PasswordTable {
   static let bitwarden = PasswordTable(
     title: ["name"], url: ["login_uri"], username: ["login_username"], password: "login_password",
     leftOut: ["notes": .note, "login_totp": .oneTimePassword, "fields": .furtherFields],
-    kind: "type", hasSeveralURLs: true)
+    unasked: ["folder", "favorite", "reprompt"], kind: "type", hasSeveralURLs: true)
   /// 1Password's CSV files, of its versions 7 and 8.
   static let onePassword = PasswordTable(
     title: ["title"], url: ["url", "urls", "website"], username: ["username"], password: "password",
     leftOut: [
       "notes": .note, "otpauth": .oneTimePassword, "one-time password": .oneTimePassword,
-    ], kind: nil, archived: "archived")
+    ], unasked: ["favorite", "tags"], kind: nil, archived: "archived")
   /// KeePassXC's src/format/CsvExporter.cpp.
   static let keepassxc = PasswordTable(
     title: ["title"], url: ["url"], username: ["username"], password: "password",
-    leftOut: ["notes": .note, "totp": .oneTimePassword], kind: nil)
+    leftOut: ["notes": .note, "totp": .oneTimePassword],
+    unasked: ["group", "icon", "last modified", "created"], kind: nil)
   /// Chromium's components/password_manager/core/browser/export; also that of Edge, Brave and Opera.
   static let chrome = PasswordTable(
     title: ["name"], url: ["url"], username: ["username"], password: "password",
-    leftOut: ["note": .note], kind: nil)
+    leftOut: ["note": .note], unasked: [], kind: nil)
   /// Firefox's toolkit/components/passwordmgr/LoginExport.sys.mjs.
   static let firefox = PasswordTable(
-    title: [], url: ["url"], username: ["username"], password: "password", leftOut: [:], kind: nil)
+    title: [], url: ["url"], username: ["username"], password: "password", leftOut: [:],
+    unasked: [
+      "httprealm", "formactionorigin", "guid", "timecreated", "timelastused", "timepasswordchanged",
+    ], kind: nil)
 }
 
 /// Reads a password manager's CSV file.
@@ -44,10 +50,13 @@ func credentials(
   in text: Secret, of table: PasswordTable
 ) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials()
-  var header: (columns: [String: Int], width: ClosedRange<Int>)?
+  var header: (columns: [String: Int], unknown: [Int], width: ClosedRange<Int>)?
   try text.forEachRow { (fields, line) throws(StorageError) in
-    guard let (columns, width) = header else {
-      header = (try table.columns(in: fields), fields.width...fields.count)
+    guard let (columns, unknown, width) = header else {
+      header = (
+        try table.columns(in: fields), table.unknownColumns(in: fields),
+        fields.width...fields.count
+      )
       return
     }
     // A comma without quotes round it would have cut a password in two.
@@ -74,7 +83,10 @@ func credentials(
     var entry = PasswordEntry(
       title: try text(table.title), url: table.hasSeveralURLs ? url?.firstURL : url,
       username: try text(table.username), password: field(table.password),
-      leftOut: table.leftOut.filter { field($0.key) != nil }.map(\.value))
+      leftOut: Set(table.leftOut.filter { field($0.key) != nil }.map(\.value)))
+    if unknown.contains(where: { $0 < fields.count && !fields[$0].isEmpty }) {
+      entry.leftOut.insert(.furtherFields)
+    }
     entry.isArchived =
       table.archived.flatMap(field).map { $0.isWord("true") || $0.isWord("1") } ?? false
     try entry.add(to: &file, at: line)
@@ -87,15 +99,21 @@ extension PasswordTable {
   /// Where each column is, by the names in the first row.
   fileprivate func columns(in fields: [Secret]) throws(StorageError) -> [String: Int] {
     var columns: [String: Int] = [:]
-    for name in title + url + username + [password] + leftOut.keys
-      + [kind, archived].compactMap(\.self)
-    {
-      columns[name] = fields.firstIndex { $0.isWord(name) }
-    }
+    for name in names { columns[name] = fields.firstIndex { $0.isWord(name) } }
     guard columns[password] != nil, url.contains(where: { columns[$0] != nil }) else {
       throw .unreadable("the first line does not name the columns of this format")
     }
     return columns
+  }
+
+  /// Which columns are another program's, or have been there since a later version.
+  fileprivate func unknownColumns(in fields: [Secret]) -> [Int] {
+    fields.indices.filter { !(names + unasked).contains(where: fields[$0].isWord) }
+  }
+
+  /// What the columns are called that are read.
+  private var names: [String] {
+    title + url + username + [password] + leftOut.keys + [kind, archived].compactMap(\.self)
   }
 }
 

@@ -13,6 +13,7 @@ struct Machine: Sendable {
   var isEnabled: String? = "enabled"
   var session: String?
   var variables: [String: String] = [:]
+  var gitHelpers: [String] = []
   var whyLocked = StorageError.locked("the storage is locked")
 
   /// One on which nothing is wrong.
@@ -70,6 +71,7 @@ struct Machine: Sendable {
           switch words.dropFirst().first {
           case "probe": [outlook.json().text]
           case "--user": isEnabled.map { [$0] } ?? []
+          case "config": gitHelpers
           default: []
           }
         }))
@@ -86,7 +88,7 @@ struct Machine: Sendable {
 enum Fault: CaseIterable {
   case locked, keyless, damaged, closesAtRestart, olderDaemon, keyringBeside, noKeyring
   case lockedKeyring
-  case noDaemonProgram, otherKist, otherHelper, openDirectory, othersDirectory
+  case noDaemonProgram, otherKist, otherHelper, noHelper, openDirectory, othersDirectory
   case fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
 
   func befall(_ machine: inout Machine) {
@@ -108,6 +110,7 @@ enum Fault: CaseIterable {
     case .noDaemonProgram: machine.files["/usr/bin/kistd"] = nil
     case .otherKist: machine.files["/usr/local/bin/kist"] = other
     case .otherHelper: machine.files["/usr/local/bin/git-credential-kist"] = other
+    case .noHelper: machine.gitHelpers = ["kist"]
     case .openDirectory: machine.files["/home/u/.local/state/kist"]?.mode = 0o755
     case .othersDirectory: machine.files["/run/user/7/kist"]?.owner = 8
     case .fullDisk: machine.freeBytes = 3 << 20

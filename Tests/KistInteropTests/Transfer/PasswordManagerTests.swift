@@ -78,6 +78,18 @@ import Testing
       """,
       ["a.example u = p (A)", "b.example u = q (B)"]),
     ForeignFile(
+      "KeePassXC's, taken for Firefox's", .firefox,
+      """
+      "Group","Title","Username","Password","URL","Notes","TOTP"
+      "","","admin","x","https://a.example","",""
+      "","","admin","y","https://b.example","n",""
+      """,
+      ["a.example admin = x", "b.example admin = y"], leftOut: [.furtherFields: [3]]),
+    ForeignFile(
+      "one with a column of a later version", .chrome,
+      "name,url,username,password,passkey,note\nA,https://a.example,u,p,k,n",
+      ["a.example u = p (A)"], leftOut: [.furtherFields: [2], .note: [2]]),
+    ForeignFile(
       "a name that kist cannot keep", .chrome,
       "url,username,password\nhttps://a.example,\"two\nlines\",p\n,,q",
       [], leftOut: [.overLimits: [2, 4]]),

@@ -22,16 +22,18 @@ package struct Setup: AsyncParsableCommand {
   package init() {}
 
   package func run() async throws {
-    try perform(.live, printing: { linesPrinted(by: $0) }, becoming: become)
+    try perform(
+      .live, finding: absolutePath(of:), printing: { linesPrinted(by: $0) }, becoming: become)
   }
 
   /// Shows the lines.
   ///
   /// - Parameters:
+  ///   - path: where a program is along PATH.
   ///   - lines: the lines that a command prints.
   ///   - become: runs a command in place of this one, and returns where it cannot.
   package func perform(
-    _ terminal: Terminal, printing lines: ([String]) -> [String],
+    _ terminal: Terminal, finding path: (String) -> String?, printing lines: ([String]) -> [String],
     becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
     let setup = tool.setup
@@ -45,12 +47,22 @@ package struct Setup: AsyncParsableCommand {
       terminal.writeError(Secret(utf8: "in \(line.place):\n"))
       try terminal.write(line.text + "\n")
     }
-    guard let words = setup.command else { return }
-    try terminal.write(words.joined(separator: " ") + "\n")
-    guard apply else { return }
+    if let words = setup.command { try terminal.write(words.joined(separator: " ") + "\n") }
+    if let program = setup.program, path(program) == nil {
+      terminal.writeError(
+        Secret(
+          utf8: "kist: there is no \(program) on PATH; without it kist is not asked\n"
+            + "hint: \(hint(atMissing: program))\n"))
+    }
+    guard apply, let words = setup.command else { return }
     if let asked = setup.asked, lines(asked.command).contains(where: { $0 != asked.kist }) {
       throw asked.conflict
     }
     throw become(words)
   }
+}
+
+/// How the program is had by which a tool asks kist.
+func hint(atMissing program: String) -> String {
+  #"make the link in a directory of PATH: ln -s "$(command -v kist)" ~/.local/bin/\#(program)"#
 }
