@@ -32,11 +32,13 @@ let package = Package(
 
     // MARK: - Sockets
 
-    .target(name: "KistClient", dependencies: ["KistCore", "KistWire"]),
+    .target(name: "KistSystem"),
+    .target(name: "KistClient", dependencies: ["KistCore", "KistSystem", "KistWire"]),
     .target(
       name: "KistServer",
       dependencies: [
         "KistCore",
+        "KistSystem",
         "KistWire",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -51,7 +53,7 @@ let package = Package(
     .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
       name: "KistFile",
-      dependencies: ["CSQLite", "KistCore", "KistSodium"]),
+      dependencies: ["CSQLite", "KistCore", "KistSodium", "KistSystem"]),
     .systemLibrary(
       name: "CLibsecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
@@ -74,6 +76,7 @@ let package = Package(
         "KistJSON",
         .target(name: "KistLibsecret", condition: .when(traits: ["Libsecret"])),
         "KistServer",
+        "KistSystem",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -86,6 +89,7 @@ let package = Package(
         "KistCore",
         "KistInterop",
         "KistJSON",
+        "KistSystem",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -99,6 +103,7 @@ let package = Package(
     .testTarget(name: "KistJSONTests", dependencies: ["KistCore", "KistJSON", "KistTesting"]),
     .testTarget(
       name: "KistWireTests", dependencies: ["KistCore", "KistJSON", "KistTesting", "KistWire"]),
+    .testTarget(name: "KistSystemTests", dependencies: ["KistSystem"]),
     .testTarget(
       name: "KistClientTests",
       dependencies: ["KistClient", "KistCore", "KistTesting", "KistWire"]),

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 internal import KistWire
 
 /// A connected Unix socket that blocks, within deadlines; closed when it is released: unix(7).

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 package import KistWire
 
 extension SocketLocation {
@@ -14,9 +15,4 @@ extension SocketLocation {
         && status.st_uid == uid
     }
   }
-}
-
-/// The value of a variable in this process's environment.
-package func environmentVariable(_ name: String) -> String? {
-  unsafe getenv(name).map { unsafe String(cString: $0) }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KistSystem
 internal import KistWire
 
 /// The command that starts a daemon on this machine which listens at a path.

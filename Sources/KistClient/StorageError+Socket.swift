@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 internal import KistWire
 
 /// What a failure of the socket at a path means to whoever asked.
@@ -17,7 +18,7 @@ func storageError(for error: SocketError, at path: String, patience: Duration) -
       .denied, "another user's process listens at \(path)",
       hint: "nothing was sent to it; use a socket in a directory that only you can write")
   case .notConnected(let code):
-    StorageError(.unavailable, "no connection could be made to \(path): \(describe(code))")
+    StorageError(.unavailable, "no connection could be made to \(path): \(systemText(of: code))")
   case .ended:
     StorageError(
       .unavailable, "the connection to kistd ended before its reply",
@@ -35,12 +36,4 @@ private func badPath(_ path: String) -> StorageError {
     _ = try SocketLocation(path: path)
     return .badRequest("the socket path is empty or has a NUL in it")
   } catch { return error }
-}
-
-/// The system's text for an error number.
-package func describe(_ code: CInt) -> String {
-  unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
-    unsafe strerror_r(code, text.baseAddress!, text.count)
-    return unsafe String(cString: text.baseAddress!)
-  }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// A thread that runs one function to its end: pthreads(7).
 struct Thread: Sendable {
@@ -17,7 +18,7 @@ struct Thread: Sendable {
     guard status == 0 else {
       unsafe work.release()
       throw StorageError(
-        .unavailable, "no thread could be started: \(describe(status))",
+        .unavailable, "no thread could be started: \(systemText(of: status))",
         hint: "raise the limit on processes (ulimit -u)", outcome: .unchanged)
     }
     self.handle = handle

@@ -1,5 +1,6 @@
 internal import Glibc
 package import KistCore
+internal import KistSystem
 
 /// The errors that this storage words.
 extension StorageError {
@@ -38,14 +39,14 @@ extension StorageError {
 
   /// A call to the system failed.
   static func system(_ what: String, path: String, errno code: CInt = errno) -> StorageError {
-    let reason = unsafe String(cString: strerror(code))
     let hint: String? =
       switch code {
       case ENOSPC, EDQUOT: "free some space and try again"
       case EROFS, EACCES, EPERM: "give kistd a directory that it may write, with `--data`"
       default: nil
       }
-    return StorageError(Code(errno: code), "\(what) \(path) failed: \(reason)", hint: hint)
+    return StorageError(
+      Code(errno: code), "\(what) \(path) failed: \(systemText(of: code))", hint: hint)
   }
 }
 

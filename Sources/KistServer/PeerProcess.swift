@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KistSystem
 package import KistWire
 
 /// What the process at the other end was when it connected.
@@ -39,7 +40,8 @@ extension PeerProcess {
   }
 
   private init(_ pid: pid_t, evidence: AuditedPeer.Evidence) {
-    guard let cgroup = text(of: "/proc/\(pid)/cgroup"), let name = text(of: "/proc/\(pid)/comm")
+    guard let cgroup = text(ofProcFile: "/proc/\(pid)/cgroup"),
+      let name = text(ofProcFile: "/proc/\(pid)/comm")
     else {
       self = .gone
       return
@@ -57,19 +59,7 @@ private let peerPidfd: CInt = 77
 private func hasItsPid(_ process: CInt) -> Bool {
   var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
   if unsafe poll(&end, 1, 0) == 0 { return true }
-  let lines = (text(of: "/proc/self/fdinfo/\(process)") ?? "").split(separator: "\n")
+  let lines = (text(ofProcFile: "/proc/self/fdinfo/\(process)") ?? "").split(separator: "\n")
   let pid = lines.first { $0.hasPrefix("Pid:\t") }?.dropFirst("Pid:\t".count)
   return pid.flatMap { Int($0) }.map { $0 > 0 } ?? false
-}
-
-/// A file of /proc, up to a page of it, which is as long as the kernel makes these.
-func text(of path: String) -> String? {
-  let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-  guard descriptor >= 0 else { return nil }
-  defer { close(descriptor) }
-  return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { bytes in
-    let count = unsafe read(descriptor, bytes.baseAddress, bytes.count)
-    guard count > 0 else { return nil }
-    return unsafe String(decoding: UnsafeBufferPointer(rebasing: bytes[..<count]), as: UTF8.self)
-  }
 }

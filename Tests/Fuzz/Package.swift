@@ -12,16 +12,17 @@ let package = Package(
     .target(name: "KistCore"),
     .target(name: "KistJSON", dependencies: ["KistCore"]),
     .target(name: "KistWire", dependencies: ["KistCore", "KistJSON"]),
+    .target(name: "KistSystem"),
     .systemLibrary(name: "CSodium", path: "Sources/CSodium", pkgConfig: "libsodium"),
     .target(name: "KistSodium", dependencies: ["CSodium", "KistCore"]),
     .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
-    .target(name: "KistFile", dependencies: ["CSQLite", "KistCore", "KistSodium"]),
+    .target(name: "KistFile", dependencies: ["CSQLite", "KistCore", "KistSodium", "KistSystem"]),
     .systemLibrary(name: "CLibsecret", path: "Sources/CLibsecret", pkgConfig: "libsecret-1"),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
     .target(name: "KistInterop", dependencies: ["KistCore", "KistJSON"]),
     // What reads the audit log, without what a daemon is besides.
     .target(
-      name: "KistDaemon", dependencies: ["KistCore", "KistFile", "KistWire"],
+      name: "KistDaemon", dependencies: ["KistCore", "KistFile", "KistSystem", "KistWire"],
       sources: [
         "Audit/AuditFile.swift", "Audit/AuditReader.swift", "Audit/BackwardLines.swift",
         "Hardening/SystemError.swift", "Socket/SocketDirectory.swift",

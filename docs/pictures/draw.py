@@ -61,6 +61,7 @@ def rooms() -> str:
     p.box(610, 206, 150, 56, "KistFile", ["SQLite"], "io")
     p.box(820, 206, 150, 56, "KistLibsecret", ["libsecret, GLib"], "io")
     p.box(185, 308, 150, 56, "KistWire", ["operations, lines"], "wire")
+    p.box(400, 308, 150, 56, "KistSystem", ["errors, /proc"], "io")
     p.box(610, 308, 150, 56, "KistSodium", ["libsodium"], "io")
     p.box(20, 308, 130, 56, "KistInterop", ["tools' protocols"], "wire")
     p.box(185, 404, 150, 46, "KistJSON", kind="wire")
@@ -71,7 +72,7 @@ def rooms() -> str:
         ((385, 262), (300, 308)), ((685, 262), (685, 308)), ((260, 364), (260, 404)),
         ((335, 350), (440, 404)), ((685, 364), (685, 404)), ((335, 427), (400, 427)),
         ((615, 150), (825, 206)), ((895, 262), (895, 404)), ((30, 160), (30, 308)),
-        ((110, 364), (190, 404)),
+        ((110, 364), (190, 404)), ((425, 262), (450, 308)), ((640, 262), (545, 308)),
     ]:
         p.arrow(start, end)
     p.text(988, 462, "an arrow reads “imports”; the table has every edge", 11, FAINT, anchor="end")

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
-internal import KistClient
 internal import KistCore
+internal import KistSystem
 
 /// A command could not be started; the exit statuses are those of env(1).
 struct CommandNotStarted: Error {
@@ -12,7 +12,7 @@ struct CommandNotStarted: Error {
   /// What a person is told.
   var complaint: StorageError {
     StorageError(
-      .unavailable, "the command cannot be started: \(describe(failure))",
+      .unavailable, "the command cannot be started: \(systemText(of: failure))",
       hint: failure == E2BIG ? "a variable holds 128 KiB at most; use --file for more" : nil)
   }
 }
@@ -70,12 +70,4 @@ func startChild(
 func endOfChild(_ pid: pid_t) -> CInt {
   let status = kist_wait_for_command(pid)
   return status < 0 ? Run.failure : status
-}
-
-private func withCStrings<Result>(
-  _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-) -> Result {
-  var pointers = unsafe strings.map { unsafe strdup($0) } + [nil]
-  defer { unsafe pointers.forEach { unsafe free($0) } }
-  return unsafe body(&pointers)
 }

@@ -1,13 +1,13 @@
 internal import Glibc
-internal import KistClient
 internal import KistCore
+internal import KistSystem
 
 /// Becomes another program, found along PATH; returns why not, where it cannot.
 func become(_ words: [String]) -> StorageError {
   let command = [absolutePath(of: words[0]) ?? "/nonexistent/\(words[0])"] + words.dropFirst()
   let failure = replaceProcess(by: command, .unchanged).failure
   return StorageError(
-    .unavailable, "\(words[0]) could not be run: \(describe(failure))",
+    .unavailable, "\(words[0]) could not be run: \(systemText(of: failure))",
     hint: "install \(words[0]), or see whether it is on PATH")
 }
 

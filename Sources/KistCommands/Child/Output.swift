@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
-internal import KistClient
 internal import KistCore
+internal import KistSystem
 
 /// What a program prints, found along PATH; `nil` where it ends with another status than 0.
 func output(of words: [String], upTo limit: Int) throws(StorageError) -> Secret? {
@@ -26,7 +26,7 @@ private func run(
   }
   var ends: [CInt] = [-1, -1]
   guard unsafe pipe(&ends) == 0 else {
-    throw StorageError(.unavailable, "no pipe could be opened: \(describe(errno))")
+    throw StorageError(.unavailable, "no pipe could be opened: \(systemText(of: errno))")
   }
   for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
   let pid: pid_t

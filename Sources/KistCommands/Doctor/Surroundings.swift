@@ -1,5 +1,6 @@
 internal import Glibc
-internal import KistClient
+internal import KistCore
+internal import KistSystem
 
 /// What `kist doctor` looks at beside the daemon.
 package struct Surroundings: Sendable {

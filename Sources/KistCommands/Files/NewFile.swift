@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
-internal import KistClient
 internal import KistCore
+internal import KistSystem
 
 /// A file of mode 0600 that gets its name when all of it is on the disk.
 ///
@@ -68,7 +68,8 @@ struct NewFile: ~Copyable {
     // Until its folder is on the disk, too, a power cut may take the name away.
     guard fsync(folder) == 0 else {
       throw StorageError(
-        .unavailable, "the file is there, but may not outlast a power cut: \(describe(errno))",
+        .unavailable,
+        "the file is there, but may not outlast a power cut: \(systemText(of: errno))",
         hint: "see to the disk, and remove the file or write it again", outcome: .unknown)
     }
   }
@@ -111,7 +112,7 @@ func openNewFile(_ path: String) throws(StorageError) -> CInt {
 
 func notWritten(_ failure: CInt) -> StorageError {
   StorageError(
-    StorageError.Code(failure: failure), "the file cannot be written: \(describe(failure))",
+    StorageError.Code(failure: failure), "the file cannot be written: \(systemText(of: failure))",
     hint: "what was there is unchanged", outcome: .unchanged)
 }
 

@@ -1,6 +1,6 @@
 internal import Glibc
-internal import KistClient
 internal import KistCore
+internal import KistSystem
 
 /// Reads a file that a person named; `what` is what an error calls it.
 func readFile(_ path: String, upTo limit: Int, _ what: String) throws(StorageError) -> Secret {
@@ -18,6 +18,7 @@ extension StorageError {
   /// What a person named cannot be opened; `what` is what the error calls it.
   static func notOpened(_ what: String, _ failure: CInt) -> StorageError {
     StorageError(
-      Code(failure: failure), "\(what) cannot be opened: \(describe(failure))", outcome: .unchanged)
+      Code(failure: failure), "\(what) cannot be opened: \(systemText(of: failure))",
+      outcome: .unchanged)
   }
 }

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
-internal import KistClient
 internal import KistCore
 internal import KistInterop
+internal import KistSystem
 
 /// Files with secrets in them that are never on a disk, in a directory of their own under
 /// $XDG_RUNTIME_DIR, which a person's login owns.
@@ -57,7 +57,7 @@ struct SecretFiles {
     return try unsafe template.withUnsafeMutableBufferPointer { (name) throws(StorageError) in
       guard let path = unsafe mkdtemp(name.baseAddress!) else {
         throw StorageError(
-          .unavailable, "there can be no files in XDG_RUNTIME_DIR: \(describe(errno))",
+          .unavailable, "there can be no files in XDG_RUNTIME_DIR: \(systemText(of: errno))",
           outcome: .unchanged)
       }
       return unsafe String(cString: path)

@@ -1,6 +1,6 @@
 internal import Glibc
-internal import KistClient
 internal import KistCore
+internal import KistSystem
 
 /// Reads what a stream has, at most 64 KiB; nothing at its end.
 ///
@@ -18,7 +18,7 @@ func nextPiece(of descriptor: CInt, _ what: String) throws(StorageError) -> Secr
     if count >= 0 { return Secret(bytes) }
     guard errno == EINTR else {
       throw StorageError(
-        .badRequest, "\(what) could not be read: \(describe(errno))", outcome: .unchanged)
+        .badRequest, "\(what) could not be read: \(systemText(of: errno))", outcome: .unchanged)
     }
   }
 }

@@ -1,6 +1,6 @@
 internal import Glibc
-internal import KistClient
 internal import KistCore
+internal import KistSystem
 
 extension Terminal {
   /// The terminal and the streams of this process.
@@ -20,7 +20,7 @@ extension Terminal {
         let failure = writeAll(bytes, to: STDOUT_FILENO)
         guard failure == 0 else {
           throw StorageError(
-            .internal, "standard output could not be written: \(describe(failure))",
+            .internal, "standard output could not be written: \(systemText(of: failure))",
             hint: "what was asked for was carried out; only the output is lost")
         }
       },

@@ -1,7 +1,7 @@
 internal import Glibc
-internal import KistClient
 internal import KistCore
 internal import KistInterop
+internal import KistSystem
 
 extension ImportSource {
   /// Reads the source at a path, or standard input where that is `-`; without one, what kistd reads of

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// The command that kistd serves for.
 struct ChildProcess: Sendable {

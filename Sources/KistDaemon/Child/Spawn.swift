@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KistSystem
 
 /// posix_spawnp(3) with an empty signal mask, the default answer to SIGPIPE and one more environment
 /// variable; gives its error number, or 0.
@@ -23,14 +24,6 @@ func spawn(
       unsafe posix_spawnp(&pid, arguments[0]!, nil, &attributes, arguments, environment)
     }
   }
-}
-
-private func withCStrings<Result>(
-  _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-) -> Result {
-  var pointers = unsafe strings.map { unsafe strdup($0) } + [nil]
-  defer { unsafe pointers.forEach { unsafe free($0) } }
-  return unsafe body(&pointers)
 }
 
 /// Lends the environment as it is, of whatever bytes, but for one variable.

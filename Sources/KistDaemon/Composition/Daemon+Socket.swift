@@ -1,6 +1,6 @@
 internal import Glibc
 internal import KistCore
-internal import KistServer
+internal import KistSystem
 internal import KistWire
 
 extension Daemon {

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 package import KistCore
+internal import KistSystem
 
 /// Keeps the process's memory and files to itself; the first thing that kistd does.
 package enum Hardening {

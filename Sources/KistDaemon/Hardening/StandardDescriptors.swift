@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// Keeps the numbers 0, 1 and 2 taken, so that no file of ours is read or written as a standard one.
 enum StandardDescriptors {

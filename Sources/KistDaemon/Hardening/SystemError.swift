@@ -1,11 +1,7 @@
 internal import Glibc
 internal import KistCore
 internal import KistFile
-
-/// What the system says of an error number (strerror(3)).
-func systemText(of code: CInt) -> String {
-  unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-}
+internal import KistSystem
 
 extension StorageError {
   /// What the system refused to do, read from `errno`.

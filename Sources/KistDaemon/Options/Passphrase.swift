@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// Reads a passphrase from a descriptor to its end, less one trailing newline, and closes it.
 ///

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// The signals that ask kistd to end or to reload, or are for its command.
 struct Signals: Sendable {

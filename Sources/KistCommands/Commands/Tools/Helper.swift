@@ -1,6 +1,7 @@
 package import ArgumentParser
 package import KistClient
 package import KistInterop
+internal import KistSystem
 
 /// A command that another tool starts, in whose own protocol everything is said, errors too.
 package struct Helper: AsyncParsableCommand {

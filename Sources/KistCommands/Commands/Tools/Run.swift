@@ -2,6 +2,7 @@ package import ArgumentParser
 internal import Glibc
 package import KistClient
 internal import KistInterop
+internal import KistSystem
 
 package struct Run: RequiresUserStorage {
   /// The exit status of what goes wrong before the command is started, as with env(1).

@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import Glibc
-internal import KistClient
+internal import KistCore
 internal import KistInterop
+internal import KistSystem
 internal import KistWire
 
 struct Import: RequiresUserStorage {

@@ -1,4 +1,4 @@
-import KistWire
+import KistSystem
 import Testing
 
 @Suite struct `A uid stands for strangers` {
