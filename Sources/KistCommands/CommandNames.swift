@@ -20,6 +20,10 @@ func noSuchCommand(among words: [String]) -> StorageError? {
   for word in words where !word.hasPrefix("-") {
     if commands.isEmpty { return nil }
     guard let command = commands.first(where: { $0._commandName == word }) else {
+      if known == "kist", commandsOfKistd.contains(word) {
+        return StorageError(
+          .badRequest, "there is no such command", hint: "it is kistd's: `kistd \(word) --help`")
+      }
       let meant = commandMeant(by: word, among: commands.map { $0._commandName })
       let question = meant.map { "did you mean `\(known) \($0)`? " } ?? ""
       return StorageError(
@@ -50,9 +54,20 @@ private func commandMeant(by word: String, among names: [String]) -> String? {
   guard word.count <= 20 else { return nil }
   let nearest = names.map { (name: $0, slips: slips(from: word, to: $0)) }
     .min { $0.slips < $1.slips }
-  guard let nearest, nearest.slips <= max(1, nearest.name.count / 3) else { return nil }
+  guard let nearest, isSlip(nearest.slips, from: nearest.name) else { return nil }
   return nearest.name
 }
+
+/// Whether a word may be meant for a name from which it is so many slips of the hand away.
+private func isSlip(_ slips: Int, from name: String) -> Bool { slips <= max(1, name.count / 3) }
+
+/// Whether a word may be meant for a name.
+func isSlip(_ word: String, of name: String) -> Bool {
+  isSlip(slips(from: word, to: name), from: name)
+}
+
+/// What a person may look for here that works on a store while nobody serves it.
+private let commandsOfKistd = ["fsck", "migrate", "probe", "rekey", "restore"]
 
 /// What pass, gh, secret-tool and shells call what our commands do.
 private let otherNames = [

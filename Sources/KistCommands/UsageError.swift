@@ -15,9 +15,19 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
   }
   if let error = invalidValue(message, of: verb) { return error }
   return StorageError(
-    .badRequest, worded(message, of: arguments),
-    hint: message.hasPrefix("Missing value for ")
-      ? "a value that begins with a dash follows an equals sign: --name=-value" : help(for: verb))
+    .badRequest, worded(message, of: arguments), hint: hint(at: message, of: arguments))
+}
+
+private func hint(at message: String, of arguments: [String]) -> String {
+  if message.hasPrefix("Missing value for ") {
+    return arguments.contains { $0.hasPrefix("--") && $0.hasSuffix("=") }
+      ? "an empty value is a word of its own: --name ''"
+      : "a value that begins with a dash follows an equals sign: --name=-value"
+  }
+  if arguments[0] == Run.configuration.commandName, !arguments.contains("--") {
+    return "the command stands after --, with its words"
+  }
+  return help(for: arguments[0])
 }
 
 /// A word that is neither an option nor a value: where a secret is asked for, it is one most often.
@@ -77,10 +87,22 @@ private func worded(_ message: String, of arguments: [String]) -> String {
     let parts = value(of: word).split(separator: "'")
     return !parts.isEmpty && parts.allSatisfy(quoted.contains)
   }
-  guard repeatsAWord else { return message.prefix(1).lowercased() + message.dropFirst() }
+  guard repeatsAWord else {
+    let message = withoutWildGuess(message)
+    return message.prefix(1).lowercased() + message.dropFirst()
+  }
   if message.hasPrefix("Unknown option ") { return "an option is not known" }
   return message.contains(" does not take any value")
     ? "an option has a value that takes none" : "an option has a value that is not valid"
+}
+
+/// The message without the parser's guess at what was meant, where that is nothing of the kind.
+private func withoutWildGuess(_ message: String) -> Substring {
+  guard let guess = message.firstRange(of: ". Did you mean '") else { return message[...] }
+  let said = message[..<guess.lowerBound]
+  let word = said.split(separator: "'").last ?? ""
+  let name = message[guess.upperBound...].prefix { $0 != "'" }
+  return isSlip(String(word), of: String(name)) ? message[...] : said
 }
 
 /// What a word gives to an option, `--name=value`, or the word itself; the name of an option may be

@@ -42,7 +42,8 @@ extension StorageError {
     let hint: String? =
       switch code {
       case ENOSPC, EDQUOT: "free some space and try again"
-      case EROFS, EACCES, EPERM: "give kistd a directory that it may write, with `--data`"
+      case EROFS, EACCES, EPERM:
+        "it must be kistd's to write; `--data` and `--key-file` name other places"
       default: nil
       }
     return StorageError(

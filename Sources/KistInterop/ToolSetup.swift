@@ -79,7 +79,7 @@ extension Tool {
       ])
     case .keyring:
       ToolSetup(
-        lines: [link("~/.local/bin", "keyring")],
+        program: program, lines: [link("~/.local/bin", "keyring")],
         command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
     case .askpass:
       ToolSetup(

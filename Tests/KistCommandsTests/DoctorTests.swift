@@ -77,6 +77,12 @@ import Testing
     #expect(status == expected)
   }
 
+  @Test func `says nothing good of a key that does not open the storage`() async {
+    var machine = Machine.healthy
+    Fault.keyless.befall(&machine)
+    #expect(await !examine(machine).output.contains("ok\tkey\t"))
+  }
+
   @Test func `says nothing of a service where there is no systemd`() async {
     var machine = Machine.healthy
     machine.files["/run/systemd/system"] = nil

@@ -24,6 +24,31 @@ import Testing
     #expect(prompts.withLock { $0 } == 0)
   }
 
+  @Test(arguments: [
+    (["save", ""], "the service is empty", 64),
+    (["save", "s", "a\tb"], "the account has a control character in it", 64),
+    (["save", "s", "--label", "a\u{1B}b"], "the label has a control character in it", 64),
+    (["save", "there", "--if-absent"], "the credential is there already", 3),
+    (["save", "s", "--if-revision", "r.1"], "the credential is not there", 3),
+  ]) func `asks for no secret that would be refused`(
+    _ words: [String], because reason: String, status expected: CInt
+  ) async throws {
+    let storage = UserStorage.inMemory(now: { .sample })
+    try await storage.save(.sample(CredentialKey(service: "there"), secret: "hunter2"))
+    let recorder = Recorder()
+    let status = await save(words, to: storage, at: recorder.terminal(isTerminal: true))
+    #expect(status == expected)
+    #expect(recorder.error.hasPrefix("kist: \(reason)\n"), "\(recorder.error)")
+  }
+
+  @Test func `asks once for a secret that is empty`() async {
+    let recorder = Recorder()
+    let terminal = recorder.terminal(typed: [""], isTerminal: true)
+    let status = await save(to: .inMemory(now: { .sample }), at: terminal)
+    #expect(status == 64)
+    #expect(recorder.error.hasPrefix("kist: the secret is empty\n"), "\(recorder.error)")
+  }
+
   @Test func `is one request where the secret is piped in`() async {
     var storage = UserStorage.unimplemented
     storage.save = { _ throws(StorageError) in throw .locked("it is locked") }
@@ -31,8 +56,10 @@ import Testing
     #expect(status == StorageError.Code.locked.exitStatus)
   }
 
-  private func save(to storage: UserStorage, at terminal: Terminal) async -> Int32 {
-    await Kist.status(of: ["save", "s"], on: terminal) { command in
+  private func save(
+    _ words: [String] = ["save", "s"], to storage: UserStorage, at terminal: Terminal
+  ) async -> Int32 {
+    await Kist.status(of: words, on: terminal) { command in
       try await (command as? any RequiresUserStorage)?.perform(storage, terminal)
     }
   }

@@ -46,6 +46,18 @@ import Testing
     }
   }
 
+  @Test func `of another store does not open this one, now or at the next start`() async throws {
+    try await store.fill([.sample()])
+    let key = try Data(contentsOf: URL(filePath: store.keyPath))
+    try Data(repeating: 7, count: key.count).write(to: URL(filePath: store.keyPath))
+    let opened = try await store.open()
+    let status = try await opened.access.status()
+    #expect(status.isLocked && !status.reopensAtRestart)
+    try key.write(to: URL(filePath: store.keyPath))
+    #expect(try await opened.access.status().reopensAtRestart)
+    await opened.close()
+  }
+
   @Test func `that is missing leaves the store locked, names the path, and is not made anew`()
     async throws
   {

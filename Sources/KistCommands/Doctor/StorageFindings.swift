@@ -19,7 +19,10 @@ func storageFindings(
     }
   }
   var findings = [state(of: status, whyLocked)]
-  findings.append(Finding(.ok, "key", status.keyProtection))
+  // Of a key that does not open it, there is nothing more to say than that.
+  if !status.isLocked || status.reopensAtRestart || status.unlocksWith != .keyFile {
+    findings.append(Finding(.ok, "key", status.keyProtection))
+  }
   if !status.isLocked, !status.reopensAtRestart {
     findings.append(
       Finding(

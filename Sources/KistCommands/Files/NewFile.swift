@@ -27,7 +27,7 @@ struct NewFile: ~Copyable {
     guard !isThere || status.st_mode & S_IFMT == S_IFREG else {
       throw StorageError(
         .badRequest, "what is there is no regular file, and is not replaced",
-        hint: "name the file itself; for a pipe or a device, redirect standard output",
+        hint: "name a regular file, or one that is not there yet",
         outcome: .unchanged)
     }
     if !replacing, isThere { throw .fileIsThere }
@@ -113,7 +113,8 @@ func openNewFile(_ path: String) throws(StorageError) -> CInt {
 func notWritten(_ failure: CInt) -> StorageError {
   StorageError(
     StorageError.Code(failure: failure), "the file cannot be written: \(systemText(of: failure))",
-    hint: "what was there is unchanged", outcome: .unchanged)
+    hint: "what was there is unchanged; the folder must be there, and you must be let into it",
+    outcome: .unchanged)
 }
 
 extension StorageError {

@@ -19,6 +19,6 @@ extension StorageError {
   static func notOpened(_ what: String, _ failure: CInt) -> StorageError {
     StorageError(
       Code(failure: failure), "\(what) cannot be opened: \(systemText(of: failure))",
-      outcome: .unchanged)
+      hint: "see whether its path is right, and who may read it", outcome: .unchanged)
   }
 }

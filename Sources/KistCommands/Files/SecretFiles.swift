@@ -45,7 +45,8 @@ struct SecretFiles {
     guard isInMemory(runtimeDirectory) else {
       throw StorageError(
         .unavailable, "XDG_RUNTIME_DIR is not in memory (tmpfs), and secrets are put on no disk",
-        hint: "give the command the secret with --env", outcome: .unchanged)
+        hint: "set it to a directory of yours in memory, or give the secret with --env",
+        outcome: .unchanged)
     }
     guard isOwn(runtimeDirectory) else {
       throw StorageError(

@@ -78,7 +78,7 @@ private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(St
       _ = unsafe write(terminal, "\n", 1)
       throw StorageError(
         .badRequest, "the prompt was left without an answer",
-        hint: "nothing was changed; type it and press Enter, or pipe it into the command",
+        hint: "nothing was changed; type it and press Enter",
         outcome: .unchanged)
     }
     if byte != UInt8(ascii: "\n") { line.append(byte) }

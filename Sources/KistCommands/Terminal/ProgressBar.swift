@@ -25,9 +25,11 @@ struct ProgressBar {
 
   /// Takes it away.
   mutating func clear() {
-    guard !line.isEmpty else { return }
-    replaceLine(with: "")
-    terminal.writeError(Secret(utf8: "\r"))
+    guard !line.isEmpty, let width = terminal.errorWidth else { return }
+    // Behind it may stand what a person typed, such as ^C.
+    line = ""
+    terminal.writeError(
+      Secret(utf8: "\r" + String(repeating: " ", count: width - 1) + "\r"))
   }
 
   private mutating func replaceLine(with new: String) {

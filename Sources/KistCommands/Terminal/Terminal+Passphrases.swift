@@ -21,13 +21,22 @@ extension Terminal {
       let size = kinds.count * (Limits.passphrase + Secret.longestNewline)
       passphrases = try input(upTo: size, "the passphrases").lines
     }
+    guard passphrases.count <= kinds.count else {
+      throw StorageError(
+        .badRequest, "there are more lines than passphrases that are asked for",
+        hint: "pipe in \(counted(kinds)); a new one stands there once", outcome: .unchanged)
+    }
     guard passphrases.count == kinds.count, !passphrases.contains(where: \.isEmpty) else {
       throw StorageError(
         .badRequest, kinds.count == 1 ? "there is no passphrase" : "a passphrase is missing",
-        hint: "pipe in \(kinds.count == 1 ? "a line" : "\(kinds.count) lines"), or type it",
+        hint: "pipe in \(counted(kinds)), or type it",
         outcome: .unchanged)
     }
     return passphrases
+  }
+
+  private func counted(_ kinds: [AskedPassphrase]) -> String {
+    kinds.count == 1 ? "a line" : "\(kinds.count) lines"
   }
 
   private func ask(_ kind: AskedPassphrase) throws(StorageError) -> Secret {

@@ -6,6 +6,9 @@ extension CredentialKey {
 }
 
 extension NewCredential {
+  /// Throws what a storage would, were its secret within the limits: of key, label and attributes.
+  package func checkNames() throws(StorageError) { try check(key, label, attributes) }
+
   /// Whether it is within the limits of the protocol, so that a storage takes it.
   package var isWithinLimits: Bool { (try? check(self)) != nil }
 }

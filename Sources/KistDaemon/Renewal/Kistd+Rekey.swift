@@ -32,7 +32,9 @@ func rekey(
   if let pin = try pinFile.readOfEncryptedFile(), pin.nextStoreID == rekeyed.id {
     try pinFile.write(Pin(kind: .encryptedFile, storeID: rekeyed.id), insteadOf: pin)
   }
-  for line in rekeyed.lines(of: options.storePath, keyFile: keyFile) { print(onOneLine(line)) }
+  let lines = rekeyed.lines(
+    of: options.storePath, keyFile: keyFile, hasNewPassphrase: newPassphrase != nil)
+  for line in lines { print(onOneLine(line)) }
   return 0
 }
 
@@ -47,7 +49,7 @@ extension PinFile {
 
 extension EncryptedFile.Rekeyed {
   /// What a person must know of it.
-  fileprivate func lines(of store: String, keyFile: String?) -> [String] {
+  fileprivate func lines(of store: String, keyFile: String?, hasNewPassphrase: Bool) -> [String] {
     var lines = ["\(store) has a new key: \(counted(count))"]
     if let keyFile, let oldKeyFile {
       lines.append("- the key file \(keyFile) is a new one: keep a copy of it elsewhere")
@@ -55,7 +57,9 @@ extension EncryptedFile.Rekeyed {
         "- the old one is now \(oldKeyFile): it opens copies of the store from before, and other "
           + "stores that were made with it; remove it when there are none")
     }
-    if hasPassphrase { lines.append("- the passphrase that was given opens it") }
+    if hasPassphrase {
+      lines.append("- the passphrase that was given\(hasNewPassphrase ? " as new" : "") opens it")
+    }
     if dropped > 0 {
       lines.append(
         "- \(dropped) other way\(dropped == 1 ? "" : "s") in no longer open\(dropped == 1 ? "s" : "") it"

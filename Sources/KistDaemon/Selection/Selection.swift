@@ -74,8 +74,8 @@ extension StorageError {
   static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
     StorageError(
       .unavailable, "credentials are kept in \(kind.name), and \(asked.name) is asked for",
-      hint: "move them with `kistd migrate --to \(asked.rawValue)`, leave --storage out, or "
-        + "name another store with --data")
+      hint: "move them with `kistd migrate --to \(asked.rawValue)`, name another store with "
+        + "--data, or leave out what asks for \(asked.name)")
   }
 
   fileprivate static var inBoth: StorageError {

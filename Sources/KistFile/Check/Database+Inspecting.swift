@@ -12,7 +12,8 @@ extension Database {
       if fault.contains("failed to get page") || fault.contains("unable to get the page") {
         throw StorageError(database: SQLITE_IOERR)
       }
-      faults.append(fault)
+      // Above those of pages stands the name of the database.
+      faults += fault.split(separator: "\n").filter { !$0.hasPrefix("***") }.map(String.init)
       return .more
     }
     return faults == ["ok"] ? [] : faults

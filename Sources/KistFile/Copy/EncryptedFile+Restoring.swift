@@ -65,7 +65,7 @@ extension EncryptedFile {
 extension WholeStore {
   fileprivate init(_ backup: EncryptedFile.BackupFile) throws(StorageError) {
     guard try exists(backup.path) else {
-      throw StorageError(.notFound, "there is no file \(backup.path)", hint: "name the backup")
+      throw StorageError(.badRequest, "there is no file \(backup.path)", hint: "name the backup")
     }
     guard isRegularFile(backup.path) else {
       throw StorageError(

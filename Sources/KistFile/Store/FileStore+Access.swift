@@ -11,12 +11,13 @@ extension FileStore {
       case .closed: throw .closed
       }
     }
-    let opensWithKeyFile = try readKeySlots().contains { $0.kind == .keyFile }
+    let slots = try readKeySlots()
+    let opensWithKeyFile = slots.contains { $0.kind == .keyFile }
     let file = unlockingFile(opensWithKeyFile)
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
       unlocksWith: file == nil ? .passphrase : .keyFile,
-      reopensAtRestart: file.map { (try? exists($0)) == true } ?? false,
+      reopensAtRestart: opensByItself(slots, file),
       durability: .disk,
       keyProtection: keyProtection(file, opensWithKeyFile), integrity: session?.check.integrity)
     if let session {
@@ -76,6 +77,13 @@ extension FileStore {
     case .passphraseFile(let path): opensWithKeyFile ? nil : path
     case .passphrase, .none: nil
     }
+  }
+
+  /// Whether the store would open now when nobody is there; a passphrase takes too long to be tried.
+  private func opensByItself(_ slots: [KeySlot], _ file: String?) -> Bool {
+    guard let file else { return false }
+    if case .passphraseFile = options.keySource { return (try? exists(file)) == true }
+    return (try? masterKey(from: options.keySource, slots, storeID: storeID)) != nil
   }
 
   private func keyProtection(_ file: String?, _ opensWithKeyFile: Bool) -> String {

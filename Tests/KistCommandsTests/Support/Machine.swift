@@ -96,7 +96,9 @@ enum Fault: CaseIterable {
     switch self {
     case .locked: machine.setStatus { $0.isLocked = true }
     case .keyless:
-      machine.setStatus { $0.isLocked = true }
+      machine.setStatus { status in
+        (status.isLocked, status.unlocksWith, status.reopensAtRestart) = (true, .keyFile, false)
+      }
       machine.whyLocked = .locked("the key file is missing", hint: "put it back")
     case .damaged: machine.setStatus { $0.integrity = .failed }
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }

@@ -68,7 +68,7 @@ import Testing
       #expect(wrong.contains("hint: give the passphrase that `kist backup` was given"))
       let none = try await home.kistd(["restore", backup], [0: "\n"], endsWith: 64).error
       #expect(none.contains("the passphrase of the backup is missing"))
-      _ = try await home.kistd(["restore", backup + "-"], [0: "of the backup"], endsWith: 2)
+      _ = try await home.kistd(["restore", backup + "-"], [0: "of the backup"], endsWith: 64)
       let bytes = try Data(contentsOf: URL(filePath: backup))
       try bytes.dropLast(1).write(to: URL(filePath: backup))
       let cut = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 10).error

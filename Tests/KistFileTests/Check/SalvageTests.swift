@@ -69,6 +69,8 @@ import Testing
     let lost = Specimen.many.count - salvage.copied
     #expect(lost > 0 && salvage.copied > 0)
     #expect(!salvage.examination.faults.isEmpty && !salvage.examination.isComplete)
+    // SQLite tells of several in one text.
+    #expect(salvage.examination.faults.allSatisfy { !$0.message.contains("\n") })
     let new = try await openNew()
     for summary in try await new.credentials.findAll() {
       let original = try #require(specimen.content.first { $0.summary.key == summary.key })

@@ -191,7 +191,7 @@ import Testing
     wrong.passphrase = Secret(utf8: "another")
     await expect(.wrongPassphrase) { try EncryptedFile.verify(wrong) }
     wrong.path += "-not-there"
-    await expect(.notFound) { try EncryptedFile.verify(wrong) }
+    await expect(.badRequest) { try EncryptedFile.verify(wrong) }
     wrong.path = store.directory.path
     await expect(.badRequest) { try EncryptedFile.verify(wrong) }
     #expect(!FileManager.default.fileExists(atPath: new.path))

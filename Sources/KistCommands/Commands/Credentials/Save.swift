@@ -36,10 +36,11 @@ struct Save: RequiresUserStorage {
     let attributes = try Attributes(options: attributes)
     let expiresAt = try expiry.moment(from: terminal.now())
     if terminal.inputIsTerminal { try await storage.checkIsOpen() }
-    let key = try target.key(askingAt: terminal)
-    let credential = NewCredential(
-      key: key, secret: try source.secret(from: terminal), label: label,
+    var credential = NewCredential(
+      key: try target.key(askingAt: terminal), secret: Secret(utf8: ""), label: label,
       attributes: attributes, expiresAt: expiresAt)
+    if terminal.inputIsTerminal { try await storage.checkTakes(credential, if: condition) }
+    credential.secret = try source.secret(from: terminal)
     let saved = try await storage.save(credential, if: condition)
     if common.json {
       try terminal.writeLine(saved.json())

@@ -52,8 +52,10 @@ struct Watch: RequiresWatch {
 
   /// Refuses `--exec` without a command, which the parser takes for none.
   static func checkCommand(in arguments: [String]) throws(StorageError) {
+    // After `--`, it is a service.
     guard arguments.first == configuration.commandName,
-      let last = arguments.indices.last, arguments.firstIndex(of: "--exec") == last
+      let start = arguments.firstIndex(where: { $0 == "--" || $0 == "--exec" }),
+      arguments[start] == "--exec", arguments.dropFirst(start + 1).first ?? "" == ""
     else { return }
     throw StorageError(
       .badRequest, "there is no command to run", hint: "it stands after --exec, with its words")

@@ -22,6 +22,11 @@ struct Slots: RequiresKeySlots {
   @OptionGroup var common: CommonOptions
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
+    guard remove != nil || !confirmation.yes else {
+      throw StorageError(
+        .badRequest, "--yes stands beside --remove", hint: "without both, the slots are listed",
+        outcome: .unchanged)
+    }
     var all = try await slots.list()
     if let remove {
       all = try await slots.remove(

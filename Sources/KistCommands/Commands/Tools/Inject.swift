@@ -16,19 +16,25 @@ struct Inject: RequiresUserStorage {
 
   @Option(
     name: .customLong("in"), parsing: .unconditional,
-    help: ArgumentHelp("The template, unless it is standard input.", valueName: "path"))
+    help: ArgumentHelp("The template; - or none is standard input.", valueName: "path"))
   var input: String?
 
   @Option(
     name: .customLong("out"), parsing: .unconditional,
     help: ArgumentHelp(
-      "The file to write, with mode 600, unless it is standard output.", valueName: "path"))
+      "The file to write, with mode 600; - or none is standard output.", valueName: "path"))
   var output: String?
 
   @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    let (input, output) = (path(input), path(output))
+    if let input, let output, isSameFile(input, output) {
+      throw StorageError(
+        .badRequest, "the template would be replaced by what is made of it",
+        hint: "name another file with --out", outcome: .unchanged)
+    }
     let text =
       if let input {
         try readFile(input, upTo: Template.longest, "the template")
@@ -38,4 +44,6 @@ struct Inject: RequiresUserStorage {
     let filled = try await Template(reading: text).filled(from: storage)
     if let output { try replaceFile(output, with: filled) } else { try terminal.writeBytes(filled) }
   }
+
+  private func path(_ option: String?) -> String? { option == "-" ? nil : option }
 }

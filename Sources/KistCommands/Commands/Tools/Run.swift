@@ -98,6 +98,11 @@ package struct Run: RequiresUserStorage {
     var variables: [Variable] = []
     for (index, path) in variableFiles.enumerated() {
       let place = place("--env-file", index, of: variableFiles)
+      guard path != "-" else {
+        throw StorageError(
+          .badRequest, "\(place) is a file: standard input is the command's",
+          hint: "name the file; `./-` is one of that name", outcome: .unchanged)
+      }
       let text = try readFile(path, upTo: Variable.longestFile, place)
       variables += try Variable.variables(inFile: text, place: place)
     }

@@ -54,11 +54,12 @@ package struct Setup: AsyncParsableCommand {
           utf8: "kist: there is no \(program) on PATH; without it kist is not asked\n"
             + "hint: \(hint(atMissing: program))\n"))
     }
-    guard apply, let words = setup.command else { return }
+    guard let words = setup.command else { return }
     if let asked = setup.asked, lines(asked.command).contains(where: { $0 != asked.kist }) {
-      throw asked.conflict
+      if apply { throw asked.conflict }
+      terminal.report(asked.conflict, asJSON: false)
     }
-    throw become(words)
+    if apply { throw become(words) }
   }
 }
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KistClient
 internal import KistInterop
+internal import KistJSON
 internal import KistWire
 
 struct Export: RequiresUserStorage {
@@ -46,7 +47,15 @@ struct Export: RequiresUserStorage {
       try target.append(line)
     }
     try target.finish()
-    try terminal.tell("wrote \(counted(count)); whoever reads \(visible(file)) has the secrets")
+    if common.json {
+      try terminal.writeLine(
+        JSONWriter.object { writer in
+          writer.member("file", file)
+          writer.member("count", count)
+        })
+    } else {
+      try terminal.tell("wrote \(counted(count)); whoever reads \(visible(file)) has the secrets")
+    }
   }
 
   /// Refuses to write secrets where others may read them, or a program may keep them, unseen.

@@ -1,0 +1,8 @@
+internal import Glibc
+
+/// Whether two paths are of one file that is there.
+func isSameFile(_ path: String, _ other: String) -> Bool {
+  var (status, otherStatus) = (stat(), stat())
+  return unsafe stat(path, &status) == 0 && stat(other, &otherStatus) == 0
+    && status.st_dev == otherStatus.st_dev && status.st_ino == otherStatus.st_ino
+}
