@@ -47,8 +47,9 @@ import Testing
         let trace = try String(contentsOfFile: traced, encoding: .utf8)
         #expect(trace.contains("--decrypt"))
         #expect(!trace.contains("hunter2"))
+        // Of its memory, Thread Sanitizer makes a file that it removes at once.
         let made = trace.split(separator: "\n").filter {
-          $0.contains("O_CREAT") && !$0.contains("/.gnupg/")
+          $0.contains("O_CREAT") && !$0.contains("/.gnupg/") && !$0.contains("/tmp/tsan.rodata.")
         }
         #expect(made == [], "gpg's locks, and nothing else")
         _ = try await command("gpgconf", ["--kill", "all"], in: home)
