@@ -20,10 +20,11 @@ extension EncryptedFile {
       let owner = try OwnerLock(beside: path)
       defer { owner.release() }
       try FileHeader.check(path)
-      let connections = Connections(path: path)
-      defer { connections.shut(isKnown: false) }
-      try connections.open()
-      return try connections.read { database throws(StorageError) in
+      let connection = Connection(
+        path: path, readonly: false, cacheKibibytes: 64, keepsLog: isFilled(path + "-wal"))
+      defer { connection.close(mergingLog: false) }
+      try connection.open()
+      return try connection.use { database throws(StorageError) in
         try database.checkVersion(of: path)
         try Schema.check(database)
         return .store(

@@ -95,6 +95,7 @@ extension EncryptedFile.Rekeying {
     let log = options.path + "-wal"
     guard try exists(log) else { return original }
     try original.eachCredential(report: { _, _ in }) { _ in }
+    try rewriteLog(of: options.path)
     let connection = Connection(path: options.path, readonly: false, cacheKibibytes: 256)
     try connection.open()
     let isMerged = try connection.use { database throws(StorageError) in try database.checkpoint() }

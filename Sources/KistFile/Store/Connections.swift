@@ -14,6 +14,8 @@ final class Connections: Sendable {
 
   private struct State {
     var isShut = false
+    /// Whether what is in the log is known to be on disk, since they were opened.
+    var isLogOnDisk = false
     /// Whether the name of the log is known to be on disk.
     var isLogNamed = false
   }
@@ -129,13 +131,19 @@ final class Connections: Sendable {
 
   private func open(_ state: inout State) throws(StorageError) {
     if state.isShut { throw .closed }
+    if !state.isLogOnDisk {
+      // Before it is read: what is read counts, and the next change is written behind it.
+      try rewriteLog(of: path)
+      state.isLogOnDisk = true
+    }
     try changes.open()
     try loads.open()
     try finds.open()
   }
 
-  /// The last one, which may write, brings the log into the database and removes it.
+  /// The last one, which may write, brings the log into the database and removes it, if it can.
   private func close(_ state: inout State, isKnown: Bool) {
+    state.isLogOnDisk = false
     state.isLogNamed = false
     copies.close()
     finds.close()

@@ -128,10 +128,12 @@ def long_life(context, changes):
     return life
 
 
-def short_life(context, folder, hit=Hit()):
-    """A start on a store in a folder, six changes and the end, with a call that fails."""
+def short_life(context, folder, hit=Hit(), finish=end):
+    """A start on a store in a folder, with calls that fail, six changes and the end, or a kill; then another start,
+    two changes and the end, on a disk that is well again."""
     life = Life(context, folder, THERE)
     changes = [save("alice", "new"), save("carol", "new " * 2000), delete("bob"), save("alice", "newer"),
                save("dave", "new"), save("alice", "newest")]
-    life.serve(lambda kistd: life.ask_at_once(kistd, [changes]), end, hit)
+    life.serve(lambda kistd: life.ask_at_once(kistd, [changes]), finish, hit)
+    life.serve(lambda kistd: life.ask_at_once(kistd, [[save("dave", "newer"), save("erin", "new")]]), end)
     return life

@@ -12,6 +12,7 @@ from pathlib import Path
 from frame import calls
 
 CALLS = 512
+FOR_EVER = 0xFFFFFFFF
 NO_DESCRIPTOR, FILE, SOCKET, OTHER, CREATING = 1, 2, 4, 8, 16
 NONE, KILL_BEFORE, KILL_AFTER, FAIL, SHORTEN, FAIL_AFTER = range(6)
 NOTHING, BUFFER, VECTOR, MESSAGE, PATH_1, PATH_2, PATHS_1_2, PATHS_2_4 = range(8)
@@ -28,9 +29,9 @@ class Control(ctypes.Structure):
     """`struct control` of tracer/control.h."""
     _fields_ = [
         ("armed", ctypes.c_uint32), ("count", ctypes.c_uint32), ("first", ctypes.c_uint32), ("last", ctypes.c_uint32),
-        ("action", ctypes.c_uint32), ("error", ctypes.c_int32), ("hits", ctypes.c_uint32), ("pid", ctypes.c_int32),
-        ("numbered", ctypes.c_uint8 * CALLS), ("takes_descriptor", ctypes.c_uint8 * CALLS),
-        ("payload", ctypes.c_uint8 * CALLS)]
+        ("action", ctypes.c_uint32), ("error", ctypes.c_int32), ("hits", ctypes.c_uint32), ("most", ctypes.c_uint32),
+        ("pid", ctypes.c_int32), ("numbered", ctypes.c_uint8 * CALLS), ("hittable", ctypes.c_uint8 * CALLS),
+        ("takes_descriptor", ctypes.c_uint8 * CALLS), ("payload", ctypes.c_uint8 * CALLS)]
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,13 @@ ALL = Calls(*[frozenset(range(CALLS))] * 4)
 
 @dataclass(frozen=True)
 class Hit:
-    """What happens to the calls from one number to another."""
+    """What happens to the calls from one number to another: to these of them, and to so many at the most."""
     action: int = NONE
     first: int = 1
     last: int = 1
     error: int = 0
+    only: frozenset = frozenset(range(CALLS))
+    most: int = FOR_EVER
 
     def __str__(self):
         what = {KILL_BEFORE: "killed before", KILL_AFTER: "killed after", SHORTEN: "half of it done at",
@@ -110,12 +113,13 @@ class Tracer:
         self.under = [program, self.control_file, self.log]
         for call in range(CALLS):
             self.control.numbered[call] = counted.kinds(call)
+            self.control.hittable[call] = call in hit.only
             self.control.takes_descriptor[call] = call in calls.OF_DESCRIPTORS
         for payload, names in PAYLOADS.items():
             for call in calls.numbers(names):
                 self.control.payload[call] = payload
         self.control.action, self.control.error = hit.action, hit.error
-        self.control.first, self.control.last = hit.first, hit.last
+        self.control.first, self.control.last, self.control.most = hit.first, hit.last, hit.most
         self.control.armed = 2 if from_hardening else 0
 
     def arm(self):

@@ -10,9 +10,8 @@ from faults.attempt import KILLS, Attempt, Fault
 from faults.scenarios import SCENARIOS, SLOW, Template
 from frame import calls
 from frame.row import Row
-from frame.tracer import FAIL, SHORTEN, Calls, Hit
+from frame.tracer import FAIL, FOR_EVER, SHORTEN, Calls, Hit
 
-FOR_EVER = 0xFFFFFFFF
 UNAVAILABLE, FULL = ("unavailable",), ("full",)
 
 

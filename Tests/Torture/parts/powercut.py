@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from faults import disk
 from faults.expectation import Broken, Expectation, check_after
-from faults.life import Life, long_life, short_life
+from faults.life import Life, end, kill, long_life, short_life
 from faults.scenarios import SCENARIOS, Template
 from frame import calls
 from frame.kistd import Kistd
 from frame.row import Row
-from frame.tracer import FAIL, Hit
+from frame.tracer import FAIL, FOR_EVER, Hit
+
+# Flushes that fail in a row: that of a save, and those that would make up for it.
+LONGEST_FAILURE = 4
 
 
 @dataclass
@@ -88,9 +91,9 @@ class PowerCuts:
 
 
 def run(context):
-    end = context.began + context.seconds if context.short else float("inf")
-    yield well(context, end - context.seconds / 3)
-    yield failing(context, end)
+    until = context.began + context.seconds if context.short else float("inf")
+    yield well(context, until - context.seconds / 3)
+    yield failing(context, until)
 
 
 def well(context, until):
@@ -124,33 +127,37 @@ def check_that_it_sees(life, power_cuts, random):
 
 
 def failing(context, until):
-    """On a disk that fails to flush once, and forgets what it was to flush, or some of it."""
-    row = Row(what="power cuts after a flush that failed, and lost what it was to flush")
+    """On a disk that fails to flush a few times in a row, and forgets what it was to flush, or some of it."""
+    row = Row(what="power cuts after flushes that failed, and lost what they were to flush")
     began = time.monotonic()
     random = context.random("failing flushes")
     template = Template(SCENARIOS["insert"], context.kistd, context.folder / "template")
     numbers = itertools.count()
 
-    def live(hit):
+    def live(hit, finish):
         folder = context.folder / f"failing {next(numbers)}"
         template.copy(folder)
-        return short_life(context, folder, hit)
+        return short_life(context, folder, hit, finish)
 
-    flushes = [event.number for event in live(Hit()).runs[0] if event.call in calls.FLUSHES and not event.ends]
-    random.shuffle(flushes)
+    flushes = [event.number for event in live(Hit(), end).runs[0] if event.call in calls.FLUSHES and not event.ends]
+    failures = list(itertools.product(flushes, range(1, LONGEST_FAILURE + 1), (end, kill)))
+    random.shuffle(failures)
     power_cuts = PowerCuts(context, row)
-    for number in flushes:
+    for number, length, finish in failures:
         if time.monotonic() > until:
             break
-        life = live(Hit(FAIL, number, number, errno.EIO))
+        life = live(Hit(FAIL, number, FOR_EVER, errno.EIO, only=frozenset(calls.FLUSHES), most=length), finish)
         kinds = [kind for _, kind, _ in life.replayed()]
         if "failure" not in kinds:
             continue
-        failure = kinds.index("failure")
-        after = range(failure, len(kinds))
-        steps = set(random.sample(after, min(len(after), 8)) if context.short else after)
-        power_cuts.check_all(
-            cuts(life, random, lambda number, _: number in steps, f"flush {number} fails, step"), until)
-    row.note = f"each of {len(flushes)} flushes of a start, six changes and the end"
+        steps = list(range(kinds.index("failure"), len(kinds)))
+        if context.short:
+            # What was promised and is gone is gone between a flush and the next one.
+            promised = [step for step in steps if kinds[step] in ("flush", "answered")]
+            steps = random.sample(promised, min(len(promised), 4))
+        when = f"flush {number} and {length - 1} more fail, {finish.__name__}, step"
+        power_cuts.check_all(cuts(life, random, lambda number, _: number in steps, when), until)
+    row.note = (f"from each of {len(flushes)} flushes of a start, six changes and an end or a kill on, "
+                f"1 to {LONGEST_FAILURE} in a row; then another start")
     row.seconds = time.monotonic() - began
     return row

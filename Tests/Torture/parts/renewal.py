@@ -15,8 +15,8 @@ from faults.renewals import RENEWALS
 from faults.scenarios import Template
 from frame import calls
 from frame.row import Row
-from frame.tracer import ALL, FAIL_AFTER, Calls, Hit, Tracer
-from parts.crash import FAILURES, FOR_EVER, Failure
+from frame.tracer import ALL, FAIL_AFTER, FOR_EVER, Calls, Hit, Tracer
+from parts.crash import FAILURES, Failure
 from parts.powercut import choices, digest
 
 # A file system over a network may give a file its name, lose the answer, and find nothing to do when asked again.

@@ -16,12 +16,14 @@ struct control {
   uint32_t action;
   /// What a call fails with.
   int32_t error;
-  /// How many were hit.
-  uint32_t hits;
+  /// How many were hit, and how many are at the most.
+  uint32_t hits, most;
   /// The traced process.
   int32_t pid;
   /// By the number of a system call: of which kinds a call is numbered (enum kind, as bits).
   uint8_t numbered[CALLS];
+  /// Whether it may be hit.
+  uint8_t hittable[CALLS];
   /// Whether the first argument is a descriptor.
   uint8_t takes_descriptor[CALLS];
   /// What of the memory is written down when it begins: enum payload.

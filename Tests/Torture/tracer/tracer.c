@@ -180,7 +180,8 @@ static void begin(struct thread *thread, const struct __ptrace_syscall_info *inf
   record->kind = (uint8_t)kind_of(record);
   if (!(control->numbered[record->call] & record->kind)) return;
   record->number = ++control->count;
-  record->hit = control->action != NONE && record->number >= control->first && record->number <= control->last;
+  record->hit = control->action != NONE && record->number >= control->first && record->number <= control->last
+      && control->hittable[record->call] && control->hits < control->most;
   write_down(record);
   record->size = 0;
   if (!record->hit) return;
