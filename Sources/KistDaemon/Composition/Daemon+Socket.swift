@@ -1,14 +1,10 @@
 internal import Glibc
 internal import KistCore
-internal import KistSystem
 internal import KistWire
 
 extension Daemon {
   /// The socket that was handed over, or else one that kistd makes where clients look for it.
-  ///
-  /// Throws `denied` where those of other users could not be told from this user's processes.
   func listeningSocket() throws(StorageError) -> DaemonSocket {
-    guard isOwnUserKnown() else { throw .unknownUser }
     if let descriptor = sockets.requests { return DaemonSocket(handedOver: descriptor) }
     if let path = options.socket { return try DaemonSocket(claiming: SocketLocation(path: path)) }
     return try DaemonSocket(
@@ -30,7 +26,7 @@ extension Daemon {
 }
 
 extension StorageError {
-  fileprivate static var unknownUser: StorageError {
+  static var unknownUser: StorageError {
     StorageError(
       .denied,
       "uid \(geteuid()) stands for every user that this user namespace has no number for, so that "

@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import KistCore
 internal import KistServer
+internal import KistSystem
 internal import KistWire
 internal import Logging
 
@@ -21,7 +22,10 @@ struct Daemon: Sendable {
   /// The replies in flight are finished, and then the storage is closed. A storage that is still
   /// being opened is given up: whatever that was doing may end at any moment without harm. It is
   /// opened again whenever that is asked for.
+  ///
+  /// Throws `denied` where those of other users could not be told from this user's processes.
   func run(reopening requests: AsyncStream<Void>) async throws -> CInt {
+    guard isOwnUserKnown() else { throw StorageError.unknownUser }
     guard !options.command.isEmpty else {
       let socket = try listeningSocket()
       return try await serve(at: socket, reopening: requests) { server in

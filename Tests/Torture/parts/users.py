@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from frame.kistd import Kistd
@@ -17,21 +18,34 @@ from hostile import stranger
 STRANGER = Path(stranger.__file__)
 AS_USER = ("setpriv", f"--reuid={stranger.USER}", f"--regid={stranger.USER}", "--clear-groups")
 IN_NAMESPACE = (*AS_USER, "unshare", "--user")
-# Where kistd runs, whether it starts there, and the uid that it sees those outside by, if not their own.
+AS_NOBODY = (*IN_NAMESPACE, f"--map-user={stranger.NOBODY}")
+
+
+@dataclass
+class Place:
+    """Where kistd runs, whether it starts there, and the uid that it sees those outside by, if not their own."""
+    under: tuple
+    starts: bool = True
+    seen: int | None = None
+    # What it runs for, if for one command only.
+    command: tuple = ()
+
+
 PLACES = {
-    "": (AS_USER, True, None),
-    ", kistd in a namespace": ((*IN_NAMESPACE, f"--map-user={stranger.USER}"), True, stranger.NOBODY),
-    ", kistd as root of a namespace": ((*IN_NAMESPACE, "--map-root-user"), True, stranger.NOBODY),
-    ", kistd in a namespace where it is nobody": ((*IN_NAMESPACE, f"--map-user={stranger.NOBODY}"), False, None),
-    ", kistd in a namespace where it has no number": (IN_NAMESPACE, False, None),
+    "": Place(AS_USER),
+    ", kistd in a namespace": Place((*IN_NAMESPACE, f"--map-user={stranger.USER}"), seen=stranger.NOBODY),
+    ", kistd as root of a namespace": Place((*IN_NAMESPACE, "--map-root-user"), seen=stranger.NOBODY),
+    ", kistd in a namespace where it is nobody": Place(AS_NOBODY, starts=False),
+    ", kistd in a namespace where it is nobody, for a command": Place(AS_NOBODY, starts=False, command=("true",)),
+    ", kistd in a namespace where it has no number": Place(IN_NAMESPACE, starts=False),
 }
 
 
 def run(context):
     if os.geteuid() != 0:
         raise RuntimeError("this needs root, to become other users")
-    for number, (place, (under, starts, seen)) in enumerate(PLACES.items()):
-        yield visits(context, number, place, under, starts, seen)
+    for number, (name, place) in enumerate(PLACES.items()):
+        yield visits(context, number, name, place)
     yield umasks(context)
     yield obstacles(context)
 
@@ -56,12 +70,14 @@ def program(context):
     return copy
 
 
-def visits(context, number, place, under, starts, seen):
+def visits(context, number, name, place):
     began = time.monotonic()
-    row = Row(what="others connect" + place)
-    kistd = Kistd(program(context), owned_folder(context, f"visits{number}", 0o700), under=under)
+    row = Row(what="others connect" + name)
+    kistd = Kistd(program(context), owned_folder(context, f"visits{number}", 0o700), under=place.under)
+    if place.command:
+        kistd.command += ["--", *place.command]
     kistd.spawn()
-    if not starts:
+    if not place.starts:
         row.tries += 1
         if not is_refused(kistd):
             row.wrong.append(f"kistd did not refuse to start: {kistd.said()[-300:]}")
@@ -74,7 +90,7 @@ def visits(context, number, place, under, starts, seen):
     kistd.socket.chmod(0o666)
     while not row.findings:
         for who, (uid, _) in stranger.PEOPLE.items():
-            visit(kistd, who, uid, seen, row)
+            visit(kistd, who, uid, place.seen, row)
         if context.short or time.monotonic() - began > context.seconds / len(PLACES):
             break
     if kistd.process.poll() is None:
