@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// The file of the audit log, and the older one that it was renamed to when it was full.
 struct AuditFile: Sendable {

@@ -1,5 +1,6 @@
 package import KistCore
 package import KistFile
+internal import KistSystem
 package import Logging
 private import Synchronization
 

@@ -1,6 +1,7 @@
 internal import Glibc
 package import KistCore
 internal import KistFile
+internal import KistSystem
 
 /// The file that says where credentials are kept.
 package struct PinFile: Sendable {

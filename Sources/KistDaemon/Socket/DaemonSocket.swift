@@ -1,6 +1,7 @@
 internal import Glibc
 package import KistCore
 internal import KistServer
+internal import KistSystem
 package import KistWire
 
 /// The daemon's listening socket.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// Makes the directory of a socket with mode 0700, or checks that it is ours alone.
 func prepareSocketDirectory(_ directory: String) throws(StorageError) {
@@ -47,30 +48,11 @@ func isSocket(_ path: String) -> Bool {
   return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
 }
 
-/// The directory that a path lies in.
-func directory(of path: String) -> String {
-  guard let slash = path.lastIndex(of: "/") else { return "." }
-  return slash == path.startIndex ? "/" : String(path[..<slash])
-}
-
 /// Makes a directory of mode 0700, and those above it, unless they are there.
 ///
 /// - Parameter hint: what to do where it cannot be made.
 func makeDirectory(_ path: String, hint: String) throws(StorageError) {
-  if isMade(path) { return }
-  guard errno == ENOENT, path.contains("/") else {
-    throw .failed("make the directory", path, hint: hint)
-  }
-  try makeDirectory(directory(of: path), hint: hint)
-  // Once: behind a link to nowhere there is no parent, however often it is made.
-  guard isMade(path) else { throw .failed("make the directory", path, hint: hint) }
-}
-
-/// Whether there is something at a path, made with mode 0700 if there was not; `errno` says why not.
-private func isMade(_ path: String) -> Bool {
-  guard unsafe mkdir(path, 0o700) == 0 else { return errno == EEXIST }
-  // The umask may have taken rights away.
-  return unsafe chmod(path, 0o700) == 0
+  guard makeDirectory(path) else { throw .failed("make the directory", path, hint: hint) }
 }
 
 /// What to do where a socket cannot be made.

@@ -1,5 +1,6 @@
 package import KistCore
 internal import KistSodium
+internal import KistSystem
 
 extension EncryptedFile {
   /// A file that was made as a backup, and what opens it.
@@ -51,6 +52,7 @@ extension EncryptedFile {
     let id = randomBytes(StoreFormat.storeIDSize)
     let copy = UnfinishedStore.new(beside: new.path)
     do throws(StorageError) {
+      try flushNames(of: directory(of: new.path))
       try copy.write(copyOf: original, new, id: id, openedBy: [new.keySource], report: report)
       try willSwitch(hexadecimal(id))
     } catch {

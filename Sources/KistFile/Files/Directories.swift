@@ -1,11 +1,14 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// Makes the directory of a file, and those above it, for this user alone; refuses one that others
 /// own or may write, because they could replace what is in it.
 func prepareDirectory(of path: String) throws(StorageError) {
   let directory = directory(of: path)
-  try makeDirectory(directory)
+  guard makeDirectory(directory) else {
+    throw .system("making the directory", path: directory)
+  }
   var status = stat()
   guard unsafe stat(directory, &status) == 0 else {
     throw .system("looking at", path: directory)
@@ -26,6 +29,29 @@ func prepareDirectory(of path: String) throws(StorageError) {
 func flushDirectory(of path: String) throws(StorageError) {
   let directory = directory(of: path)
   try Descriptor.open(directory, O_RDONLY | O_DIRECTORY).flush(path: directory)
+}
+
+/// Waits until a name is on disk, and with it those of this user's directories that it is in: who made
+/// them may not have waited, or may have been cut off.
+///
+/// A directory that may not be read is passed over with those above it; it was made by somebody else.
+func flushNames(of path: String) throws(StorageError) {
+  let directory = directory(of: path)
+  let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  guard descriptor >= 0 else {
+    if errno == EACCES { return }
+    throw .system("opening", path: directory)
+  }
+  defer { close(descriptor) }
+  // Where nothing is on a disk, as in a directory of automounts, there is nothing to flush.
+  guard fsync(descriptor) == 0 || errno == EINVAL else {
+    throw .system("flushing", path: directory)
+  }
+  var status = stat()
+  guard unsafe fstat(descriptor, &status) == 0 else {
+    throw .system("looking at", path: directory)
+  }
+  if directory != path, status.st_uid == geteuid() { try flushNames(of: directory) }
 }
 
 /// Gives a file another name, at once and on disk.
@@ -52,25 +78,4 @@ func isRegularFile(_ path: String) -> Bool {
 func isFilled(_ path: String) -> Bool {
   var status = stat()
   return unsafe lstat(path, &status) == 0 && status.st_size > 0
-}
-
-private func directory(of path: String) -> String {
-  guard let slash = path.lastIndex(of: "/") else { return "." }
-  return slash == path.startIndex ? "/" : String(path[..<slash])
-}
-
-private func makeDirectory(_ path: String) throws(StorageError) {
-  var isMade = unsafe mkdir(path, 0o700) == 0
-  if !isMade, errno == ENOENT {
-    try makeDirectory(directory(of: path))
-    // Once: below a dangling link, or in /proc, it fails although there is what it is made in.
-    isMade = unsafe mkdir(path, 0o700) == 0
-  }
-  if isMade {
-    // The umask may have taken rights away.
-    guard unsafe chmod(path, 0o700) == 0 else { throw .system("setting the mode of", path: path) }
-    try flushDirectory(of: path)
-  } else if errno != EEXIST {
-    throw .system("making the directory", path: path)
-  }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 package import KistCore
+internal import KistSystem
 
 /// Writes a file for this user alone, which is whole and on disk when this returns.
 ///
@@ -21,6 +22,8 @@ package func writeWhole(
   // Unlike `rename`, `link` fails when the name is taken.
   let isWritten = unsafe link(unfinished, path) == 0
   guard isWritten || errno == EEXIST else { throw .system("making", path: path) }
+  // Also that of a file which somebody else has made, who may have been cut off before.
   try flushDirectory(of: path)
+  try flushNames(of: directory(of: path))
   return isWritten
 }

@@ -1,16 +1,18 @@
 internal import Glibc
 internal import KistCore
 internal import KistSodium
+internal import KistSystem
 
 /// Makes a new store where there is none, with what `fill` puts into it and into its header.
 ///
-/// First the key is on disk, then the whole store under another name, then its own name. So what a
+/// First the key is on disk, with the names of the directories, then the whole store under another name, then its own name. So what a
 /// crash leaves is at most a key without a store, which the next start uses.
 func createStore(
   _ options: EncryptedFile.Options, id storeID: [UInt8] = randomBytes(StoreFormat.storeIDSize),
   filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void = { _, _, _ in }
 ) throws(StorageError) {
   try refuseLog(of: options.path)
+  try flushNames(of: directory(of: options.path))
   let unfinished = UnfinishedStore.new(beside: options.path)
   try unfinished.write(options, id: storeID, openedBy: [options.keySource], filledBy: fill)
   try rename(unfinished.path, to: options.path)
@@ -108,8 +110,14 @@ extension KeySlot {
     switch source {
     case .none: throw .noKey(for: options.path)
     case .keyFile(let path):
-      let existing = try KeyFile.read(path)
-      let file = if let existing { existing } else { try KeyFile.create(path) }
+      let file: GuardedKey
+      if let existing = try KeyFile.read(path) {
+        file = existing
+        // Whoever made it may have been cut off before its name was on disk.
+        try flushNames(of: path)
+      } else {
+        file = try KeyFile.create(path)
+      }
       self.init(
         number: number, kind: .keyFile, wrapping: master, under: try wrappingKey(from: file),
         storeID: storeID, nonce: options.nonces(1))

@@ -3,7 +3,7 @@
 import copy
 from pathlib import Path
 
-from faults.disk import taken_in
+from faults.disk import Directory, taken_in
 from faults.expectation import Expectation
 from faults.recording import RECORDED, Replay
 from faults.scenarios import LARGE, THERE, delete, save
@@ -26,9 +26,9 @@ def script(random, client, changes):
 class Life:
     """A store in a folder, which one kistd after another serves."""
 
-    def __init__(self, context, folder, there):
+    def __init__(self, context, folder, there, key="key"):
         self.kistd_program, self.tracer_program = context.kistd, context.compile(Path("tracer/tracer.c"))
-        self.folder, self.there = folder, there
+        self.folder, self.there, self.key = folder, there, key
         self.requests = {}
         # Of each client, the numbers of its requests in their order.
         self.order = {}
@@ -42,7 +42,8 @@ class Life:
         logs.mkdir()
         tracer = Tracer(self.tracer_program, logs, RECORDED, hit, from_hardening=True)
         # Of the audit log no line is promised to survive.
-        kistd = Kistd(self.kistd_program, self.folder, "--deadline", "15s", "--audit", "off", under=tracer.under)
+        kistd = Kistd(self.kistd_program, self.folder, "--deadline", "15s", "--audit", "off", under=tracer.under,
+                      key=self.key)
         try:
             kistd.start().close()
             work(kistd)
@@ -105,10 +106,14 @@ def end(kistd, tracer):
 
 
 def long_life(context, changes):
-    """The first start, a kill, an end and another start, with changes in each, and more than the log holds."""
+    """The first start, a kill, an end and another start, with changes in each, and more than the log holds; in folders
+    that somebody has made, who did not wait until their names were on the disk."""
     folder = context.folder / "recorded"
     folder.mkdir(mode=0o700)
-    life, random = Life(context, folder, {}), context.random("recording")
+    life, random = Life(context, folder, {}, key="state/key"), context.random("recording")
+    for name in ("data", "state"):
+        (folder / name).mkdir(mode=0o700)
+        life.disk.change({name: Directory()})
 
     def serve(kistd):
         life.ask_at_once(kistd, [script(random, client, changes // 3 // CLIENTS) for client in range(CLIENTS)])

@@ -49,7 +49,7 @@ class Replay:
                 # What is written while a flush is under way is not flushed by it.
                 begun[event.thread] = event, len(self.nodes.get(event.inode, ()))
             elif -4096 < event.result < 0:
-                if event.hit and event.call in calls.FLUSHES:
+                if event.hit and event.call in calls.FLUSHES and event.inode in self.nodes:
                     self.nodes[event.inode].fail(begun[event.thread][1])
                     yield "failure", []
             else:
@@ -72,7 +72,8 @@ class Replay:
         if name in ("mkdir", "rename", "link", "unlink"):
             return self.change_names(name, beginning.paths)
         node = self.nodes.get(event.inode)
-        if name == "close":
+        if name == "close" or node is None and event.call in calls.FLUSHES:
+            # What is flushed may also be a directory that the folder is in.
             return None
         if node is None:
             raise Unknown(str(event))

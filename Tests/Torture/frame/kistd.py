@@ -16,8 +16,9 @@ class Ended(Exception):
 class Kistd:
     """A store, a key and a socket in one folder, and the kistd that serves it, if one runs."""
 
-    def __init__(self, program, folder, *options, under=(), passphrase=None, storage="encrypted-file", **environment):
-        """`under` is a command that is given kistd and its words, such as a tracer."""
+    def __init__(self, program, folder, *options, under=(), passphrase=None, storage="encrypted-file", key="key",
+                 **environment):
+        """`under` is a command that is given kistd and its words, such as a tracer; `key` is a path in the folder."""
         self.folder = Path(folder)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.data, self.socket = self.folder / "data", self.folder / "kist.sock"
@@ -26,7 +27,7 @@ class Kistd:
         self.command = [*map(str, under), str(program), "--socket", str(self.socket), "--log-level", "warning",
                         "--storage", storage, "--data", str(self.data), *options]
         if passphrase is None:
-            self.command += ["--key-file", str(self.folder / "key")]
+            self.command += ["--key-file", str(self.folder / key)]
         home = str(self.folder)
         self.environment = {"PATH": os.environ["PATH"], "HOME": home, "XDG_RUNTIME_DIR": home,
                             "XDG_STATE_HOME": f"{home}/state"} | environment

@@ -27,6 +27,12 @@ class Cut:
     choice: str
     image: dict
     expectation: Expectation
+    # The path of the key file.
+    key: str
+
+
+def cut(life: Life, when, choice, root, answered):
+    return Cut(when, choice.name, disk.image(root, choice), life.expectation(answered), life.key)
 
 
 def digest(image):
@@ -50,11 +56,11 @@ def cuts(life: Life, random, is_chosen, when="step"):
         if not is_chosen(number, step):
             continue
         for choice in choices(random):
-            image = disk.image(root, choice)
-            mark = digest(image), len(answered)
+            one = cut(life, f"{when} {number}", choice, root, answered)
+            mark = digest(one.image), len(answered)
             if mark not in seen:
                 seen.add(mark)
-                yield Cut(f"{when} {number}", choice.name, image, life.expectation(answered))
+                yield one
 
 
 class PowerCuts:
@@ -66,7 +72,7 @@ class PowerCuts:
         """Opens the image with a kistd; gives what was broken."""
         folder = self.context.folder / f"image {next(self.numbers)}"
         disk.lay_out(cut.image, folder)
-        kistd = Kistd(self.context.kistd, folder)
+        kistd = Kistd(self.context.kistd, folder, key=cut.key)
         try:
             check_after(kistd, cut.expectation)
             return None
@@ -121,7 +127,7 @@ def check_that_it_sees(life, power_cuts, random):
     for root, _, answered in life.replayed(ignoring_flushes=True):
         pass
     blind = [choice.name for choice in (disk.NOTHING, disk.BYTES_ONLY, *(disk.some(random) for _ in range(4)))
-             if not power_cuts.check(Cut("all", choice.name, disk.image(root, choice), life.expectation(answered)))]
+             if not power_cuts.check(cut(life, "all", choice, root, answered))]
     if blind:
         power_cuts.row.wrong.append(f"the loss on a disk that ignores flushes was not seen: {', '.join(blind)}")
 
