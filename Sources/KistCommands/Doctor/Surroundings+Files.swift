@@ -1,15 +1,16 @@
 internal import KistClient
 internal import KistCore
+internal import KistSystem
 
 extension Surroundings {
   /// Whom the directories of kist let in, and how much room there is; of the directories that kistd has
   /// without options.
   func fileFindings(socket: String) -> [Finding] {
-    let data = value("KISTD_DATA") ?? directory("XDG_DATA_HOME", ".local/share")
+    let data = value("KISTD_DATA") ?? kistDirectory("XDG_DATA_HOME", ".local/share")
     let key =
-      value("KISTD_KEY_FILE").map(parentFolder(of:)) ?? directory("XDG_STATE_HOME", ".local/state")
+      value("KISTD_KEY_FILE").map(directory(of:)) ?? kistDirectory("XDG_STATE_HOME", ".local/state")
     var directories: [String] = []
-    for path in [parentFolder(of: socket), data, key] {
+    for path in [directory(of: socket), data, key] {
       if let path, file(path) != nil, !directories.contains(path) { directories.append(path) }
     }
     let faults = directories.compactMap(fault)

@@ -1,10 +1,11 @@
 internal import KistCore
 internal import KistInterop
+internal import KistSystem
 
 extension Surroundings {
   /// kistd, which stands beside this program, or else is on PATH.
   var daemonProgram: String? {
-    let sibling = parentFolder(of: program) + "/kistd"
+    let sibling = directory(of: program) + "/kistd"
     return file(sibling) == nil ? path(of: "kistd") : sibling
   }
 

@@ -82,7 +82,7 @@ extension Surroundings {
   }
 
   /// The directory of kist for one kind of its files (XDG Base Directory Specification).
-  func directory(_ variable: String, _ standard: String) -> String? {
+  func kistDirectory(_ variable: String, _ standard: String) -> String? {
     if let path = environment(variable), path.hasPrefix("/") { return path + "/kist" }
     return environment("HOME").map { "\($0)/\(standard)/kist" }
   }

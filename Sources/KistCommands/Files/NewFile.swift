@@ -34,9 +34,9 @@ struct NewFile: ~Copyable {
     // No name that a kist which was killed may have left: it may have had this one's process id.
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
     // What could not be put on the disk, too, is better not begun.
-    let folder = unsafe open(parentFolder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let folder = unsafe open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw notWritten(errno) }
-    let unnamed = unsafe kist_open_unnamed(parentFolder(of: path))
+    let unnamed = unsafe kist_open_unnamed(directory(of: path))
     do throws(StorageError) {
       file = unnamed < 0 ? try openNewFile(temporary) : unnamed
     } catch {

@@ -42,8 +42,8 @@ extension ImportSource {
     guard self == .foreign(.cargo) else { return nil }
     let folder =
       path == "-"
-      ? ImportSource.foreign(.cargo).usualPlace(environmentVariable).map(parentFolder(of:))
-      : parentFolder(of: path)
+      ? ImportSource.foreign(.cargo).usualPlace(environmentVariable).map(directory(of:))
+      : directory(of: path)
     return folder.flatMap {
       try? readFile($0 + "/config.toml", upTo: ForeignFormat.cargo.longestFile, "the configuration")
     }

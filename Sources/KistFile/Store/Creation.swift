@@ -5,8 +5,8 @@ internal import KistSystem
 
 /// Makes a new store where there is none, with what `fill` puts into it and into its header.
 ///
-/// First the key is on disk, with the names of the directories, then the whole store under another name, then its own name. So what a
-/// crash leaves is at most a key without a store, which the next start uses.
+/// First the key is on disk, with the names of the directories, then the whole store under another name,
+/// then its own name. So what a crash leaves is at most a key without a store, which the next start uses.
 func createStore(
   _ options: EncryptedFile.Options, id storeID: [UInt8] = randomBytes(StoreFormat.storeIDSize),
   filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void = { _, _, _ in }
