@@ -19,6 +19,14 @@ import Testing
       let end = try await command("env", words, in: home)
       #expect(end.status == .exited(status), "\(end.error)")
       #expect(try await command("env", git, in: home).output == after)
+      // What the hint says to do helps.
+      guard status == 3 else { return }
+      let add = [
+        "-C", home.path, "git", "config", "--global", "--add", "credential.helper", "kist",
+      ]
+      _ = try await command("env", add, in: home)
+      let again = try await command("env", words, in: home)
+      #expect(again.status == .exited(0) && again.error == "kist: git asks kist already\n")
     }
   }
 

@@ -77,6 +77,13 @@ import Testing
     #expect(status == expected)
   }
 
+  @Test func `does not have a directory closed that others need`() async {
+    var machine = Machine.healthy
+    machine.files["/run/user/7/kist"]?.mode = 0o1777
+    let (output, _) = await examine(machine)
+    #expect(output.contains("lets other users in\tuse one that is yours alone, of mode 700\n"))
+  }
+
   @Test func `says nothing good of a key that does not open the storage`() async {
     var machine = Machine.healthy
     Fault.keyless.befall(&machine)

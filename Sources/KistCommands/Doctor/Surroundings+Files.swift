@@ -38,9 +38,12 @@ extension Surroundings {
         hint: "move it away, or ask its owner or the administrator to")
     }
     guard directory.mode & 0o077 != 0 else { return nil }
+    // Where whoever is let in may remove only what is theirs, as in /tmp, many need it so.
+    let isShared = directory.mode & 0o1000 != 0
     return Finding(
       .note, "files", "\(path) lets other users in",
-      hint: "close it: chmod 700 \(shellQuoted(path))")
+      hint: isShared
+        ? "use one that is yours alone, of mode 700" : "close it: chmod 700 \(shellQuoted(path))")
   }
 
   /// Of a directory that is not there yet, the nearest one above it tells.

@@ -11,7 +11,7 @@ func restore(
   let (options, descriptor) = try command.options(environment: environment)
   let keySource = command.verify ? .none : try EncryptedFile.KeySource(options.keySource)
   let backup = EncryptedFile.BackupFile(
-    path: command.file, passphrase: try passphrase(of: command.file, from: descriptor))
+    path: command.file, passphrase: try passphrase(from: descriptor))
   if command.verify {
     let count = try EncryptedFile.verify(backup) { showProgress("read", $0, $1) }
     print(onOneLine("\(command.file) is whole: \(counted(count))"))
@@ -33,7 +33,7 @@ func restore(
   return 0
 }
 
-private func passphrase(of file: String, from descriptor: CInt) throws(StorageError) -> Secret {
+private func passphrase(from descriptor: CInt) throws(StorageError) -> Secret {
   guard isatty(descriptor) == 0 else {
     throw StorageError(
       .badRequest, "the passphrase of the backup is not read from a terminal, which would show it",
@@ -50,7 +50,7 @@ private func passphrase(of file: String, from descriptor: CInt) throws(StorageEr
 
 /// What the shells that people type in have, with systemd and without.
 private let pipingItIn =
-  "pipe it in: `read -rs p; printf %s \"$p\" | kistd restore FILE; unset p`"
+  "pipe it into the same command: `read -rs p; printf %s \"$p\" | kistd restore …; unset p`"
 
 extension Options {
   /// How the store is opened, in a clause.

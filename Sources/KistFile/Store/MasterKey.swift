@@ -7,10 +7,10 @@ func masterKey(
 ) throws(StorageError) -> GuardedKey {
   switch source {
   case .none:
-    throw .locked("the store needs its passphrase")
+    throw .withoutPassphrase
   case .keyFile(let path):
     guard slots.contains(where: { $0.kind == .keyFile }) else {
-      throw .locked("the store needs its passphrase")
+      throw .withoutPassphrase
     }
     let key = try KeyFile.read(path)
     if let key, let master = try openSlot(with: key, among: slots, storeID: storeID) {
@@ -28,7 +28,8 @@ func masterKey(
     }
     throw .locked(
       "the key file \(path) does not open this store",
-      hint: "put the store's own key file there, then `kist unlock`")
+      hint: "start kistd with the store's own one, `--key-file`; it may be another store's only key"
+    )
   case .passphraseFile(let path):
     guard let passphrase = try PassphraseFile.read(path) else {
       throw .locked(
@@ -117,5 +118,13 @@ extension EncryptedFile.Options {
     var options = self
     if case .passphrase = keySource { options.keySource = .none }
     return options
+  }
+}
+
+extension StorageError {
+  fileprivate static var withoutPassphrase: StorageError {
+    .locked(
+      "the store needs its passphrase",
+      hint: "unlock it with `kist unlock`, or start kistd with `--passphrase-fd`")
   }
 }

@@ -48,9 +48,13 @@ package struct Template: Sendable {
         offset += 1
         continue
       }
-      guard let end = content.end,
-        let reference = CredentialReference(reading: bytes.extracting(content.reference))
+      guard let reference = CredentialReference(reading: bytes.extracting(content.reference))
       else { throw .badReference(at: place(line)) }
+      guard let end = content.end else {
+        throw StorageError(
+          .badRequest, "\(place(line)) has a reference without }} behind it",
+          hint: "it is written {{ kist://SERVICE/ACCOUNT }}", outcome: .unchanged)
+      }
       parts += [.text(start..<offset), .reference(reference, line: line)]
       (start, offset) = (end, end)
     }

@@ -55,9 +55,15 @@ package struct Setup: AsyncParsableCommand {
             + "hint: \(hint(atMissing: program))\n"))
     }
     guard let words = setup.command else { return }
-    if let asked = setup.asked, lines(asked.command).contains(where: { $0 != asked.kist }) {
-      if apply { throw asked.conflict }
-      terminal.report(asked.conflict, asJSON: false)
+    if let asked = setup.asked {
+      let helpers = lines(asked.command)
+      if helpers.contains(asked.kist) {
+        return terminal.writeError(Secret(utf8: "kist: \(tool.rawValue) asks kist already\n"))
+      }
+      if !helpers.isEmpty {
+        if apply { throw asked.conflict }
+        terminal.report(asked.conflict, asJSON: false)
+      }
     }
     if apply { throw become(words) }
   }
