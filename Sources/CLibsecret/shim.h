@@ -47,8 +47,9 @@ static GDBusMessage *kist_check_session_key(
     g_variant_get_child(body, 0, "v", &key);
     if (!g_variant_is_of_type(key, G_VARIANT_TYPE("ay")) || g_variant_n_children(key) == 0) {
       GDBusMessage *answer = message;
+      // Without a copy the answer is dropped, and the request ends at its deadline.
       message = g_dbus_message_copy(answer, NULL);
-      g_dbus_message_set_body(message, NULL);
+      if (message != NULL) g_dbus_message_set_body(message, NULL);
       g_object_unref(answer);
     }
     g_variant_unref(key);
