@@ -70,7 +70,7 @@ import Testing
       #expect(none.contains("the passphrase of the backup is missing"))
       _ = try await home.kistd(["restore", backup + "-"], [0: "of the backup"], endsWith: 64)
       let bytes = try Data(contentsOf: URL(filePath: backup))
-      try bytes.dropLast(1).write(to: URL(filePath: backup))
+      try bytes.dropLast(100).write(to: URL(filePath: backup))
       let cut = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 10).error
       #expect(cut.contains("the backup is damaged, or not whole"))
       #expect(mode(of: home.store) == nil && mode(of: home.pin.path) == nil)
