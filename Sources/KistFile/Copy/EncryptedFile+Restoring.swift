@@ -55,11 +55,15 @@ extension EncryptedFile {
       try flushNames(of: directory(of: new.path))
       try copy.write(copyOf: original, new, id: id, openedBy: [new.keySource], report: report)
       try willSwitch(hexadecimal(id))
+      try copy.rename(to: new.path)
     } catch {
+      guard error.outcome != .unknown else { throw error }
       copy.discard()
       throw error.withOutcome(.unchanged)
     }
-    try rename(copy.path, to: new.path)
+    do throws(StorageError) { try flushDirectory(of: new.path) } catch {
+      throw error.withOutcome(.unknown)
+    }
     return (hexadecimal(id), original.count)
   }
 }

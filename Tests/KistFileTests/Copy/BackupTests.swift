@@ -229,6 +229,23 @@ import Testing
     #expect(try await new.isOpened(by: .keyFile(path: new.keyPath)))
   }
 
+  @Test func `that has its place, of which the disk does not know, may be there`() async throws {
+    try await store.fill([.sample()])
+    let opened = try await store.open()
+    try await fetch(opened)
+    await opened.close()
+    let (directory, elsewhere) = (new.directory("data"), new.directory("elsewhere"))
+    let error = await expect(.unavailable) {
+      try restore { _ throws(StorageError) in
+        // A link leads files into the directory, but is not flushed for it.
+        #expect(unsafe rename(directory, elsewhere) == 0)
+        #expect(unsafe symlink(elsewhere, directory) == 0)
+      }
+    }
+    #expect(error?.outcome == .unknown)
+    #expect(try await new.isOpened(by: .keyFile(path: new.keyPath)))
+  }
+
   /// Has a backup made and reads it into the file.
   private func fetch(_ storage: OpenStorage) async throws {
     let backup = try await storage.backups.make(under: passphrase)
