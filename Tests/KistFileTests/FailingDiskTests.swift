@@ -61,6 +61,15 @@ private func limitFileSize(to size: rlim_t) {
   unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
 }
 
+/// Makes a file that takes all the space that there is.
+private func fillDisk(_ path: String) {
+  let file = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+  defer { close(file) }
+  let page = [UInt8](repeating: 7, count: 4096)
+  while unsafe write(file, page, page.count) > 0 {}
+  #expect(errno == ENOSPC)
+}
+
 /// File systems that truly fail; to mount them takes root.
 @Suite(.needsRoot("to mount a file system"))
 struct `A disk that fails` {
@@ -124,6 +133,18 @@ struct `A disk that fails` {
     let reopened = try await store.open()
     #expect(try await reopened.credentials.findAll().count == saved.count + 1)
     await reopened.close()
+    try await unmount(directory)
+  }
+
+  @Test func `that is full lets a store be opened, even if nobody had it before`() async throws {
+    let directory = store.directory("data")
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    try await mount("-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", directory)
+    try await store.fill([.sample()])
+    try FileManager.default.removeItem(atPath: store.path + ".lock")
+    fillDisk(directory + "/other")
+    #expect(try await store.isOpened(by: .keyFile(path: store.keyPath)))
+    #expect(try Data(contentsOf: URL(filePath: store.path + ".lock")).isEmpty)
     try await unmount(directory)
   }
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// A right that one process has at a time: a lock on a file.
 ///
@@ -20,11 +21,9 @@ final class ProcessLock: Sendable {
       guard errno == EWOULDBLOCK else { throw .failed("lock", path, hint: hint) }
       throw refusal(owner())
     }
-    let pid = Array("\(getpid())\n".utf8)
-    guard
-      ftruncate(descriptor, 0) == 0,
-      unsafe pwrite(descriptor, pid, pid.count, 0) == pid.count
-    else { throw .failed("write", path, hint: hint) }
+    guard writeLockText("\(getpid())\n", to: descriptor) else {
+      throw .failed("write", path, hint: hint)
+    }
   }
 
   deinit { close(descriptor) }

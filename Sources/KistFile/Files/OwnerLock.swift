@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 private import Synchronization
 
 /// The right to open a store, which one process has at a time: a lock on a file beside it.
@@ -20,8 +21,9 @@ final class OwnerLock: Sendable {
         ? try Self.refusal(code, from: descriptor, path: path) : .system("locking", path: path)
     }
     try descriptor.setMode(0o600, path: path)
-    guard ftruncate(descriptor.number, 0) == 0 else { throw .system("writing", path: path) }
-    try descriptor.write(Array("\(getpid()) \(Self.bootID())\n".utf8).span, path: path)
+    guard writeLockText("\(getpid()) \(try Self.bootID())\n", to: descriptor.number) else {
+      throw .system("writing", path: path)
+    }
     self.descriptor = Mutex(descriptor)
   }
 
