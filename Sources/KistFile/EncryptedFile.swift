@@ -19,6 +19,8 @@ package enum EncryptedFile {
   package struct Options: Sendable {
     /// The database file; its directory is made when it is missing.
     package var path: String
+    /// The id of the store that is to be there; where there is `nil`, whichever it is, or a new one.
+    package var storeID: String?
     /// Where the key comes from.
     package var keySource: KeySource
     /// The clock.
@@ -38,7 +40,8 @@ package enum EncryptedFile {
 
     /// Makes options.
     package init(
-      path: String, keySource: KeySource, now: @escaping @Sendable () -> Timestamp = Timestamp.now,
+      path: String, storeID: String? = nil, keySource: KeySource,
+      now: @escaping @Sendable () -> Timestamp = Timestamp.now,
       deadline: Duration = .seconds(30),
       sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
       passphraseCost: KDFCost = .standard,
@@ -46,6 +49,7 @@ package enum EncryptedFile {
       whenMade: @escaping @Sendable () -> Void = {}
     ) {
       self.path = path
+      self.storeID = storeID
       self.keySource = keySource
       self.now = now
       self.deadline = deadline

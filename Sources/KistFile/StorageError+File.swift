@@ -22,6 +22,20 @@ extension StorageError {
         + "what is wrong and saves what is whole; or restore the store from a backup")
   }
 
+  /// The store that credentials have been kept in is not there.
+  package static var storeIsGone: StorageError {
+    StorageError(
+      .unavailable, "credentials are kept in the encrypted file, which is not there",
+      hint: "bring it back, from a backup or with the disk that it is on; a new one is not made")
+  }
+
+  /// Another store is where the one was that credentials have been kept in.
+  package static var anotherStore: StorageError {
+    StorageError(
+      .unavailable, "the encrypted file is not the one that credentials have been kept in",
+      hint: "bring that one back, or name the directory of this one with --data")
+  }
+
   static var wrongRows: StorageError {
     .damagedRows("credentials in the store were removed, put back or changed")
   }

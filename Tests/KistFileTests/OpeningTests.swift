@@ -35,6 +35,23 @@ import Testing
     await opened.close()
   }
 
+  @Test func `one that is gone, or has another in its place, makes none and leaves that`()
+    async throws
+  {
+    let options = EncryptedFile.Options(
+      path: store.path, storeID: String(repeating: "0", count: 32),
+      keySource: .keyFile(path: store.keyPath))
+    await expect(.unavailable) { try await EncryptedFile.open(options) }
+    #expect(try store.names() == ["credentials.db.lock"])
+    try await store.fill(threeCredentials)
+    let before = try store.bytes()
+    await expect(.unavailable) { try await EncryptedFile.open(options) }
+    #expect(try store.bytes() == before)
+    let opened = try await store.open()
+    #expect(try await opened.credentials.findAll().count == 3)
+    await opened.close()
+  }
+
   @Test func `a closed store answers unavailable, and closes twice`() async throws {
     let opened = try await store.open()
     await opened.close()

@@ -30,7 +30,7 @@ extension OpenStorage {
       storage.credentials = storage.credentials.withDeadline(
         options.deadline, sleep: sleepUnwatched)
     case .encryptedFile:
-      storage = try await .encryptedFile(options, keySource: keySource, logger: logger)
+      storage = try await .encryptedFile(options, pin, keySource: keySource, logger: logger)
       if let time = options.lockAfter { storage = storage.lockingWhenIdle(after: time) }
     }
     if pin == nil {
@@ -63,13 +63,14 @@ extension OpenStorage {
     return storage
   }
 
-  /// The encrypted file, which is made where there is none.
+  /// The encrypted file, which is made where there is none and none was before.
   static func encryptedFile(
-    _ options: Options, keySource: EncryptedFile.KeySource, logger: Logger
+    _ options: Options, _ pin: Pin?, keySource: EncryptedFile.KeySource, logger: Logger
   ) async throws(StorageError) -> OpenStorage {
     try await EncryptedFile.open(
       EncryptedFile.Options(
-        path: options.storePath, keySource: keySource, deadline: options.deadline,
+        path: options.storePath, storeID: pin?.kind == .encryptedFile ? pin?.storeID : nil,
+        keySource: keySource, deadline: options.deadline,
         sleep: sleepUnwatched,
         whenMade: { logger.notice("\(options.newStore)") }))
   }

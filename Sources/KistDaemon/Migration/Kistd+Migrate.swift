@@ -33,7 +33,7 @@ func migrate(
       try pinFile.write(Pin(kind: kind, storeID: nil), insteadOf: pin)
       return try tell(.moved(0, left: []), to: kind, before: pin, options)
     }
-    return try await OpenStorage.encryptedFile(options, keySource: keySource, logger: logger)
+    return try await OpenStorage.encryptedFile(options, pin, keySource: keySource, logger: logger)
       .closed { file throws(StorageError) in
         try await requireOpen(file, .encryptedFile)
         let (source, target) = kind == .libsecret ? (file, keyring) : (keyring, file)

@@ -20,7 +20,7 @@ func rekey(
     willSwitch: { old, new throws(StorageError) in
       // Only now does nobody else have the store, and so nobody else writes it down.
       guard let pin = try pinFile.readOfEncryptedFile() else { return }
-      guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .another }
+      guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .anotherStore }
       try pinFile.write(
         Pin(kind: .encryptedFile, storeID: old, nextStoreID: new), insteadOf: pin)
     },

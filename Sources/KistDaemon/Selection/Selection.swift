@@ -35,8 +35,8 @@ extension Selection {
     if let kind = asked, kind != pin.kind { throw .elsewhere(pin.kind, asked: kind) }
     if pin.kind == .encryptedFile {
       switch file {
-      case .absent: throw .gone
-      case .store(let id, _): if id != pin.settled(on: file).storeID { throw .another }
+      case .absent: throw .storeIsGone
+      case .store(let id, _): if id != pin.settled(on: file).storeID { throw .anotherStore }
       case .unreadable(let error): throw error
       }
     }
@@ -83,17 +83,5 @@ extension StorageError {
       .unavailable, "there are credentials in the keyring and in the encrypted file",
       hint: "bring them together with `kistd migrate --to libsecret` or "
         + "`kistd migrate --to encrypted-file`")
-  }
-
-  fileprivate static var gone: StorageError {
-    StorageError(
-      .unavailable, "credentials are kept in the encrypted file, which is not there",
-      hint: "bring it back, from a backup or with the disk that it is on; a new one is not made")
-  }
-
-  static var another: StorageError {
-    StorageError(
-      .unavailable, "the encrypted file is not the one that credentials have been kept in",
-      hint: "bring that one back, or name the directory of this one with --data")
   }
 }

@@ -31,6 +31,7 @@ final class FileStore: Sendable {
     owner = try OwnerLock(beside: options.path)
     UnfinishedStore.discardAll(beside: options.path)
     if try !exists(options.path) {
+      guard options.storeID == nil else { throw .storeIsGone }
       try createStore(options)
       options.whenMade()
     }
@@ -42,6 +43,7 @@ final class FileStore: Sendable {
         try database.checkVersion(of: options.path)
         try Schema.check(database)
         let storeID = try database.storeRow().id
+        if let expected = options.storeID, expected != hexadecimal(storeID) { throw .anotherStore }
         return (storeID, try database.slots(storeID: storeID))
       }
       state = Mutex(try Self.initialState(options, storeID, slots, connections))
