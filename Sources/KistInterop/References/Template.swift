@@ -53,7 +53,8 @@ package struct Template: Sendable {
       guard let end = content.end else {
         throw StorageError(
           .badRequest, "\(place(line)) has a reference without }} behind it",
-          hint: "it is written {{ kist://SERVICE/ACCOUNT }}", outcome: .unchanged)
+          hint: "it is written {{ kist://SERVICE/ACCOUNT }}; a blank in a name is %20",
+          outcome: .unchanged)
       }
       parts += [.text(start..<offset), .reference(reference, line: line)]
       (start, offset) = (end, end)
