@@ -46,6 +46,7 @@ extension UnfinishedStore {
     copyOf original: WholeStore, _ options: EncryptedFile.Options, id: [UInt8],
     openedBy sources: [EncryptedFile.KeySource], report: (_ done: Int, _ of: Int) -> Void
   ) throws(StorageError) {
+    precondition(!sources.isEmpty, "nothing would open the copy")
     try write(options, id: id, openedBy: sources) { database, keys, header throws(StorageError) in
       var copies = Copies(database: database, keys: keys, nonces: { options.nonces(1) })
       try original.eachCredential(report: report) { row throws(StorageError) in
@@ -56,9 +57,8 @@ extension UnfinishedStore {
     for source in sources {
       guard try WholeStore(path, openedBy: source).count == original.count else { throw .badCopy }
     }
-    guard let source = sources.first else { return }
     do throws(StorageError) {
-      try WholeStore(path, openedBy: source).eachCredential(report: { _, _ in }) { _ in }
+      try WholeStore(path, openedBy: sources[0]).eachCredential(report: { _, _ in }) { _ in }
     } catch {
       guard error.code == .corrupt else { throw error }
       throw .badCopy
