@@ -35,6 +35,21 @@ import Testing
     await opened.close()
   }
 
+  @Test func `that is in a directory behind a link is as in any other`() async throws {
+    let real = store.directory("elsewhere")
+    try FileManager.default.createDirectory(
+      atPath: real, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    for name in ["data", "state"] {
+      try FileManager.default.createSymbolicLink(
+        atPath: store.directory(name), withDestinationPath: real)
+    }
+    try await store.fill(threeCredentials)
+    let opened = try await store.open()
+    #expect(try await opened.credentials.findAll().count == 3)
+    await opened.close()
+    #expect(FileManager.default.fileExists(atPath: real + "/credentials.db"))
+  }
+
   @Test func `one that is gone, or has another in its place, makes none and leaves that`()
     async throws
   {

@@ -28,7 +28,8 @@ func prepareDirectory(of path: String) throws(StorageError) {
 /// Waits until the names in the directory of a file are on disk.
 func flushDirectory(of path: String) throws(StorageError) {
   let directory = directory(of: path)
-  try Descriptor.open(directory, O_RDONLY | O_DIRECTORY).flush(path: directory)
+  // The directory itself may be a link, to a larger disk for example.
+  try Descriptor.open(directory + "/.", O_RDONLY | O_DIRECTORY).flush(path: directory)
 }
 
 /// Waits until a name is on disk, and with it those of this user's directories that it is in: who made

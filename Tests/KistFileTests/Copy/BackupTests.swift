@@ -229,21 +229,26 @@ import Testing
     #expect(try await new.isOpened(by: .keyFile(path: new.keyPath)))
   }
 
-  @Test func `that has its place, of which the disk does not know, may be there`() async throws {
-    try await store.fill([.sample()])
-    let opened = try await store.open()
-    try await fetch(opened)
-    await opened.close()
-    let (directory, elsewhere) = (new.directory("data"), new.directory("elsewhere"))
-    let error = await expect(.unavailable) {
-      try restore { _ throws(StorageError) in
-        // A link leads files into the directory, but is not flushed for it.
-        #expect(unsafe rename(directory, elsewhere) == 0)
-        #expect(unsafe symlink(elsewhere, directory) == 0)
+  @Test func `that has its place, of which the disk does not know, may be there`() async {
+    // In a process of its own, because the limit is the whole process's.
+    await #expect(processExitsWith: .success) {
+      let backup = `A backup`()
+      try await backup.store.fill([.sample()])
+      let opened = try await backup.store.open()
+      try await backup.fetch(opened)
+      await opened.close()
+      let error = await expect(.unavailable) {
+        try backup.restore { _ throws(StorageError) in
+          // Nothing more is opened, and so the directory is not flushed.
+          let next = dup(STDIN_FILENO)
+          close(next)
+          limitOpenFiles(to: rlim_t(next))
+        }
       }
+      limitOpenFiles(to: 1024)
+      #expect(error?.outcome == .unknown)
+      #expect(try await backup.new.isOpened(by: .keyFile(path: backup.new.keyPath)))
     }
-    #expect(error?.outcome == .unknown)
-    #expect(try await new.isOpened(by: .keyFile(path: new.keyPath)))
   }
 
   /// Has a backup made and reads it into the file.
@@ -276,4 +281,9 @@ extension Array {
     for element in self { results.append(try await transform(element)) }
     return results
   }
+}
+
+private func limitOpenFiles(to count: rlim_t) {
+  var limit = rlimit(rlim_cur: count, rlim_max: 1024)
+  unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
