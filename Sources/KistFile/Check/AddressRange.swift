@@ -26,10 +26,13 @@ struct AddressRange {
   }
 
   private var middle: Int64 {
+    let half = low + (high - low) / 2
+    // Without a row at an end, there is no service to be told from the others.
+    guard barren == 0 else { return half }
     let ends = [
       RowAddresses(ofServiceAt: low).range.upperBound,
       RowAddresses(ofServiceAt: high).range.lowerBound,
     ]
-    return ends.first(where: contains) ?? low + (high - low) / 2
+    return ends.first(where: contains) ?? half
   }
 }
