@@ -5,13 +5,15 @@ internal import KistWire
 /// The command that starts a daemon on this machine which listens at a path.
 ///
 /// The unit listens at the default path only, so it is named for no other; and only where systemd
-/// runs the machine: sd_booted(3).
+/// runs the machine: sd_booted(3). A variable may be set for one command alone, and so the path is said.
 package func startCommand(
   for path: String,
   environment: (String) -> String? = environmentVariable,
   exists: (String) -> Bool = { unsafe access($0, F_OK) == 0 }
 ) -> String {
-  guard (try? SocketLocation.current(environment: environment))?.path == path else {
+  guard (environment("KIST_SOCKET") ?? "").isEmpty,
+    (try? SocketLocation.current(environment: environment))?.path == path
+  else {
     return "kistd --socket \(shellQuoted(path)) &"
   }
   let home = environment("HOME") ?? ""

@@ -60,7 +60,7 @@ private func status(of arguments: [String]) async -> CInt {
     standardError.report(error.message, hint: error.hint)
     return error.code.exitStatus
   } catch let error as CommandNotStarted {
-    standardError.report(error.description, hint: nil)
+    standardError.report(error.description, hint: error.hint)
     return error.exitStatus
   } catch {
     standardError.report("\(error)", hint: nil)

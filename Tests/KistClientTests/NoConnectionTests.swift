@@ -134,4 +134,12 @@ import Testing
       for: path, environment: { environment[$0] }, exists: { files.contains($0) })
     #expect(found == command)
   }
+
+  @Test func `the command names a socket that a variable names, which may be set for one command`()
+  {
+    let environment = ["KIST_SOCKET": "/tmp/s", "HOME": "/home/a"]
+    let found = startCommand(
+      for: "/tmp/s", environment: { environment[$0] }, exists: { _ in false })
+    #expect(found == "kistd --socket /tmp/s &")
+  }
 }

@@ -57,4 +57,5 @@ struct CommandNotStarted: Error, CustomStringConvertible {
 
   var exitStatus: CInt { code == ENOENT ? 127 : 126 }
   var description: String { "cannot start \(command): \(systemText(of: code))" }
+  var hint: String { "see whether it is on PATH, and may be run" }
 }

@@ -19,7 +19,7 @@ package func answerGit(_ call: HelperCall, _ storage: UserStorage) async -> Help
     case "erase":
       let message = try GitMessage(reading: call.readInput())
       try await message.erase(find: storage.find, load: storage.load, delete: storage.delete)
-    case nil: throw .wrongWords("get, store or erase")
+    case nil: throw .wrongWords("get, store, erase or capability")
     default: break
     }
     return .done()
