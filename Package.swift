@@ -58,6 +58,10 @@ let package = Package(
       name: "CLibsecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
 
+    // MARK: - A person at a terminal
+
+    .target(name: "KistTerminal", dependencies: ["KistCore"]),
+
     // MARK: - Other tools' protocols
 
     .target(name: "KistInterop", dependencies: ["KistCore", "KistJSON"]),
@@ -77,6 +81,7 @@ let package = Package(
         .target(name: "KistLibsecret", condition: .when(traits: ["Libsecret"])),
         "KistServer",
         "KistSystem",
+        "KistTerminal",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -90,6 +95,7 @@ let package = Package(
         "KistInterop",
         "KistJSON",
         "KistSystem",
+        "KistTerminal",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -166,10 +172,12 @@ let package = Package(
       ]),
     .testTarget(
       name: "KistInteropTests", dependencies: ["KistCore", "KistInterop", "KistTesting"]),
+    .testTarget(name: "KistTerminalTests", dependencies: ["KistCore", "KistTerminal"]),
     .testTarget(
       name: "KistCommandsTests",
       dependencies: [
-        "KistClient", "KistCommands", "KistCore", "KistInterop", "KistTesting", "KistWire",
+        "KistClient", "KistCommands", "KistCore", "KistInterop", "KistTerminal", "KistTesting",
+        "KistWire",
       ],
       resources: [.copy("Cases")]),
     .testTarget(name: "HouseTests"),

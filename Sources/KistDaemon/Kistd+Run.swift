@@ -43,7 +43,7 @@ private func status(of arguments: [String]) async -> CInt {
     }
     let options = try command.options(environment: environment)
     // Before the descriptors of signals, event loops, lock and socket are there.
-    let keySource = KeySourceForOnce(try EncryptedFile.KeySource(options.keySource))
+    let keySource = KeySourceForOnce(try EncryptedFile.KeySource(options))
     let sockets = try PassedSockets.take(environment: environment)
     let logger = Logger.kistd(level: options.logLevel, on: standardError)
     let daemon = Daemon(
@@ -125,7 +125,7 @@ func hasTerminal() -> Bool {
 
 extension StandardError {
   fileprivate func report(_ message: String, hint: String?) {
-    write("kistd: " + onOneLine(message), level: .error)
-    if let hint { write("hint: " + onOneLine(hint), level: .error) }
+    write(asLines("kistd: " + message, of: STDERR_FILENO), level: .error)
+    if let hint { write(asLines("hint: " + hint, of: STDERR_FILENO), level: .error) }
   }
 }

@@ -16,4 +16,11 @@ extension StorageError {
     StorageError(
       .badRequest, "the words are not as they must be", hint: "they are: \(right)")
   }
+
+  /// There is no credential of the NAME that a helper was given.
+  static func notFound(keptAs service: String, with account: String) -> StorageError {
+    var error = StorageError.notFound
+    error.hint = "NAME is kept as \(service): `kist save \(service) \(account)`"
+    return error
+  }
 }

@@ -18,7 +18,7 @@ package struct ToolSetup: Sendable, Equatable {
     package var conflict: StorageError
   }
 
-  /// What the tool then looks for along PATH, where no line puts it elsewhere.
+  /// What the tool then looks for along PATH, where a line may put it.
   package var program: String?
   package var lines: [Line] = []
   /// A command of the tool's own, after the lines.

@@ -98,7 +98,7 @@ import Testing
     #expect(isMade)
     defer { try? FileManager.default.removeItem(atPath: file) }
     let recorder = Recorder()
-    let terminal = recorder.terminal(isTerminal: true)
+    let terminal = recorder.terminal(isTerminal: true, width: 200)
     let status = await Kist.status(of: ["import", source, file, "--yes"], on: terminal) { command in
       try await (command as? any RequiresUserStorage)?
         .perform(storage, unlockedBy: .inMemory(), terminal)

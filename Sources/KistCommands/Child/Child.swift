@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import KistCore
 internal import KistSystem
+internal import KistTerminal
 
 /// A command could not be started; the exit statuses are those of env(1).
 struct CommandNotStarted: Error {

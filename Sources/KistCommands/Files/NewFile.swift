@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import KistCore
 internal import KistSystem
+internal import KistTerminal
 
 /// A file of mode 0600 that gets its name when all of it is on the disk.
 ///

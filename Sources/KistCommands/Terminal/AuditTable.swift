@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistTerminal
 internal import KistWire
 
 /// What the audit log tells a program of a request.

@@ -38,9 +38,8 @@ extension Terminal {
         .badRequest, "nothing was removed: slot \(last.number) would be the only way in",
         hint: "say with `--yes` that it may", outcome: .unchanged)
     }
-    let question = "\(warning) Remove slot \(slot.number), \(slot.description)? [y/N] "
-    guard try agrees(to: question) else {
-      throw StorageError(.badRequest, "nothing was removed", outcome: .unchanged)
-    }
+    try confirm(
+      "\(warning) Remove slot \(slot.number), \(slot.description)?",
+      orElse: "nothing was removed", hint: "`kist slots` shows the ways in")
   }
 }

@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistTerminal
 
 /// What a list tells a program of a credential; no column has a tab or a newline in it, since keys
 /// and labels have no control characters.

@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistTerminal
 
 extension Terminal {
   /// Shows what was found: for a person in columns, elsewhere a line each, with tabs between state,
@@ -40,17 +41,4 @@ extension Terminal {
       }
     return "\u{1B}[\(color)m\(text)\u{1B}[0m"
   }
-}
-
-/// A text in lines of at most so many columns, broken between words.
-func wrapped(_ text: String, to width: Int) -> [String] {
-  var lines: [String] = []
-  for word in text.split(separator: " ") {
-    if let last = lines.last, last.terminalWidth + 1 + String(word).terminalWidth <= width {
-      lines[lines.count - 1] = last + " " + word
-    } else {
-      lines.append(String(word))
-    }
-  }
-  return lines
 }

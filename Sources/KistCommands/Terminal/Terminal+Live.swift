@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KistCore
 internal import KistSystem
+internal import KistTerminal
 
 extension Terminal {
   /// The terminal and the streams of this process.
@@ -9,9 +10,9 @@ extension Terminal {
       inputIsTerminal: isatty(STDIN_FILENO) == 1,
       outputIsTerminal: isatty(STDOUT_FILENO) == 1,
       outputHasColors: mayShowColors(STDOUT_FILENO),
-      outputWidth: width(of: STDOUT_FILENO),
+      outputWidth: columns(ofTerminal: STDOUT_FILENO) ?? 80,
       outputIsPrivate: isPrivateFile(STDOUT_FILENO),
-      errorWidth: isatty(STDERR_FILENO) == 1 ? width(of: STDERR_FILENO) : nil,
+      errorWidth: columns(ofTerminal: STDERR_FILENO),
       readPiece: { () throws(StorageError) in try nextPiece(of: STDIN_FILENO, "standard input") },
       ask: { question throws(StorageError) in try shownLine(asking: question, on: "/dev/tty") },
       askHidden: { question throws(StorageError) in try hiddenLine(asking: question, on: "/dev/tty")
@@ -35,13 +36,6 @@ extension Terminal {
 private func mayShowColors(_ descriptor: CInt) -> Bool {
   isatty(descriptor) == 1 && environmentVariable("TERM") ?? "dumb" != "dumb"
     && environmentVariable("NO_COLOR") ?? "" == ""
-}
-
-/// How many columns a terminal has, 80 where it does not say: TIOCGWINSZ(2const).
-private func width(of terminal: CInt) -> Int {
-  var size = winsize()
-  guard unsafe ioctl(terminal, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-  return Int(size.ws_col)
 }
 
 /// Whether a descriptor is of a file of this user's, which no other may read.

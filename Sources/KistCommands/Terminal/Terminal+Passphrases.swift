@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistTerminal
 internal import KistWire
 
 /// A passphrase that a person is asked for, or that is a line of standard input.
@@ -43,14 +44,7 @@ extension Terminal {
     switch kind {
     case .current: return try askHidden("Passphrase: ")
     case .staying: return try askHidden("Passphrase that stays: ")
-    case .new:
-      let passphrase = try askHidden("New passphrase: ")
-      guard try askHidden("Once more: ") == passphrase else {
-        throw StorageError(
-          .badRequest, "the two passphrases differ", hint: "nothing was changed; try again",
-          outcome: .unchanged)
-      }
-      return passphrase
+    case .new: return try newPassphrase(asking: "New passphrase: ", by: askHidden)
     }
   }
 }

@@ -8,9 +8,7 @@ extension Terminal {
   func input(
     upTo size: Int, _ what: String, limit: Int? = nil
   ) throws(StorageError) -> Secret {
-    if inputIsTerminal {
-      writeError(Secret(utf8: "kist: reading \(what) from the terminal; end it with Ctrl-D\n"))
-    }
+    if inputIsTerminal { note("reading \(what) from the terminal; end it with Ctrl-D") }
     return try allPieces(upTo: size, what, limit: limit, readPiece)
   }
 

@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistTerminal
 internal import KistWire
 
 extension Terminal {
@@ -18,7 +19,10 @@ extension Terminal {
       ("uptime", status.uptime.map { "\($0)s" }),
     ]
     for line in lines {
-      if let value = line.value { try write("\(line.name): \(value)\n") }
+      guard let value = line.value else { continue }
+      let text = "\(line.name): \(value)"
+      let lines = outputIsTerminal ? wrapped(text, to: outputWidth - 2) : [text]
+      try write(lines.joined(separator: "\n  ") + "\n")
     }
   }
 }

@@ -1,4 +1,5 @@
 package import KistCore
+package import KistTerminal
 
 /// What a command has of the world beside its storage: input, output, a person and the time.
 package struct Terminal: Sendable {

@@ -57,9 +57,8 @@ extension Terminal {
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
       status.st_mode & 0o077 != 0
     else { return }
-    writeError(
-      Secret(
-        utf8: "kist: others may read \(visible(path)), and so may have read what is in it\n"
-          + "hint: replace what it gives access to, where you share this machine\n"))
+    note(
+      "others may read \(visible(path)), and so may have read what is in it",
+      hint: "replace what it gives access to, where you share this machine")
   }
 }

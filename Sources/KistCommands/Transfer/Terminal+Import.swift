@@ -1,5 +1,6 @@
 internal import KistCore
 internal import KistInterop
+internal import KistTerminal
 internal import KistWire
 
 extension Terminal {
@@ -21,11 +22,8 @@ extension Terminal {
       guard let places = plan.leftOut[what] else { continue }
       let some = places.prefix(8).map { "\($0)" }.joined(separator: ", ")
       let rest = places.count > 8 ? " …" : ""
-      writeError(
-        Secret(
-          utf8:
-            "kist: not taken: \(places.count) \(what.words) (\(places.count == 1 ? unit : unit.plural) \(some)\(rest))\n"
-        ))
+      let units = places.count == 1 ? unit : unit.plural
+      note("not taken: \(places.count) \(what.words) (\(units) \(some)\(rest))")
     }
   }
 

@@ -8,7 +8,7 @@ func fsck(
 ) throws(StorageError) -> CInt {
   let command = try parse(FsckCommand.self, arguments)
   let options = try command.options(environment: environment)
-  let keySource = try EncryptedFile.KeySource(options.keySource)
+  let keySource = try EncryptedFile.KeySource(options)
   let report: FsckReport
   if let directory = command.salvage {
     let salvage: EncryptedFile.Salvage
@@ -25,6 +25,6 @@ func fsck(
       store: options.storePath,
       examination: try EncryptedFile.examine(path: options.storePath, keySource: keySource))
   }
-  if command.json { print(report.json) } else { report.lines.forEach { print(onOneLine($0)) } }
+  if command.json { print(report.json) } else { report.lines.forEach(tell) }
   return report.exitStatus
 }

@@ -78,11 +78,15 @@ extension OpenStorage {
 
 extension EncryptedFile.KeySource {
   /// Reads the passphrase where there is one, before this process opens descriptors of its own.
-  package init(_ source: Options.KeySource) throws(StorageError) {
-    switch source {
+  ///
+  /// Of a person it is asked twice where it is to open a store that is made.
+  package init(_ options: Options) throws(StorageError) {
+    switch options.keySource {
     case .file(let path): self = .keyFile(path: path)
     case .passphraseFile(let path): self = .passphraseFile(path: path)
-    case .passphrase(let descriptor): self = .passphrase(try readPassphrase(from: descriptor))
+    case .passphrase(let descriptor):
+      let isNew = EncryptedFile.presence(at: options.storePath) == .absent
+      self = .passphrase(try readPassphrase(isNew ? .newOfStore : .ofStore, from: descriptor))
     }
   }
 }

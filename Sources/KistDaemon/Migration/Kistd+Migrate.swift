@@ -7,7 +7,7 @@ func migrate(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
   let (kind, options) = try parse(MigrateCommand.self, arguments).options(environment: environment)
-  let keySource = try EncryptedFile.KeySource(options.keySource)
+  let keySource = try EncryptedFile.KeySource(options)
   let logger = Logger.kistd(level: options.logLevel)
   let pinFile = PinFile(path: options.pinFile)
   let presence = EncryptedFile.presence(at: options.storePath)
@@ -24,7 +24,7 @@ func migrate(
       guard kind == .encryptedFile, pin?.kind == kind, error.code == .unavailable else {
         throw error
       }
-      print(
+      tell(
         "credentials are kept in \(kind.name) already; whether any were left in "
           + "\(kind.other.name) cannot be seen: \(error.message)")
       return 0

@@ -17,7 +17,7 @@ func tell(
 ) throws(StorageError) -> CInt {
   switch outcome {
   case .moved(let count, let left):
-    print(summary(of: count, to: kind, wasThere: pin?.kind == kind))
+    tell(summary(of: count, to: kind, wasThere: pin?.kind == kind))
     guard !left.isEmpty else { return 0 }
     list(left, "differs")
     throw StorageError(

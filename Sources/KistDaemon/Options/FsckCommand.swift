@@ -6,7 +6,7 @@ struct FsckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd fsck",
     abstract:
-      "Look for damage in the encrypted file, and change nothing; kistd must not be running.",
+      "Look for damage in the encrypted file, while no kistd has it open; change nothing.",
     usage: "kistd fsck [--salvage DIRECTORY] [OPTIONS]")
 
   @Option(

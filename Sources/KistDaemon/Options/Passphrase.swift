@@ -1,17 +1,46 @@
 internal import Glibc
 internal import KistCore
 internal import KistSystem
+internal import KistTerminal
 
-/// Reads a passphrase from a descriptor to its end, less one trailing newline, and closes it.
+/// Which passphrase a person is asked for.
+enum AskedPassphrase: String {
+  case ofBackup = "Passphrase of the backup: "
+  case ofStore = "Passphrase of the store: "
+  /// One that nothing has yet, and so is typed twice.
+  case newOfStore = "New passphrase of the store: "
+}
+
+/// Reads a passphrase from a descriptor to its end, less one trailing newline, and closes it; a terminal
+/// is asked at, hidden, and left open for the next question.
 ///
 /// A standard descriptor is left at /dev/null, so that no file takes its number. The descriptor must
 /// be one that this process was given: with FD_CLOEXEC set it is one that it opened for itself.
-func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
+func readPassphrase(
+  _ asked: AskedPassphrase = .ofStore, from descriptor: CInt
+) throws(StorageError) -> Secret {
   let flags = fcntl(descriptor, F_GETFD)
   guard flags >= 0 else { throw .unreadable(descriptor, systemText(of: errno)) }
   guard flags & FD_CLOEXEC == 0 else {
     throw .unreadable(descriptor, "kistd was not started with it")
   }
+  let passphrase =
+    isatty(descriptor) == 1 ? try ask(asked) : try allOfPassphrase(from: descriptor)
+  guard passphrase.count <= Limits.passphrase else {
+    throw StorageError(.tooLarge, "the passphrase is longer than \(Limits.passphrase) bytes")
+  }
+  return passphrase
+}
+
+private func ask(_ asked: AskedPassphrase) throws(StorageError) -> Secret {
+  let ask = { (question: String) throws(StorageError) in
+    try hiddenLine(asking: question, on: "/dev/tty")
+  }
+  return asked == .newOfStore
+    ? try newPassphrase(asking: asked.rawValue, by: ask) : try ask(asked.rawValue)
+}
+
+private func allOfPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
   defer { StandardDescriptors.close(descriptor) }
   // Room for the newline and for one byte more than is allowed.
   let room = Limits.passphrase + Secret.longestNewline + 1
@@ -29,11 +58,7 @@ func readPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
     }
   }
   guard failure == 0 else { throw .unreadable(descriptor, systemText(of: failure)) }
-  let passphrase = Secret(bytes).withoutNewline
-  guard passphrase.count <= Limits.passphrase else {
-    throw StorageError(.tooLarge, "the passphrase is longer than \(Limits.passphrase) bytes")
-  }
-  return passphrase
+  return Secret(bytes).withoutNewline
 }
 
 extension StorageError {

@@ -5,7 +5,7 @@ internal import KistCore
 struct RekeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd rekey",
-    abstract: "Give the encrypted file a new key; kistd must not be running.",
+    abstract: "Give the encrypted file a new key, while no kistd has it open.",
     usage: "kistd rekey [OPTIONS]",
     discussion: """
       The key file, if one opens the store, is replaced by a new one; the passphrase that is given \

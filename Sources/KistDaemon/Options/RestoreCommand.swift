@@ -5,12 +5,11 @@ internal import KistCore
 struct RestoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd restore",
-    abstract:
-      "Make the encrypted file of a backup, where there is none; kistd must not be running.",
+    abstract: "Make the encrypted file of a backup, where there is none.",
     usage: "kistd restore FILE [OPTIONS]",
     discussion: """
-      The passphrase of the backup is read from standard input, or from --passphrase-fd. The store \
-      opens with its key file, which is made where there is none, or with a passphrase of its own.
+      The passphrase of the backup is typed at a prompt, or is standard input. The store opens \
+      with its key file, which is made where there is none, or with a passphrase of its own.
       """)
 
   @Argument(help: ArgumentHelp("The backup.", valueName: "file"))

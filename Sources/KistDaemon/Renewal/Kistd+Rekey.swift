@@ -8,13 +8,13 @@ func rekey(
 ) throws(StorageError) -> CInt {
   let command = try parse(RekeyCommand.self, arguments)
   let (options, keyFile, newPassphrase) = try command.options(environment: environment)
-  let keySource = try EncryptedFile.KeySource(options.keySource)
+  let keySource = try EncryptedFile.KeySource(options)
   let pinFile = PinFile(path: options.pinFile)
   _ = try pinFile.readOfEncryptedFile()
   let rekeying = EncryptedFile.Rekeying(
     EncryptedFile.Options(path: options.storePath, keySource: keySource), keyFile: keyFile,
     newPassphrase: try newPassphrase.map { (number) throws(StorageError) in
-      try readPassphrase(from: number)
+      try readPassphrase(.newOfStore, from: number)
     },
     dropsOthers: command.dropOthers,
     willSwitch: { old, new throws(StorageError) in
@@ -34,7 +34,7 @@ func rekey(
   }
   let lines = rekeyed.lines(
     of: options.storePath, keyFile: keyFile, hasNewPassphrase: newPassphrase != nil)
-  for line in lines { print(onOneLine(line)) }
+  for line in lines { tell(line) }
   return 0
 }
 

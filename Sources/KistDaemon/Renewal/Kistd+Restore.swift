@@ -1,4 +1,3 @@
-internal import Glibc
 internal import KistCore
 internal import KistFile
 
@@ -9,12 +8,13 @@ func restore(
 ) throws(StorageError) -> CInt {
   let command = try parse(RestoreCommand.self, arguments)
   let (options, descriptor) = try command.options(environment: environment)
-  let keySource = command.verify ? .none : try EncryptedFile.KeySource(options.keySource)
+  let keySource = command.verify ? .none : try EncryptedFile.KeySource(options)
   let backup = EncryptedFile.BackupFile(
-    path: command.file, passphrase: try passphrase(from: descriptor))
+    path: command.file,
+    passphrase: { () throws(StorageError) in try passphraseOfBackup(from: descriptor) })
   if command.verify {
     let count = try EncryptedFile.verify(backup) { showProgress("read", $0, $1) }
-    print(onOneLine("\(command.file) is whole: \(counted(count))"))
+    tell("\(command.file) is whole: \(counted(count))")
     return 0
   }
   let pinFile = PinFile(path: options.pinFile)
@@ -29,28 +29,19 @@ func restore(
     },
     report: { showProgress("copied", $0, $1) })
   try pinFile.write(Pin(kind: .encryptedFile, storeID: id), insteadOf: try pinFile.read())
-  print(onOneLine("restored \(counted(count)) into \(options.storePath), which \(options.opening)"))
+  tell("restored \(counted(count)) into \(options.storePath), which \(options.opening)")
   return 0
 }
 
-private func passphrase(from descriptor: CInt) throws(StorageError) -> Secret {
-  guard isatty(descriptor) == 0 else {
-    throw StorageError(
-      .badRequest, "the passphrase of the backup is not read from a terminal, which would show it",
-      hint: pipingItIn)
-  }
-  let passphrase = try readPassphrase(from: descriptor)
+private func passphraseOfBackup(from descriptor: CInt) throws(StorageError) -> Secret {
+  let passphrase = try readPassphrase(.ofBackup, from: descriptor)
   guard !passphrase.isEmpty else {
     throw StorageError(
       .badRequest, "the passphrase of the backup is missing",
-      hint: pipingItIn)
+      hint: "nothing was made; type it at the prompt, or pipe it in", outcome: .unchanged)
   }
   return passphrase
 }
-
-/// What the shells that people type in have, with systemd and without.
-private let pipingItIn =
-  "pipe it into the same command: `read -rs p; printf %s \"$p\" | kistd restore …; unset p`"
 
 extension Options {
   /// How the store is opened, in a clause.

@@ -13,7 +13,7 @@ func probe(
   if command.json {
     print(outlook.json().withBytes(String.init(repairing:)))
   } else {
-    outlook.lines.forEach { print(onOneLine($0)) }
+    outlook.lines.forEach(tell)
   }
   guard case .failure(let error) = outlook.choice else { return 0 }
   return error.code.exitStatus

@@ -6,9 +6,12 @@ extension EncryptedFile {
   /// A file that was made as a backup, and what opens it.
   package struct BackupFile: Sendable {
     package var path: String
-    package var passphrase: Secret
+    /// Gives the passphrase; not called before it is seen that there is something to open with it.
+    package var passphrase: @Sendable () throws(StorageError) -> Secret
 
-    package init(path: String, passphrase: Secret) {
+    package init(
+      path: String, passphrase: @escaping @Sendable () throws(StorageError) -> Secret
+    ) {
       self.path = path
       self.passphrase = passphrase
     }
@@ -38,16 +41,14 @@ extension EncryptedFile {
     willSwitch: (_ id: String) throws(StorageError) -> Void = { _ in },
     report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
   ) throws(StorageError) -> (id: String, count: Int) {
+    // Before anybody is asked for a passphrase in vain.
+    try refuseStore(at: new.path, inUse: true)
     let original: WholeStore
     do throws(StorageError) { original = try WholeStore(backup) } catch { throw error.ofBackup }
     try prepareDirectory(of: new.path)
     let owner = try OwnerLock(beside: new.path, orRefuseWith: .busy)
     defer { owner.release() }
-    if try exists(new.path) {
-      throw StorageError(
-        .conflict, "there is a store at \(new.path) already, and it was left as it is",
-        hint: "move it away, or name another directory with --data", outcome: .unchanged)
-    }
+    try refuseStore(at: new.path)
     try refuseLog(of: new.path)
     let id = randomBytes(StoreFormat.storeIDSize)
     let copy = UnfinishedStore.new(beside: new.path)
@@ -68,6 +69,15 @@ extension EncryptedFile {
   }
 }
 
+/// Refuses where there is a store; as busy where it is in use, if that is to be seen.
+private func refuseStore(at path: String, inUse: Bool = false) throws(StorageError) {
+  guard try exists(path) else { return }
+  if inUse { try OwnerLock(beside: path, orRefuseWith: .busy).release() }
+  throw StorageError(
+    .conflict, "there is a store at \(path) already, and it was left as it is",
+    hint: "move it away, or name another directory with --data", outcome: .unchanged)
+}
+
 extension WholeStore {
   fileprivate init(_ backup: EncryptedFile.BackupFile) throws(StorageError) {
     guard try exists(backup.path) else {
@@ -77,7 +87,7 @@ extension WholeStore {
       throw StorageError(
         .badRequest, "what is at \(backup.path) is no regular file", hint: "name the backup")
     }
-    try self.init(backup.path, openedBy: .passphrase(backup.passphrase))
+    try self.init(backup.path, openedBy: .passphrase(backup.passphrase()))
   }
 }
 

@@ -12,11 +12,7 @@ package func answerAWS(_ call: HelperCall, _ storage: UserStorage) async -> Help
     let key = try await newest(
       of: AWSKeys.service(of: name), for: .aws, now: call.now(), find: storage.find,
       load: storage.load)
-    guard let key else {
-      throw StorageError(
-        .notFound, "there is no such credential",
-        hint: "NAME is kept as aws:NAME: `kist save aws:NAME ACCESS_KEY_ID`")
-    }
+    guard let key else { throw .notFound(keptAs: "aws:NAME", with: "ACCESS_KEY_ID") }
     let id = key.summary.key.account
     guard !id.isEmpty else {
       throw StorageError(

@@ -16,7 +16,9 @@ package func answerKubectl(_ call: HelperCall, _ storage: UserStorage) async -> 
       found.append(try await usable(key, for: .kubectl, storage.load))
     }
     let (token, certificate, key) = (found[0], found[1], found[2])
-    guard token != nil || certificate != nil || key != nil else { throw .notFound }
+    guard token != nil || certificate != nil || key != nil else {
+      throw .notFound(keptAs: "kubectl:NAME", with: "token")
+    }
     guard (certificate == nil) == (key == nil) else {
       throw StorageError(
         .notFound, "of a client certificate and its key, one is missing",

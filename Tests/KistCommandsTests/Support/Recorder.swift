@@ -1,5 +1,6 @@
 import KistCommands
 import KistCore
+import KistTerminal
 import KistTesting
 import Synchronization
 

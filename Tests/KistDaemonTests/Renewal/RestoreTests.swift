@@ -49,6 +49,19 @@ import Testing
     }
   }
 
+  // Of the backup, of which there is none, nothing is said, and no passphrase is asked for.
+  @Test func `sees before all else whether there is a store, and whether it is in use`()
+    async throws
+  {
+    try await withHome { home in
+      let words = ["restore", home.path + "/no-backup"]
+      let file = try await EncryptedFile.open(home.options)
+      _ = try await home.kistd(words, [0: "of the backup"], endsWith: 12)
+      await file.close()
+      _ = try await home.kistd(words, [0: "of the backup"], endsWith: 3)
+    }
+  }
+
   @Test func `takes the place of a store that is gone, which the pin names`() async throws {
     try await withBackup { backup, home in
       let gone = Pin(kind: .encryptedFile, storeID: "gone")

@@ -10,7 +10,8 @@ import Testing
   let new = try! TestStore()
   let passphrase = Secret(utf8: "of the backup")
   private var file: EncryptedFile.BackupFile {
-    EncryptedFile.BackupFile(path: store.directory("backup"), passphrase: passphrase)
+    EncryptedFile.BackupFile(
+      path: store.directory("backup"), passphrase: { [passphrase] in passphrase })
   }
 
   @Test func `restores all that is said of each credential, with new revisions`() async throws {
@@ -188,7 +189,7 @@ import Testing
     try await fetch(opened)
     await opened.close()
     var wrong = file
-    wrong.passphrase = Secret(utf8: "another")
+    wrong.passphrase = { Secret(utf8: "another") }
     await expect(.wrongPassphrase) { try EncryptedFile.verify(wrong) }
     wrong.path += "-not-there"
     await expect(.badRequest) { try EncryptedFile.verify(wrong) }

@@ -123,9 +123,8 @@ extension AuditRecord {
 
 extension Terminal {
   fileprivate func tellOfLockedNames() {
-    writeError(
-      Secret(
-        utf8: "kist: the storage is locked, and so services and accounts are not shown\n"
-          + "hint: unlock it with `kist unlock`\n"))
+    note(
+      "the storage is locked, and so services and accounts are not shown",
+      hint: "unlock it with `kist unlock`")
   }
 }

@@ -49,17 +49,14 @@ package struct Setup: AsyncParsableCommand {
     }
     if let words = setup.command { try terminal.write(words.joined(separator: " ") + "\n") }
     if let program = setup.program, path(program) == nil {
-      terminal.writeError(
-        Secret(
-          utf8: "kist: there is no \(program) on PATH; without it kist is not asked\n"
-            + "hint: \(hint(atMissing: program))\n"))
+      terminal.note(
+        "there is no \(program) on PATH; without it kist is not asked",
+        hint: hint(atMissing: program))
     }
     guard let words = setup.command else { return }
     if let asked = setup.asked {
       let helpers = lines(asked.command)
-      if helpers.contains(asked.kist) {
-        return terminal.writeError(Secret(utf8: "kist: \(tool.rawValue) asks kist already\n"))
-      }
+      if helpers.contains(asked.kist) { return terminal.note("\(tool.rawValue) asks kist already") }
       if !helpers.isEmpty {
         if apply { throw asked.conflict }
         terminal.report(asked.conflict, asJSON: false)

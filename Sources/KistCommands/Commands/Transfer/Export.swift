@@ -67,10 +67,11 @@ struct Export: RequiresUserStorage {
         hint: "name the file: `kist export FILE`", outcome: .unchanged)
     }
     if yes { return }
-    guard terminal.inputIsTerminal, try terminal.agrees(to: "Show all secrets here? [y/N] ") else {
-      throw StorageError(
-        .denied, "nothing was shown", hint: "name a file: `kist export FILE`", outcome: .unchanged)
+    let (notDone, hint) = ("nothing was shown", "name a file: `kist export FILE`")
+    guard terminal.inputIsTerminal else {
+      throw StorageError(.denied, notDone, hint: hint, outcome: .unchanged)
     }
+    try terminal.confirm("Show all secrets here?", orElse: notDone, hint: hint)
   }
 
   /// Writes each credential that is there, expired ones too, a page after another; gives how many.

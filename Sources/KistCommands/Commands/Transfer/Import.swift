@@ -100,8 +100,8 @@ struct Import: RequiresUserStorage {
         .badRequest, "nothing was saved: nobody is there to be asked",
         hint: "say with `--yes` that it may", outcome: .unchanged)
     }
-    guard try terminal.agrees(to: "Save \(count)? [y/N] ") else {
-      throw StorageError(.badRequest, "nothing was saved", outcome: .unchanged)
-    }
+    try terminal.confirm(
+      "Save \(count)?", orElse: "nothing was saved",
+      hint: "`--dry-run` shows what there is, and does not ask")
   }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import KistCommands
+import KistTerminal
 import Testing
 
 @Suite struct `The width of a text` {

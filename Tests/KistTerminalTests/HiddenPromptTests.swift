@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import KistCommands
 import KistCore
+import KistTerminal
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A hidden prompt` {

@@ -4,7 +4,7 @@ extension String {
 
   /// The text if it takes no more columns than that; else as much of its beginning as leaves room
   /// for an ellipsis.
-  func cut(toTerminalWidth width: Int) -> String {
+  package func cut(toTerminalWidth width: Int) -> String {
     guard terminalWidth > width else { return self }
     var (beginning, rest) = ("", width - 1)
     for character in self {

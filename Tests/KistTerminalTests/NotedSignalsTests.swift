@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
-import KistCommands
+import KistTerminal
 import Testing
 
 @Suite struct `Signals that are noted` {
   @Test func `are told one after another, once, and to nobody who asks later`() async throws {
     await #expect(processExitsWith: .success) {
-      let first = try Terminal.live.noteSignals()
+      let first = try notedSignals()
       first.carryOut(SIGTERM)
       first.carryOut(SIGHUP)
       #expect(first.first() == SIGTERM)
@@ -14,7 +14,7 @@ import Testing
       #expect(first.first() == nil)
       first.carryOut(SIGINT)
       first.end()
-      let second = try Terminal.live.noteSignals()
+      let second = try notedSignals()
       #expect(second.first() == nil)
       second.carryOut(SIGINT)
       #expect(second.first() == SIGINT)
@@ -24,7 +24,7 @@ import Testing
 
   @Test func `end the process again afterwards`() async throws {
     await #expect(processExitsWith: .signal(SIGTERM)) {
-      let signals = try Terminal.live.noteSignals()
+      let signals = try notedSignals()
       signals.end()
       signals.carryOut(SIGTERM)
     }
@@ -35,10 +35,10 @@ import Testing
     async throws
   {
     await #expect(processExitsWith: .success) {
-      try Terminal.live.noteSignals().end()
+      try notedSignals().end()
       let before = try openPipes()
       for _ in 0..<100 {
-        let signals = try Terminal.live.noteSignals()
+        let signals = try notedSignals()
         signals.carryOut(SIGTERM)
         signals.end()
         #expect(try openPipes() == before)

@@ -3,6 +3,8 @@ package import KistCore
 
 /// Asks for a line on a terminal that does not show it: termios(3).
 ///
+/// The question is broken between words where it does not fit into a line.
+///
 /// The echo is put back whatever happens, also while a signal stops the process and when one ends
 /// it. Whoever goes on after a stop is asked anew.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
@@ -11,7 +13,7 @@ package func hiddenLine(asking question: String, on path: String) throws(Storage
   while true {
     let answer = try catchingSignals { (signals) throws(StorageError) in
       try hiding(settings, on: terminal) { () throws(StorageError) in
-        _ = unsafe write(terminal, question, question.utf8.count)
+        show(question, on: terminal)
         return try readLine(from: terminal, orSignalFrom: signals)
       }
     }
@@ -22,11 +24,11 @@ package func hiddenLine(asking question: String, on path: String) throws(Storage
   }
 }
 
-/// Asks for a line on a terminal that shows it.
+/// Asks for a line on a terminal that shows it, as `hiddenLine` does.
 package func shownLine(asking question: String, on path: String) throws(StorageError) -> String {
   let (terminal, _) = try openTerminal(path)
   defer { close(terminal) }
-  _ = unsafe write(terminal, question, question.utf8.count)
+  show(question, on: terminal)
   // A signal does what it does by default; poll(2) passes over a negative descriptor.
   guard case .line(let line) = try readLine(from: terminal, orSignalFrom: -1) else { return "" }
   return line.withBytes(String.init(repairing:))
@@ -41,6 +43,13 @@ private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios
       .badRequest, "there is no terminal to ask at", hint: "pipe the secret into the command")
   }
   return (terminal, settings)
+}
+
+/// Shows a question, and leaves a column between it and the answer.
+private func show(_ question: String, on terminal: CInt) {
+  let lines = wrapped(question, to: (columns(ofTerminal: terminal) ?? 80) - 1)
+  let text = lines.joined(separator: "\n") + (question.last == " " ? " " : "")
+  _ = unsafe write(terminal, text, text.utf8.count)
 }
 
 private enum Answer { case line(Secret), signal(CInt) }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import KistCore
+package import KistCore
 private import Synchronization
 
 /// Carries out a function that gets, from a pipe, the number of each signal that would end, stop or
@@ -15,7 +15,7 @@ func catchingSignals<Result>(
 }
 
 /// Notes the signals that ask this process to end, but for those that it was started to ignore.
-func notedSignals() throws(StorageError) -> NotedSignals {
+package func notedSignals() throws(StorageError) -> NotedSignals {
   let signals = try CaughtSignals([SIGHUP, SIGINT, SIGTERM])
   return NotedSignals(
     first: {
@@ -99,7 +99,7 @@ private func isIgnoring(_ handler: SignalHandler?) -> Bool {
 }
 
 /// Lets a signal do here and now what it does by default: end the process, or stop it for a while.
-func carryOut(_ number: CInt) {
+package func carryOut(_ number: CInt) {
   // A thread that blocks signals, as those of a pool do, would leave it pending.
   var (set, previous) = (sigset_t(), sigset_t())
   unsafe sigemptyset(&set)
