@@ -20,14 +20,24 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
 
 private func hint(at message: String, of arguments: [String]) -> String {
   if message.hasPrefix("Missing value for ") {
-    return arguments.contains { $0.hasPrefix("--") && $0.hasSuffix("=") }
-      ? "an empty value is a word of its own: --name ''"
-      : "a value that begins with a dash follows an equals sign: --name=-value"
+    if arguments.contains(where: { $0.hasPrefix("--") && $0.hasSuffix("=") }) {
+      return "an empty value is a word of its own: --name ''"
+    }
+    if message.contains("'\(arguments.last ?? "") ") { return help(for: arguments[0]) }
+    return "a value that begins with a dash follows an equals sign: --name=-value"
+  }
+  if message.hasPrefix("Missing expected argument"), arguments.contains(where: isDashed) {
+    return "a name that begins with a dash stands behind --: `kist \(arguments[0]) -- -name`"
   }
   if arguments[0] == Run.configuration.commandName, !arguments.contains("--") {
     return "the command stands after --, with its words"
   }
   return help(for: arguments[0])
+}
+
+/// Whether a word has a dash before it, and is not a word of kist's for all that.
+private func isDashed(_ word: String) -> Bool {
+  word.count > 2 && word.hasPrefix("-") && !word.hasPrefix("--")
 }
 
 /// A word that is neither an option nor a value: where a secret is asked for, it is one most often.

@@ -79,7 +79,11 @@ extension Tool {
       ])
     case .keyring:
       ToolSetup(
-        program: program, lines: [link("~/.local/bin", "keyring")],
+        program: program,
+        lines: [
+          link("~/.local/bin", "keyring"),
+          .init(text: "export UV_KEYRING_PROVIDER=subprocess", place: "~/.profile, for uv"),
+        ],
         command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
     case .askpass:
       ToolSetup(

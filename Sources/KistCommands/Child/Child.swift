@@ -13,8 +13,15 @@ struct CommandNotStarted: Error {
   /// What a person is told.
   var complaint: StorageError {
     StorageError(
-      .unavailable, "the command cannot be started: \(systemText(of: failure))",
-      hint: failure == E2BIG ? "a variable holds 128 KiB at most; use --file for more" : nil)
+      .unavailable, "the command cannot be started: \(systemText(of: failure))", hint: hint)
+  }
+
+  private var hint: String? {
+    switch failure {
+    case ENOENT: "see how its name is spelt, and whether it is in a directory of PATH"
+    case E2BIG: "a variable holds 128 KiB at most; use --file for more"
+    default: nil
+    }
   }
 }
 
