@@ -13,7 +13,7 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
   if message.hasPrefix("Unexpected argument") || message.contains(" unexpected arguments: ") {
     return wordTooMany(for: arguments)
   }
-  if let error = invalidValue(message, of: verb) { return error }
+  if let error = invalidValue(message, of: arguments) { return error }
   return StorageError(
     .badRequest, worded(message, of: arguments), hint: hint(at: message, of: arguments))
 }
@@ -23,7 +23,7 @@ private func hint(at message: String, of arguments: [String]) -> String {
     if arguments.contains(where: { $0.hasPrefix("--") && $0.hasSuffix("=") }) {
       return "an empty value is a word of its own: --name ''"
     }
-    if message.contains("'\(arguments.last ?? "") ") { return help(for: arguments[0]) }
+    if message.contains("'\(arguments.last ?? "") ") { return help(for: arguments) }
     return "a value that begins with a dash follows an equals sign: --name=-value"
   }
   if message.hasPrefix("Missing expected argument"), arguments.contains(where: isDashed) {
@@ -32,7 +32,7 @@ private func hint(at message: String, of arguments: [String]) -> String {
   if arguments[0] == Run.configuration.commandName, !arguments.contains("--") {
     return "the command stands after --, with its words"
   }
-  return help(for: arguments[0])
+  return help(for: arguments)
 }
 
 /// Whether a word has a dash before it, and is not a word of kist's for all that.
@@ -52,15 +52,16 @@ private func wordTooMany(for arguments: [String]) -> StorageError {
     .badRequest,
     words(of: verb).map { "there is a word too many after \($0)" }
       ?? "`kist \(commandNames(in: arguments).joined(separator: " "))` takes options only",
-    hint: hint(atWordTooManyFor: verb))
+    hint: hint(atWordTooManyIn: arguments))
 }
 
-private func hint(atWordTooManyFor verb: String) -> String {
-  switch verb {
+private func hint(atWordTooManyIn arguments: [String]) -> String {
+  let verb = arguments[0]
+  return switch verb {
   case "save", "unlock", "passphrase", "backup":
     "kist takes no secret on the command line: pipe it in, or type it at the prompt"
   case "list", "audit": "name what is meant with an option: `kist \(verb) --service SERVICE`"
-  default: help(for: verb)
+  default: help(for: arguments)
   }
 }
 
@@ -77,7 +78,7 @@ private func words(of verb: String) -> String? {
 /// What a value that is not valid was given to, and which ones are; `nil` for another mistake.
 ///
 /// The value itself stands before what is taken of the message here.
-private func invalidValue(_ message: String, of verb: String) -> StorageError? {
+private func invalidValue(_ message: String, of arguments: [String]) -> StorageError? {
   guard let before = message.ranges(of: "' is invalid for '").last else { return nil }
   let name = message[before.upperBound...].prefix { $0 != "'" }
   let list = message[before.upperBound...].dropFirst(name.count)
@@ -87,7 +88,7 @@ private func invalidValue(_ message: String, of verb: String) -> StorageError? {
     : list.split(separator: "'").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
   return StorageError(
     .badRequest, "the value of \(name) is not valid",
-    hint: values.isEmpty ? help(for: verb) : "it is one of \(values.joined(separator: ", "))")
+    hint: values.isEmpty ? help(for: arguments) : "it is one of \(values.joined(separator: ", "))")
 }
 
 /// The parser's message, or what kind of message it is where it repeats a word.
@@ -122,4 +123,6 @@ private func value(of word: String) -> Substring {
   return word.drop { $0 != "=" }.dropFirst()
 }
 
-private func help(for verb: String) -> String { "`kist \(verb) --help` shows what can be said" }
+private func help(for arguments: [String]) -> String {
+  "`kist \(commandNames(in: arguments).joined(separator: " ")) --help` shows what can be said"
+}

@@ -125,7 +125,7 @@ func hasTerminal() -> Bool {
 
 extension StandardError {
   fileprivate func report(_ message: String, hint: String?) {
-    write(asLines("kistd: " + message, of: STDERR_FILENO), level: .error)
-    if let hint { write(asLines("hint: " + hint, of: STDERR_FILENO), level: .error) }
+    write("kistd: " + message, level: .error)
+    if let hint { write("hint: " + hint, level: .error) }
   }
 }

@@ -21,7 +21,7 @@ extension EncryptedFile {
       defer { owner.release() }
       try FileHeader.check(path)
       let connection = Connection(
-        path: path, readonly: false, cacheKibibytes: 64, keepsLog: isFilled(path + "-wal"))
+        path: path, readonly: false, cacheKibibytes: 64, keepsLog: try isFilled(path + "-wal"))
       defer { connection.close(mergingLog: false) }
       try connection.open()
       return try connection.use { database throws(StorageError) in

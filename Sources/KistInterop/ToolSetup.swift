@@ -39,7 +39,7 @@ extension Tool {
           conflict: StorageError(
             .conflict, "git has another helper already, which this would take away",
             hint: "see `git config --global --get-all credential.helper`; to have git ask both: "
-              + "git config --global --add credential.helper kist", outcome: .unchanged)))
+              + "`git config --global --add credential.helper kist`", outcome: .unchanged)))
     case .docker:
       ToolSetup(
         program: program,

@@ -12,7 +12,8 @@ import Testing
     #expect(
       error == """
         kistd: an argument was not expected
-        hint: put `--` before a command to serve for: `kistd -- COMMAND`
+        hint: kistd's own commands are fsck, keyring-items, migrate, probe, rekey, restore; \
+        others stand behind --: `kistd -- COMMAND`
 
         """)
   }

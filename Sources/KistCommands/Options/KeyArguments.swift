@@ -29,7 +29,7 @@ struct AskedKeyArguments: ParsableArguments {
     guard terminal.inputIsTerminal else {
       throw StorageError(
         .badRequest, "there is no service",
-        hint: "name it: kist save SERVICE [ACCOUNT]", outcome: .unchanged)
+        hint: "name it: `kist save SERVICE [ACCOUNT]`", outcome: .unchanged)
     }
     let service = try terminal.ask("Service: ")
     guard !service.isEmpty else { throw .badRequest("the service is empty") }

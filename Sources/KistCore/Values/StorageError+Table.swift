@@ -17,7 +17,9 @@ extension StorageError {
         "the credential is not at the revision that was expected"
       }
     return StorageError(
-      .conflict, message, hint: "load it and decide anew", outcome: .unchanged,
+      .conflict, message,
+      hint: current == nil ? "see what there is with `kist list`" : "load it and decide anew",
+      outcome: .unchanged,
       current: current.map(Current.revision) ?? .absent)
   }
 

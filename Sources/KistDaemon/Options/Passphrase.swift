@@ -65,6 +65,6 @@ extension StorageError {
   fileprivate static func unreadable(_ descriptor: CInt, _ why: String) -> StorageError {
     StorageError(
       .badRequest, "cannot read the passphrase from descriptor \(descriptor): \(why)",
-      hint: "open it for reading when kistd is started: `kistd --passphrase-fd 3 3<FILE`")
+      hint: "open it for reading where the command is begun: for descriptor 3, with 3<FILE")
   }
 }

@@ -21,8 +21,10 @@ func usageError<Command: ParsableCommand>(
 private func hint(atWordTooManyIn arguments: [String]) -> String {
   arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first
     .map { "`kistd \($0.rawValue)` comes first, then its options" }
-    ?? "put `--` before a command to serve for: `kistd -- COMMAND`"
+    ?? "kistd's own commands are \(ownCommands); others stand behind --: `kistd -- COMMAND`"
 }
+
+private let ownCommands = KistdCommand.allCases.map(\.rawValue).joined(separator: ", ")
 
 extension StorageError {
   /// An option or a variable that is wrong, told without its value.

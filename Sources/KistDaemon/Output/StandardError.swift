@@ -6,9 +6,10 @@ struct StandardError: Sendable {
   /// Whether that is the journal, which reads a priority before each line (sd-daemon(3)).
   var isJournal = false
 
-  /// Writes a line.
-  func write(_ line: String, level: Logger.Level) {
-    writeToStandardError((isJournal ? "<\(level.priority)>" : "") + line + "\n")
+  /// Writes a text on a line, or on as many as it takes on a terminal.
+  func write(_ text: String, level: Logger.Level) {
+    let lines = asLines(text, of: STDERR_FILENO)
+    writeToStandardError((isJournal ? "<\(level.priority)>" : "") + lines + "\n")
   }
 }
 

@@ -23,6 +23,6 @@ private struct StandardErrorLog: LogHandler {
     let all = metadata.merging(event.metadata ?? [:]) { $1 }
     let details = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
     standardError.write(
-      "kistd: \(event.level): " + onOneLine("\(event.message)\(details)"), level: event.level)
+      "kistd: \(event.level): \(event.message)\(details)", level: event.level)
   }
 }

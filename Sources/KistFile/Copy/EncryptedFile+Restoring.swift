@@ -83,7 +83,7 @@ extension WholeStore {
     guard try exists(backup.path) else {
       throw StorageError(.badRequest, "there is no file \(backup.path)", hint: "name the backup")
     }
-    guard isRegularFile(backup.path) else {
+    guard try isRegularFile(backup.path) else {
       throw StorageError(
         .badRequest, "what is at \(backup.path) is no regular file", hint: "name the backup")
     }

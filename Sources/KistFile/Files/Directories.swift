@@ -63,20 +63,27 @@ func rename(_ path: String, to newPath: String) throws(StorageError) {
 
 /// Whether there is anything of this name, a dangling link included.
 func exists(_ path: String) throws(StorageError) -> Bool {
-  var status = stat()
-  if unsafe lstat(path, &status) == 0 { return true }
-  if errno == ENOENT || errno == ENOTDIR { return false }
-  throw .system("looking at", path: path)
+  unsafe try status(of: path, by: lstat) != nil
 }
 
 /// Whether a regular file is at a path, behind symbolic links.
-func isRegularFile(_ path: String) -> Bool {
-  var status = stat()
-  return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+func isRegularFile(_ path: String) throws(StorageError) -> Bool {
+  guard let status = unsafe try status(of: path, by: stat) else { return false }
+  return status.st_mode & S_IFMT == S_IFREG
 }
 
 /// Whether there is a file of this name that has anything in it.
-func isFilled(_ path: String) -> Bool {
+func isFilled(_ path: String) throws(StorageError) -> Bool {
+  guard let status = unsafe try status(of: path, by: lstat) else { return false }
+  return status.st_size > 0
+}
+
+/// What there is at a path; `nil` where nothing is, and an error where that cannot be seen.
+private func status(
+  of path: String, by look: (UnsafePointer<CChar>, UnsafeMutablePointer<stat>) -> CInt
+) throws(StorageError) -> stat? {
   var status = stat()
-  return unsafe lstat(path, &status) == 0 && status.st_size > 0
+  if unsafe look(path, &status) == 0 { return status }
+  if errno == ENOENT || errno == ENOTDIR { return nil }
+  throw .system("looking at", path: path)
 }

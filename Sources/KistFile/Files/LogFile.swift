@@ -9,7 +9,7 @@ internal import KistCore
 /// cut meanwhile does no harm, as the bytes are the same.
 func rewriteLog(of path: String) throws(StorageError) {
   let log = path + "-wal"
-  guard isFilled(log) else { return }
+  guard try isFilled(log) else { return }
   let descriptor = try Descriptor.open(log, O_RDWR)
   try descriptor.rewrite(path: log)
   try descriptor.flush(path: log)

@@ -25,10 +25,10 @@ final class Connections: Sendable {
   /// How often a batch of changes has begun or ended; odd while one is under way.
   private let turns = Atomic(0)
 
-  init(path: String) {
+  init(path: String) throws(StorageError) {
     self.path = path
     changes = Connection(
-      path: path, readonly: false, cacheKibibytes: 2048, keepsLog: isFilled(path + "-wal"))
+      path: path, readonly: false, cacheKibibytes: 2048, keepsLog: try isFilled(path + "-wal"))
     // Room for the inner pages of a million rows, 2 MiB, which lie on the way to every row. 16 MiB, for
     // rows too, made no load faster, as the system keeps them as well.
     loads = Connection(path: path, readonly: true, cacheKibibytes: 4096)

@@ -36,7 +36,7 @@ final class FileStore: Sendable {
       options.whenMade()
     }
     try FileHeader.check(options.path)
-    let connections = Connections(path: options.path)
+    let connections = try Connections(path: options.path)
     do throws(StorageError) {
       try connections.open()
       let (storeID, slots) = try connections.read { database throws(StorageError) in

@@ -75,7 +75,7 @@ func openSlot(
   guard slots.contains(where: { $0.kind != .keyFile }) else {
     throw StorageError(
       .wrongPassphrase, "the store has no passphrase",
-      hint: "it opens with its key file: `kist unlock`")
+      hint: "it opens with its key file: give no passphrase")
   }
   throw .wrongPassphrase
 }

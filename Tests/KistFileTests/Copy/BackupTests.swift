@@ -195,6 +195,10 @@ import Testing
     await expect(.badRequest) { try EncryptedFile.verify(wrong) }
     wrong.path = store.directory.path
     await expect(.badRequest) { try EncryptedFile.verify(wrong) }
+    // A link to itself, of which nobody can say what it is.
+    wrong.path = store.directory("loop")
+    #expect(unsafe symlink("loop", wrong.path) == 0)
+    await expect(.unavailable) { try EncryptedFile.verify(wrong) }
     #expect(!FileManager.default.fileExists(atPath: new.path))
   }
 

@@ -37,23 +37,23 @@ package struct Setup: AsyncParsableCommand {
     becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
     let setup = tool.setup
-    guard !apply || setup.command != nil else {
-      let todo = setup.lines.map { "put this into \($0.place): \($0.text)" }
-      throw StorageError(
-        .badRequest, "\(tool.rawValue) has no command that does it; nothing was changed",
-        hint: todo.joined(separator: "; "))
-    }
     for line in setup.lines {
       terminal.writeError(Secret(utf8: "in \(line.place):\n"))
       try terminal.write(line.text + "\n")
     }
-    if let words = setup.command { try terminal.write(words.joined(separator: " ") + "\n") }
+    if let words = setup.command {
+      if !setup.lines.isEmpty { terminal.writeError(Secret(utf8: "in a shell:\n")) }
+      try terminal.write(words.joined(separator: " ") + "\n")
+    }
     if let program = setup.program, path(program) == nil {
       terminal.note(
         "there is no \(program) on PATH; without it kist is not asked",
         hint: hint(atMissing: program))
     }
-    guard let words = setup.command else { return }
+    guard let words = setup.command else {
+      guard !apply else { throw leftToDo }
+      return
+    }
     if let asked = setup.asked {
       let helpers = lines(asked.command)
       if helpers.contains(asked.kist) { return terminal.note("\(tool.rawValue) asks kist already") }
@@ -63,6 +63,14 @@ package struct Setup: AsyncParsableCommand {
       }
     }
     if apply { throw become(words) }
+  }
+}
+
+extension Setup {
+  private var leftToDo: StorageError {
+    StorageError(
+      .badRequest, "kist changes nothing of \(tool.rawValue) by itself",
+      hint: "put each line where it is said above that it belongs", outcome: .unchanged)
   }
 }
 

@@ -52,7 +52,9 @@ struct Import: RequiresUserStorage {
     if file == nil, let path, unsafe access(path, F_OK) != 0 {
       throw StorageError(
         .badRequest, "there is nothing at \(visible(path))",
-        hint: "name the file: `kist import \(source.defaultValueDescription) FILE`",
+        hint: source == .pass
+          ? "name the folder: `kist import pass FOLDER`"
+          : "name the file: `kist import \(source.defaultValueDescription) FILE`",
         outcome: .unchanged)
     }
     let credentials = try source.read(path, terminal)
@@ -64,7 +66,10 @@ struct Import: RequiresUserStorage {
     try terminal.show(plan, asJSON: common.json)
     if !common.json { terminal.tellWhatStaysBehind(plan, countedBy: credentials.unit) }
     if plan.rows.isEmpty, !common.json { return try terminal.tell("there is nothing to import") }
-    if dryRun { return }
+    if dryRun {
+      if common.json { try terminal.writeLine(plan.json(saved: 0)) }
+      return
+    }
     let changes = try changes(of: plan)
     if !changes.isEmpty { try confirm(changes.count, terminal) }
     try await terminal.save(changes, to: storage)
@@ -85,8 +90,10 @@ struct Import: RequiresUserStorage {
   private func changes(of plan: ImportPlan) throws(StorageError) -> [SaveRequest] {
     let conflicts = plan.count(.differs) + plan.count(.clash)
     guard onConflict != .fail || conflicts == 0 else {
+      let have = conflicts == 1 ? "has" : "have"
       throw StorageError(
-        .conflict, "nothing was saved: for \(conflicts) of the names there is another credential",
+        .conflict,
+        "nothing was saved: \(conflicts) of these \(have) the name of another credential",
         hint: "`--on-conflict keep` leaves what is there, `--on-conflict replace` does not",
         outcome: .unchanged)
     }
