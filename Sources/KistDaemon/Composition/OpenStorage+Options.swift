@@ -1,3 +1,4 @@
+internal import Glibc
 package import KistCore
 package import KistFile
 internal import KistSystem
@@ -79,13 +80,14 @@ extension OpenStorage {
 extension EncryptedFile.KeySource {
   /// Reads the passphrase where there is one, before this process opens descriptors of its own.
   ///
-  /// Of a person it is asked twice where it is to open a store that is made.
+  /// Of a person, at a terminal, it is asked twice where it is to open a store that is made.
   package init(_ options: Options) throws(StorageError) {
     switch options.keySource {
     case .file(let path): self = .keyFile(path: path)
     case .passphraseFile(let path): self = .passphraseFile(path: path)
     case .passphrase(let descriptor):
-      let isNew = EncryptedFile.presence(at: options.storePath) == .absent
+      let isNew =
+        isatty(descriptor) == 1 && EncryptedFile.presence(at: options.storePath) == .absent
       self = .passphrase(try readPassphrase(isNew ? .newOfStore : .ofStore, from: descriptor))
     }
   }

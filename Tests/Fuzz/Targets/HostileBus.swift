@@ -77,13 +77,15 @@ final class HostileBus: Sendable {
 }
 
 /// A connection that is closed when it is let go of.
+///
+/// Nobody waits for that: where a script closes it at the same moment, GLib may wait for ever.
 private final class Connection: @unchecked Sendable {
   private let pointer: OpaquePointer
 
   init(_ pointer: OpaquePointer) { self.pointer = pointer }
 
   deinit {
-    g_dbus_connection_close_sync(pointer, nil, nil)
+    g_dbus_connection_close(pointer, nil, nil, nil)
     g_object_unref(UnsafeMutableRawPointer(pointer))
   }
 }

@@ -51,7 +51,7 @@ package struct Setup: AsyncParsableCommand {
         hint: hint(atMissing: program))
     }
     guard let words = setup.command else {
-      guard !apply else { throw leftToDo }
+      if apply { throw leftToDo }
       return
     }
     if let asked = setup.asked {
