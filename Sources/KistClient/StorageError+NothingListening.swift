@@ -1,5 +1,7 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
+internal import KistWire
 
 /// What is at a path where nothing listens, and what to do about it.
 func nothingListening(at path: String) -> StorageError {
@@ -7,6 +9,11 @@ func nothingListening(at path: String) -> StorageError {
     return StorageError(
       .unavailable, "what is at \(path) is no socket",
       hint: "name kistd's socket with --socket or KIST_SOCKET")
+  }
+  if let usual = usualSocket(otherThan: path) {
+    return StorageError(
+      .unavailable, "no kistd is listening at \(path)",
+      hint: "one is listening at \(usual): leave out --socket and KIST_SOCKET")
   }
   let command = startCommand(for: path)
   return StorageError(
@@ -17,6 +24,17 @@ func nothingListening(at path: String) -> StorageError {
           ? "; `journalctl --user -t kistd` says why one ended" : "")
       : "kistd could not listen there either: name a socket in a directory of mode 700 that is "
         + "yours, with --socket or KIST_SOCKET")
+}
+
+/// The socket that is meant where none is named, if it is another one and this user's kistd listens there.
+private func usualSocket(otherThan path: String) -> String? {
+  let location = try? SocketLocation.current { name in
+    name == "KIST_SOCKET" ? nil : environmentVariable(name)
+  }
+  guard let usual = location?.path, usual != path,
+    (try? Socket(connectingTo: usual, by: .now + .seconds(1))) != nil
+  else { return nil }
+  return usual
 }
 
 /// Whether kistd would listen at a path: in a directory that only this user may enter, or where one

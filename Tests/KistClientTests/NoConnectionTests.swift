@@ -8,16 +8,40 @@ import Testing
   @Test func `because there is no daemon, the error names the command that starts one`()
     async throws
   {
-    try await withFolder { folder in
-      let stale = folder + "/s"
-      close(try listen(at: stale))
-      for path in [stale, folder + "/none", folder + "/new/none"] {
-        let error = await failure { () throws(StorageError) in
-          try await connect(to: path)(Line("change"))
+    // In a process of its own, whose environment names the folder.
+    await #expect(processExitsWith: .success) {
+      try await withFolder { folder in
+        unsafe setenv("XDG_RUNTIME_DIR", folder, 1)
+        let stale = folder + "/s"
+        close(try listen(at: stale))
+        for path in [stale, folder + "/none", folder + "/new/none"] {
+          let error = await failure { () throws(StorageError) in
+            try await connect(to: path)(Line("change"))
+          }
+          #expect(error?.code == .unavailable)
+          #expect(error?.outcome == .unchanged)
+          #expect(error?.hint == "start one with `kistd --socket \(path) &`")
         }
+      }
+    }
+  }
+
+  @Test func `because the daemon listens at the usual socket, the error names that`() async throws {
+    // In a process of its own, whose environment names the folder.
+    await #expect(processExitsWith: .success) {
+      try await withFolder { folder in
+        unsafe setenv("XDG_RUNTIME_DIR", folder, 1)
+        unsafe mkdir(folder + "/kist", 0o700)
+        let usual = folder + "/kist/kist.sock"
+        let listener = try listen(at: usual)
+        let error = await failure { () throws(StorageError) in
+          try await connect(to: folder + "/none")(Line("change"))
+        }
+        close(listener)
         #expect(error?.code == .unavailable)
-        #expect(error?.outcome == .unchanged)
-        #expect(error?.hint == "start one with `kistd --socket \(path) &`")
+        #expect(error?.message == "no kistd is listening at \(folder)/none")
+        #expect(
+          error?.hint == "one is listening at \(usual): leave out --socket and KIST_SOCKET")
       }
     }
   }

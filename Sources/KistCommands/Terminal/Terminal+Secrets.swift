@@ -24,7 +24,7 @@ extension Terminal {
       return exact ? input : input.withoutNewline
     }
     let secret = try askHidden("Secret: ")
-    if secret.isEmpty { return secret }
+    if secret.isEmpty, !exact { return secret }
     guard try askHidden("Once more: ") == secret else {
       throw StorageError(
         .badRequest, "the two secrets differ", hint: "nothing was saved; try again",

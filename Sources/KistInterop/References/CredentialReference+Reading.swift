@@ -16,7 +16,8 @@ extension StorageError {
   static func badReference(at place: String) -> StorageError {
     StorageError(
       .badRequest, "\(place) has no reference kist://SERVICE/ACCOUNT",
-      hint: "percent-encode everything but letters, digits and -._~")
+      hint: "name one that was saved: begin with kist://, and percent-encode all but letters, "
+        + "digits and -._~")
   }
 
   /// What is wrong with the one credential that was asked for there; what is wrong with all of them
