@@ -45,7 +45,7 @@ struct SecretFiles {
     guard isInMemory(runtimeDirectory) else {
       throw StorageError(
         .unavailable, "XDG_RUNTIME_DIR is not in memory (tmpfs), and secrets are put on no disk",
-        hint: "set it to a directory of yours in memory, or give the secret with --env",
+        hint: "give the secret with --env; for files, kistd and kist need it to be one in memory",
         outcome: .unchanged)
     }
     guard isOwn(runtimeDirectory) else {

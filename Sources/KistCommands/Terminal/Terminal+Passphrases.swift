@@ -17,7 +17,7 @@ extension Terminal {
   func passphrases(asking kinds: [AskedPassphrase]) throws(StorageError) -> [Secret] {
     var passphrases: [Secret] = []
     if inputIsTerminal {
-      for kind in kinds { passphrases.append(try ask(kind)) }
+      for kind in kinds { passphrases.append(try filled(try ask(kind))) }
     } else {
       let size = kinds.count * (Limits.passphrase + Secret.longestNewline)
       passphrases = try input(upTo: size, "the passphrases").lines
@@ -27,13 +27,22 @@ extension Terminal {
         .badRequest, "there are more lines than passphrases that are asked for",
         hint: "pipe in \(counted(kinds)); a new one stands there once", outcome: .unchanged)
     }
-    guard passphrases.count == kinds.count, !passphrases.contains(where: \.isEmpty) else {
+    guard passphrases.count == kinds.count else {
       throw StorageError(
-        .badRequest, kinds.count == 1 ? "there is no passphrase" : "a passphrase is missing",
+        .badRequest, kinds.count == 1 ? "the passphrase is missing" : "a passphrase is missing",
         hint: "pipe in \(counted(kinds)), or type it",
         outcome: .unchanged)
     }
-    return passphrases
+    return try passphrases.map(filled)
+  }
+
+  private func filled(_ passphrase: Secret) throws(StorageError) -> Secret {
+    guard !passphrase.isEmpty else {
+      throw StorageError(
+        .badRequest, "the passphrase is empty", hint: "nothing was changed; try again",
+        outcome: .unchanged)
+    }
+    return passphrase
   }
 
   private func counted(_ kinds: [AskedPassphrase]) -> String {

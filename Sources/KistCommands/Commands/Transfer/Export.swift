@@ -54,7 +54,10 @@ struct Export: RequiresUserStorage {
           writer.member("count", count)
         })
     } else {
-      try terminal.tell("wrote \(counted(count)); whoever reads \(visible(file)) has the secrets")
+      try terminal.tell(
+        count == 0
+          ? "there was nothing to export; \(visible(file)) is empty"
+          : "wrote \(counted(count)); whoever reads \(visible(file)) has the secrets")
     }
   }
 
