@@ -56,9 +56,9 @@ final class OwnerLock: Sendable {
     return StorageError(
       code, "the store is in use by \(owner)",
       hint: digits.isEmpty
-        ? "stop it, or use it instead"
-        : "use it instead, or stop it: `kill \(digits)`, or where it is a service `systemctl --user "
-          + "stop kistd.socket kistd-credentials.socket kistd.service`")
+        ? "stop it, or use it instead, at the socket that its log names"
+        : "use it instead, at the socket that its log names, or stop it: `kill \(digits)`, or where it is "
+          + "a service `systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`")
   }
 
   private static func bootID() throws(StorageError) -> String {
