@@ -1,11 +1,12 @@
 import Glibc
+import Synchronization
 
 /// Ends the programs of a test and removes its folder, also when the test process is killed.
 ///
 /// It is a shell that hears of the programs over a socket, and acts when the other end is closed, by
 /// whatever closes it. (A parent-death signal would be bound to the thread that started a program,
 /// and is lost when a program has file capabilities, as gnome-keyring-daemon has.)
-struct Warden: Sendable {
+final class Warden: Sendable {
   private static let script = """
     trap "" INT HUP TERM
     guarded=
@@ -24,7 +25,9 @@ struct Warden: Sendable {
     """
 
   private let shell: Spawned
-  private let socket: CInt
+  /// `nil` once it was closed: a task that outlives its test must not speak on what may be another's
+  /// descriptor by then.
+  private let socket: Mutex<CInt?>
 
   init(folder: String) throws {
     var ends: [CInt] = [0, 0]
@@ -37,7 +40,7 @@ struct Warden: Sendable {
       close(ends[0])
       close(nowhere)
     }
-    socket = ends[1]
+    socket = Mutex(ends[1])
     shell = try Spawned(
       "/bin/sh", ["-c", Self.script, "sh", folder], environment: ["PATH": "/usr/bin:/bin"],
       input: ends[0], output: nowhere, errors: nowhere)
@@ -49,12 +52,18 @@ struct Warden: Sendable {
 
   /// Closes the socket and waits until everything has ended and is gone.
   func end() async {
-    close(socket)
+    socket.withLock { socket in
+      if let open = socket { close(open) }
+      socket = nil
+    }
     while shell.status() == nil { await pause() }
   }
 
   private func tell(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
-    _ = unsafe send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+    socket.withLock { socket in
+      guard let socket else { return }
+      _ = unsafe send(socket, bytes, bytes.count, CInt(MSG_NOSIGNAL))
+    }
   }
 }

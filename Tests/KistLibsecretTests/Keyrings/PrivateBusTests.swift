@@ -46,6 +46,21 @@ struct `A private bus` {
     #expect(commands(in: folder) == [])
   }
 
+  @Test func `says nothing on the descriptors of others once its test has ended`() async throws {
+    let bus = try await withPrivateBus { $0 }
+    var pairs = (0..<32).map { _ in [CInt](repeating: -1, count: 2) }
+    for index in pairs.indices {
+      let kind = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+      try #require(unsafe socketpair(AF_UNIX, kind, 0, &pairs[index]) == 0)
+    }
+    defer { for end in pairs.joined() { close(end) } }
+    #expect(!bus.isRunning)
+    for end in pairs.joined() {
+      var byte: UInt8 = 0
+      #expect(unsafe recv(end, &byte, 1, CInt(MSG_DONTWAIT)) == -1)
+    }
+  }
+
   @Test func `reports an activation that fails`() async throws {
     try await withPrivateBus(activation: .exits(1)) { bus in
       let reply = try await readAlias(on: bus)
