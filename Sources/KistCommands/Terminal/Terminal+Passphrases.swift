@@ -15,13 +15,11 @@ enum AskedPassphrase {
 extension Terminal {
   /// As many passphrases as are asked for, in that order.
   func passphrases(asking kinds: [AskedPassphrase]) throws(StorageError) -> [Secret] {
-    var passphrases: [Secret] = []
     if inputIsTerminal {
-      for kind in kinds { passphrases.append(try filled(try ask(kind))) }
-    } else {
-      let size = kinds.count * (Limits.passphrase + Secret.longestNewline)
-      passphrases = try input(upTo: size, "the passphrases").lines
+      return try kinds.map { kind throws(StorageError) in try filled(try ask(kind)) }
     }
+    let size = kinds.count * (Limits.passphrase + Secret.longestNewline)
+    let passphrases = try input(upTo: size, "the passphrases").lines
     guard passphrases.count <= kinds.count else {
       throw StorageError(
         .badRequest, "there are more lines than passphrases that are asked for",
