@@ -57,8 +57,9 @@ final class OwnerLock: Sendable {
       code, "the store is in use by \(owner)",
       hint: digits.isEmpty
         ? "stop it, or use it instead, at the socket that its log names"
-        : "use it instead, at the socket that its log names, or stop it: `kill \(digits)`, or where it is "
-          + "a service `systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`")
+        : "use it instead, at the socket that its log names; or stop a service with "
+          + "`systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`, "
+          + "another with `kill \(digits)`")
   }
 
   private static func bootID() throws(StorageError) -> String {
