@@ -57,6 +57,10 @@ private import Synchronization
 
   /// Gives the source to the context, which runs the work once.
   private func attach(_ source: UnsafeMutablePointer<GSource>?, _ work: Work) {
+    // The work may be over, and the loop with it, before GLib has let go of the source, for which it
+    // locks the context.
+    let context = unsafe g_main_context_ref(context)
+    defer { unsafe g_main_context_unref(context) }
     unsafe g_source_set_priority(source, G_PRIORITY_DEFAULT)
     let body: GSourceFunc = { work in
       unsafe Work.perform(work)

@@ -41,6 +41,8 @@ final class HostileBus: Sendable {
   func end() {
     script.withLock { $0 = nil }
     connections.withLock { $0 = [] }
+    // What GLib says of connections that have ended, it says here, and keeps them until then.
+    while g_main_context_iteration(nil, 0) != 0 {}
   }
 
   private func serve(_ descriptor: CInt) {

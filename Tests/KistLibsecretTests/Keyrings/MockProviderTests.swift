@@ -108,7 +108,7 @@ struct `The mock provider` {
   func `has prompts at which libsecret hangs`(prompt: MockProvider.Behaviour.Prompt) async throws {
     try await withPrivateBus { bus in
       let provider = try await MockProvider([.createAsksPrompt, .prompt(prompt)], on: bus)
-      let tool = SecretTool(on: bus, within: .seconds(1))
+      let tool = SecretTool(on: bus, within: .seconds(5))
       #expect(try await tool.store("value".utf8, "service", "s").status == nil)
       #expect(provider.calls.last == "Prompt.Prompt")
     }
