@@ -70,6 +70,32 @@ static inline SecretService *kist_secret_service_new(GDBusConnection *bus) {
       type, "g-connection", bus, "flags", SECRET_SERVICE_OPEN_SESSION, NULL);
 }
 
+// GLib answers calls from other programs itself, on a thread of its own, and ends the process where the
+// connection is let go of at that moment. kist offers nothing to call.
+static GDBusMessage *kist_drop_call(
+    GDBusConnection *bus, GDBusMessage *message, gboolean incoming, gpointer data) {
+  (void)bus;
+  (void)data;
+  if (!incoming || g_dbus_message_get_message_type(message) != G_DBUS_MESSAGE_TYPE_METHOD_CALL)
+    return message;
+  g_object_unref(message);
+  return NULL;
+}
+
+/// The connection that `g_dbus_connection_new_for_address` was asked for; `loop` is released when the last of
+/// it is gone, also where it was made too late for anybody to have it.
+static inline GDBusConnection *kist_bus_connection_finish(
+    GAsyncResult *result, gpointer loop, void (*release)(gpointer loop), GError **error) {
+  GObject *made = g_async_result_get_source_object(result);
+  g_object_set_data_full(made, "kist-loop", loop, release);
+  // Done already: it tells only whether that went well.
+  if (g_initable_init(G_INITABLE(made), NULL, NULL))
+    g_dbus_connection_add_filter(G_DBUS_CONNECTION(made), kist_drop_call, NULL, NULL);
+  GDBusConnection *connection = g_dbus_connection_new_for_address_finish(result, error);
+  g_object_unref(made);
+  return connection;
+}
+
 /// Calls a function with `data` when a connection is closed.
 static inline gulong kist_connect_to_closing(
     GDBusConnection *bus, void (*body)(gpointer data), gpointer data,

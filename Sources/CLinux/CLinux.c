@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <malloc.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -18,6 +19,8 @@ static int mailbox[2] = {-1, -1};
 // A handler runs on any thread, and beside others that use these: sig_atomic_t is for one thread.
 static atomic_int is_handed_over;
 static atomic_int receiver;
+// How many are between reading the receiver and the last signal to it.
+static atomic_int deliveries;
 // A bit for each signal that came and was given to nobody.
 static atomic_uint waiting;
 // A bit for each signal that came at all.
@@ -63,12 +66,13 @@ void kist_default_crash_signals(void) {
 
 // Whoever comes second, the signal or its receiver, finds the other: each writes before it reads.
 static void deliver(void) {
+  atomic_fetch_add(&deliveries, 1);
   pid_t pid = receiver;
-  if (pid <= 0) return;
-  unsigned numbers = atomic_exchange(&waiting, 0);
+  unsigned numbers = pid > 0 ? atomic_exchange(&waiting, 0) : 0;
   for (int number = 1; numbers >> number; number++) {
     if (numbers >> number & 1) kill(pid, number);
   }
+  atomic_fetch_sub(&deliveries, 1);
 }
 
 static void receive(int number, siginfo_t *information, void *context) {
@@ -145,6 +149,7 @@ int kist_wait_for_command(pid_t pid) {
   // Not reaped yet, so that no signal is forwarded to another process with its pid.
   while (waitid(P_PID, (id_t)pid, &information, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
   receiver = 0;
+  while (deliveries > 0) sched_yield();
   int status;
   while (waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) return -1;

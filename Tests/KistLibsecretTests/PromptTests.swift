@@ -46,6 +46,22 @@
     }
 
     @Test(.requires(.dbusDaemon, .gdbus, .python))
+    func `ends with the bus`() async throws {
+      try await withPrivateBus { bus in
+        let provider = try await MockProvider([.locked, .prompt(.neverCompletes)], on: bus)
+        try await withBusProxy(to: bus) { proxy in
+          let storage = Libsecret.open(.init(busAddress: proxy.address))
+          let unlock = Task { try await storage.access.unlock(nil) }
+          try await poll("the prompt is shown") { provider.calls.contains("Prompt.Prompt") }
+          proxy.cut()
+          let error = await #expect(throws: StorageError.self) { _ = try await unlock.value }
+          #expect(error?.code == .unavailable)
+          await storage.close()
+        }
+      }
+    }
+
+    @Test(.requires(.dbusDaemon, .gdbus, .python))
     func `stays, and is waited for by who asks again`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider([.locked, .prompt(.answered)], on: bus)

@@ -80,6 +80,21 @@
       }
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `is told, and ends nobody, while another program calls all the time`() async throws {
+      try await withPrivateBus { bus in
+        try await withBusProxy(to: bus) { proxy in
+          proxy.callClient()
+          let end = ContinuousClock.now + .seconds(4)
+          while ContinuousClock.now < end {
+            let error = try await requests[1].error(
+              from: Libsecret.open(.init(busAddress: proxy.address)))
+            #expect(error.code == .unavailable)
+          }
+        }
+      }
+    }
+
     @Test(arguments: requests)
     func `for its provider cannot be started is unavailable`(request: Request) async throws {
       try await withPrivateBus(activation: .exits(1)) { bus in

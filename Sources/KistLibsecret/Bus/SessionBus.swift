@@ -33,10 +33,11 @@ final class SessionBus {
           | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue),
       nil, cancellable.pointer, completeReply,
       pending.completion { result, error in
-        // A connection that comes too late is still to be let go of, on a loop that runs.
-        defer { extendLifetime(loop) }
-        return unsafe g_dbus_connection_new_for_address_finish(result, &error)
-          .map { unsafe GObjectReference(owning: $0) }
+        // GLib's own threads may be the last to let go of a connection, which is done on a loop that runs.
+        let loop = unsafe Unmanaged.passRetained(loop).toOpaque()
+        return unsafe kist_bus_connection_finish(
+          result, loop, { unsafe Unmanaged<MainLoop>.fromOpaque($0!).release() }, &error
+        ).map { unsafe GObjectReference(owning: $0) }
       })
     let connection: GObjectReference
     do throws(BusError) { connection = try await pending.value() } catch {

@@ -13,8 +13,9 @@ final class ShownPrompt {
       bus.subscribe(to: "Completed", Method.promptInterface, of: prompt, from: owner) {
         [weak self] in self?.end(.success($0))
       },
-      // A provider that is gone completes nothing.
+      // A provider that is gone completes nothing, nor does one on a bus that is.
       bus.subscribeToEnd(of: owner) { [weak self] in self?.end(.failure(.disconnected)) },
+      bus.subscribeToClosing { [weak self] in self?.end(.failure(.disconnected)) },
     ]
   }
 

@@ -22,7 +22,9 @@ final class Script: @unchecked Sendable {
     // No answer; seldom, as it takes time.
     case 14 where input.choice(of: 256) == 0xAA: break
     case 15 where input.choice(of: 2) == 1: g_dbus_connection_close(connection, nil, nil, nil)
-    default:
+    case let choice:
+      // Another program calls, whom nobody answers.
+      if choice == 11 { connection.send(.ping) }
       isOwnerNamed = isOwnerNamed || method == "GetNameOwner"
       connection.send(rightReply(to: call, method, &input))
     }
@@ -118,6 +120,10 @@ extension OpaquePointer {
     }
     defer { g_free(text) }
     return String(cString: text)
+  }
+
+  fileprivate static var ping: OpaquePointer {
+    g_dbus_message_new_method_call(nil, "/", "org.freedesktop.DBus.Peer", "Ping")!
   }
 
   fileprivate func reply(_ body: OpaquePointer) -> OpaquePointer {

@@ -47,6 +47,19 @@ struct BusMessage {
     }
   }
 
+  /// Many of the calls that anybody on a bus may make of anybody (D-Bus specification, "org.freedesktop.DBus.Peer").
+  static let pings: [UInt8] = {
+    let object = padded([1, 1, UInt8(ascii: "o"), 0, 1, 0, 0, 0] + "/\0".utf8)
+    let fields = object + [3, 1, UInt8(ascii: "s"), 0, 4, 0, 0, 0] + "Ping\0".utf8
+    // A call without flags, of version 1; the length of its body, its serial number, the length of its fields.
+    let start = [UInt8(ascii: "l"), 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, UInt8(fields.count), 0, 0, 0]
+    return Array([[UInt8]](repeating: padded(start + fields), count: 16).joined())
+  }()
+
+  private static func padded(_ bytes: [UInt8]) -> [UInt8] {
+    bytes + [UInt8](repeating: 0, count: bytes.count.paddedToEight - bytes.count)
+  }
+
   private static func bodyOffset(_ start: [UInt8]) -> Int {
     (startCount + Int(start.uint32(at: 12))).paddedToEight
   }

@@ -19,6 +19,7 @@ package final class BusProxy: Sendable {
     var connections: Set<BusProxyConnection> = []
     var threads = 0
     var isCut = false
+    var isCalling = false
   }
 
   /// For `DBUS_SESSION_BUS_ADDRESS`.
@@ -48,6 +49,9 @@ package final class BusProxy: Sendable {
       state.interruption = moment.map { ($0, action) }
     }
   }
+
+  /// Calls the client from here on, as another program on the bus may, as often as it takes a call.
+  package func callClient() { state.withLock { $0.isCalling = true } }
 
   /// Ends the client's connections for good: nothing more is handed on in either direction, and it
   /// can connect no more.
@@ -82,7 +86,9 @@ package final class BusProxy: Sendable {
         continue
       }
       startThread {
-        connection.handOn(stoppingAt: self.action, isCut: { self.state.withLock(\.isCut) })
+        connection.handOn(
+          stoppingAt: self.action, isCalling: { self.state.withLock(\.isCalling) },
+          isCut: { self.state.withLock(\.isCut) })
         self.state.withLock { state in
           state.connections.remove(connection)
           connection.close()

@@ -10,13 +10,21 @@ struct BusProxyConnection: Hashable, Sendable {
   let bus: BusSocket
 
   /// Hands on everything in both directions until one side ends, or both are cut.
-  func handOn(stoppingAt stop: (_ member: String) -> Stop?, isCut: () -> Bool) {
+  func handOn(
+    stoppingAt stop: (_ member: String) -> Stop?, isCalling: () -> Bool, isCut: () -> Bool
+  ) {
     guard authenticate() else { return }
+    // Nobody calls whom the bus has not answered its Hello.
+    var isOnBus = false
     while !isCut() {
-      let isServed =
-        BusSocket.firstReadable(client, bus) == client
-        ? handOnToBus(stoppingAt: stop, isCut: isCut) : handOnToClient()
+      if isOnBus, isCalling() {
+        guard client.write(BusMessage.pings) else { return }
+        guard BusSocket.isReadable(client, bus) else { continue }
+      }
+      let isFromClient = BusSocket.firstReadable(client, bus) == client
+      let isServed = isFromClient ? handOnToBus(stoppingAt: stop, isCut: isCut) : handOnToClient()
       guard isServed else { return }
+      if !isFromClient { isOnBus = true }
     }
   }
 
@@ -47,7 +55,8 @@ struct BusProxyConnection: Hashable, Sendable {
 
   private func handOnToBus(stoppingAt stop: (String) -> Stop?, isCut: () -> Bool) -> Bool {
     guard let message = client.readMessage() else { return false }
-    switch message.isCall ? stop(message.member ?? "") : nil {
+    guard message.isCall else { return true }
+    switch stop(message.member ?? "") {
     case .before(let action):
       action()
       return !isCut() && bus.write(message.bytes)

@@ -88,11 +88,25 @@ struct BusSocket: Hashable, Sendable {
 
   /// Waits until one of two sockets has something to read, or has ended.
   static func firstReadable(_ first: BusSocket, _ second: BusSocket) -> BusSocket {
+    readable(first, second, within: -1)!
+  }
+
+  /// Whether one of two sockets has something to read now, or has ended.
+  static func isReadable(_ first: BusSocket, _ second: BusSocket) -> Bool {
+    readable(first, second, within: 0) != nil
+  }
+
+  private static func readable(
+    _ first: BusSocket, _ second: BusSocket, within milliseconds: CInt
+  ) -> BusSocket? {
     var both = [first, second].map {
       pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
     }
-    while unsafe Glibc.poll(&both, 2, -1) < 0 {}
-    return both[0].revents != 0 ? first : second
+    while true {
+      let count = unsafe Glibc.poll(&both, 2, milliseconds)
+      if count == 0 { return nil }
+      if count > 0 { return both[0].revents != 0 ? first : second }
+    }
   }
 
   private func with<Result>(
