@@ -29,7 +29,7 @@ struct `The mock provider` {
   func `can be mute`(behaviour: MockProvider.Behaviour) async throws {
     try await withPrivateBus { bus in
       let provider = try await MockProvider([behaviour], on: bus)
-      let tool = SecretTool(on: bus, within: .milliseconds(500))
+      let tool = SecretTool(on: bus, within: .seconds(2))
       #expect(try await tool.lookup("service", "s").status == nil)
       #expect(!provider.calls.isEmpty && provider.isRunning)
     }
