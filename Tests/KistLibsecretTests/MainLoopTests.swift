@@ -10,6 +10,7 @@
     /// GLib locks a context once more after it was given something to do there.
     @Test func `outlives the call that gave it the last it had to do`() async throws {
       let threads = InterruptedThreads()
+      defer { threads.end() }
       let end = ContinuousClock.now + .seconds(4)
       let ended = Ended()
       for _ in 0..<4 {
@@ -19,7 +20,6 @@
         }
       }
       try await poll("all of them end") { ended.count.load(ordering: .relaxed) == 4 }
-      threads.end()
     }
   }
 

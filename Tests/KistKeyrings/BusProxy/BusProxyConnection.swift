@@ -55,8 +55,7 @@ struct BusProxyConnection: Hashable, Sendable {
 
   private func handOnToBus(stoppingAt stop: (String) -> Stop?, isCut: () -> Bool) -> Bool {
     guard let message = client.readMessage() else { return false }
-    guard message.isCall else { return true }
-    switch stop(message.member ?? "") {
+    switch message.isCall ? stop(message.member ?? "") : nil {
     case .before(let action):
       action()
       return !isCut() && bus.write(message.bytes)

@@ -1,10 +1,7 @@
 #if Libsecret
   import Dispatch
-  import Glibc
+  import Foundation
   import Synchronization
-  import Testing
-
-  @testable import KistLibsecret
 
   /// Threads that are stopped in the midst of what they do, thousands of times a second, as are those that they
   /// start: whoever else wants the processor has it first, and somebody does all the time.
@@ -14,9 +11,9 @@
     private let isOver = Atomic(false)
 
     init() {
-      for _ in 0..<sysconf(CInt(_SC_NPROCESSORS_ONLN)) {
-        startThread { [self] in work() }
-        for _ in 0..<2 { startThread { [self] in interrupt() } }
+      for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
+        Thread { [self] in work() }.start()
+        for _ in 0..<2 { Thread { [self] in interrupt() }.start() }
       }
     }
 
@@ -50,16 +47,5 @@
         usleep(40)
       }
     }
-  }
-
-  private func startThread(_ body: @escaping () -> Void) {
-    var thread = pthread_t()
-    unsafe pthread_create(
-      &thread, nil,
-      { work in
-        unsafe Work.run(work)
-        return nil
-      }, Work(body).retained())
-    pthread_detach(thread)
   }
 #endif
