@@ -13,21 +13,15 @@ package final class KeePassXC: Sendable {
   private let program: Mutex<Program>
 
   /// Starts it with a new database and returns once that is the default collection, unlocked.
-  ///
-  /// - Parameter savesEveryChange: whether it saves its database after every change, as it does for
-  ///   people; 2.7.4 then crashes where changes come faster than it saves.
-  package init(on bus: PrivateBus, savesEveryChange: Bool) async throws {
+  package init(on bus: PrivateBus) async throws {
     self.bus = bus
-    try writeSettings(in: bus.session, savesEveryChange: savesEveryChange)
+    try writeSettings(in: bus.session)
     try await createDatabase(in: bus.session, password: Self.password)
     screen = try await Screen(in: bus.session)
     program = Mutex(try await startProgram(on: bus, screen, password: Self.password))
   }
 
   package var processIdentifier: CInt { program.withLock { $0.processIdentifier } }
-
-  /// The database file.
-  package var file: String { databaseFile(bus.session) }
 
   /// Kills the program where it stands.
   package func kill() async throws {
@@ -37,6 +31,8 @@ package final class KeePassXC: Sendable {
   }
 
   /// Ends the program, in good order if it still runs, and starts it anew on the same database.
+  ///
+  /// It saves its changes when it ends in good order, and not before.
   package func restart() async throws {
     let ended = program.withLock { $0 }
     await ended.end()
@@ -63,12 +59,15 @@ private func startProgram(
 
 private func databaseFile(_ session: Session) -> String { session.folder + "/keyring.kdbx" }
 
-private func writeSettings(in session: Session, savesEveryChange: Bool) throws {
+private func writeSettings(in session: Session) throws {
   let folder = session.folder + "/config/keepassxc"
   try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  // While 2.7.4 saves, it passes over a change, hangs when it is told to end, and crashes where many
+  // changes come: here it saves when it ends.
   try """
   [General]
-  AutoSaveAfterEveryChange=\(savesEveryChange)
+  AutoSaveAfterEveryChange=false
+  AutoSaveOnExit=true
   ConfigVersion=2
   UpdateCheckMessageShown=true
 

@@ -63,11 +63,11 @@ final class Program: Sendable {
     while isRunning { await pause() }
   }
 
-  /// Asks it to end, and insists after five seconds.
+  /// Asks it to end, and insists after a bound that only a hung program reaches.
   func end(_ signal: CInt = SIGTERM) async {
     kill(signal)
     let insistence = Task {
-      try await Task.sleep(for: .seconds(5))
+      try await Task.sleep(for: .seconds(30))
       kill()
     }
     await waitUntilEnded()

@@ -6,7 +6,7 @@ import Testing
 struct `KeePassXC on a private bus` {
   @Test func `keeps an item across a restart and a kill`() async throws {
     try await withPrivateBus { bus in
-      let keyring = try await KeePassXC(on: bus, savesEveryChange: true)
+      let keyring = try await KeePassXC(on: bus)
       let tool = SecretTool(on: bus)
       #expect(try await tool.store("value".utf8, "service", "s").status == 0)
       #expect(try await tool.store("other".utf8, "service", "t").status == 0)
