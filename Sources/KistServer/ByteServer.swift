@@ -10,7 +10,7 @@ package struct ByteServer: Sendable {
   /// How long clients may take to read their bytes when the server is told to stop; before that, as
   /// long as they like, since one that is cut off cannot tell a part from the whole.
   package var grace: Duration
-  /// The bytes for a client; never cancelled.
+  /// The bytes for a client; not cancelled before `grace` is over.
   package var give: @Sendable (Peer) async -> Secret
 
   package init(
@@ -59,9 +59,13 @@ package struct ByteServer: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       var room = maximumConnections
       try await listener.executeThenClose { connections in
-        for try await (channel, peer) in connections {
-          if room == 0 { try await group.next() } else { room -= 1 }
-          group.addTask { await answer(channel, peer) }
+        do {
+          for try await (channel, peer) in connections {
+            if room == 0 { try await group.next() } else { room -= 1 }
+            group.addTask { await answer(channel, peer) }
+          }
+        } catch is CancellationError {
+          // The grace was over before the listener had closed: who was not taken up by then is hung up on.
         }
       }
     }

@@ -122,6 +122,22 @@ import Testing
     }
   }
 
+  @Test func `ends without an error when its grace is over as soon as it begins`() async throws {
+    let gate = Gate()
+    let server = ByteServer(grace: .zero) { _ in
+      await gate.pass()
+      return Secret(utf8: "x")
+    }
+    try await withByteServer(server) { path, serving in
+      let client = try RawClient(connectingTo: path)
+      await gate.arrived(1)
+      serving.cancel()
+      gate.open()
+      try await serving.value
+      withExtendedLifetime(client) {}
+    }
+  }
+
   @Test func `answers those whom it has accepted when it is told to stop`() async throws {
     let gate = Gate()
     let server = ByteServer { _ in
