@@ -3,11 +3,16 @@ package struct NotInTime: Error, CustomStringConvertible {
   package let description: String
 }
 
+extension Duration {
+  /// Longer than any program takes that does not hang, on a machine that does much else as well.
+  package static let unlessHung = Duration.seconds(120)
+}
+
 /// Asks until the answer is yes.
 ///
-/// - Throws: `NotInTime` after a bound that only a hung program reaches.
+/// - Throws: `NotInTime` where the answer stays no.
 package func poll(
-  _ what: String, within bound: Duration = .seconds(30), _ isTrue: () async throws -> Bool
+  _ what: String, within bound: Duration = .unlessHung, _ isTrue: () async throws -> Bool
 ) async throws {
   let end = ContinuousClock.now + bound
   while try await !isTrue() {

@@ -61,7 +61,7 @@ package final class PrivateBus: Sendable {
   /// Runs a program on this bus to its end, or to a bound, at which it is killed.
   package func run(
     _ program: String, _ arguments: [String], input: Data = Data(),
-    within bound: Duration = .seconds(30)
+    within bound: Duration = .unlessHung
   ) async throws -> Output {
     try await session.run(
       program, arguments, input: input, environment: environment, within: bound)

@@ -63,11 +63,11 @@ final class Program: Sendable {
     while isRunning { await pause() }
   }
 
-  /// Asks it to end, and insists after a bound that only a hung program reaches.
+  /// Asks it to end, and insists where it does not.
   func end(_ signal: CInt = SIGTERM) async {
     kill(signal)
     let insistence = Task {
-      try await Task.sleep(for: .seconds(30))
+      try await Task.sleep(for: .unlessHung)
       kill()
     }
     await waitUntilEnded()

@@ -6,7 +6,7 @@ package struct SecretTool: Sendable {
   private let bound: Duration
 
   /// Each command is killed at a bound; its output then has no status.
-  package init(on bus: PrivateBus, within bound: Duration = .seconds(30)) {
+  package init(on bus: PrivateBus, within bound: Duration = .unlessHung) {
     self.bus = bus
     self.bound = bound
   }

@@ -42,7 +42,7 @@ package final class Session: Sendable {
   /// Runs a program to its end, or to a bound, at which it is killed.
   package func run(
     _ program: String, _ arguments: [String], input: Data = Data(),
-    environment: [String: String] = [:], within bound: Duration = .seconds(30)
+    environment: [String: String] = [:], within bound: Duration = .unlessHung
   ) async throws -> Output {
     let program = try start(program, arguments, input: input, environment: environment)
     let timer = Task {
