@@ -50,23 +50,19 @@ func credentials(
   in text: Secret, of table: PasswordTable
 ) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials()
-  var header: (columns: [String: Int], unknown: [Int], width: ClosedRange<Int>)?
+  var header: (columns: [String: Int], unknown: [Int], count: Int)?
   try text.forEachRow { (fields, line) throws(StorageError) in
-    guard let (columns, unknown, width) = header else {
-      header = (
-        try table.columns(in: fields), table.unknownColumns(in: fields),
-        fields.width...fields.count
-      )
+    guard let (columns, unknown, count) = header else {
+      header = (try table.columns(in: fields), table.unknownColumns(in: fields), fields.count)
       return
     }
-    // A comma without quotes round it would have cut a password in two.
-    guard fields.width <= width.upperBound, fields.count >= width.lowerBound else {
+    // A comma without quotes round it would have cut a password in two; where the last fields are
+    // empty, one field too many is all that shows of it.
+    guard fields.count == count else {
       throw .unreadable("there are more or fewer fields than the first line names", line: line)
     }
     func field(_ name: String) -> Secret? {
-      guard let index = columns[name], index < fields.count, !fields[index].isEmpty else {
-        return nil
-      }
+      guard let index = columns[name], !fields[index].isEmpty else { return nil }
       return fields[index]
     }
     func text(_ names: [String]) throws(StorageError) -> String? {
@@ -84,9 +80,7 @@ func credentials(
       title: try text(table.title), url: table.hasSeveralURLs ? url?.firstURL : url,
       username: try text(table.username), password: field(table.password),
       leftOut: Set(table.leftOut.filter { field($0.key) != nil }.map(\.value)))
-    if unknown.contains(where: { $0 < fields.count && !fields[$0].isEmpty }) {
-      entry.leftOut.insert(.furtherFields)
-    }
+    if unknown.contains(where: { !fields[$0].isEmpty }) { entry.leftOut.insert(.furtherFields) }
     entry.isArchived =
       table.archived.flatMap(field).map { $0.isWord("true") || $0.isWord("1") } ?? false
     try entry.add(to: &file, at: line)
@@ -115,9 +109,4 @@ extension PasswordTable {
   private var names: [String] {
     title + url + username + [password] + leftOut.keys + [kind, archived].compactMap(\.self)
   }
-}
-
-extension [Secret] {
-  /// How many fields there are, without empty ones at the end.
-  fileprivate var width: Int { (lastIndex { !$0.isEmpty } ?? -1) + 1 }
 }

@@ -71,6 +71,29 @@ struct BadFile: CustomTestStringConvertible, Sendable {
       .chrome, "url,username,password\nc.example,hunter2",
       "line 2: there are more or fewer fields than the first line names"),
     BadFile(
+      .chrome, "name,url,username,password,note\nsite,https://c1.example,joe,hunter2,ss,",
+      "line 2: there are more or fewer fields than the first line names"),
+    BadFile(
+      .chrome, "url,username,password\nc.example,al,hunter2,",
+      "line 2: there are more or fewer fields than the first line names"),
+    BadFile(
+      .chrome, "url,username,password,\nc.example,al,hunter2,ss,",
+      "line 2: there are more or fewer fields than the first line names"),
+    BadFile(
+      .keepassxc,
+      #"""
+      "Group","Title","Username","Password","URL","Notes"
+      "Root","KP","joe",hunter2,secret,"https://kp2.example",""
+      """#, "line 2: there are more or fewer fields than the first line names"),
+    BadFile(
+      .onePassword, "Title,Url,Username,Password,Notes\nX,x.example,u,hunter2,ss,",
+      "line 2: there are more or fewer fields than the first line names"),
+    BadFile(
+      .bitwarden,
+      "type,name,login_uri,login_username,login_password,login_totp\n"
+        + "login,A,a.example,u,hunter2,ss,",
+      "line 2: there are more or fewer fields than the first line names"),
+    BadFile(
       .chrome, "url,password\n" + String(repeating: ",", count: 129),
       "line 2: a row of more than 128 fields"),
   ]

@@ -90,6 +90,10 @@ import Testing
       "name,url,username,password,passkey,note\nA,https://a.example,u,p,k,n",
       ["a.example u = p (A)"], leftOut: [.furtherFields: [2], .note: [2]]),
     ForeignFile(
+      "one with a comma at the end of each row, and blank lines between them", .chrome,
+      "url,username,password,\n\nhttps://a.example,u,p,\n\nhttps://b.example,v,q,\n",
+      ["a.example u = p", "b.example v = q"]),
+    ForeignFile(
       "a name that kist cannot keep", .chrome,
       "url,username,password\nhttps://a.example,\"two\nlines\",p\n,,q",
       [], leftOut: [.overLimits: [2, 4]]),
