@@ -53,9 +53,9 @@ struct Watch: RequiresWatch {
   /// Refuses `--exec` without a command, which the parser takes for none.
   static func checkCommand(in arguments: [String]) throws(StorageError) {
     // After `--`, it is a service.
+    let words = arguments.drop { $0 != "--" && $0 != "--exec" && !$0.hasPrefix("--exec=") }
     guard arguments.first == configuration.commandName,
-      let start = arguments.firstIndex(where: { $0 == "--" || $0 == "--exec" }),
-      arguments[start] == "--exec", arguments.dropFirst(start + 1).first ?? "" == ""
+      words.first == "--exec=" || words.first == "--exec" && words.dropFirst().first ?? "" == ""
     else { return }
     throw StorageError(
       .badRequest, "there is no command to run", hint: "it stands after --exec, with its words")
