@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistCore
+internal import KistTerminal
 
 /// The names of commands that a command line begins with: a command's, and that of a command in it.
 func commandNames(in arguments: [String]) -> [String] {
@@ -51,19 +52,7 @@ func nothingToExplain(with words: [String]) -> StorageError? {
 private func commandMeant(by word: String, among names: [String]) -> String? {
   let meant = otherNames.first { $0.value.contains(word) }?.key
   if let meant, names.contains(meant) { return meant }
-  guard word.count <= 20 else { return nil }
-  let nearest = names.map { (name: $0, slips: slips(from: word, to: $0)) }
-    .min { $0.slips < $1.slips }
-  guard let nearest, isSlip(nearest.slips, from: nearest.name) else { return nil }
-  return nearest.name
-}
-
-/// Whether a word may be meant for a name from which it is so many slips of the hand away.
-private func isSlip(_ slips: Int, from name: String) -> Bool { slips <= max(1, name.count / 3) }
-
-/// Whether a word may be meant for a name.
-func isSlip(_ word: String, of name: String) -> Bool {
-  isSlip(slips(from: word, to: name), from: name)
+  return nameMeant(by: word, among: names)
 }
 
 /// What a person may look for here that works on a store while nobody serves it.
@@ -79,21 +68,3 @@ private let otherNames = [
   "run": ["exec"],
   "status": ["info"],
 ]
-
-/// How many letters were left out, put in, taken for others or swapped with the next one (the optimal
-/// string alignment distance).
-private func slips(from word: String, to name: String) -> Int {
-  let (word, name) = (Array(word), Array(name))
-  var slips = Array(repeating: Array(0...name.count), count: word.count + 1)
-  for i in word.indices {
-    slips[i + 1][0] = i + 1
-    for j in name.indices {
-      slips[i + 1][j + 1] = min(
-        slips[i][j + 1] + 1, slips[i + 1][j] + 1, slips[i][j] + (word[i] == name[j] ? 0 : 1))
-      if i > 0, j > 0, word[i] == name[j - 1], word[i - 1] == name[j] {
-        slips[i + 1][j + 1] = min(slips[i + 1][j + 1], slips[i - 1][j - 1] + 1)
-      }
-    }
-  }
-  return slips[word.count][name.count]
-}

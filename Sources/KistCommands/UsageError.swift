@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistCore
+internal import KistTerminal
 
 /// What is wrong with a command line, by what the argument parser has to say: a message of its
 /// own wherever the parser's repeats a word, which may be a secret that was put where none may be.
@@ -99,21 +100,12 @@ private func worded(_ message: String, of arguments: [String]) -> String {
     return !parts.isEmpty && parts.allSatisfy(quoted.contains)
   }
   guard repeatsAWord else {
-    let message = withoutWildGuess(message)
+    let message = withLikelyGuess(message, orAtOneOf: ["--help", "--version"])
     return message.prefix(1).lowercased() + message.dropFirst()
   }
   if message.hasPrefix("Unknown option ") { return "an option is not known" }
   return message.contains(" does not take any value")
     ? "an option has a value that takes none" : "an option has a value that is not valid"
-}
-
-/// The message without the parser's guess at what was meant, where that is nothing of the kind.
-private func withoutWildGuess(_ message: String) -> Substring {
-  guard let guess = message.firstRange(of: ". Did you mean '") else { return message[...] }
-  let said = message[..<guess.lowerBound]
-  let word = said.split(separator: "'").last ?? ""
-  let name = message[guess.upperBound...].prefix { $0 != "'" }
-  return isSlip(String(word), of: String(name)) ? message[...] : said
 }
 
 /// What a word gives to an option, `--name=value`, or the word itself; the name of an option may be

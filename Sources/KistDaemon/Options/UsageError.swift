@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistCore
+internal import KistTerminal
 
 /// What is wrong with a command line, worded as every other error of kistd; its words are not
 /// repeated, but for the names of options.
@@ -14,7 +15,9 @@ func usageError<Command: ParsableCommand>(
       "an argument was not expected", of: command,
       hint: command == Kistd.self ? hint(atWordTooManyIn: arguments) : nil)
   }
-  return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
+  let ends = ["--help"] + (command.configuration.version.isEmpty ? [] : ["--version"])
+  let said = withLikelyGuess(message, orAtOneOf: ends)
+  return .wrongUsage(said.prefix(1).lowercased() + said.dropFirst(), of: command)
 }
 
 /// With `--` before it, the word for something else that kistd does would run a program of that name.
