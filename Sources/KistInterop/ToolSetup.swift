@@ -29,7 +29,9 @@ package struct ToolSetup: Sendable, Equatable {
 
 extension Tool {
   /// What makes this user's tool ask kist.
-  package var setup: ToolSetup {
+  ///
+  /// - Parameter kist: the program, as a shell has it, that a link is made to.
+  package func setup(linkingTo kist: String) -> ToolSetup {
     switch self {
     case .git:
       ToolSetup(
@@ -75,13 +77,13 @@ extension Tool {
     case .terraform:
       ToolSetup(lines: [
         .init(text: #"credentials_helper "kist" {}"#, place: "~/.terraformrc"),
-        link("~/.terraform.d/plugins", "terraform-credentials-kist"),
+        link("terraform-credentials-kist", in: "~/.terraform.d/plugins", to: kist),
       ])
     case .keyring:
       ToolSetup(
         program: program,
         lines: [
-          link("~/.local/bin", "keyring"),
+          link("keyring", in: "~/.local/bin", to: kist),
           .init(text: "export UV_KEYRING_PROVIDER=subprocess", place: "~/.profile, for uv"),
         ],
         command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
@@ -98,9 +100,12 @@ extension Tool {
   }
 }
 
-/// The line that makes a link to `kist`, by which a tool finds its helper.
-private func link(_ folder: String, _ name: String) -> ToolSetup.Line {
+private func link(_ name: String, in folder: String, to kist: String) -> ToolSetup.Line {
   .init(
-    text: #"mkdir -p \#(folder) && ln -s "$(command -v kist)" \#(folder)/\#(name)"#,
-    place: "a shell, unless the link is there")
+    text: linkCommand(name, in: folder, to: kist), place: "a shell, unless the link is there")
+}
+
+/// The command that makes a link to `kist`, by which a tool finds its helper.
+package func linkCommand(_ name: String, in folder: String, to kist: String) -> String {
+  "mkdir -p \(folder) && ln -s \(kist) \(folder)/\(name)"
 }

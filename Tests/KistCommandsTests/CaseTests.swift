@@ -28,9 +28,10 @@ import Testing
         case let command as Helper:
           try await command.perform(storage, terminal, variable: { _ in nil })
         case let command as Setup:
-          let files = ["git-credential-kist", "docker-credential-kist"]
+          let files = ["kist", "git-credential-kist", "docker-credential-kist"]
           try command.perform(
-            terminal, finding: { files.contains($0) ? "/bin/" + $0 : nil }, printing: { _ in [] }
+            terminal, program: "/bin/kist",
+            finding: { files.contains($0) ? "/bin/" + $0 : nil }, printing: { _ in [] }
           ) { words in
             terminal.writeError(Secret(utf8: "becomes \(words.count) words\n"))
             return StorageError(.unavailable, "a test does not")

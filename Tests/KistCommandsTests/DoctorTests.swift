@@ -59,7 +59,12 @@ import Testing
     (.noDaemonProgram, "note\tkistd\tthere is none beside kist or on PATH\t", 0),
     (.otherKist, "; by the name of kist, /usr/local/bin/kist is run\t", 0),
     (.otherHelper, "note\tgit\tit asks /usr/local/bin/git-credential-kist, which is another", 0),
-    (.noHelper, "note\tgit\tit is to ask kist, and there is no git-credential-kist on PATH\t", 0),
+    (
+      .noHelper,
+      "note\tgit\tit is to ask kist, and there is no git-credential-kist on PATH\t"
+        + "make the link in a directory of PATH: mkdir -p ~/.local/bin && "
+        + #"ln -s "$(command -v kist)" ~/.local/bin/git-credential-kist"#, 0
+    ),
     (.openDirectory, "note\tfiles\t/home/u/.local/state/kist lets other users in\t", 0),
     (.othersDirectory, "problem\tfiles\t/run/user/7/kist belongs to another user\t", 6),
     (.fullDisk, "problem\tdisk\t3 MiB are free for /home/u/.local/share/kist\t", 13),

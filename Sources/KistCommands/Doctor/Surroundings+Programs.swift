@@ -37,12 +37,13 @@ extension Surroundings {
         .note, tool.rawValue, "it asks \(other), which is another program than this kist",
         hint: "make it a symbolic link to \(program), or remove it")
     }
-    guard let asked = tool.setup.asked, lines(asked.command).contains(asked.kist),
-      path(of: name) == nil
+    let kist = linkTarget(program: program, isOnPath: path(of: "kist") != nil)
+    guard let asked = tool.setup(linkingTo: kist).asked,
+      lines(asked.command).contains(asked.kist), path(of: name) == nil
     else { return nil }
     return Finding(
       .note, tool.rawValue, "it is to ask kist, and there is no \(name) on PATH",
-      hint: hint(atMissing: name))
+      hint: hint(atMissing: name, linkingTo: kist))
   }
 
   /// What is run by a name that should be this program's; `nil` where it is this one, or nothing.

@@ -55,7 +55,7 @@ extension Surroundings {
     Surroundings(
       uid: geteuid(),
       user: unsafe getpwuid(geteuid()).map { unsafe String(cString: $0.pointee.pw_name) },
-      program: ownPath() ?? CommandLine.programName,
+      program: ownProgram(),
       environment: environmentVariable,
       file: { path in
         var status = stat()
@@ -89,9 +89,8 @@ extension Surroundings {
 }
 
 /// The path of this program: proc(5).
-private func ownPath() -> String? {
-  unsafe realpath("/proc/self/exe", nil).map { path in
-    defer { unsafe free(path) }
-    return unsafe String(cString: path)
-  }
+func ownProgram() -> String {
+  guard let path = unsafe realpath("/proc/self/exe", nil) else { return CommandLine.programName }
+  defer { unsafe free(path) }
+  return unsafe String(cString: path)
 }

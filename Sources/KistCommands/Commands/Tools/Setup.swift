@@ -1,4 +1,5 @@
 package import ArgumentParser
+internal import KistClient
 package import KistCore
 package import KistInterop
 
@@ -23,20 +24,23 @@ package struct Setup: AsyncParsableCommand {
 
   package func run() async throws {
     try perform(
-      .live, finding: absolutePath(of:), printing: { linesPrinted(by: $0) }, becoming: become)
+      .live, program: ownProgram(), finding: absolutePath(of:),
+      printing: { linesPrinted(by: $0) }, becoming: become)
   }
 
   /// Shows the lines.
   ///
   /// - Parameters:
+  ///   - own: the path of this program.
   ///   - path: where a program is along PATH.
   ///   - lines: the lines that a command prints.
   ///   - become: runs a command in place of this one, and returns where it cannot.
   package func perform(
-    _ terminal: Terminal, finding path: (String) -> String?, printing lines: ([String]) -> [String],
-    becoming become: ([String]) -> StorageError
+    _ terminal: Terminal, program own: String, finding path: (String) -> String?,
+    printing lines: ([String]) -> [String], becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
-    let setup = tool.setup
+    let kist = linkTarget(program: own, isOnPath: path("kist") != nil)
+    let setup = tool.setup(linkingTo: kist)
     for line in setup.lines {
       terminal.writeError(Secret(utf8: "in \(line.place):\n"))
       try terminal.write(line.text + "\n")
@@ -48,7 +52,7 @@ package struct Setup: AsyncParsableCommand {
     if let program = setup.program, path(program) == nil {
       terminal.note(
         "there is no \(program) on PATH; without it kist is not asked",
-        hint: hint(atMissing: program))
+        hint: hint(atMissing: program, linkingTo: kist))
     }
     guard let words = setup.command else {
       if apply { throw leftToDo }
@@ -75,6 +79,12 @@ extension Setup {
 }
 
 /// How the program is had by which a tool asks kist.
-func hint(atMissing program: String) -> String {
-  #"make the link in a directory of PATH: ln -s "$(command -v kist)" ~/.local/bin/\#(program)"#
+func hint(atMissing program: String, linkingTo kist: String) -> String {
+  "make the link in a directory of PATH: "
+    + linkCommand(program, in: "~/.local/bin", to: kist)
+}
+
+/// What a link is made to, as a shell has it: the kist on PATH, or else this program.
+func linkTarget(program: String, isOnPath: Bool) -> String {
+  isOnPath ? #""$(command -v kist)""# : shellQuoted(program)
 }
