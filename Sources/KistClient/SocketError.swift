@@ -1,7 +1,9 @@
+internal import KistCore
+
 /// What went wrong with a socket.
 enum SocketError: Error {
-  /// The path does not fit into an address.
-  case badPath
+  /// The path does not fit into an address, for what this says of it.
+  case badPath(StorageError)
   /// No connection was made, for this `errno`.
   case notConnected(CInt)
   /// Another user's process listens there.

@@ -6,7 +6,7 @@ internal import KistWire
 /// What a failure of the socket at a path means to whoever asked.
 func storageError(for error: SocketError, at path: String, patience: Duration) -> StorageError {
   switch error {
-  case .badPath: badPath(path)
+  case .badPath(let error): error
   case .notConnected(ENOENT), .notConnected(ENOTDIR), .notConnected(ECONNREFUSED):
     nothingListening(at: path)
   case .notConnected(EACCES), .notConnected(EPERM):
@@ -29,11 +29,4 @@ func storageError(for error: SocketError, at path: String, patience: Duration) -
       hint: "see whether it still runs, and what its log says; a change may have been carried out")
   case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
   }
-}
-
-private func badPath(_ path: String) -> StorageError {
-  do throws(StorageError) {
-    _ = try SocketLocation(path: path)
-    return .badRequest("the socket path is empty or has a NUL in it")
-  } catch { return error }
 }

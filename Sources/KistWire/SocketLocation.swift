@@ -8,8 +8,12 @@ package struct SocketLocation: Sendable, Equatable {
   /// The path of the socket, at most 107 bytes of UTF-8.
   package let path: String
 
-  /// Takes a path; throws `tooLarge`, naming it, where the kernel would not.
+  /// Takes a path; throws `badRequest` where it is none, and `tooLarge`, naming it, where the kernel
+  /// would not take it.
   package init(path: String) throws(StorageError) {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw .badRequest("the socket path is empty or has a NUL in it")
+    }
     let size = path.utf8.count
     guard size <= Self.longestPath else {
       throw StorageError(

@@ -45,4 +45,11 @@ struct SocketLocationTests {
     #expect(throws: StorageError.self) { try SocketLocation(path: String(long.prefix(108))) }
     #expect(try SocketLocation(path: String(long.prefix(107))).path.count == 107)
   }
+
+  @Test func `a socket path that is empty or has a NUL in it is refused`() {
+    for path in ["", "/run/\u{0}/kist.sock"] {
+      let error = #expect(throws: StorageError.self) { try SocketLocation(path: path) }
+      #expect(error?.code == .badRequest)
+    }
+  }
 }

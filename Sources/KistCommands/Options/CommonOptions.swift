@@ -12,9 +12,10 @@ package struct CommonOptions: ParsableArguments {
 
   package init() {}
 
-  /// Where kistd listens: what was asked for, else by the rule of the protocol.
+  /// Where kistd listens: what was asked for, else by the rule of the protocol; what can be no socket's
+  /// path is refused before anything is asked for over it.
   func socketPath() throws(StorageError) -> String {
-    if let socket { return socket }
+    if let socket { return try SocketLocation(path: socket).path }
     return try SocketLocation.current().path
   }
 }
