@@ -9,6 +9,9 @@ package struct Options: Sendable, Equatable {
     case passphraseFile(path: String)
     /// A descriptor to read a passphrase from.
     case passphrase(descriptor: CInt)
+
+    /// The descriptor, where it is one.
+    var descriptor: CInt? { if case .passphrase(let number) = self { number } else { nil } }
   }
 
   /// The path of the socket, where one was given.

@@ -32,6 +32,14 @@ func readPassphrase(
   return passphrase
 }
 
+/// Refuses to read two passphrases from one descriptor; a terminal is asked for one after the other.
+func refuseOneDescriptor(for first: CInt?, and second: CInt?) throws(StorageError) {
+  guard let first, first == second, isatty(first) != 1 else { return }
+  throw StorageError(
+    .badRequest, "both passphrases would be read from descriptor \(first)",
+    hint: "give each a descriptor of its own: with 3<FILE 4<FILE, those are 3 and 4")
+}
+
 private func ask(_ asked: AskedPassphrase) throws(StorageError) -> Secret {
   let ask = { (question: String) throws(StorageError) in
     try hiddenLine(asking: question, on: "/dev/tty")

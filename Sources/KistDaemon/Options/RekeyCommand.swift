@@ -31,10 +31,10 @@ struct RekeyCommand: ParsableCommand {
       name == "KISTD_PASSPHRASE_FD" ? nil : environment(name)
     }
     let alone = try options(environment: withoutPassphrase) { $0.store.place = store.place }
-    return (
-      try options(environment: environment) { $0.store = store }, alone.keySource.keyFile,
-      try descriptor(newPassphraseFd, of: "--new-passphrase-fd")
-    )
+    let options = try options(environment: environment) { $0.store = store }
+    let newPassphrase = try descriptor(newPassphraseFd, of: "--new-passphrase-fd")
+    try refuseOneDescriptor(for: options.keySource.descriptor, and: newPassphrase)
+    return (options, alone.keySource.keyFile, newPassphrase)
   }
 }
 

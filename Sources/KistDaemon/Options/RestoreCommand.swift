@@ -40,7 +40,9 @@ struct RestoreCommand: ParsableCommand {
       kistd.store.place = place
       kistd.store.passphraseFd = newPassphraseFd
     }
-    return (options, try descriptor(passphraseFd, of: "--passphrase-fd") ?? 0)
+    let passphrase = try descriptor(passphraseFd, of: "--passphrase-fd") ?? 0
+    try refuseOneDescriptor(for: passphrase, and: options.keySource.descriptor)
+    return (options, passphrase)
   }
 }
 

@@ -42,8 +42,10 @@ extension PinFile {
   /// Reads it; throws `unavailable` where credentials are kept in the keyring.
   func readOfEncryptedFile() throws(StorageError) -> Pin? {
     let pin = try read()
-    if let pin, pin.kind != .encryptedFile { throw .elsewhere(pin.kind, asked: .encryptedFile) }
-    return pin
+    guard let pin, pin.kind != .encryptedFile else { return pin }
+    throw StorageError(
+      .unavailable, "credentials are kept in \(pin.kind.name); this is for the encrypted file alone",
+      hint: "move them with `kistd migrate --to encrypted-file`, or name another store with --data")
   }
 }
 

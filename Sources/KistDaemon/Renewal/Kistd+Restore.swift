@@ -27,7 +27,7 @@ func restore(
       try pinFile.write(
         Pin(kind: .encryptedFile, storeID: pin.storeID, nextStoreID: id), insteadOf: pin)
     },
-    report: { showProgress("copied", $0, $1) })
+    reading: { showProgress("read", $0, $1) }, copying: { showProgress("copied", $0, $1) })
   try pinFile.write(Pin(kind: .encryptedFile, storeID: id), insteadOf: try pinFile.read())
   tell("restored \(counted(count)) into \(options.storePath), which \(options.opening)")
   return 0

@@ -71,7 +71,7 @@ extension Selection {
 }
 
 extension StorageError {
-  static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
+  fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
     StorageError(
       .unavailable, "credentials are kept in \(kind.name), and \(asked.name) is asked for",
       hint: "move them with `kistd migrate --to \(asked.rawValue)`, name another store with "

@@ -34,6 +34,8 @@ extension EncryptedFile {
   ) throws(StorageError) -> Salvage {
     let owner = try own(path)
     defer { owner.release() }
+    // Also where it is this one, which is in use now.
+    try refuseStore(at: new.path)
     var inspector = try Inspector(path: path)
     try inspector.unlock(with: keySource)
     if let error = inspector.examination.locked { throw error }
@@ -42,11 +44,7 @@ extension EncryptedFile {
     try prepareDirectory(of: new.path)
     let newOwner = try OwnerLock(beside: new.path, orRefuseWith: .busy)
     defer { newOwner.release() }
-    if try exists(new.path) {
-      throw StorageError(
-        .conflict, "there is a store at \(new.path) already, and it was left as it is",
-        hint: "name a directory that has none", outcome: .unchanged)
-    }
+    try refuseStore(at: new.path)
     var copied = 0
     try createStore(new, id: storeID) { database, keys, header throws(StorageError) in
       var copies = Copies(database: database, keys: keys, nonces: { new.nonces(1) })

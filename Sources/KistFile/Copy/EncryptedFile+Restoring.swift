@@ -21,10 +21,16 @@ extension EncryptedFile {
   package static func verify(
     _ backup: BackupFile, report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
   ) throws(StorageError) -> Int {
+    try read(backup, report: report).count
+  }
+
+  private static func read(
+    _ backup: BackupFile, report: (_ done: Int, _ of: Int) -> Void
+  ) throws(StorageError) -> WholeStore {
     do throws(StorageError) {
       let original = try WholeStore(backup)
       try original.eachCredential(report: report) { _ in }
-      return original.count
+      return original
     } catch { throw error.ofBackup }
   }
 
@@ -36,15 +42,18 @@ extension EncryptedFile {
   /// - Parameters:
   ///   - new: where it is made, and what opens it.
   ///   - willSwitch: told the id of the store that is about to have its name.
+  ///   - reading: told how far the backup was read, before anything is made of it.
+  ///   - copying: told how far it was copied.
   package static func restore(
     _ backup: BackupFile, to new: Options,
     willSwitch: (_ id: String) throws(StorageError) -> Void = { _ in },
-    report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
+    reading: (_ done: Int, _ of: Int) -> Void = { _, _ in },
+    copying: (_ done: Int, _ of: Int) -> Void = { _, _ in }
   ) throws(StorageError) -> (id: String, count: Int) {
     // Before anybody is asked for a passphrase in vain.
-    try refuseStore(at: new.path, inUse: true)
-    let original: WholeStore
-    do throws(StorageError) { original = try WholeStore(backup) } catch { throw error.ofBackup }
+    if try exists(new.path) { try OwnerLock(beside: new.path, orRefuseWith: .busy).release() }
+    try refuseStore(at: new.path)
+    let original = try read(backup, report: reading)
     try prepareDirectory(of: new.path)
     let owner = try OwnerLock(beside: new.path, orRefuseWith: .busy)
     defer { owner.release() }
@@ -54,7 +63,7 @@ extension EncryptedFile {
     let copy = UnfinishedStore.new(beside: new.path)
     do throws(StorageError) {
       try flushNames(of: directory(of: new.path))
-      try copy.write(copyOf: original, new, id: id, openedBy: [new.keySource], report: report)
+      try copy.write(copyOf: original, new, id: id, openedBy: [new.keySource], report: copying)
       try willSwitch(hexadecimal(id))
       try copy.rename(to: new.path)
     } catch {
@@ -69,13 +78,12 @@ extension EncryptedFile {
   }
 }
 
-/// Refuses where there is a store; as busy where it is in use, if that is to be seen.
-private func refuseStore(at path: String, inUse: Bool = false) throws(StorageError) {
+/// Refuses to make a store where there is one.
+func refuseStore(at path: String) throws(StorageError) {
   guard try exists(path) else { return }
-  if inUse { try OwnerLock(beside: path, orRefuseWith: .busy).release() }
   throw StorageError(
     .conflict, "there is a store at \(path) already, and it was left as it is",
-    hint: "move it away, or name another directory with --data", outcome: .unchanged)
+    hint: "move it away, or name a directory that has none", outcome: .unchanged)
 }
 
 extension WholeStore {

@@ -42,6 +42,9 @@ import Testing
       #expect(new == "\(home)/new/credentials.db is whole: 1 credential\n")
       let again = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 3).error
       #expect(again.contains("there is a store at"))
+      let own = URL(filePath: path).deletingLastPathComponent().path
+      let itself = try await fsck(["--salvage", own + "/../kist"], in: home, endsWith: 3).error
+      #expect(itself.contains("there is a store at"))
     }
   }
 

@@ -41,6 +41,10 @@ import Testing
       ).output
       #expect(output.hasSuffix("which its passphrase opens\n"))
       #expect(mode(of: home.key) == nil)
+      let one = try await home.kistd(
+        ["restore", backup, "--data", home.path + "/a", "--new-passphrase-fd", "0"],
+        [0: "of the backup"], endsWith: 64)
+      #expect(one.error.contains("both passphrases would be read from descriptor 0"))
       var options = home.options
       options.keySource = .passphrase(Secret(utf8: "of the store"))
       let file = try await EncryptedFile.open(options)
@@ -90,6 +94,21 @@ import Testing
       try home.pin.write(Pin(kind: .libsecret, storeID: nil), insteadOf: nil)
       _ = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 7)
       #expect(mode(of: home.store) == nil)
+    }
+  }
+
+  @Test func `of a backup in which a secret was changed makes nothing, and no key file`()
+    async throws
+  {
+    try await withBackup { backup, home in
+      var bytes = try Data(contentsOf: URL(filePath: backup))
+      let last = try #require(bytes.lastIndex { $0 != 0 })
+      bytes[last] ^= 1
+      try bytes.write(to: URL(filePath: backup))
+      let error = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 10).error
+      #expect(error.contains("the backup is damaged, or not whole"))
+      #expect(error.contains("hint: nothing was made; take another copy of the backup"))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).isEmpty)
     }
   }
 
