@@ -51,6 +51,12 @@ import Testing
       #expect(chosen.status == .exited(0), "\(chosen.error)")
       #expect(chosen.output.hasPrefix("storage: encrypted-file\nreason: the encrypted file: "))
       #expect(chosen.output.contains("\nkeyring: not usable: "))
+      let key = home.path + "/key"
+      try Data(count: 32).write(to: URL(filePath: key))
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key)
+      let open = try await command("kistd", ["probe", "--key-file", key], in: home)
+      #expect(open.status == .exited(6), "\(open.output)")
+      #expect(open.output.contains("has mode 644"))
       let state = home.path + "/.local/state/kist"
       try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
       try "nonsense\n".write(toFile: state + "/storage", atomically: false, encoding: .utf8)

@@ -49,6 +49,8 @@ import Testing
     ),
     (.keyless, "problem\tstorage\tthere is no keyring; the key file is missing\tput it back\n", 5),
     (.damaged, "problem\tstorage\tthere is no keyring; it is damaged,", 10),
+    (.notOpened, "problem\tstorage\tthere is no session bus\tlog in\n", 7),
+    (.keyGone, "note\trestart\tthe key file is missing or not as it was: ", 0),
     (.closesAtRestart, "note\trestart\tthe storage is locked after a restart of kistd\t", 0),
     (
       .olderDaemon, "note\tkistd\t0.0.1 answers at /run/user/7/kist/kist.sock, and this is kist ", 0

@@ -29,8 +29,11 @@ extension Checkup {
     do throws(StorageError) { status = .success(try await access.status()) } catch {
       status = .failure(error)
     }
-    let outlook = surroundings.outlook()
-    return await [greeting()] + storageFindings(status, outlook, whyLocked: whyLocked(status))
+    let greeting = await greeting()
+    return await [greeting]
+      + storageFindings(
+        status, kistdAnswers: greeting.state.code == nil, surroundings.outlook(),
+        whyLocked: whyLocked(status))
       + surroundings.serviceFindings()
       + surroundings.fileFindings(socket: socket) + surroundings.programFindings()
   }

@@ -3,9 +3,10 @@ internal import KistWire
 
 /// What is to be said of a storage, and of the keyring beside it.
 func storageFindings(
-  _ status: Result<StorageStatus, StorageError>, _ outlook: StorageOutlook?,
+  _ status: Result<StorageStatus, StorageError>, kistdAnswers: Bool, _ outlook: StorageOutlook?,
   whyLocked: StorageError?
 ) -> [Finding] {
+  if kistdAnswers, case .failure(let error) = status { return [Finding(error, about: "storage")] }
   guard case .success(let status) = status else {
     // Why kistd does not answer is said already; this is what it would do.
     guard let outlook else { return [] }
@@ -25,9 +26,13 @@ func storageFindings(
   }
   if !status.isLocked, !status.reopensAtRestart {
     findings.append(
-      Finding(
-        .note, "restart", "the storage is locked after a restart of kistd",
-        hint: "open it then with `kist unlock`"))
+      status.unlocksWith == .keyFile
+        ? Finding(
+          .note, "restart", "the key file is missing or not as it was: a restart of kistd needs it",
+          hint: "put it back, of mode 600")
+        : Finding(
+          .note, "restart", "the storage is locked after a restart of kistd",
+          hint: "open it then with `kist unlock`"))
   }
   if let keyring = outlook?.keyring {
     findings.append(finding(of: keyring, beside: status.storage))

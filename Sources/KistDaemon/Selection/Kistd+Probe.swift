@@ -19,6 +19,17 @@ func probe(
   return error.code.exitStatus
 }
 
+extension Options.KeySource {
+  /// Refuses a file that kistd would not take; reads no passphrase of a descriptor.
+  fileprivate func checkFile() throws(StorageError) {
+    switch self {
+    case .file(let path): try EncryptedFile.checkFile(of: .keyFile(path: path))
+    case .passphraseFile(let path): try EncryptedFile.checkFile(of: .passphraseFile(path: path))
+    case .passphrase: break
+    }
+  }
+}
+
 extension StorageOutlook {
   /// Looks at what there is, as kistd does when it starts.
   init(_ options: Options, environment: (String) -> String?) async {
@@ -30,6 +41,7 @@ extension StorageOutlook {
       let selection = try Selection.select(
         asked: options.storage, pin: pin, keyring: keyring,
         file: EncryptedFile.Presence(options, pin: pin))
+      if selection.kind == .encryptedFile { try options.keySource.checkFile() }
       choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
     } catch { choice = .failure(error) }
     self.init(choice: choice, keyring: keyring)

@@ -86,7 +86,7 @@ struct Machine: Sendable {
 
 /// What can be wrong with it.
 enum Fault: CaseIterable {
-  case locked, keyless, damaged, closesAtRestart, olderDaemon, keyringBeside, noKeyring
+  case locked, keyless, damaged, closesAtRestart, keyGone, notOpened, olderDaemon, keyringBeside, noKeyring
   case lockedKeyring
   case noDaemonProgram, otherKist, otherHelper, noHelper, openDirectory, othersDirectory
   case fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
@@ -101,6 +101,10 @@ enum Fault: CaseIterable {
       }
       machine.whyLocked = .locked("the key file is missing", hint: "put it back")
     case .damaged: machine.setStatus { $0.integrity = .failed }
+    case .keyGone:
+      machine.setStatus { ($0.unlocksWith, $0.reopensAtRestart) = (.keyFile, false) }
+    case .notOpened:
+      machine.status = .failure(StorageError(.unavailable, "there is no session bus", hint: "log in"))
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
     case .olderDaemon:
       machine.hello = .success(Hello(version: "0.0.1", durability: .disk))
