@@ -1,3 +1,4 @@
+import Foundation
 import KistCore
 import KistFile
 import KistTesting
@@ -48,6 +49,36 @@ import Testing
     #expect(try await again.access.status().isLocked == false)
     #expect(try await again.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
     await again.close()
+  }
+
+  @Test(arguments: [nil, "the key of another store, of 32B"])
+  func `a passphrase beside a key file opens the store when that is gone or another`(
+    key: String?
+  ) async throws {
+    try await store.fill([.sample()])
+    var opened = try await store.open()
+    _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    #expect(try await opened.access.status().unlocksWith == .keyFile)
+    await opened.close()
+    let original = try Data(contentsOf: URL(filePath: store.keyPath))
+    try FileManager.default.removeItem(atPath: store.keyPath)
+    try key.map { try writePrivate(Data($0.utf8)) }
+    opened = try await store.open()
+    let status = try await opened.access.status()
+    #expect(status.isLocked && status.unlocksWith == .passphrase && !status.reopensAtRestart)
+    let error = await expect(.locked) { try await opened.credentials.load(.sample) }
+    #expect(error?.hint?.contains("give `kist unlock` the passphrase") == true)
+    #expect(try await opened.access.unlock(passphrase).isLocked == false)
+    #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    try writePrivate(original)
+    #expect(try await opened.access.status().unlocksWith == .keyFile)
+    await opened.close()
+  }
+
+  private func writePrivate(_ key: Data) throws {
+    try key.write(to: URL(filePath: store.keyPath))
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o600], ofItemAtPath: store.keyPath)
   }
 
   @Test func `a passphrase that is replaced opens the store no more`() async throws {

@@ -44,7 +44,7 @@ extension PinFile {
     let pin = try read()
     guard let pin, pin.kind != .encryptedFile else { return pin }
     throw StorageError(
-      .unavailable, "credentials are kept in \(pin.kind.name); this is for the encrypted file alone",
+      .unavailable, "credentials are kept in \(pin.kind.name); this is for the encrypted file",
       hint: "move them with `kistd migrate --to encrypted-file`, or name another store with --data")
   }
 }

@@ -13,11 +13,14 @@ extension FileStore {
     }
     let slots = try readKeySlots()
     let opensWithKeyFile = slots.contains { $0.kind == .keyFile }
-    let file = unlockingFile(opensWithKeyFile)
+    let configured = unlockingFile(opensWithKeyFile)
+    let opens = opensByItself(slots, configured)
+    // Where the file is gone, a passphrase is what it is for.
+    let file = opens || !slots.contains { $0.kind != .keyFile } ? configured : nil
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
       unlocksWith: file == nil ? .passphrase : .keyFile,
-      reopensAtRestart: opensByItself(slots, file),
+      reopensAtRestart: opens,
       durability: .disk,
       keyProtection: keyProtection(file, opensWithKeyFile), integrity: session?.check.integrity)
     if let session {

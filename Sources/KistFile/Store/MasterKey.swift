@@ -22,19 +22,22 @@ func masterKey(
     {
       return master
     }
+    let otherwise =
+      slots.contains { $0.kind != .keyFile } ? "; or give `kist unlock` the passphrase" : ""
     guard key != nil else {
       throw .locked(
-        "the store's key file \(path) is missing", hint: "put it back, then `kist unlock`")
+        "the store's key file \(path) is missing",
+        hint: "put it back, then `kist unlock`\(otherwise)")
     }
     throw .locked(
       "the key file \(path) does not open this store",
-      hint: "start kistd with the store's own one, `--key-file`; it may be another store's only key"
-    )
+      hint: "start kistd with the store's own one, `--key-file`, as it may be another store's only "
+        + "key\(otherwise)")
   case .passphraseFile(let path):
     guard let passphrase = try PassphraseFile.read(path) else {
       throw .locked(
         "the file with the store's passphrase, \(path), is missing",
-        hint: "put it back, then `kist unlock`")
+        hint: "put it back, then `kist unlock`; or give `kist unlock` the passphrase")
     }
     do throws(StorageError) {
       return try masterKey(from: .passphrase(passphrase), slots, storeID: storeID)

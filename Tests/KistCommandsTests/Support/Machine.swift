@@ -86,8 +86,8 @@ struct Machine: Sendable {
 
 /// What can be wrong with it.
 enum Fault: CaseIterable {
-  case locked, keyless, damaged, closesAtRestart, keyGone, notOpened, olderDaemon, keyringBeside, noKeyring
-  case lockedKeyring
+  case locked, keyless, damaged, closesAtRestart, keyGone, notOpened, olderDaemon
+  case keyringBeside, noKeyring, lockedKeyring
   case noDaemonProgram, otherKist, otherHelper, noHelper, openDirectory, othersDirectory
   case fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
 
@@ -104,7 +104,8 @@ enum Fault: CaseIterable {
     case .keyGone:
       machine.setStatus { ($0.unlocksWith, $0.reopensAtRestart) = (.keyFile, false) }
     case .notOpened:
-      machine.status = .failure(StorageError(.unavailable, "there is no session bus", hint: "log in"))
+      machine.status = .failure(
+        StorageError(.unavailable, "there is no session bus", hint: "log in"))
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
     case .olderDaemon:
       machine.hello = .success(Hello(version: "0.0.1", durability: .disk))

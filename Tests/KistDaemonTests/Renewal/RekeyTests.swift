@@ -35,7 +35,8 @@ import Testing
         ["rekey", "--passphrase-fd", "70"], [70: "second"], endsWith: 11)
       #expect(wrong.error.contains("the passphrase is wrong"))
       let one = try await home.kistd(
-        ["rekey", "--passphrase-fd", "70", "--new-passphrase-fd", "70"], [70: "first"], endsWith: 64)
+        ["rekey", "--passphrase-fd", "70", "--new-passphrase-fd", "70"], [70: "first"], endsWith: 64
+      )
       #expect(one.error.contains("both passphrases would be read from descriptor 70"))
       _ = try await home.kistd(
         ["rekey", "--passphrase-fd", "70", "--new-passphrase-fd", "80"],

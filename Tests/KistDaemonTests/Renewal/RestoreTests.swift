@@ -105,7 +105,8 @@ import Testing
       let last = try #require(bytes.lastIndex { $0 != 0 })
       bytes[last] ^= 1
       try bytes.write(to: URL(filePath: backup))
-      let error = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 10).error
+      let error = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 10)
+        .error
       #expect(error.contains("the backup is damaged, or not whole"))
       #expect(error.contains("hint: nothing was made; take another copy of the backup"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).isEmpty)
