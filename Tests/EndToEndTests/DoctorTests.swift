@@ -66,6 +66,16 @@ import Testing
     }
   }
 
+  @Test func `names what keeps a kistd that answers from its storage`() async throws {
+    try await withHome { home in
+      let words = ["--storage", "libsecret", "--", "kist", "doctor"]
+      let end = try await command("kistd", words, in: home)
+      #expect(end.status == .exited(7), "\(end.error)")
+      #expect(end.output.hasPrefix("ok\tkistd\t"), "\(end.output)")
+      #expect(end.output.contains("\nproblem\tstorage\t"), "\(end.output)")
+    }
+  }
+
   @Test func `lets each kistd start that starts meanwhile`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
