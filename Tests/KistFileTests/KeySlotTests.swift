@@ -70,8 +70,16 @@ import Testing
     #expect(error?.hint?.contains("give `kist unlock` the passphrase") == true)
     #expect(try await opened.access.unlock(passphrase).isLocked == false)
     #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    #expect(try await opened.access.status().keyProtection.contains(store.keyPath))
+    let refused = await expect(.badRequest) {
+      try await opened.keySlots.add(KeySlotAddition(passphrase: another))
+    }
+    #expect(refused?.message.contains("key file \(store.keyPath)") == true)
     try writePrivate(original)
     #expect(try await opened.access.status().unlocksWith == .keyFile)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: store.keyPath)
+    let mended = try await opened.access.status()
+    #expect(mended.unlocksWith == .keyFile && !mended.reopensAtRestart)
     await opened.close()
   }
 

@@ -52,8 +52,8 @@ struct FsckReport {
       lines.append("nothing was changed")
       if examination.good > 0 {
         lines.append(
-          "hint: restore the store from a backup, or copy what is whole into a new one: "
-            + "`kistd fsck --salvage DIRECTORY`")
+          "hint: restore the store from a backup, or copy what is whole into a new one: give this "
+            + "command `--salvage DIRECTORY`, too")
       } else {
         lines.append("hint: restore the store from a backup")
       }

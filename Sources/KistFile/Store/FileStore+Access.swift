@@ -13,13 +13,11 @@ extension FileStore {
     }
     let slots = try readKeySlots()
     let opensWithKeyFile = slots.contains { $0.kind == .keyFile }
-    let configured = unlockingFile(opensWithKeyFile)
-    let opens = opensByItself(slots, configured)
-    // Where the file is gone, a passphrase is what it is for.
-    let file = opens || !slots.contains { $0.kind != .keyFile } ? configured : nil
+    let file = unlockingFile(opensWithKeyFile)
+    let opens = opensByItself(slots, file)
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
-      unlocksWith: file == nil ? .passphrase : .keyFile,
+      unlocksWith: file == nil || !opens && takesPassphrase(slots) ? .passphrase : .keyFile,
       reopensAtRestart: opens,
       durability: .disk,
       keyProtection: keyProtection(file, opensWithKeyFile), integrity: session?.check.integrity)
@@ -74,7 +72,7 @@ extension FileStore {
   }
 
   /// The file that unlocks the store when nobody is there, if it is one that can.
-  private func unlockingFile(_ opensWithKeyFile: Bool) -> String? {
+  func unlockingFile(_ opensWithKeyFile: Bool) -> String? {
     switch options.keySource {
     case .keyFile(let path): opensWithKeyFile ? path : nil
     case .passphraseFile(let path): opensWithKeyFile ? nil : path
@@ -87,6 +85,13 @@ extension FileStore {
     guard let file else { return false }
     if case .passphraseFile = options.keySource { return (try? exists(file)) == true }
     return (try? masterKey(from: options.keySource, slots, storeID: storeID)) != nil
+  }
+
+  /// Whether a passphrase stands in for a file that does not open the store; one that is refused as it
+  /// is keeps kistd from starting, and is to be mended.
+  private func takesPassphrase(_ slots: [KeySlot]) -> Bool {
+    slots.contains { $0.kind != .keyFile }
+      && (try? EncryptedFile.checkFile(of: options.keySource)) != nil
   }
 
   private func keyProtection(_ file: String?, _ opensWithKeyFile: Bool) -> String {

@@ -32,7 +32,7 @@ import Testing
           - credential: kist://example.org/alice: its secret fails authentication
           nothing was changed
           hint: restore the store from a backup, or copy what is whole into a new one: \
-          `kistd fsck --salvage DIRECTORY`
+          give this command `--salvage DIRECTORY`, too
 
           """)
       let salvage = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 10).output
