@@ -64,8 +64,8 @@ import Testing
     (
       .noHelper,
       "note\tgit\tit is to ask kist, and there is no git-credential-kist on PATH\t"
-        + "make the link in a directory of PATH: mkdir -p ~/.local/bin && "
-        + #"ln -s "$(command -v kist)" ~/.local/bin/git-credential-kist"#, 0
+        + "make the link in a directory of PATH: `mkdir -p ~/.local/bin && "
+        + #"ln -s "$(command -v kist)" ~/.local/bin/git-credential-kist`"#, 0
     ),
     (.openDirectory, "note\tfiles\t/home/u/.local/state/kist lets other users in\t", 0),
     (.othersDirectory, "problem\tfiles\t/run/user/7/kist belongs to another user\t", 6),

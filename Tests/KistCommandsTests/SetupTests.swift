@@ -20,7 +20,7 @@ import Testing
     }
     let said = recorder.output + recorder.error
     #expect(
-      said.contains("mkdir -p \(folder) && ln -s '/opt/my kist/bin/kist' \(folder)/\(link)\n"))
+      said.contains("mkdir -p \(folder) && ln -s '/opt/my kist/bin/kist' \(folder)/\(link)"))
     #expect(!said.contains("command -v"))
     #expect(status == 0)
   }

@@ -9,7 +9,7 @@ struct Save: RequiresUserStorage {
     usage: "kist save [<service> [<account>]] [options]",
     discussion: """
       The secret is standard input, or typed at a prompt. One newline at its end is dropped. At a \
-      terminal the service and the account are asked for, too, where they are left out.
+      terminal the service and the account are asked for, too, where both are left out.
 
         printf %s "$TOKEN" | kist save github.com alice --expires-in 90d
       """)

@@ -80,8 +80,8 @@ extension Setup {
 
 /// How the program is had by which a tool asks kist.
 func hint(atMissing program: String, linkingTo kist: String) -> String {
-  "make the link in a directory of PATH: "
-    + linkCommand(program, in: "~/.local/bin", to: kist)
+  let command = linkCommand(program, in: "~/.local/bin", to: kist)
+  return "make the link in a directory of PATH: `\(command)`"
 }
 
 /// What a link is made to, as a shell has it: the kist on PATH, or else this program.
