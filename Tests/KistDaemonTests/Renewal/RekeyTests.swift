@@ -25,6 +25,29 @@ import Testing
     }
   }
 
+  @Test func `leaves another store of the same key file to the old one, which it names`()
+    async throws
+  {
+    try await withHome { home in
+      var other = home.options
+      other.path = home.path + "/other/credentials.db"
+      let made = try await EncryptedFile.open(other)
+      try await made.credentials.save(.sample())
+      await made.close()
+      _ = try await home.kistd(["rekey"], endsWith: 0)
+      let locked = try await EncryptedFile.open(other)
+      #expect(try await locked.access.status().isLocked)
+      await locked.close()
+      let rekeyed = try await EncryptedFile.open(home.options)
+      let old = "\(home.key).before-\(try #require(rekeyed.id))"
+      await rekeyed.close()
+      other.keySource = .keyFile(path: old)
+      let opened = try await EncryptedFile.open(other)
+      #expect(try await opened.credentials.load(.sample).secret == NewCredential.sample().secret)
+      await opened.close()
+    }
+  }
+
   @Test func `takes the passphrase of now and a new one from descriptors`() async throws {
     try await withHome { home in
       _ = try await home.kistd(["rekey", "--new-passphrase-fd", "70"], [70: "first"], endsWith: 0)
