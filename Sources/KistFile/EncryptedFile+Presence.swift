@@ -34,6 +34,14 @@ extension EncryptedFile {
   }
 }
 
+/// Refuses to make a store where there is one.
+func refuseStore(at path: String) throws(StorageError) {
+  guard try exists(path) else { return }
+  throw StorageError(
+    .conflict, "there is a store at \(path) already, and it was left as it is",
+    hint: "move it away, or name a directory that has none", outcome: .unchanged)
+}
+
 /// Two digits a byte.
 func hexadecimal(_ bytes: [UInt8]) -> String {
   bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -78,14 +78,6 @@ extension EncryptedFile {
   }
 }
 
-/// Refuses to make a store where there is one.
-func refuseStore(at path: String) throws(StorageError) {
-  guard try exists(path) else { return }
-  throw StorageError(
-    .conflict, "there is a store at \(path) already, and it was left as it is",
-    hint: "move it away, or name a directory that has none", outcome: .unchanged)
-}
-
 extension WholeStore {
   fileprivate init(_ backup: EncryptedFile.BackupFile) throws(StorageError) {
     guard try exists(backup.path) else {

@@ -42,6 +42,14 @@ struct KeySlot: Equatable, Sendable {
   }
 }
 
+extension [KeySlot] {
+  /// Whether the key of a file opens one of them.
+  var openWithKeyFile: Bool { contains { $0.kind == .keyFile } }
+
+  /// Whether a passphrase opens one of them.
+  var openWithPassphrase: Bool { contains { $0.kind != .keyFile } }
+}
+
 extension KeySlot {
   /// The slot as it lies in the file.
   func encoded(storeID: [UInt8]) -> [UInt8] {

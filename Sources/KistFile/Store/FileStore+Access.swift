@@ -12,15 +12,14 @@ extension FileStore {
       }
     }
     let slots = try readKeySlots()
-    let opensWithKeyFile = slots.contains { $0.kind == .keyFile }
-    let file = unlockingFile(opensWithKeyFile)
+    let file = unlockingFile(slots)
     let opens = opensByItself(slots, file)
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
       unlocksWith: file == nil || !opens && takesPassphrase(slots) ? .passphrase : .keyFile,
       reopensAtRestart: opens,
       durability: .disk,
-      keyProtection: keyProtection(file, opensWithKeyFile), integrity: session?.check.integrity)
+      keyProtection: keyProtection(slots, file), integrity: session?.check.integrity)
     if let session {
       status.count = try connections.read { database throws(StorageError) in
         Int(clamping: try database.header(session.keys).count)
@@ -72,10 +71,10 @@ extension FileStore {
   }
 
   /// The file that unlocks the store when nobody is there, if it is one that can.
-  func unlockingFile(_ opensWithKeyFile: Bool) -> String? {
+  func unlockingFile(_ slots: [KeySlot]) -> String? {
     switch options.keySource {
-    case .keyFile(let path): opensWithKeyFile ? path : nil
-    case .passphraseFile(let path): opensWithKeyFile ? nil : path
+    case .keyFile(let path): slots.openWithKeyFile ? path : nil
+    case .passphraseFile(let path): slots.openWithKeyFile ? nil : path
     case .passphrase, .none: nil
     }
   }
@@ -90,13 +89,13 @@ extension FileStore {
   /// Whether a passphrase stands in for a file that does not open the store; one that is refused as it
   /// is keeps kistd from starting, and is to be mended.
   private func takesPassphrase(_ slots: [KeySlot]) -> Bool {
-    slots.contains { $0.kind != .keyFile }
+    slots.openWithPassphrase
       && (try? EncryptedFile.checkFile(of: options.keySource)) != nil
   }
 
-  private func keyProtection(_ file: String?, _ opensWithKeyFile: Bool) -> String {
+  private func keyProtection(_ slots: [KeySlot], _ file: String?) -> String {
     file.map {
-      "a \(opensWithKeyFile ? "key" : "passphrase") file, \($0): whoever can read it and the store "
+      "a \(slots.openWithKeyFile ? "key" : "passphrase") file, \($0): whoever can read it and the store "
         + "can read the credentials; the store without it tells nothing"
     }
       ?? "a passphrase, which is kept nowhere: while the store is unlocked, its key is in the "

@@ -83,8 +83,7 @@ extension FileStore {
       return (nil, try masterKey(from: options.keySource, slots, storeID: storeID))
     } catch {
       guard error.code == .locked else { throw error }
-      let opensWithKeyFile = slots.contains { $0.kind == .keyFile }
-      let why = unlockingFile(opensWithKeyFile) == nil ? "" : ": \(error.message)"
+      let why = unlockingFile(slots) == nil ? "" : ": \(error.message)"
       throw .badRequest("a passphrase that opens the store, and goes on doing so, is needed\(why)")
     }
   }

@@ -9,9 +9,7 @@ func masterKey(
   case .none:
     throw .withoutPassphrase
   case .keyFile(let path):
-    guard slots.contains(where: { $0.kind == .keyFile }) else {
-      throw .withoutPassphrase
-    }
+    guard slots.openWithKeyFile else { throw .withoutPassphrase }
     let key = try KeyFile.read(path)
     if let key, let master = try openSlot(with: key, among: slots, storeID: storeID) {
       return master
@@ -23,7 +21,7 @@ func masterKey(
       return master
     }
     let otherwise =
-      slots.contains { $0.kind != .keyFile } ? "; or give `kist unlock` the passphrase" : ""
+      slots.openWithPassphrase ? "; or give `kist unlock` the passphrase" : ""
     guard key != nil else {
       throw .locked(
         "the store's key file \(path) is missing",
@@ -75,7 +73,7 @@ func openSlot(
       return (slot.number, master)
     }
   }
-  guard slots.contains(where: { $0.kind != .keyFile }) else {
+  guard slots.openWithPassphrase else {
     throw StorageError(
       .wrongPassphrase, "the store has no passphrase",
       hint: "it opens with its key file: give no passphrase")
