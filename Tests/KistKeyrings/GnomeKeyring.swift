@@ -40,6 +40,9 @@ package final class GnomeKeyring: Sendable {
 
   package var isRunning: Bool { daemon.withLock { $0.isRunning } }
 
+  /// How the daemon ended, in a sentence; `nil` while it runs.
+  package var ending: String? { daemon.withLock { $0.ending } }
+
   /// The directory of the keyring files.
   package var files: String { keyrings(bus.session) }
 

@@ -59,6 +59,15 @@ final class Program: Sendable {
     }
   }
 
+  /// How it ended, and what it wrote last, in a sentence; `nil` while it runs.
+  var ending: String? {
+    ended().map { status in
+      let signal = status & 0x7f
+      let how = signal == 0 ? "with status \(status >> 8 & 0xff)" : "by signal \(signal)"
+      return "it ended \(how), and wrote: \(output.errors.suffix(2000))"
+    }
+  }
+
   func waitUntilEnded() async {
     while isRunning { await pause() }
   }

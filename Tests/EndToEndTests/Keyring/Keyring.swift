@@ -3,6 +3,8 @@ import KistTesting
 import Testing
 
 /// Runs a test with an unlocked gnome-keyring, in a home whose programs find its bus.
+///
+/// A keyring that does not live to the end fails the test, and tells how it ended.
 func withKeyring(
   _ body: (Home, PrivateBus, GnomeKeyring) async throws -> Void
 ) async throws {
@@ -11,6 +13,9 @@ func withKeyring(
     try await withHome { home in
       var home = home
       home.busAddress = bus.address
+      defer {
+        if let ending = keyring.ending { Issue.record("the keyring is gone: \(ending)") }
+      }
       try await body(home, bus, keyring)
     }
   }
