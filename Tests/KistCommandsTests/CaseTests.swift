@@ -28,11 +28,10 @@ import Testing
         case let command as Helper:
           try await command.perform(storage, terminal, variable: { _ in nil })
         case let command as Setup:
-          let files = ["kist", "git-credential-kist", "docker-credential-kist"]
-          try command.perform(
-            terminal, program: "/bin/kist",
-            finding: { files.contains($0) ? "/bin/" + $0 : nil }, printing: { _ in [] }
-          ) { words in
+          var machine = Machine.healthy
+          machine.install("/usr/bin/git-credential-kist")
+          machine.install("/usr/bin/docker-credential-kist")
+          try command.perform(terminal, in: machine.surroundings) { words in
             terminal.writeError(Secret(utf8: "becomes \(words.count) words\n"))
             return StorageError(.unavailable, "a test does not")
           }

@@ -2,26 +2,69 @@ import KistCommands
 import KistCore
 import Testing
 
-@Suite struct `kist setup, where kist is not on PATH` {
+@Suite struct `kist setup` {
   @Test(arguments: [
     ("terraform", "~/.terraform.d/plugins", "terraform-credentials-kist"),
     ("keyring", "~/.local/bin", "keyring"),
     ("cargo", "~/.local/bin", "cargo-credential-kist"),
   ])
-  func `has the link made to the program that was called`(
+  func `has the link made to the program that was called, where no kist is on PATH`(
     tool: String, folder: String, link: String
   ) async {
-    let recorder = Recorder()
-    let terminal = recorder.terminal(input: Secret(utf8: ""), typed: [], isTerminal: false)
-    let status = await Kist.status(of: ["setup", tool], on: terminal) { command in
-      try (command as? Setup)?.perform(
-        terminal, program: "/opt/my kist/bin/kist", finding: { _ in nil }, printing: { _ in [] }
-      ) { _ in .internal("a test does not") }
-    }
-    let said = recorder.output + recorder.error
+    var machine = Machine.healthy
+    machine.files["/usr/bin/kist"] = nil
+    machine.program = "/opt/my kist/bin/kist"
+    let said = await setUp(tool, on: machine)
     #expect(
       said.contains("mkdir -p \(folder) && ln -s '/opt/my kist/bin/kist' \(folder)/\(link)"))
     #expect(!said.contains("command -v"))
+  }
+
+  @Test(arguments: [
+    (
+      false, "/usr/bin:/home/u/.local/bin",
+      #"hint: make the link in a directory of PATH: `mkdir -p ~/.local/bin && "#
+        + #"ln -s "$(command -v kist)" ~/.local/bin/cargo-credential-kist`"#
+    ),
+    (
+      false, "/usr/bin",
+      #"hint: make the link: `mkdir -p ~/.local/bin && ln -s "$(command -v kist)" "#
+        + #"~/.local/bin/cargo-credential-kist`; and put its directory into PATH: "#
+        + #"`export PATH="$HOME/.local/bin:$PATH"`, here and in ~/.profile"#
+    ),
+    (
+      true, "/usr/bin",
+      "hint: it is in ~/.local/bin; put that into PATH: "
+        + #"`export PATH="$HOME/.local/bin:$PATH"`, here and in ~/.profile"#
+    ),
+  ])
+  func `says what a link lacks`(isThere: Bool, path: String, hint: String) async {
+    var machine = Machine.healthy
+    machine.path = path
+    if isThere { machine.install("/home/u/.local/bin/cargo-credential-kist") }
+    #expect(await setUp("cargo", on: machine).hasSuffix(hint + "\n"))
+  }
+
+  @Test(arguments: [
+    (true, "kist: git asks kist already\n"), (false, "kist: git is set to ask kist already\n"),
+  ])
+  func `says that git asks kist only where it can`(isThere: Bool, expected: String) async {
+    var machine = Machine.healthy
+    machine.gitHelpers = ["kist"]
+    if isThere { machine.install("/usr/bin/git-credential-kist") }
+    #expect(await setUp("git", on: machine).hasSuffix(expected))
+  }
+
+  /// What the command says, and that it succeeds.
+  private func setUp(_ tool: String, on machine: Machine) async -> String {
+    let recorder = Recorder()
+    let terminal = recorder.terminal(input: Secret(utf8: ""), typed: [], isTerminal: false)
+    let status = await Kist.status(of: ["setup", tool], on: terminal) { command in
+      try (command as? Setup)?.perform(terminal, in: machine.surroundings) { _ in
+        .internal("a test does not")
+      }
+    }
     #expect(status == 0)
+    return recorder.output + recorder.error
   }
 }

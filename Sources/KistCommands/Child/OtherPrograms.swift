@@ -16,13 +16,17 @@ func absolutePath(of program: String) -> String? {
 }
 
 /// Where a program is along PATH; one that has a path is there.
-///
-/// The entries that are not absolute are passed over: in them may be a program of somebody else's, as in a
-/// directory of downloads.
 func path(
   of program: String, in directories: String?, isProgram: (String) -> Bool
 ) -> String? {
   if program.contains("/") { return isProgram(program) ? program : nil }
-  return (directories ?? "/usr/bin:/bin").split(separator: ":")
-    .filter { $0.hasPrefix("/") }.map { "\($0)/\(program)" }.first(where: isProgram)
+  return programDirectories(directories).map { "\($0)/\(program)" }.first(where: isProgram)
+}
+
+/// The directories of a value of PATH.
+///
+/// The entries that are not absolute are passed over: in them may be a program of somebody else's, as in a
+/// directory of downloads.
+func programDirectories(_ path: String?) -> [String] {
+  (path ?? "/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
 }

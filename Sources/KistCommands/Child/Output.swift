@@ -11,9 +11,9 @@ func output(of words: [String], upTo limit: Int) throws(StorageError) -> Secret?
 
 /// The lines that a program prints, found along PATH, however it ends; none where it cannot be run.
 ///
-/// What it says on standard error is not shown where it is silenced.
-func linesPrinted(by words: [String], silencing: Bool = false) -> [String] {
-  guard let output = try? run(words, upTo: 1 << 20, silencing: silencing).output else { return [] }
+/// What it says on standard error is not shown.
+func linesPrinted(by words: [String]) -> [String] {
+  guard let output = try? run(words, upTo: 1 << 20, silencing: true).output else { return [] }
   return output.withBytes(String.init(repairing:)).split(separator: "\n").map(String.init)
 }
 

@@ -37,13 +37,12 @@ extension Surroundings {
         .note, tool.rawValue, "it asks \(other), which is another program than this kist",
         hint: "make it a symbolic link to \(program), or remove it")
     }
-    let kist = linkTarget(program: program, isOnPath: path(of: "kist") != nil)
-    guard let asked = tool.setup(linkingTo: kist).asked,
+    guard let asked = tool.setup(linkingTo: linkTarget).asked,
       lines(asked.command).contains(asked.kist), path(of: name) == nil
     else { return nil }
     return Finding(
       .note, tool.rawValue, "it is to ask kist, and there is no \(name) on PATH",
-      hint: hint(atMissing: name, linkingTo: kist))
+      hint: hint(atMissing: name))
   }
 
   /// What is run by a name that should be this program's; `nil` where it is this one, or nothing.

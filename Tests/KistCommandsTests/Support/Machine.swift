@@ -9,6 +9,8 @@ struct Machine: Sendable {
   var status: Result<StorageStatus, StorageError>
   var outlook: StorageOutlook
   var files: [String: Surroundings.File]
+  var program = "/usr/bin/kist"
+  var path = "/usr/local/bin:/usr/bin:/home/u/.local/bin"
   var freeBytes: UInt64 = 1 << 30
   var isEnabled: String? = "enabled"
   var session: String?
@@ -56,25 +58,34 @@ struct Machine: Sendable {
         storage.find = { _ throws(StorageError) in throw whyLocked }
         return storage
       }(),
-      surroundings: Surroundings(
-        uid: 7, user: "u", program: "/usr/bin/kist",
-        environment: { name in
-          switch name {
-          case "HOME": "/home/u"
-          case "PATH": "/usr/local/bin:/usr/bin"
-          case "XDG_SESSION_TYPE": session
-          default: variables[name]
-          }
-        },
-        file: { files[$0] }, freeBytes: { _ in freeBytes },
-        lines: { words in
-          switch words.dropFirst().first {
-          case "probe": [outlook.json().text]
-          case "--user": isEnabled.map { [$0] } ?? []
-          case "config": gitHelpers
-          default: []
-          }
-        }))
+      surroundings: surroundings)
+  }
+
+  var surroundings: Surroundings {
+    Surroundings(
+      uid: 7, user: "u", program: program,
+      environment: { name in
+        switch name {
+        case "HOME": "/home/u"
+        case "PATH": path
+        case "XDG_SESSION_TYPE": session
+        default: variables[name]
+        }
+      },
+      file: { files[$0] }, freeBytes: { _ in freeBytes },
+      lines: { words in
+        switch words.dropFirst().first {
+        case "probe": [outlook.json().text]
+        case "--user": isEnabled.map { [$0] } ?? []
+        case "config": gitHelpers
+        default: []
+        }
+      })
+  }
+
+  /// Puts a program there that anybody may run.
+  mutating func install(_ path: String) {
+    files[path] = Surroundings.File(owner: 0, mode: 0o755, identity: [3, UInt64(files.count)])
   }
 
   mutating func setStatus(_ change: (inout StorageStatus) -> Void) {

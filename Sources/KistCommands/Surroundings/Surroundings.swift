@@ -2,7 +2,7 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// What `kist doctor` looks at beside the daemon.
+/// What commands look at beside the daemon.
 package struct Surroundings: Sendable {
   /// What is known of a file.
   package struct File: Sendable, Equatable {
@@ -69,7 +69,7 @@ extension Surroundings {
         guard unsafe statvfs(path, &status) == 0 else { return nil }
         return UInt64(status.f_bavail) * UInt64(status.f_frsize)
       },
-      lines: { words in linesPrinted(by: words, silencing: true) })
+      lines: linesPrinted)
   }
 }
 
