@@ -44,7 +44,7 @@ extension Kist {
         return exit.rawValue
       } catch  where exitCode(for: error).isSuccess {
         guard !ownWords(of: arguments).contains(where: isCluster) else {
-          throw StorageError.badRequest("an option is not known")
+          throw usageError("An option is not known", of: arguments)
         }
         try terminal.write(message(for: error) + "\n")
       } catch {

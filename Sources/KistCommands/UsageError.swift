@@ -15,6 +15,7 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
     return wordTooMany(for: arguments)
   }
   if let error = invalidValue(message, of: arguments) { return error }
+  if let error = optionForSecret(message, of: arguments) { return error }
   return StorageError(
     .badRequest, worded(message, of: arguments), hint: hint(at: message, of: arguments))
 }
@@ -59,11 +60,27 @@ private func wordTooMany(for arguments: [String]) -> StorageError {
 private func hint(atWordTooManyIn arguments: [String]) -> String {
   let verb = arguments[0]
   return switch verb {
-  case "save", "unlock", "passphrase", "backup":
-    "kist takes no secret on the command line: pipe it in, or type it at the prompt"
   case "list", "audit": "name what is meant with an option: `kist \(verb) --service SERVICE`"
-  default: help(for: arguments)
+  default: hint(atSecretIn: arguments)
   }
+}
+
+/// How a command that asks for a secret is given it.
+private func hint(atSecretIn arguments: [String]) -> String {
+  ["save", "unlock", "passphrase", "backup"].contains(arguments[0])
+    ? "kist takes no secret on the command line: pipe it in, or type it at the prompt"
+    : help(for: arguments)
+}
+
+/// An option by which other programs take a secret; kist has none, and the parser guesses at one of
+/// another meaning.
+private func optionForSecret(_ message: String, of arguments: [String]) -> StorageError? {
+  let names = ["secret", "password", "passwd", "pass", "passphrase", "token", "value", "stdin"]
+  guard let name = names.first(where: { message.hasPrefix("Unknown option '--\($0)'") }) else {
+    return nil
+  }
+  return StorageError(
+    .badRequest, "unknown option '--\(name)'", hint: hint(atSecretIn: arguments))
 }
 
 /// The words that a command takes beside its options, by its usage; those that are commands are no
