@@ -26,7 +26,8 @@ extension StorageError {
   package static var storeIsGone: StorageError {
     StorageError(
       .unavailable, "credentials are kept in the encrypted file, which is not there",
-      hint: "bring it back, from a backup or with the disk that it is on; a new one is not made")
+      hint: "bring it back, from a backup with `kistd restore`, or with the disk that it is on; a "
+        + "new one is not made")
   }
 
   /// Another store is where the one was that credentials have been kept in.

@@ -76,7 +76,7 @@ struct FsckReport {
   /// How to go on with a store that was salvaged.
   private func advice(_ copies: Copies) -> [String] {
     let new = copies.directory + "/credentials.db"
-    var lines = ["copied \(counted(copies.count)) into \(new), which the same key opens"]
+    var lines = ["copied \(counted(copies.count)) into \(new), which opens as the old one does"]
     if state == .damaged, !examination.isComplete {
       lines.append("what could not be copied is lost, unless it is in a backup")
     }

@@ -28,7 +28,8 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
   package func read(
     _ text: Secret, configuration: Secret? = nil
   ) throws(StorageError) -> ForeignCredentials {
-    switch self {
+    if text.beginsAsArchive { throw archive }
+    return switch self {
     case .netrc: try netrcCredentials(in: text)
     case .gitCredentials: try gitStoreCredentials(in: text)
     case .docker: try dockerCredentials(in: text)
@@ -45,6 +46,18 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
     case .firefox: try credentials(in: text, of: .firefox)
     case .keyring: try keyringCredentials(in: text)
     }
+  }
+}
+
+extension ForeignFormat {
+  /// What is said of a file that is in an archive still, as 1Password's export is.
+  private var archive: StorageError {
+    var error = StorageError.unreadable("it is a ZIP archive")
+    error.hint =
+      self == .onePassword
+      ? "nothing was imported; unpack it: `unzip -p FILE export.data | kist import 1password -`"
+      : "nothing was imported; unpack it first"
+    return error
   }
 }
 

@@ -28,6 +28,14 @@ extension Secret {
     }
   }
 
+  /// Whether it begins as a ZIP archive with files in it does (APPNOTE.TXT, 4.3.7).
+  var beginsAsArchive: Bool {
+    let signature: [UInt8] = [0x50, 0x4b, 0x03, 0x04]
+    return withBytes { bytes in
+      bytes.count >= signature.count && signature.indices.allSatisfy { bytes[$0] == signature[$0] }
+    }
+  }
+
   /// Whether it is a word, in lower case here and in any case there; without a copy, since it may be a
   /// secret where a word should be.
   func isWord(_ word: String) -> Bool {

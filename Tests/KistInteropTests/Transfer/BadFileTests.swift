@@ -58,6 +58,8 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.bitwarden, "{}", "`items` is missing"),
     BadFile(.bitwarden, #"{"items":[{"name":"hunter2"}]}"#, "`type` is missing"),
     BadFile(.onePassword, "{}", "`accounts` is missing"),
+    BadFile(.onePassword, "PK\u{3}\u{4}hunter2", "it is a ZIP archive"),
+    BadFile(.netrc, "PK\u{3}\u{4}hunter2", "it is a ZIP archive"),
     BadFile(.chrome, "", "there is nothing in it"),
     BadFile(
       .firefox, "hunter2,alice", "the first line does not name the columns of this format"),

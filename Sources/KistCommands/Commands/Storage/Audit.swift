@@ -21,12 +21,15 @@ struct Audit: RequiresAuditLog {
   @Option(help: ArgumentHelp("Only requests for this account.", valueName: "account"))
   var account: String?
 
-  @Option(help: ArgumentHelp("Only this operation, such as load.", valueName: "operation"))
+  @Option(
+    help: ArgumentHelp("Only this operation, such as load.", valueName: "operation"),
+    completion: .list(AuditQuery.operations))
   var operation: String?
 
   @Option(
     help: ArgumentHelp(
-      "Only this outcome: ok, or an error such as notFound.", valueName: "outcome"))
+      "Only this outcome: ok, or an error such as notFound.", valueName: "outcome"),
+    completion: .list(["ok"] + StorageError.Code.allCases.map(\.rawValue)))
   var outcome: String?
 
   @Option(

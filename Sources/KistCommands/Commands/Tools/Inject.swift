@@ -42,7 +42,9 @@ struct Inject: RequiresUserStorage {
         try terminal.input(upTo: Template.longest, "the template")
       }
     let filled = try await Template(reading: text).filled(from: storage)
-    if let output { try replaceFile(output, with: filled) } else { try terminal.writeBytes(filled) }
+    guard let output else { return try terminal.writeBytes(filled) }
+    try replaceFile(output, with: filled)
+    if !common.json { try terminal.tell("wrote \(visible(output))") }
   }
 
   private func path(_ option: String?) -> String? { option == "-" ? nil : option }
