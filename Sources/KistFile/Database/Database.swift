@@ -90,6 +90,8 @@ final class Database {
 
   private static let pragmasForWriting = [
     "journal_mode = WAL", "synchronous = FULL",
+    // What is removed is written over, such as a key slot.
+    "secure_delete = ON",
     // What the log keeps of a large save when it is begun anew.
     "journal_size_limit = 8388608",
   ]

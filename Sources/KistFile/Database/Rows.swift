@@ -159,6 +159,17 @@ extension Database {
     return isComplete
   }
 
+  /// Brings the log into the database and empties it, so that neither has what was removed; `false`
+  /// when somebody reads it for so long.
+  func emptyLog() throws(StorageError) -> Bool {
+    var isComplete = false
+    try run("PRAGMA wal_checkpoint(TRUNCATE)") { columns in
+      isComplete = columns.integer(0) == 0
+      return .enough
+    }
+    return isComplete
+  }
+
   /// Writes a row at the address that was found for it, over the one that may be there.
   func put(_ row: SealedRow, at address: Int64) throws(StorageError) {
     let statement = try statement("INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)")

@@ -11,6 +11,8 @@ struct Batch {
     var answers: [Change.Answer] = []
     var before: Header?
     var after: Header?
+    // Until it is written over, the file and the log have it, and who takes only one of them has it back.
+    let mustErase = changes.contains(where: \.removesKeySlot)
     do throws(StorageError) {
       // Open already, unless opening it anew has failed after an earlier error.
       try connections.open()
@@ -30,9 +32,15 @@ struct Batch {
         }
       }
       if after != nil { try connections.flushLogName() }
+      if mustErase {
+        let isErased = try connections.change { database throws(StorageError) in
+          try database.emptyLog()
+        }
+        if !isErased { throw .slotsNotErased }
+      }
       return answers
     } catch {
-      let fate = fate(of: before, after)
+      let fate = fate(of: before, after, erasing: mustErase)
       if fate == .carriedOut { return answers }
       let failure = error.withOutcome(fate == .unchanged ? .unchanged : .unknown)
       return changes.map { _ in .failure(failure) }
@@ -45,7 +53,7 @@ struct Batch {
   ///
   /// Whether that which SQLite had written counts, when a flush failed, is decided when the log is
   /// read again; so all connections are closed first, because only then it is.
-  private func fate(of before: Header?, _ after: Header?) -> Fate {
+  private func fate(of before: Header?, _ after: Header?, erasing mustErase: Bool) -> Fate {
     session.check.pause()
     do throws(StorageError) {
       defer { session.check.start() }
@@ -56,7 +64,8 @@ struct Batch {
         if header == before { return .unchanged }
         guard header == after else { return .unknown }
         // It counts, and must be on disk as well.
-        return try database.checkpoint() ? .carriedOut : .unknown
+        return try (mustErase ? database.emptyLog() : database.checkpoint())
+          ? .carriedOut : .unknown
       }
     } catch {
       return after == nil ? .unchanged : .unknown
@@ -161,4 +170,18 @@ struct Batch {
     try database.put(row, at: address)
     return .success(.saved(metadata.summary(at: session.revision(of: header.sequence))))
   }
+}
+
+extension Change {
+  /// Whether it takes a way in away.
+  fileprivate var removesKeySlot: Bool {
+    if case .keySlots(let change) = self { change.removed != nil } else { false }
+  }
+}
+
+extension StorageError {
+  /// The slot is gone, and its bytes are not.
+  fileprivate static let slotsNotErased = StorageError(
+    .busy, "the store is read by somebody, so that the removed key slot could not be written over",
+    hint: "stop kistd and start it again, which does so; `kist slots` shows the slots")
 }

@@ -88,7 +88,7 @@ import Testing
 }
 
 extension BackupProgress {
-  fileprivate var id: String {
+  var id: String {
     switch self {
     case .copied(_, _, let id): id
     case .made(let backup): backup.id

@@ -1,0 +1,78 @@
+import Dispatch
+import Foundation
+import GRDB
+import KistCore
+import KistFile
+import KistSodium
+import KistTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `A key slot that is removed` {
+  let store = try! TestStore()
+  let passphrase = Secret(utf8: "correct horse battery staple")
+
+  @Test(arguments: [true, false])
+  func `is in none of the store's files once that is answered`(isReplaced: Bool) async throws {
+    try await store.fill([.sample()], .passphrase(passphrase))
+    let slot = try bytesOfSlot()
+    let opened = try await store.open(.passphrase(passphrase))
+    // So that a snapshot is kept.
+    _ = try await opened.credentials.load(.sample)
+    #expect(try files().contains { $0.range(of: slot) != nil })
+    let new = Secret(utf8: "a new one")
+    if isReplaced {
+      _ = try await opened.keySlots.add(
+        KeySlotAddition(passphrase: new, current: passphrase, replacesCurrent: true))
+    } else {
+      _ = try await opened.keySlots.add(KeySlotAddition(passphrase: new, current: passphrase))
+      _ = try await opened.keySlots.remove(KeySlotRemoval(number: 1, current: new))
+    }
+    #expect(try files().allSatisfy { $0.range(of: slot) == nil })
+    try await opened.credentials.save(.sample(secret: "of later"))
+    #expect(try files().allSatisfy { $0.range(of: slot) == nil })
+    await opened.close()
+    let again = try await store.open(.passphrase(new))
+    #expect(try await again.credentials.load(.sample).secret == Secret(utf8: "of later"))
+    await again.close()
+  }
+
+  @Test func `is so, too, where the store is read for a backup meanwhile`() async throws {
+    try await store.fill(threeCredentials)
+    let slot = try bytesOfSlot()
+    let first = try await store.open()
+    _ = try await first.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    await first.close()
+
+    let permits = DispatchSemaphore(value: 0)
+    var options = EncryptedFile.Options(
+      path: store.path, keySource: .keyFile(path: store.keyPath), passphraseCost: .least)
+    options.backupPace = .init(wait: .milliseconds(1))
+    options.nonces = { count in
+      // A copy asks for one at a time, and a change for more.
+      if count == 1 { permits.wait() }
+      return randomBytes(count * SymmetricKey.nonceSize)
+    }
+    let opened = try await EncryptedFile.open(options)
+    let id = try await opened.backups.make(.begin(passphrase: passphrase)).id
+    // The slot of the backup may be sealed, and no credential.
+    permits.signal()
+    while try await opened.backups.make(.goOn(id: id)) != .copied(0, of: 3, id: id) {}
+    async let slots = opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
+    for _ in 0..<100 { permits.signal() }
+    #expect(try await slots.map(\.number) == [2])
+    #expect(try files().allSatisfy { $0.range(of: slot) == nil })
+    await opened.close()
+  }
+
+  /// What the only slot of the store that is closed has.
+  private func bytesOfSlot() throws -> Data {
+    var slot: Data?
+    try store.meddle { slot = try Data.fetchOne($0, sql: "SELECT body FROM slot") }
+    return try #require(slot)
+  }
+
+  /// The bytes of the database, and of its log, if there is one.
+  private func files() throws -> [Data] {
+    [try store.bytes(), (try? Data(contentsOf: URL(filePath: store.path + "-wal"))) ?? Data()]
+  }
+}
