@@ -47,7 +47,7 @@ extension FileStore {
   /// Unlocks the store, or verifies the key of one that is open.
   func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
     _ = try status()
-    try await attempts.make { [self] () throws(StorageError) in
+    try await attempts.make(with: passphrase) { [self] () throws(StorageError) in
       let session = try unlockedSession(passphrase)
       try state.withLock { state throws(StorageError) in
         switch state {

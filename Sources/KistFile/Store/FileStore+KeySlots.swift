@@ -12,7 +12,7 @@ extension FileStore {
   ///
   /// It is not kept, and so is unwrapped once more for that.
   func addKeySlot(_ addition: KeySlotAddition) async throws(StorageError) -> [KeySlotSummary] {
-    try await change { [self] slots throws(StorageError) in
+    try await change(trying: addition.current) { [self] slots throws(StorageError) in
       let (opened, master) = try open(slots, with: addition.current)
       if addition.replacesCurrent && opened == nil {
         throw .badRequest("`replaceCurrent` needs `current`, the passphrase that is replaced")
@@ -34,7 +34,7 @@ extension FileStore {
 
   /// Removes a slot once one that stays was shown to open the store.
   func removeKeySlot(_ removal: KeySlotRemoval) async throws(StorageError) -> [KeySlotSummary] {
-    try await change { [self] slots throws(StorageError) in
+    try await change(trying: removal.current) { [self] slots throws(StorageError) in
       guard let slot = slots.first(where: { Int($0.number) == removal.number }) else {
         throw StorageError(
           .badRequest, "there is no slot of that number", hint: "`kist slots` shows them")
@@ -57,11 +57,12 @@ extension FileStore {
 
   /// Decides on a change where one passphrase is tried at a time, and carries it out as any other.
   private func change(
+    trying passphrase: Secret?,
     _ decide: @escaping @Sendable ([KeySlot]) throws(StorageError) -> KeySlotChange
   ) async throws(StorageError) -> [KeySlotSummary] {
     do throws(StorageError) {
       _ = try session()
-      let change = try await attempts.make { [self] () throws(StorageError) in
+      let change = try await attempts.make(with: passphrase) { [self] () throws(StorageError) in
         try decide(readKeySlots())
       }
       guard case .keySlots(let slots) = try await carryOut(.keySlots(change)) else {

@@ -19,14 +19,18 @@ final class PassphraseAttempts: Sendable {
   init(sleep: @escaping @Sendable (Duration) async -> Void) { self.sleep = sleep }
 
   /// Does what a passphrase may be tried in, on a thread of its own; `busy` while another one is.
+  ///
+  /// - Parameter passphrase: the one that is tried; what goes well without one says nothing of those
+  ///   that were wrong.
   func make<Result: Sendable>(
+    with passphrase: Secret?,
     _ attempt: @escaping @Sendable () throws(StorageError) -> Result
   ) async throws(StorageError) -> Result {
     try begin()
     defer { state.withLock { $0.isUnderWay = false } }
     do throws(StorageError) {
       let result = try await detached(attempt)
-      state.withLock { $0.failures = 0 }
+      if passphrase != nil { state.withLock { $0.failures = 0 } }
       return result
     } catch {
       if error.code == .wrongPassphrase { await sleep(delayOfNextFailure()) }
