@@ -1,8 +1,8 @@
 internal import KistCore
 
 extension OpenStorage {
-  /// Locks the storage when no credential was asked for in so long; how it stands may be asked all
-  /// the time.
+  /// Locks the storage when no credential was asked for in so long, nor a backup; how it stands may be
+  /// asked all the time.
   func lockingWhenIdle(after time: Duration) -> OpenStorage {
     let watch = QuietWatch(after: time) { _ = try? await access.lock() }
     var storage = self
@@ -26,6 +26,10 @@ extension OpenStorage {
     storage.access.unlock = { passphrase throws(StorageError) in
       watch.note()
       return try await access.unlock(passphrase)
+    }
+    storage.backups.make = { request throws(StorageError) in
+      watch.note()
+      return try await backups.make(request)
     }
     watch.note()
     return storage
