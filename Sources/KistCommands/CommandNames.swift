@@ -40,12 +40,12 @@ func noSuchCommand(among words: [String]) -> StorageError? {
 /// Where there is nothing that `kist help` could explain with some words; `nil` where there is.
 func nothingToExplain(with words: [String]) -> StorageError? {
   if let error = noSuchCommand(among: words) { return error }
-  let names = commandNames(in: words)
-  guard words.dropFirst(names.count).contains(where: { !$0.hasPrefix("-") }) else { return nil }
+  let names = commandNames(in: words.filter { !$0.hasPrefix("-") })
+  guard words.filter({ !["-h", "--help"].contains($0) }) != names else { return nil }
   let command = names.joined(separator: " ")
   return StorageError(
     .badRequest, "`kist help` takes the name of a command only",
-    hint: "`kist help \(command)` explains that one")
+    hint: names.isEmpty ? "`kist --help` shows them" : "`kist help \(command)` explains that one")
 }
 
 /// The command that a word stands for in other tools, or that it is a slip of the hand away from.

@@ -71,7 +71,9 @@ struct Audit: RequiresAuditLog {
           : terminal.write(columns(of: record).joined(separator: "\t") + "\n")
       }
     }
-    if !common.json, records.contains(where: \.isLocked) { terminal.tellOfLockedNames() }
+    if common.json { return }
+    if records.contains(where: \.isLocked) { terminal.tellOfLockedNames() }
+    if records.isEmpty, service != nil || account != nil { terminal.tellOfNamesOfBefore() }
   }
 
   private func query(at now: Timestamp) throws(StorageError) -> AuditQuery {
@@ -129,5 +131,11 @@ extension Terminal {
     note(
       "the storage is locked, and so services and accounts are not shown",
       hint: "unlock it with `kist unlock`")
+  }
+
+  fileprivate func tellOfNamesOfBefore() {
+    note(
+      "none was found; names from before a rekey or a restore stay sealed, and were not searched",
+      hint: "`kist audit` without --service and --account shows their lines, too")
   }
 }

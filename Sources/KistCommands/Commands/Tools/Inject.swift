@@ -9,7 +9,7 @@ struct Inject: RequiresUserStorage {
     usage: "kist inject [options]",
     discussion: """
       Each {{ kist://SERVICE/ACCOUNT }} becomes the secret; everything else stays as it is. Where \
-      one is missing or locked, nothing is written.
+      one is missing or locked, nothing is written. With --json, errors alone are JSON.
 
         kist inject --in app.conf.kist --out app.conf
       """)

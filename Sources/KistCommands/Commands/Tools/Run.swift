@@ -13,7 +13,8 @@ package struct Run: RequiresUserStorage {
     abstract: "Run a command with secrets in its environment.",
     usage: "kist run [options] -- <command> [<words> ...]",
     discussion: """
-      The secrets are for the command alone; where one is missing or locked, nothing is started.
+      The secrets are for the command alone; where one is missing or locked, nothing is started. \
+      With --json, errors alone are JSON.
 
         kist run --env PGPASSWORD=kist://db.example/alice -- psql -U alice
       """)
