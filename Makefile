@@ -64,7 +64,7 @@ release: deps-build ## Build kistd and kist for use
 	@install -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
 	@$(MAKE) --no-print-directory $(addprefix $(SHARE)/,$(SHARED))
 
-test: deps ## Install what the tests need and run them all
+test: deps ## Install what the tests of the code need, and run those
 	$(SWIFT) test $(CHECKED) $(WIDTH) --skip KistLibsecretTests --skip EndToEndTests --skip SystemdTests
 	$(SWIFT) test $(CHECKED) --filter EndToEndTests
 	/usr/bin/python3 Tests/Reader/test_vectors.py

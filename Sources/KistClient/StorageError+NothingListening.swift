@@ -40,12 +40,14 @@ private func usualSocket(otherThan path: String) -> String? {
 /// Whether kistd would listen at a path: in a directory that only this user may enter, or where one
 /// can be made.
 private func mayListen(at path: String) -> Bool {
-  var folder = parent(of: path)
+  var folder = directory(of: path)
   if let status = fileStatus(of: folder) {
     return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
       && status.st_mode & 0o077 == 0
   }
-  while fileStatus(of: folder) == nil, folder != parent(of: folder) { folder = parent(of: folder) }
+  while fileStatus(of: folder) == nil, folder != directory(of: folder) {
+    folder = directory(of: folder)
+  }
   return unsafe access(folder + "/.", W_OK | X_OK) == 0
 }
 
@@ -53,9 +55,4 @@ private func mayListen(at path: String) -> Bool {
 private func fileStatus(of path: String) -> stat? {
   var status = stat()
   return unsafe stat(path, &status) == 0 ? status : nil
-}
-
-private func parent(of path: String) -> String {
-  guard let slash = path.lastIndex(of: "/") else { return "." }
-  return slash == path.startIndex ? "/" : String(path[..<slash])
 }

@@ -41,6 +41,14 @@ import Testing
         #expect(
           end.output.contains(
             #"{"state":"note","subject":"files","message":"\#(store) lets other users in"#))
+        let other = home.path + "/other/kist"
+        try FileManager.default.createDirectory(
+          atPath: home.path + "/other", withIntermediateDirectories: false)
+        try "#!/bin/sh\n".write(toFile: other, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: other)
+        let script = #"kist=$(command -v kist); PATH="$HOME/other:$PATH" exec "$kist" doctor"#
+        let inTheWay = try await command("sh", ["-c", script], in: home)
+        #expect(inTheWay.output.contains("by the name of kist, \(other) is run\t"))
       }
     }
   }

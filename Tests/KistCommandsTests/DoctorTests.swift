@@ -84,6 +84,16 @@ import Testing
     #expect(status == expected)
   }
 
+  @Test(arguments: Fault.allCases)
+  func `says what to do of whatever is not well`(_ fault: Fault) async {
+    var machine = Machine.healthy
+    fault.befall(&machine)
+    let (output, _) = await examine(machine)
+    for line in output.split(separator: "\n") where !line.hasPrefix("ok\t") {
+      #expect(!line.hasSuffix("\t"), "\(line)")
+    }
+  }
+
   @Test func `does not have a directory closed that others need`() async {
     var machine = Machine.healthy
     machine.files["/run/user/7/kist"]?.mode = 0o1777

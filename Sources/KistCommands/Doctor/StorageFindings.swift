@@ -59,7 +59,8 @@ private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Find
 private func finding(of keyring: StorageProbe, beside storage: String) -> Finding {
   switch keyring {
   case .open where storage == "libsecret": Finding(.ok, "keyring", "it is open")
-  case .locked where storage == "libsecret": Finding(.note, "keyring", "it is locked")
+  case .locked where storage == "libsecret":
+    Finding(.note, "keyring", "it is locked", hint: "open it with `kist unlock`")
   case .open, .locked:
     Finding(
       .note, "keyring", "there is one, and credentials are kept elsewhere",

@@ -3,12 +3,6 @@ internal import KistInterop
 internal import KistSystem
 
 extension Surroundings {
-  /// kistd, which stands beside this program, or else is on PATH.
-  var daemonProgram: String? {
-    let sibling = directory(of: program) + "/kistd"
-    return file(sibling) == nil ? path(of: "kistd") : sibling
-  }
-
   /// Which programs are run by which names.
   func programFindings() -> [Finding] {
     var findings = [Finding(.ok, "kist", "\(KistVersion.current), \(program)")]

@@ -81,6 +81,12 @@ extension Surroundings {
     }
   }
 
+  /// kistd, which stands beside this program, or else is on PATH.
+  var daemonProgram: String? {
+    let sibling = directory(of: program) + "/kistd"
+    return file(sibling) == nil ? path(of: "kistd") : sibling
+  }
+
   /// The directory of kist for one kind of its files (XDG Base Directory Specification).
   func kistDirectory(_ variable: String, _ standard: String) -> String? {
     if let path = environment(variable), path.hasPrefix("/") { return path + "/kist" }

@@ -8,20 +8,22 @@ extension UserStorage {
     _ deadline: Duration, sleep: @escaping @Sendable (Duration) async -> Void
   ) -> UserStorage {
     let watch = DeadlineWatch(deadline, sleep: sleep)
-    var storage = self
-    storage.save = { request throws(StorageError) in
-      try await watch.over(outcome: .unknown) { () async throws(StorageError) in
-        try await save(request)
-      }
-    }
-    storage.delete = { request throws(StorageError) in
-      try await watch.over(outcome: .unknown) { () async throws(StorageError) in
-        try await delete(request)
-      }
-    }
-    storage.find = { query throws(StorageError) in
-      try await watch.over(outcome: nil) { () async throws(StorageError) in try await find(query) }
-    }
-    return storage
+    return UserStorage(
+      save: { request throws(StorageError) in
+        try await watch.over(outcome: .unknown) { () async throws(StorageError) in
+          try await save(request)
+        }
+      },
+      load: load,
+      delete: { request throws(StorageError) in
+        try await watch.over(outcome: .unknown) { () async throws(StorageError) in
+          try await delete(request)
+        }
+      },
+      find: { query throws(StorageError) in
+        try await watch.over(outcome: nil) { () async throws(StorageError) in
+          try await find(query)
+        }
+      })
   }
 }

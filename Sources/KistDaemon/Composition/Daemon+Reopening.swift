@@ -27,8 +27,8 @@ extension Daemon {
         return served
       }
       await served.storage.close()
-      do throws(StorageError) { return await Served(try await open(), options, audit) } catch {
-        return await Served(failing(error), options, audit)
+      do throws(StorageError) { return await Served(try await open(), audit) } catch {
+        return await Served(failing(error), audit)
       }
     }
   }

@@ -50,7 +50,7 @@ struct Daemon: Sendable {
     defer { socket.remove() }
     guard let opened = try await untilCancelled(openToServe) else { return nil }
     let audit = AuditLog(options, logger: logger)
-    let storage = Leased(await Served(opened, options, audit))
+    let storage = Leased(await Served(opened, audit))
     let result: Result<CInt?, any Error>
     do {
       result = .success(

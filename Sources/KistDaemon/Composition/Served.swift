@@ -8,8 +8,8 @@ final class Served: Sendable {
   let storage: OpenStorage
   let dispatch: Dispatch
 
-  init(_ storage: OpenStorage, _ options: Options, _ audit: AuditLog?) async {
+  init(_ storage: OpenStorage, _ audit: AuditLog?) async {
     self.storage = await storage.audited(by: audit)
-    dispatch = self.storage.dispatching(options, audit)
+    dispatch = self.storage.dispatching(audit)
   }
 }

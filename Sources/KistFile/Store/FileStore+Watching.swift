@@ -27,7 +27,7 @@ func told(of change: Change, _ answer: Change.Answer, in session: Session) -> Cr
   case (_, .success(.saved(let summary))): .saved(summary.key, summary.revision)
   case (.delete(let request), .success(.deleted(let sequence?))):
     .deleted(request.key, session.revision(of: sequence))
-  case (_, .failure(let error)) where error.outcome == .unknown: .reset
-  default: nil
+  case (_, .success(.deleted)), (_, .success(.keySlots)): nil
+  case (_, .failure(let error)): error.outcome == .unknown ? .reset : nil
   }
 }

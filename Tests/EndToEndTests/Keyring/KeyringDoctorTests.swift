@@ -15,7 +15,8 @@
         _ = try await withDaemon(in: home) { _ in
           let end = try await command("kist", ["doctor"], in: home)
           #expect(end.status == .exited(5), "\(end.output)")
-          #expect(end.output.contains("\nnote\tkeyring\tit is locked\t\n"))
+          #expect(
+            end.output.contains("\nnote\tkeyring\tit is locked\topen it with `kist unlock`\n"))
         }
       }
     }

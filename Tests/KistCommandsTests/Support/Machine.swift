@@ -40,7 +40,8 @@ struct Machine: Sendable {
         choice: .success(
           .init(
             storage: "encrypted-file", reason: "the encrypted file: there is no session bus")),
-        keyring: .unusable(StorageError(.unavailable, "there is no session bus"))),
+        keyring: .unusable(
+          StorageError(.unavailable, "there is no session bus", hint: "log in"))),
       files: files)
   }
 
