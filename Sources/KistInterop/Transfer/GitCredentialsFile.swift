@@ -18,10 +18,7 @@ func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
     message.host = try urlText(line.extracting(parts.host), number)
     message.username = try urlText(line.extracting(user), number)
     message.password = percentDecoded(line.extracting(password))
-    var path = try urlText(line.extracting(parts.path), number)
-    // As git does, without the slashes at both ends.
-    while path.hasPrefix("/") { path.removeFirst() }
-    while path.hasSuffix("/") { path.removeLast() }
+    let path = withoutOuterSlashes(try urlText(line.extracting(parts.path), number))
     if !path.isEmpty { message.path = path }
     guard let credential = message.newCredential else {
       return file.leaveOut(.withoutPassword, at: number)
@@ -29,6 +26,15 @@ func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
     try file.add(credential, at: number)
   }
   return file
+}
+
+/// The text without the slashes at both ends, as git has a path; not taken off one by one, since what
+/// follows would be moved for each.
+private func withoutOuterSlashes(_ text: String) -> String {
+  let slash = UInt8(ascii: "/")
+  let rest = text.utf8.drop { $0 == slash }
+  guard let last = rest.lastIndex(where: { $0 != slash }) else { return "" }
+  return String(Substring(rest[...last]))
 }
 
 private func urlText(_ part: Span<UInt8>, _ line: Int) throws(StorageError) -> String {

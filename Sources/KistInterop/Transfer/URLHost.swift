@@ -16,7 +16,7 @@ extension Secret {
     withBytes { bytes in
       var start = 0
       while let comma = bytes.firstOffset(of: UInt8(ascii: ","), from: start) {
-        if isURL(bytes.extracting((comma + 1)...)) {
+        if isURL(bytes, from: comma + 1) {
           return part(0..<comma)
         }
         start = comma + 1
@@ -26,9 +26,14 @@ extension Secret {
   }
 }
 
-private func isURL(_ bytes: Span<UInt8>) -> Bool {
-  guard let scheme = URLParts(bytes).scheme else { return false }
-  return scheme.allSatisfy { isNameByte(bytes[$0]) || bytes[$0] == UInt8(ascii: "+") }
+/// Whether a scheme begins there, with `://` behind it.
+///
+/// It looks no further than a scheme goes (RFC 3986, 3.1, and `_`): it is asked behind each comma, and
+/// would else read all that follows as often as there are commas.
+private func isURL(_ bytes: Span<UInt8>, from start: Int) -> Bool {
+  var end = start
+  while end < bytes.count, isNameByte(bytes[end]) || bytes[end] == UInt8(ascii: "+") { end += 1 }
+  return end > start && bytes.extracting(end...).hasPrefix("://")
 }
 
 /// Whether these are a name or an address, and behind it a port or nothing.
