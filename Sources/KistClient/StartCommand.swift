@@ -26,18 +26,3 @@ package func startCommand(
     exists("/run/systemd/system") && unitFolders.contains { exists($0 + "/kistd.socket") }
   return isInstalled ? "systemctl --user start kistd.socket" : "kistd &"
 }
-
-/// A word as the shell reads it back.
-package func shellQuoted(_ word: String) -> String {
-  let plain = word.utf8.allSatisfy { byte in
-    switch Character(Unicode.Scalar(byte)) {
-    case "a"..."z", "A"..."Z", "0"..."9", "/", ".", "_", "-", ":", "@", "+": true
-    default: false
-    }
-  }
-  return plain
-    ? word
-    : "'"
-      + word.split(separator: "'", omittingEmptySubsequences: false)
-      .joined(separator: #"'\''"#) + "'"
-}

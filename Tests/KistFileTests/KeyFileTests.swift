@@ -121,6 +121,16 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: store.keyPath)) == key)
   }
 
+  @Test func `whose path is no plain word is refused with a command that a shell takes as meant`()
+    async throws
+  {
+    let path = store.directory("a b;touch c/key")
+    try await store.fill([], .keyFile(path: path))
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+    let error = await expect(.denied) { try await store.open(.keyFile(path: path)) }
+    #expect(error?.hint?.hasPrefix("`chmod 600 '\(path)'`") == true)
+  }
+
   @Test func `that is a symbolic link is refused`() async throws {
     try await store.fill([.sample()])
     try FileManager.default.moveItem(atPath: store.keyPath, toPath: store.directory("elsewhere"))

@@ -153,6 +153,20 @@ import Testing
     #expect(error?.hint?.contains("chmod 700") == true)
   }
 
+  @Test func `a directory whose path is no plain word is refused with a command to paste`()
+    async throws
+  {
+    let directory = store.directory("a b;touch c")
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o777])
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
+    let options = EncryptedFile.Options(
+      path: directory + "/credentials.db", keySource: .keyFile(path: store.keyPath))
+    let error = await expect(.denied) { try await EncryptedFile.open(options) }
+    #expect(error?.hint?.hasPrefix("`chmod 700 '\(directory)'`") == true)
+  }
+
   @Test func `a directory of another user is refused`() async throws {
     var path = "/usr/credentials.db"
     if geteuid() == 0 {

@@ -1,4 +1,3 @@
-internal import KistClient
 internal import KistCore
 internal import KistSystem
 

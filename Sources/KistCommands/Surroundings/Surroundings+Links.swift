@@ -1,5 +1,5 @@
-internal import KistClient
 internal import KistInterop
+internal import KistSystem
 
 extension Surroundings {
   /// What a link to kist is made to, as a shell has it: the kist on PATH, or else this program.

@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistSystem
 
 extension Migration {
   /// Runs it where there is no kistd with which to unlock a keyring that is locked meanwhile.
@@ -62,11 +63,12 @@ private func summary(of count: Int, to kind: StorageKind, wasThere: Bool) -> Str
 
 extension Options {
   /// The command that deletes a credential in a storage that credentials are not kept in.
-  fileprivate func deletion(from kind: StorageKind) -> String {
+  func deletion(from kind: StorageKind) -> String {
     let start =
       switch kind {
       case .libsecret: "kistd --storage libsecret --data \"$(mktemp -d)\""
-      case .encryptedFile: "kistd --storage encrypted-file --data \(dataDirectory)"
+      case .encryptedFile:
+        "kistd --storage encrypted-file --data \(shellQuoted(dataDirectory))"
       }
     return "`\(start) -- kist delete SERVICE ACCOUNT`"
   }

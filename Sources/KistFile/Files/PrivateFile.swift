@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// A file with a secret that only this user can read.
 struct PrivateFile: ~Copyable {
@@ -19,7 +20,7 @@ struct PrivateFile: ~Copyable {
       case EACCES:
         throw refusal(
           path, what, "may not be read",
-          hint: "`chmod 600 \(path)`, in a directory that you may enter")
+          hint: "`chmod 600 \(shellQuoted(path))`, in a directory that you may enter")
       case ELOOP: throw refusal(path, what, "is a symbolic link", hint: "name the file itself")
       default: throw .system("opening", path: path)
       }
@@ -35,7 +36,7 @@ struct PrivateFile: ~Copyable {
     guard [0o600, 0o400].contains(status.st_mode & 0o7777) else {
       throw refusal(
         path, what, "has mode \(String(status.st_mode & 0o7777, radix: 8))",
-        hint: "`chmod 600 \(path)`, and think about who may have read it")
+        hint: "`chmod 600 \(shellQuoted(path))`, and think about who may have read it")
     }
     return PrivateFile(
       descriptor: descriptor, size: Int(status.st_size), path: path, what: what)

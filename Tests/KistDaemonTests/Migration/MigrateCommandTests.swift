@@ -1,4 +1,5 @@
 #if Libsecret
+  import ArgumentParser
   import Foundation
   import KistCore
   import KistFile
@@ -59,6 +60,16 @@
         await #expect(throws: StorageError.self) { try await migration.runAsCommand() })
       #expect(error.code == .locked)
       #expect(error.hint?.contains("run `kistd migrate` again") == true)
+    }
+
+    @Test func `tells a command to delete with, whatever is in the path of the store`() throws {
+      for (path, word) in [("/d/kist", "/d/kist"), ("/d/a b;c", "'/d/a b;c'")] {
+        let options = try Kistd.parse(["--data", path]).options(
+          environment: { $0 == "HOME" ? "/d" : nil }, isFile: { _ in false })
+        #expect(
+          options.deletion(from: .encryptedFile)
+            == "`kistd --storage encrypted-file --data \(word) -- kist delete SERVICE ACCOUNT`")
+      }
     }
 
     private func pinFile(in home: String) -> PinFile {
