@@ -5,6 +5,7 @@ import Testing
 @Suite struct `What is watched` {
   @Test(arguments: [
     "\u{61C}", "\u{200B}", "\u{200F}", "\u{202A}", "\u{202E}", "\u{2060}", "\u{2069}", "\u{FEFF}",
+    "\u{AD}", "\u{180E}", "\u{2028}", "\u{2029}", "\u{FFF9}", "\u{FFFB}", "\u{E0001}", "\u{E007F}",
   ])
   func `shows what would reorder or hide text, and pipes it as it is`(hidden: String) async {
     let text = "a" + hidden + "b"

@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: [
     ("/a b/ü", "/a b/ü"), ("/a\nkistd: info: forged", "/a\\u{a}kistd: info: forged"),
     ("\r\n\t\u{1B}[2J\u{7F}\u{85}", "\\u{d}\\u{a}\\u{9}\\u{1b}[2J\\u{7f}\\u{85}"),
-    ("\u{2028}\u{202E}", "\\u{2028}\\u{202e}"),
+    ("\u{2028}\u{202E}", "\\u{2028}\\u{202e}"), ("a\u{E0002}b", "a\\u{e0002}b"),
   ])
   func `a value in the log makes no line of its own`(text: String, line: String) {
     #expect(onOneLine(text) == line)

@@ -55,13 +55,7 @@ private func day(of moment: Timestamp) -> String { String(moment.description.pre
 /// by U+FFFD.
 func visible(_ text: String) -> String {
   var visible = String.UnicodeScalarView()
-  for scalar in text.unicodeScalars {
-    switch scalar.value {
-    case ..<0x20, 0x7F...0x9F, 0x061C, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x2069, 0xFEFF:
-      visible.append("\u{FFFD}")
-    default: visible.append(scalar)
-    }
-  }
+  for scalar in text.unicodeScalars { visible.append(scalar.isMisleading ? "\u{FFFD}" : scalar) }
   return String(visible)
 }
 

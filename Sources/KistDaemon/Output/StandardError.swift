@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KistTerminal
 internal import Logging
 
 /// Where kistd says what a person is to read.
@@ -28,13 +29,13 @@ extension Logger.Level {
 }
 
 /// A text with its control and format characters escaped, as `\u{a}`: what a path has in it does
-/// not look like another line, nor tell a terminal what to do.
+/// not look like another line, hide a part of this one, nor tell a terminal what to do.
 func onOneLine(_ text: String) -> String {
   text.unicodeScalars.reduce(into: "") { line, scalar in
-    switch scalar.properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator, .format:
+    if scalar.isMisleading {
       line += "\\u{" + String(scalar.value, radix: 16) + "}"
-    default: line.unicodeScalars.append(scalar)
+    } else {
+      line.unicodeScalars.append(scalar)
     }
   }
 }
