@@ -37,11 +37,3 @@ private func mayShowColors(_ descriptor: CInt) -> Bool {
   isatty(descriptor) == 1 && environmentVariable("TERM") ?? "dumb" != "dumb"
     && environmentVariable("NO_COLOR") ?? "" == ""
 }
-
-/// Whether a descriptor is of a file of this user's, which no other may read.
-private func isPrivateFile(_ descriptor: CInt) -> Bool {
-  var status = stat()
-  guard unsafe fstat(descriptor, &status) == 0 else { return false }
-  return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 == 0
-    && status.st_uid == geteuid()
-}

@@ -1,19 +1,22 @@
 internal import Glibc
 internal import KistCore
 internal import KistJSON
+internal import KistSystem
 
 /// `kistd keyring-items`: prints the items of other programs, each as a line of JSON, those without a value
 /// or in a keyring that is locked, too; gives the exit status.
 ///
-/// `kist import keyring` reads them through a pipe: it is linked to no keyring itself.
+/// `kist import keyring` reads them through a pipe: it is linked to no keyring itself. They go nowhere
+/// where another user could read them, or a person over a shoulder.
 func printKeyringItems(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
   let options = try parse(KeyringItemsCommand.self, arguments).options(environment: environment)
-  guard isatty(STDOUT_FILENO) == 0 else {
+  guard isPrivatePipe(STDOUT_FILENO) || isPrivateFile(STDOUT_FILENO) else {
     throw StorageError(
-      .denied, "there are secrets in the items, and standard output is a terminal",
-      hint: "`kist import keyring` reads them")
+      .denied,
+      "there are secrets in the items, and standard output is neither a pipe nor a file of mode 600",
+      hint: "`kist import keyring` reads them; `umask 077` makes new files private")
   }
   let found = try await foreignItems(
     with: searches, busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
