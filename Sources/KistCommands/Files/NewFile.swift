@@ -20,9 +20,12 @@ struct NewFile: ~Copyable {
   /// Begins a file in the folder of a path; refuses one where something else than a regular file is,
   /// such as a device or a link.
   ///
-  /// - Parameter replacing: whether a file that is there is replaced; else `conflict` is thrown, here or at
-  ///   the end.
-  init(for path: String, replacing: Bool) throws(StorageError) {
+  /// - Parameters:
+  ///   - replacing: whether a file that is there is replaced; else `conflict` is thrown, here or at the end.
+  ///   - permissions: tells those that a file was made with.
+  init(
+    for path: String, replacing: Bool, permissions: (CInt) -> mode_t = permissions(of:)
+  ) throws(StorageError) {
     var status = stat()
     let isThere = unsafe lstat(path, &status) == 0
     guard !isThere || status.st_mode & S_IFMT == S_IFREG else {
@@ -39,8 +42,14 @@ struct NewFile: ~Copyable {
     guard folder >= 0 else { throw notWritten(errno) }
     let unnamed = unsafe kist_open_unnamed(directory(of: path))
     do throws(StorageError) {
-      file = unnamed < 0 ? try openNewFile(temporary) : unnamed
+      if unnamed < 0 {
+        file = try openNewFile(temporary, permissions: permissions)
+      } else {
+        try checkPrivate(permissions(unnamed))
+        file = unnamed
+      }
     } catch {
+      if unnamed >= 0 { close(unnamed) }
       close(folder)
       throw error
     }
@@ -104,11 +113,36 @@ struct NewFile: ~Copyable {
   }
 }
 
-/// Opens a file of mode 0600 that is not there yet.
-func openNewFile(_ path: String) throws(StorageError) -> CInt {
+/// Opens a file of mode 0600 that is not there yet; leaves none where others may read or write it all the
+/// same.
+func openNewFile(
+  _ path: String, permissions: (CInt) -> mode_t = permissions(of:)
+) throws(StorageError) -> CInt {
   let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
   guard file >= 0 else { throw notWritten(errno) }
+  do throws(StorageError) { try checkPrivate(permissions(file)) } catch {
+    close(file)
+    unsafe unlink(path)
+    throw error
+  }
   return file
+}
+
+/// The permissions of an open file; all where that cannot be told.
+func permissions(of file: CInt) -> mode_t {
+  var status = stat()
+  return unsafe fstat(file, &status) == 0 ? status.st_mode & 0o777 : 0o777
+}
+
+/// Refuses a file that others may read or write though it was made with mode 0600, before anything is in
+/// it: there are file systems, such as vfat, that keep no modes and say nothing.
+private func checkPrivate(_ permissions: mode_t) throws(StorageError) {
+  guard permissions & 0o077 == 0 else {
+    throw StorageError(
+      .denied, "the file would have mode \(String(permissions, radix: 8)), open to others",
+      hint: "its file system does not keep the mode 600: name a file on another one",
+      outcome: .unchanged)
+  }
 }
 
 func notWritten(_ failure: CInt) -> StorageError {
