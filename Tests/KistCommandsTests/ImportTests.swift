@@ -29,6 +29,21 @@ import Testing
     #expect(!recorder.error.contains("\u{1B}"), "no colors, and nothing else that a terminal obeys")
   }
 
+  @Test func `names the folder of pass in which there is nothing`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let recorder = Recorder()
+    let status = await Kist.status(
+      of: ["import", "pass", folder.path], on: recorder.terminal()
+    ) { command in
+      try await (command as? any RequiresUserStorage)?
+        .perform(storage, unlockedBy: .inMemory(), recorder.terminal())
+    }
+    #expect(status == 64)
+    #expect(recorder.error.hasPrefix("kist: there are no entries of pass in \(folder.path)\n"))
+  }
+
   @Test(arguments: [(64, Int?.some(80)), (130, nil)])
   func `shows nothing of it where it is over at once, or in a pipe`(lines: Int, width: Int?) async {
     let recorder = Recorder()

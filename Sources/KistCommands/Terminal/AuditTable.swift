@@ -21,16 +21,20 @@ func columns(of record: AuditRecord) -> [String] {
 /// A table with a heading for a person; it fits into a terminal of this many columns, unless that is
 /// very narrow.
 ///
-/// What no request has takes no room, and the unit gives way first.
+/// What no request has takes no room; where there is too little, the unit gives way, and then the process.
 func table(of records: [AuditRecord], width: Int) -> String {
   guard !records.isEmpty else { return "there is no such request\n" }
   let rows = records.map(row)
   let columns = heading.indices.filter { column in
     rows.contains { !["", "-"].contains($0[column]) }
   }
-  let whole = table(columns, of: rows, width: width)
-  let fits = whole.split(separator: "\n").allSatisfy { String($0).terminalWidth <= width }
-  return fits ? whole : table(columns.filter { heading[$0] != "UNIT" }, of: rows, width: width)
+  let tables = [[], ["UNIT"], ["UNIT", "PID"]].map { leftOut in
+    table(columns.filter { !leftOut.contains(heading[$0]) }, of: rows, width: width)
+  }
+  let fitting = tables.first { table in
+    table.split(separator: "\n").allSatisfy { String($0).terminalWidth <= width }
+  }
+  return fitting ?? tables[2]
 }
 
 private let heading = [

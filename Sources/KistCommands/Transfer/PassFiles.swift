@@ -18,8 +18,8 @@ func passFiles(below folder: String) throws(StorageError) -> [PassFile] {
   try addFiles(of: folder, "", depth: 0, to: &files)
   guard !files.isEmpty else {
     throw StorageError(
-      .badRequest, "there are no entries of pass in the folder",
-      hint: "name the folder: ~/.password-store, or that of gopass", outcome: .unchanged)
+      .badRequest, "there are no entries of pass in \(visible(folder))",
+      hint: "name the folder that has some: `kist import pass FOLDER`", outcome: .unchanged)
   }
   return files.sorted { $0.name < $1.name }
 }
