@@ -77,10 +77,19 @@ import Testing
   }
 
   @Test func `the status says in plain words what protects the key`() async throws {
-    let withKeyFile = try await store.open()
-    #expect(try await withKeyFile.access.status().keyProtection.contains(store.keyPath))
-    #expect(try await withKeyFile.access.status().storage == "encrypted-file")
-    #expect(try await withKeyFile.access.status().durability == .disk)
-    await withKeyFile.close()
+    let opened = try await store.open()
+    let keyFile = "a key file, \(store.keyPath)"
+    var status = try await opened.access.status()
+    #expect(status.storage == "encrypted-file" && status.durability == .disk)
+    #expect(status.keyProtection.hasPrefix("\(keyFile): "))
+    #expect(status.keyProtection.hasSuffix("the store without it tells nothing"))
+    _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    status = try await opened.access.status()
+    #expect(status.keyProtection.hasPrefix("\(keyFile), or a passphrase: "))
+    #expect(status.keyProtection.hasSuffix("as safe as the passphrase is hard to guess"))
+    _ = try await opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
+    status = try await opened.access.status()
+    #expect(status.keyProtection.hasPrefix("a passphrase, which is kept nowhere"))
+    await opened.close()
   }
 }

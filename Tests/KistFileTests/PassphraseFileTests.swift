@@ -32,6 +32,20 @@ import Testing
     await typed.close()
   }
 
+  @Test func `opens by itself a store that a key file opens, too`() async throws {
+    let key = path + ".key"
+    var opened = try await store.open(.keyFile(path: key))
+    _ = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: Secret(utf8: "correct horse")))
+    await opened.close()
+    try write("correct horse")
+    opened = try await store.open(.passphraseFile(path: path))
+    let status = try await opened.access.status()
+    #expect(!status.isLocked && status.reopensAtRestart && status.unlocksWith == .keyFile)
+    #expect(status.keyProtection.hasPrefix("a key file, or a passphrase file, \(path): "))
+    await opened.close()
+  }
+
   @Test func `that is missing leaves the store locked, and makes none`() async throws {
     await expect(.unavailable) { try await store.open(.passphraseFile(path: path)) }
     try write("correct horse")

@@ -19,7 +19,7 @@ extension FileStore {
       unlocksWith: file == nil || !opens && takesPassphrase(slots) ? .passphrase : .keyFile,
       reopensAtRestart: opens,
       durability: .disk,
-      keyProtection: keyProtection(slots, file), integrity: session?.check.integrity)
+      keyProtection: keyProtection(slots, opens ? file : nil), integrity: session?.check.integrity)
     if let session {
       status.count = try connections.read { database throws(StorageError) in
         Int(clamping: try database.header(session.keys).count)
@@ -74,7 +74,7 @@ extension FileStore {
   func unlockingFile(_ slots: [KeySlot]) -> String? {
     switch options.keySource {
     case .keyFile(let path): slots.openWithKeyFile ? path : nil
-    case .passphraseFile(let path): slots.openWithKeyFile ? nil : path
+    case .passphraseFile(let path): slots.openWithPassphrase ? path : nil
     case .passphrase, .none: nil
     }
   }
@@ -93,12 +93,28 @@ extension FileStore {
       && (try? EncryptedFile.checkFile(of: options.keySource)) != nil
   }
 
+  /// What protects the key, and from whom; a file is named where it opens the store.
   private func keyProtection(_ slots: [KeySlot], _ file: String?) -> String {
-    file.map {
-      "a \(slots.openWithKeyFile ? "key" : "passphrase") file, \($0): whoever can read it and the store "
-        + "can read the credentials; the store without it tells nothing"
+    guard slots.openWithKeyFile || file != nil else {
+      return "a passphrase, which is kept nowhere: while the store is unlocked, its key is in the "
+        + "memory of kistd"
     }
-      ?? "a passphrase, which is kept nowhere: while the store is unlocked, its key is in the "
-      + "memory of kistd"
+    var named = (keyFile: "a key file", passphrase: "a passphrase")
+    switch options.keySource {
+    case .keyFile: named.keyFile += file.map { ", \($0)" } ?? ""
+    case .passphraseFile: named.passphrase += file.map { " file, \($0)" } ?? ""
+    case .passphrase, .none: break
+    }
+    let alone = "the store alone is as safe as the passphrase is hard to guess"
+    return switch (slots.openWithKeyFile, slots.openWithPassphrase) {
+    case (true, true):
+      "\(named.keyFile), or \(named.passphrase): whoever has one of them and can read the store can "
+        + "read the credentials; \(alone)"
+    case (true, false):
+      "\(named.keyFile): whoever can read it and the store can read the credentials; the store "
+        + "without it tells nothing"
+    case (false, _):
+      "\(named.passphrase): whoever can read it and the store can read the credentials; \(alone)"
+    }
   }
 }

@@ -29,8 +29,9 @@ func masterKey(
     }
     throw .locked(
       "the key file \(path) does not open this store",
-      hint: "start kistd with the store's own one, `--key-file`, as it may be another store's only "
-        + "key\(otherwise)")
+      hint:
+        "name the store's own one to kistd with `--key-file`; keep this one, which may be all that "
+        + "opens another store\(otherwise)")
   case .passphraseFile(let path):
     guard let passphrase = try PassphraseFile.read(path) else {
       throw .locked(
