@@ -45,7 +45,8 @@ extension PinFile {
     guard let pin, pin.kind != .encryptedFile else { return pin }
     throw StorageError(
       .unavailable, "credentials are kept in \(pin.kind.name); this is for the encrypted file",
-      hint: "move them with `kistd migrate --to encrypted-file`, or name another store with --data")
+      hint: "move them with \(StorageKind.encryptedFile.migration); or name another store with "
+        + "--data")
   }
 }
 

@@ -74,14 +74,16 @@ extension StorageError {
   fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
     StorageError(
       .unavailable, "credentials are kept in \(kind.name), and \(asked.name) is asked for",
-      hint: "move them with `kistd migrate --to \(asked.rawValue)`, name another store with "
-        + "--data, or leave out what asks for \(asked.name)")
+      hint:
+        "move them with \(asked.migration); or name another store with --data, or leave out what "
+        + "asks for \(asked.name)")
   }
 
   fileprivate static var inBoth: StorageError {
     StorageError(
       .unavailable, "there are credentials in the keyring and in the encrypted file",
-      hint: "bring them together with `kistd migrate --to libsecret` or "
-        + "`kistd migrate --to encrypted-file`")
+      hint:
+        "bring them together with `kistd migrate`, given --to libsecret or --to encrypted-file, and "
+        + "the same --data if one was given")
   }
 }

@@ -13,6 +13,11 @@ package enum StorageKind: String, Sendable, CaseIterable {
     }
   }
 
+  /// The command that moves credentials there, for a hint; what is moved is not said by it alone.
+  var migration: String {
+    "`kistd migrate --to \(rawValue)`, with the same --data if one was given"
+  }
+
   /// There are two.
   var other: StorageKind {
     switch self {

@@ -112,5 +112,14 @@ import Testing
       })
     #expect(error.message.contains("keyring") && error.message.contains("encrypted file"))
     #expect(error.hint?.contains("kistd migrate") == true)
+    #expect(error.hint?.contains("the same --data") == true)
+  }
+
+  @Test func `that was asked for, of which credentials are not, says how to move those`() throws {
+    let example = Case("", asked: .libsecret, pin: Self.inFile, file: Self.filled, is: nil)
+    let error = try #require(
+      throws: StorageError.self, performing: { try example.select() })
+    let command = "`kistd migrate --to libsecret`, with the same --data"
+    #expect(error.hint?.contains(command) == true)
   }
 }
