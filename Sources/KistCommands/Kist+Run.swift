@@ -52,8 +52,9 @@ extension Kist {
       }
       return 0
     } catch {
-      let error = error as? StorageError ?? .internal("something went wrong that has no name")
+      var error = error as? StorageError ?? .internal("something went wrong that has no name")
       let ours = ownWords(of: arguments)
+      error.hint = hint(error.hint, over: namedSocket(in: ours))
       terminal.report(error, asJSON: ours.contains("--json"))
       let name = ours.first { !$0.hasPrefix("-") }
       return name == Run.configuration.commandName ? Run.failure : error.code.exitStatus

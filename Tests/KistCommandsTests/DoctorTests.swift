@@ -41,6 +41,13 @@ import Testing
     #expect(status == 7)
   }
 
+  @Test func `over a socket that was named says what to ask over that`() async {
+    var machine = Machine.healthy
+    Fault.locked.befall(&machine)
+    let (output, _) = await examine(machine, ["--socket", "/tmp/a b.sock"])
+    #expect(output.contains("\tunlock it with `kist unlock --socket '/tmp/a b.sock'`\n"))
+  }
+
   @Test(arguments: [
     (
       Fault.locked,

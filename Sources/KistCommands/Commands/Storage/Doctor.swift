@@ -30,7 +30,10 @@ package struct Doctor: AsyncParsableCommand {
 
   /// Looks, and tells; throws the exit status of the first problem.
   package func perform(_ checkup: Checkup, _ terminal: Terminal) async throws {
-    let findings = await checkup.findings()
+    var findings = await checkup.findings()
+    for index in findings.indices {
+      findings[index].hint = hint(findings[index].hint, over: common.socket)
+    }
     try terminal.show(findings, asJSON: common.json)
     if let code = findings.compactMap(\.state.code).first { throw ExitCode(code.exitStatus) }
   }
