@@ -15,14 +15,7 @@ import Testing
   }
 
   @Test func `restores all that is said of each credential, with new revisions`() async throws {
-    let expiry = Timestamp(secondsSinceEpoch: 4_000_000_000)
-    let full = NewCredential.sample(
-      label: "a label", attributes: ["kind": "token"], expiresAt: expiry)
-    try await store.fill([full])
-    store.clock.advance(bySeconds: 60)
-    let opened = try await store.open()
-    try await opened.credentials.save(full)
-    try await opened.credentials.save(.sample(.init(service: "another"), secret: ""))
+    let opened = try await store.openWithAllThatCanBeSaid()
     let originals = try await opened.credentials.findAll()
     try await fetch(opened)
     await opened.close()
@@ -38,7 +31,7 @@ import Testing
     let copies = try await storage.credentials.findAll()
     #expect(copies.sortedWithoutRevisions == originals.sortedWithoutRevisions)
     #expect(Set(copies.map(\.revision)).isDisjoint(with: originals.map(\.revision)))
-    #expect(try await storage.credentials.load(.sample).secret == full.secret)
+    #expect(try await storage.credentials.load(.sample).secret == NewCredential.sample().secret)
     #expect(try await storage.access.status().integrity == .ok)
     await storage.close()
     // The passphrase is the backup's alone.
