@@ -11,15 +11,19 @@ extension Libsecret {
 
   /// The items of other programs that have one of these sets of attributes.
   ///
-  /// Keyrings that are locked ask for their passwords: the default one must be opened, others stay
-  /// locked where they are not.
+  /// The default keyring must be open, others stay locked where they are.
+  ///
+  /// - Parameter prompting: whether keyrings that are locked ask for their passwords first.
   package static func foreignItems(
-    with searches: [[String: String]], _ options: Options
+    with searches: [[String: String]], prompting: Bool, _ options: Options
   ) async throws(StorageError) -> ForeignItems {
     let keyring = Keyring(options)
     do throws(StorageError) {
-      if try await keyring.status().isLocked { _ = try await keyring.unlock(nil) }
-      try await keyring.unlockForeignItems(with: searches)
+      if try await keyring.status().isLocked {
+        guard prompting else { throw .notPrompted }
+        _ = try await keyring.unlock(nil)
+      }
+      if prompting { try await keyring.unlockForeignItems(with: searches) }
       let items = try await keyring.foreignItems(with: searches)
       await keyring.close()
       return items
@@ -71,4 +75,11 @@ extension Keyring {
       }
     }
   }
+}
+
+extension StorageError {
+  fileprivate static let notPrompted = StorageError.locked(
+    "the keyring is locked",
+    hint: "unlock it, or have it ask for its password: at a terminal, without "
+      + "--no-prompt")
 }

@@ -32,10 +32,10 @@ import Testing
         #expect(
           end.error.hasSuffix(
             """
-            kist: not taken: 1 with a name or a secret that kist cannot keep (entry 2)
-            kist: not taken: 1 whose name is not UTF-8 (entry 3)
-            kist: not taken: 1 a symbolic link to a folder, whose entries stay behind (entry 5)
-            kist: not taken: 1 with further fields, which stay behind (entry 4)
+            kist: not taken: 1 with a name or a secret that kist cannot keep (entry big)
+            kist: not taken: 1 whose name is not UTF-8 (entry caf\u{FFFD}.gpg)
+            kist: not taken: 1 a symbolic link to a folder, whose entries stay behind (entry linked)
+            kist: not taken: 1 with further fields, which stay behind (entry github.com/alice)
 
             """), "\(end.error)")
         for (key, secret) in [

@@ -104,6 +104,14 @@ class FromAKeyring(InAWorld):
         self.assertEqual(self.run_("docker-credential-kist", "list").stdout, '{"ghcr.io":"bob"}\n')
         self.assertTrue(self.run_("kist", "import", "keyring", "--yes").stdout.startswith("same\t"))
 
+    def test_python(self):
+        """What Python's keyring keeps there."""
+        self.world.env["PYTHON_KEYRING_BACKEND"] = "keyring.backends.SecretService.Keyring"
+        stored = "import keyring; keyring.set_password('pypi', 'bob', 'p w')"
+        self.run_("python", "-c", stored)
+        self.assertEqual(self.run_("kist", "import", "keyring", "--yes").stdout, "new\tpypi\tbob\t\n")
+        self.assertEqual(self.run_("kist", "load", "pypi", "bob").stdout, "p w")
+
 
 if __name__ == "__main__":
     unittest.main()

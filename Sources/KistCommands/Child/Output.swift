@@ -3,23 +3,27 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// What a program prints, found along PATH; `nil` where it ends with another status than 0.
-func output(of words: [String], upTo limit: Int) throws(StorageError) -> Secret? {
-  let end = try run(words, upTo: limit)
-  return end.hasSucceeded ? end.output : nil
+/// What a program printed, and the status that it ended with.
+struct Printed {
+  var output: Secret
+  /// That of exit(3), or 128 and the number of the signal that ended it, as a shell has it.
+  var status: CInt
 }
 
 /// The lines that a program prints, found along PATH, however it ends; none where it cannot be run.
 ///
 /// What it says on standard error is not shown.
 func linesPrinted(by words: [String]) -> [String] {
-  guard let output = try? run(words, upTo: 1 << 20, silencing: true).output else { return [] }
+  guard let output = try? output(of: words, upTo: 1 << 20, silencing: true).output else {
+    return []
+  }
   return output.withBytes(String.init(repairing:)).split(separator: "\n").map(String.init)
 }
 
-private func run(
-  _ words: [String], upTo limit: Int, silencing: Bool = false
-) throws(StorageError) -> (output: Secret, hasSucceeded: Bool) {
+/// What a program prints, found along PATH, however it ends.
+func output(
+  of words: [String], upTo limit: Int, silencing: Bool = false
+) throws(StorageError) -> Printed {
   guard let program = absolutePath(of: words[0]) else {
     throw StorageError(
       .unavailable, "\(words[0]) is not there", hint: "install \(words[0])", outcome: .unchanged)
@@ -49,5 +53,6 @@ private func run(
   close(ends[0])
   var status: CInt = 0
   while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
-  return (try output.get(), status == 0)
+  let signal = status & 0x7f
+  return Printed(output: try output.get(), status: signal == 0 ? status >> 8 & 0xff : 128 + signal)
 }

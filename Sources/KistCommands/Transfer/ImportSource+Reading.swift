@@ -6,8 +6,14 @@ internal import KistSystem
 extension ImportSource {
   /// Reads the source at a path, or standard input where that is `-`; without one, what kistd reads of
   /// the keyring.
-  func read(_ path: String?, _ terminal: Terminal) throws(StorageError) -> ForeignCredentials {
-    guard let path else { return try ForeignFormat.keyring.read(keyringItems()) }
+  ///
+  /// - Parameter prompting: whether a keyring that is locked asks for its password.
+  func read(
+    _ path: String?, prompting: Bool, _ terminal: Terminal
+  ) throws(StorageError) -> ForeignCredentials {
+    guard let path else {
+      return try ForeignFormat.keyring.read(keyringItems(prompting: prompting))
+    }
     if path != "-" { terminal.warnOfReaders(of: path) }
     switch self {
     case .pass: return try readPassStore(path, terminal)
@@ -18,15 +24,17 @@ extension ImportSource {
     }
   }
 
-  private func keyringItems() throws(StorageError) -> Secret {
-    let program = Surroundings.live.daemonProgram ?? "kistd"
-    let items = try output(of: [program, "keyring-items"], upTo: ForeignFormat.keyring.longestFile)
-    guard let items else {
+  private func keyringItems(prompting: Bool) throws(StorageError) -> Secret {
+    let words =
+      [Surroundings.live.daemonProgram ?? "kistd", "keyring-items"]
+      + (prompting ? [] : ["--no-prompt"])
+    let end = try output(of: words, upTo: ForeignFormat.keyring.longestFile)
+    guard end.status == 0 else {
       throw StorageError(
-        .unavailable, "kistd did not read the keyring",
+        StorageError.Code(exitStatus: end.status) ?? .unavailable, "kistd did not read the keyring",
         hint: "nothing was imported; it said why", outcome: .unchanged)
     }
-    return items
+    return end.output
   }
 
   private func text(

@@ -15,7 +15,7 @@ func readPassStore(_ folder: String, _ terminal: Terminal) throws(StorageError)
   -> ForeignCredentials
 {
   let files = try passFiles(below: folder)
-  var store = ForeignCredentials(countedBy: "entry")
+  var store = ForeignCredentials(countedBy: "entry", named: files.map(\.name))
   var progress = ProgressBar("decrypting", on: terminal)
   var isFirst = true
   for (index, file) in files.enumerated() {
@@ -48,7 +48,8 @@ private enum Decrypted {
 private func decrypted(_ path: String) throws(StorageError) -> Decrypted {
   let words = ["gpg", "--quiet", "--batch", "--decrypt", "--", path]
   do throws(StorageError) {
-    return try output(of: words, upTo: longestEntry).map(Decrypted.content) ?? .failed
+    let end = try output(of: words, upTo: longestEntry)
+    return end.status == 0 ? .content(end.output) : .failed
   } catch {
     guard error.code == .tooLarge else { throw error }
     return .tooLarge

@@ -17,12 +17,12 @@ extension Terminal {
   }
 
   /// Says what of the file is not taken, and where it stands.
-  func tellWhatStaysBehind(_ plan: ImportPlan, countedBy unit: String) {
+  func tellWhatStaysBehind(_ plan: ImportPlan, of credentials: ForeignCredentials) {
     for what in LeftOut.allCases {
       guard let places = plan.leftOut[what] else { continue }
-      let some = places.prefix(8).map { "\($0)" }.joined(separator: ", ")
+      let some = places.prefix(8).map { visible(credentials.name(of: $0)) }.joined(separator: ", ")
       let rest = places.count > 8 ? " …" : ""
-      let units = places.count == 1 ? unit : unit.plural
+      let units = places.count == 1 ? credentials.unit : credentials.unit.plural
       note("not taken: \(places.count) \(what.words) (\(units) \(some)\(rest))")
     }
   }

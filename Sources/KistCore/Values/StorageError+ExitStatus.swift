@@ -1,4 +1,10 @@
 extension StorageError.Code {
+  /// The code of an error for which `kist` or `kistd` ended with a status; `nil` where it was none.
+  package init?(exitStatus: Int32) {
+    guard let code = Self.allCases.first(where: { $0.exitStatus == exitStatus }) else { return nil }
+    self = code
+  }
+
   /// The exit status of `kist` and `kistd` for an error; never renumbered.
   package var exitStatus: Int32 {
     switch self {

@@ -8,6 +8,9 @@ struct KeyringItemsCommand: ParsableCommand {
     abstract: "Print what git, docker, cargo and Python have in the keyring, for `kist import`.",
     usage: "kistd keyring-items [OPTIONS]")
 
+  @Flag(help: "Ask for no password of a keyring that is locked.")
+  var noPrompt = false
+
   @OptionGroup var use: UseOptions
 
   /// How kistd would be run with these flags.

@@ -16,12 +16,13 @@ internal import KistCore
   /// The items of other programs in the user's keyrings that have one of these sets of attributes, and
   /// how many are in keyrings that are locked.
   func foreignItems(
-    with searches: [[String: String]], busAddress: String?, deadline: Duration
+    with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
   ) async throws(StorageError) -> (
     items: [(attributes: [String: String], value: Secret?)], locked: Int
   ) {
     let found = try await Libsecret.foreignItems(
-      with: searches, Libsecret.Options(busAddress: busAddress, deadline: deadline))
+      with: searches, prompting: prompting,
+      Libsecret.Options(busAddress: busAddress, deadline: deadline))
     return (found.items, found.locked)
   }
 #else
@@ -35,7 +36,7 @@ internal import KistCore
 
   /// There is no keyring in this build.
   func foreignItems(
-    with searches: [[String: String]], busAddress: String?, deadline: Duration
+    with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
   ) async throws(StorageError) -> (
     items: [(attributes: [String: String], value: Secret?)], locked: Int
   ) {

@@ -11,7 +11,8 @@ internal import KistSystem
 func printKeyringItems(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
-  let options = try parse(KeyringItemsCommand.self, arguments).options(environment: environment)
+  let command = try parse(KeyringItemsCommand.self, arguments)
+  let options = try command.options(environment: environment)
   guard isPrivatePipe(STDOUT_FILENO) || isPrivateFile(STDOUT_FILENO) else {
     throw StorageError(
       .denied,
@@ -19,7 +20,8 @@ func printKeyringItems(
       hint: "`kist import keyring` reads them; `umask 077` makes new files private")
   }
   let found = try await foreignItems(
-    with: searches, busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
+    with: searches, prompting: !command.noPrompt,
+    busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
     deadline: options.deadline)
   for item in found.items { try writeOutput(line(of: item.attributes, item.value)) }
   for _ in 0..<found.locked { try writeOutput(lineOfLocked) }
@@ -36,7 +38,7 @@ private let searches = [
   ["xdg:schema": "org.gnome.keyring.NetworkPassword", "protocol": "http"],
   ["xdg:schema": "io.docker.Credentials"],
   ["xdg:schema": "org.rust-lang.cargo.registry"],
-  ["application": "Python keyring lib"],
+  ["application": "Python keyring library"],
 ]
 
 private func line(of attributes: [String: String], _ value: Secret?) -> Secret {

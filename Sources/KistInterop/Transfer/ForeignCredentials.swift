@@ -15,15 +15,19 @@ package struct ForeignCredentials: Sendable {
   package private(set) var leftOut: [LeftOut: [Int]] = [:]
   /// What a place is.
   package let unit: String
+  /// What stands at each place, where that has a name.
+  private let names: [String]
   /// Whether the file tells all of a credential, so that one with another label is another one.
   package let tellsAll: Bool
   /// Whether its program takes the first that fits, where others take the latest.
   package let firstIsTaken: Bool
 
   package init(
-    countedBy unit: String = "line", tellsAll: Bool = false, firstIsTaken: Bool = false
+    countedBy unit: String = "line", named names: [String] = [], tellsAll: Bool = false,
+    firstIsTaken: Bool = false
   ) {
     self.unit = unit
+    self.names = names
     self.tellsAll = tellsAll
     self.firstIsTaken = firstIsTaken
   }
@@ -40,6 +44,11 @@ package struct ForeignCredentials: Sendable {
     if !tellsAll, !credential.isWithinLimits { credential.label = nil }
     guard credential.isWithinLimits else { return leaveOut(.overLimits, at: place) }
     entries.append(Entry(credential: credential, place: place))
+  }
+
+  /// How a person finds what stands at a place: by its name, else by the number of the place.
+  package func name(of place: Int) -> String {
+    names.indices.contains(place - 1) ? names[place - 1] : "\(place)"
   }
 
   package mutating func leaveOut(_ what: LeftOut, at place: Int) {

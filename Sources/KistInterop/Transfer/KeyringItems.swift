@@ -45,7 +45,7 @@ private func keptCredentials(
     guard let url = attributes["url"] else { return [] }
     return [CargoRegistry(indexURL: url, name: nil).newCredential(value)]
   default:
-    guard attributes["application"] == "Python keyring lib", let service = attributes["service"]
+    guard attributes["application"] == "Python keyring library", let service = attributes["service"]
     else { return [] }
     let key = CredentialKey(service: service, account: attributes["username"] ?? "")
     return [.ofKeyring(key, value)]

@@ -15,7 +15,7 @@
           "hunter2".utf8, "xdg:schema", "org.git.Password", "protocol", "https", "server",
           "git.example", "user", "alice")
         try await tool.store(
-          "p w".utf8, "application", "Python keyring lib", "service", "pypi", "username", "bob")
+          "p w".utf8, "application", "Python keyring library", "service", "pypi", "username", "bob")
         try await tool.store("other".utf8, "application", "another program")
         try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
           let first = try await command("kist", ["import", "keyring", "--yes"], in: home)
@@ -65,6 +65,23 @@
       }
     }
 
+    @Test(arguments: [[], ["--no-prompt"]])
+    func `that is locked has it ask for no password unless somebody is there`(
+      options: [String]
+    ) async throws {
+      try await withKeyring { home, bus, keyring in
+        try await SecretTool(on: bus).storeOfPython("p", user: "bob")
+        try await keyring.restart(.locked)
+        _ = try await Prompter(on: bus)
+        try await withDaemon(in: home, ["--storage", "encrypted-file"]) { _ in
+          let words = ["import", "keyring", "--yes"] + options
+          let end = try await command("kist", words, in: home)
+          #expect(end.status == .exited(5), "\(end.error)")
+          #expect(end.error.contains("kistd: the keyring is locked\n"), "\(end.error)")
+        }
+      }
+    }
+
     @Test func `says so where there is none, and prints no values on a terminal`() async throws {
       try await withHome { home in
         try await withDaemon(in: home) { _ in
@@ -86,7 +103,7 @@
     /// Stores what Python's keyring would.
     fileprivate func storeOfPython(_ secret: String, user: String) async throws {
       try await store(
-        secret.utf8, "application", "Python keyring lib", "service", "pypi", "username", user)
+        secret.utf8, "application", "Python keyring library", "service", "pypi", "username", user)
     }
   }
 #endif

@@ -54,7 +54,7 @@ private func ask(_ number: UInt8, _ storage: OpenStorage) async {
     case 6: _ = try await storage.access.unlock(nil)
     case 8:
       _ = try await Libsecret.foreignItems(
-        with: [["application": "another"]], options(HostileBus.own.address))
+        with: [["application": "another"]], prompting: true, options(HostileBus.own.address))
     case 9:
       let changes = try await storage.watch(service: "s")
       await ask(1, storage)

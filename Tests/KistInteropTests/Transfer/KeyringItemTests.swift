@@ -15,7 +15,7 @@ import Testing
       {"attributes":{"xdg:schema":"org.git.Password","protocol":"https","server":"git.example","user":"alice"},"value":"aHVudGVyMg=="}
       {"attributes":{"xdg:schema":"io.docker.Credentials","server":"ghcr.io","username":"bob","docker_cli":"1"},"value":"cA=="}
       {"attributes":{"xdg:schema":"org.rust-lang.cargo.registry","url":"sparse+https://i.example/"},"value":"dA=="}
-      {"attributes":{"application":"Python keyring lib","service":"pypi","username":"c"},"value":"cQ=="}
+      {"attributes":{"application":"Python keyring library","service":"pypi","username":"c"},"value":"cQ=="}
       {"attributes":{"xdg:schema":"org.gnome.Evolution"},"value":""}
       """,
       [
@@ -46,7 +46,7 @@ import Testing
     ForeignFile(
       "items without a value, or that are locked", .keyring,
       """
-      {"attributes":{"application":"Python keyring lib","service":"pypi","username":"c"}}
+      {"attributes":{"application":"Python keyring library","service":"pypi","username":"c"}}
       {"locked":true}
       {"locked":true}
       """, [], leftOut: [.withoutPassword: [1], .locked: [2, 3]]),

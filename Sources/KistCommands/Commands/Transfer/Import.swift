@@ -57,14 +57,15 @@ struct Import: RequiresUserStorage {
           : "name the file: `kist import \(source.defaultValueDescription) FILE`",
         outcome: .unchanged)
     }
-    let credentials = try source.read(path, terminal)
+    let credentials = try source.read(
+      path, prompting: terminal.inputIsTerminal && !prompting.noPrompt, terminal)
     var progress = ProgressBar("comparing", on: terminal)
     let plan = try await ImportPlan(
       of: credentials, lastStands: onConflict == .replace, with: storage,
       progress: { progress.show($0, of: $1) })
     progress.clear()
     try terminal.show(plan, asJSON: common.json)
-    if !common.json { terminal.tellWhatStaysBehind(plan, countedBy: credentials.unit) }
+    if !common.json { terminal.tellWhatStaysBehind(plan, of: credentials) }
     if plan.rows.isEmpty, !common.json { return try terminal.tell("there is nothing to import") }
     if dryRun {
       if common.json { try terminal.writeLine(plan.json(saved: 0)) }
