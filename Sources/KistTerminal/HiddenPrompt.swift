@@ -8,11 +8,26 @@ package import KistCore
 /// The echo is put back whatever happens, also while a signal stops the process and when one ends
 /// it. Whoever goes on after a stop is asked anew.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
+  try line(asking: question, on: path) { (terminal, settings, body) throws(StorageError) in
+    try hiding(settings, on: terminal, body)
+  }
+}
+
+/// Asks for a line on a terminal that shows it, as `hiddenLine` does.
+package func shownLine(asking question: String, on path: String) throws(StorageError) -> String {
+  try line(asking: question, on: path) { (_, _, body) throws(StorageError) in try body() }
+    .withBytes(String.init(repairing:))
+}
+
+private func line(
+  asking question: String, on path: String,
+  while showing: (CInt, termios, () throws(StorageError) -> Answer) throws(StorageError) -> Answer
+) throws(StorageError) -> Secret {
   let (terminal, settings) = try openTerminal(path)
   defer { close(terminal) }
   while true {
     let answer = try catchingSignals { (signals) throws(StorageError) in
-      try hiding(settings, on: terminal) { () throws(StorageError) in
+      try showing(terminal, settings) { () throws(StorageError) in
         show(question, on: terminal)
         return try readLine(from: terminal, orSignalFrom: signals)
       }
@@ -22,16 +37,6 @@ package func hiddenLine(asking question: String, on path: String) throws(Storage
     case .signal(let number): carryOut(number)
     }
   }
-}
-
-/// Asks for a line on a terminal that shows it, as `hiddenLine` does.
-package func shownLine(asking question: String, on path: String) throws(StorageError) -> String {
-  let (terminal, _) = try openTerminal(path)
-  defer { close(terminal) }
-  show(question, on: terminal)
-  // A signal does what it does by default; poll(2) passes over a negative descriptor.
-  guard case .line(let line) = try readLine(from: terminal, orSignalFrom: -1) else { return "" }
-  return line.withBytes(String.init(repairing:))
 }
 
 private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios) {

@@ -92,6 +92,26 @@ import Testing
     #expect(terminal.echoes)
   }
 
+  @Test func `asks anew after a stop, where the line is shown, too`() async throws {
+    let terminal = try PseudoTerminal()
+    let path = terminal.path
+    let person = Task.detached {
+      let prompt = terminal.read(upTo: ": ")
+      let process = try #require(pid_t(prompt.dropLast(2)))
+      kill(process, SIGTSTP)
+      while try !isStopped(process) { sched_yield() }
+      kill(process, SIGCONT)
+      #expect(terminal.read(upTo: ": ").hasSuffix(prompt))
+      terminal.type("yes\n")
+    }
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      setpgid(0, 0)
+      let line = try shownLine(asking: "\(getpid()): ", on: path)
+      #expect(line == "yes")
+    }
+    try await person.value
+  }
+
   @Test func `is refused where there is no terminal`() {
     let error = #expect(throws: StorageError.self) {
       try hiddenLine(asking: "Secret: ", on: "/dev/null")
