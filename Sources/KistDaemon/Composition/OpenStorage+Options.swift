@@ -51,11 +51,8 @@ extension OpenStorage {
   ) throws(StorageError) -> OpenStorage {
     let hint = "see to the directory, or name another one in XDG_STATE_HOME"
     try makeDirectory(directory(of: options.keyringLock), hint: hint)
-    let lock = try ProcessLock(at: options.keyringLock, hint: hint) { owner in
-      StorageError(
-        .unavailable, "kistd serves the keyring already, \(owner)",
-        hint: "use that one, at the socket that its log names, or stop it first")
-    }
+    let lock = try ProcessLock(
+      at: options.keyringLock, hint: hint, orElse: StorageError.keyringServed)
     var storage = try openKeyring(busAddress: busAddress, deadline: options.deadline)
     storage.close = { [close = storage.close] in
       await close()
@@ -74,6 +71,17 @@ extension OpenStorage {
         keySource: keySource, deadline: options.deadline,
         sleep: sleepUnwatched,
         whenMade: { logger.notice("\(options.newStore)") }))
+  }
+}
+
+extension StorageError {
+  /// Another kistd of the user has the keyring.
+  static func keyringServed(by owner: String) -> StorageError {
+    StorageError(
+      .unavailable, "kistd serves the keyring already, \(owner)",
+      hint:
+        "use that one, at the socket that its log names, or stop it first; a store beside it takes "
+        + "`--storage encrypted-file --data DIRECTORY`")
   }
 }
 

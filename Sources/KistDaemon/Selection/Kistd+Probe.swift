@@ -41,7 +41,11 @@ extension StorageOutlook {
       let selection = try Selection.select(
         asked: options.storage, pin: pin, keyring: keyring,
         file: EncryptedFile.Presence(options, pin: pin))
-      if selection.kind == .encryptedFile { try options.keySource.checkFile() }
+      switch selection.kind {
+      case .encryptedFile: try options.keySource.checkFile()
+      case .libsecret:
+        try ProcessLock.checkIsFree(at: options.keyringLock, orElse: StorageError.keyringServed)
+      }
       choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
     } catch { choice = .failure(error) }
     self.init(choice: choice, keyring: keyring)

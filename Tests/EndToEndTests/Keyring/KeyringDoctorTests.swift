@@ -9,6 +9,13 @@
       try await withKeyring { home, _, keyring in
         let open = try await command("kistd", ["probe"], in: home)
         #expect(open.output.contains("\nkeyring: open, with no credentials of kist\n"))
+        _ = try await withDaemon(in: home) { daemon in
+          let served = try await command("kistd", ["probe"], in: home)
+          #expect(served.status == .exited(7))
+          let reason = "reason: kistd serves the keyring already, pid \(daemon.processIdentifier)\n"
+          #expect(served.output.contains(reason), "\(served.output)")
+          #expect(served.output.contains("\nkeyring: open, "))
+        }
         try await keyring.restart(.locked)
         let locked = try await command("kistd", ["probe"], in: home)
         #expect(locked.output.contains("\nkeyring: locked\n"), "\(locked.output)")
