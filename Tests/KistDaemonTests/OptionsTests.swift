@@ -18,6 +18,7 @@ import Testing
     socket: nil, storage: nil, dataDirectory: "/home/u/.local/share/kist",
     keySource: .file(path: "/home/u/.local/state/kist/key"),
     pinFile: "/home/u/.local/state/kist/storage",
+    usualPinFile: "/home/u/.local/state/kist/storage",
     keyringLock: "/home/u/.local/state/kist/keyring.lock",
     auditFile: "/home/u/.local/state/kist/audit.jsonl", auditSize: 16 << 20,
     maximumConnections: 128,
@@ -58,6 +59,7 @@ import Testing
     Case(environment: ["XDG_STATE_HOME": "/x"]) {
       $0.keySource = .file(path: "/x/kist/key")
       $0.pinFile = "/x/kist/storage"
+      $0.usualPinFile = "/x/kist/storage"
       $0.auditFile = "/x/kist/audit.jsonl"
       $0.keyringLock = "/x/kist/keyring.lock"
     },

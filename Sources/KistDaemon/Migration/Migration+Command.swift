@@ -19,6 +19,11 @@ func tell(
   switch outcome {
   case .moved(let count, let left):
     tell(summary(of: count, to: kind, wasThere: pin?.kind == kind))
+    if count > 0, kind == .encryptedFile, options.sharesTheKeyring {
+      tell(
+        "kistd without --data keeps credentials in the keyring, too, and finds none of these any more"
+      )
+    }
     guard !left.isEmpty else { return 0 }
     list(left, "differs")
     throw StorageError(
@@ -62,6 +67,11 @@ private func summary(of count: Int, to kind: StorageKind, wasThere: Bool) -> Str
 }
 
 extension Options {
+  /// Whether the keyring, of which there is one, has the credentials of another store, too.
+  fileprivate var sharesTheKeyring: Bool {
+    pinFile != usualPinFile && (try? PinFile(path: usualPinFile).read())?.kind == .libsecret
+  }
+
   /// The command that deletes a credential in a storage that credentials are not kept in.
   func deletion(from kind: StorageKind) -> String {
     let start =

@@ -48,15 +48,17 @@ extension Kistd {
         keySource.impliedStorage
       }
 
+    let state = home("XDG_STATE_HOME", "/.local/state") ?? data
     return Options(
       socket: try setting("socket", socket)?.path(),
       storage: kind,
       dataDirectory: data,
       keySource: keySource,
       // A directory that was named is a world of its own.
-      pinFile: (ownData ?? home("XDG_STATE_HOME", "/.local/state") ?? data) + "/storage",
-      keyringLock: (home("XDG_STATE_HOME", "/.local/state") ?? data) + "/keyring.lock",
-      auditFile: (ownData ?? home("XDG_STATE_HOME", "/.local/state") ?? data) + "/audit.jsonl",
+      pinFile: (ownData ?? state) + "/storage",
+      usualPinFile: state + "/storage",
+      keyringLock: state + "/keyring.lock",
+      auditFile: (ownData ?? state) + "/audit.jsonl",
       auditSize: try setting("audit", audit)?.auditSize() ?? 16 << 20,
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? Server.usualMaximumConnections,

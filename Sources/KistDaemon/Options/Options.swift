@@ -23,6 +23,8 @@ package struct Options: Sendable, Equatable {
   package var keySource: KeySource
   /// The file that says where credentials are kept.
   package var pinFile: String
+  /// That file of a kistd without `--data`.
+  package var usualPinFile: String
   /// The file that is locked while the keyring is served: of which a user has one, whatever `--data`
   /// says.
   package var keyringLock: String

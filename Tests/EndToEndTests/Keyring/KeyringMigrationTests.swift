@@ -53,6 +53,34 @@
       }
     }
 
+    @Test func `says of which store what is moved was, where another shares the keyring`()
+      async throws
+    {
+      try await withKeyring { home, _, _ in
+        try await withDaemon(in: home) { daemon in
+          try await daemon.connect().save(credentials[0])
+        }
+        for command in ["fsck", "rekey", "restore"] {
+          let words = [command] + (command == "restore" ? ["backup"] : [])
+          let end = try await EndToEndTests.command("kistd", words, in: home)
+          #expect(end.status == .exited(7))
+          #expect(end.error.contains("credentials are kept in the keyring"), "\(end.error)")
+          #expect(end.error.contains(" --data"))
+        }
+        let other = ["--data", home.path + "/other"]
+        let there = try await command("kistd", ["migrate", "--to", "libsecret"] + other, in: home)
+        #expect(there.status == .exited(0), "\(there.error)")
+        let back = try await command(
+          "kistd", ["migrate", "--to", "encrypted-file"] + other, in: home)
+        #expect(
+          back.output == """
+            moved 1 credential from the keyring to the encrypted file
+            kistd without --data keeps credentials in the keyring, too, and finds none of these any more
+
+            """)
+      }
+    }
+
     @Test(arguments: ["libsecret", "encrypted-file"])
     func `does not move what is not the pinned file, and keeps the pin`(kind: String) async throws {
       try await withKeyring { home, _, _ in
