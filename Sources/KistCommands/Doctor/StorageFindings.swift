@@ -64,7 +64,9 @@ private func finding(of keyring: StorageProbe, beside storage: String) -> Findin
   case .open, .locked:
     Finding(
       .note, "keyring", "there is one, and credentials are kept elsewhere",
-      hint: "to move them, stop kistd and run `kistd migrate --to libsecret`")
+      hint:
+        "to move them, stop kistd and run `kistd migrate --to libsecret`, with the same --data if "
+        + "it was given one")
   case .unusable(let error) where storage == "libsecret": Finding(error, about: "keyring")
   case .unusable(let error): Finding(.ok, "keyring", "not used: \(error.message)")
   }

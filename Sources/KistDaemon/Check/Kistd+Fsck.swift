@@ -9,6 +9,10 @@ func fsck(
   let command = try parse(FsckCommand.self, arguments)
   let options = try command.options(environment: environment)
   let keySource = try EncryptedFile.KeySource(options)
+  if EncryptedFile.presence(at: options.storePath) == .absent {
+    _ = try PinFile(path: options.pinFile)
+      .readOfEncryptedFile(orElse: "name the directory of a store with --data")
+  }
   let report: FsckReport
   if let directory = command.salvage {
     let salvage: EncryptedFile.Salvage

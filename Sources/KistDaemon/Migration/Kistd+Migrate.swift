@@ -81,9 +81,6 @@ private func requireOpen(
   guard status.isLocked else { return }
   do throws(StorageError) { _ = try await storage.access.unlock(nil) } catch {
     guard kind == .encryptedFile, error.code == .locked else { throw error }
-    throw .locked(
-      error.message,
-      hint: status.unlocksWith == .passphrase
-        ? "give its passphrase with --passphrase-fd" : "put it right, and run it again")
+    throw error.withoutKistd
   }
 }

@@ -10,7 +10,7 @@ func rekey(
   let (options, keyFile, newPassphrase) = try command.options(environment: environment)
   let keySource = try EncryptedFile.KeySource(options)
   let pinFile = PinFile(path: options.pinFile)
-  _ = try pinFile.readOfEncryptedFile()
+  _ = try pinFile.readOfEncryptedFile(orElse: moveHint)
   let rekeying = EncryptedFile.Rekeying(
     EncryptedFile.Options(path: options.storePath, keySource: keySource), keyFile: keyFile,
     newPassphrase: try newPassphrase.map { (number) throws(StorageError) in
@@ -19,7 +19,7 @@ func rekey(
     dropsOthers: command.dropOthers,
     willSwitch: { old, new throws(StorageError) in
       // Only now does nobody else have the store, and so nobody else writes it down.
-      guard let pin = try pinFile.readOfEncryptedFile() else { return }
+      guard let pin = try pinFile.readOfEncryptedFile(orElse: moveHint) else { return }
       guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .anotherStore }
       try pinFile.write(
         Pin(kind: .encryptedFile, storeID: old, nextStoreID: new), insteadOf: pin)
@@ -29,7 +29,7 @@ func rekey(
   do throws(StorageError) { rekeyed = try EncryptedFile.rekey(rekeying) } catch {
     throw error.withoutKistd
   }
-  if let pin = try pinFile.readOfEncryptedFile(), pin.nextStoreID == rekeyed.id {
+  if let pin = try pinFile.readOfEncryptedFile(orElse: moveHint), pin.nextStoreID == rekeyed.id {
     try pinFile.write(Pin(kind: .encryptedFile, storeID: rekeyed.id), insteadOf: pin)
   }
   let lines = rekeyed.lines(
@@ -39,16 +39,19 @@ func rekey(
 }
 
 extension PinFile {
-  /// Reads it; throws `unavailable` where credentials are kept in the keyring.
-  func readOfEncryptedFile() throws(StorageError) -> Pin? {
+  /// Reads it; throws `unavailable`, with what to do then, where credentials are kept in the keyring.
+  func readOfEncryptedFile(orElse hint: String) throws(StorageError) -> Pin? {
     let pin = try read()
     guard let pin, pin.kind != .encryptedFile else { return pin }
     throw StorageError(
       .unavailable, "credentials are kept in \(pin.kind.name); this is for the encrypted file",
-      hint: "move them with \(StorageKind.encryptedFile.migration); or name another store with "
-        + "--data")
+      hint: hint)
   }
 }
+
+/// What to do where there is no encrypted file that could have a new key.
+private let moveHint =
+  "move them with \(StorageKind.encryptedFile.migration); or name another store with --data"
 
 extension EncryptedFile.Rekeyed {
   /// What a person must know of it.

@@ -18,12 +18,12 @@ func restore(
     return 0
   }
   let pinFile = PinFile(path: options.pinFile)
-  _ = try pinFile.readOfEncryptedFile()
+  _ = try pinFile.readOfEncryptedFile(orElse: otherPlaceHint)
   let (id, count) = try EncryptedFile.restore(
     backup, to: EncryptedFile.Options(path: options.storePath, keySource: keySource),
     willSwitch: { id throws(StorageError) in
       // What was kept before is gone; a first one is written down once it is there.
-      guard let pin = try pinFile.readOfEncryptedFile() else { return }
+      guard let pin = try pinFile.readOfEncryptedFile(orElse: otherPlaceHint) else { return }
       try pinFile.write(
         Pin(kind: .encryptedFile, storeID: pin.storeID, nextStoreID: id), insteadOf: pin)
     },
@@ -32,6 +32,8 @@ func restore(
   tell("restored \(counted(count)) into \(options.storePath), which \(options.opening)")
   return 0
 }
+
+private let otherPlaceHint = "name a directory for the restored store with --data"
 
 private func passphraseOfBackup(from descriptor: CInt) throws(StorageError) -> Secret {
   let passphrase = try readPassphrase(.ofBackup, from: descriptor)

@@ -8,7 +8,7 @@ extension StorageError {
     case .unavailable where isPinned:
       adding(
         "credentials are kept in the keyring, and can be used and moved only where it is reached; "
-          + "--data names another store")
+          + "`kistd --data DIRECTORY` has another store")
     case .unavailable where !isPinned, .locked where !isPinned:
       adding("to do without the keyring, start `kistd --storage encrypted-file`")
     default: self

@@ -84,8 +84,12 @@ extension FileStore {
       return (nil, try masterKey(from: options.keySource, slots, storeID: storeID))
     } catch {
       guard error.code == .locked else { throw error }
-      let why = unlockingFile(slots) == nil ? "" : ": \(error.message)"
-      throw .badRequest("a passphrase that opens the store, and goes on doing so, is needed\(why)")
+      let file = unlockingFile(slots)
+      let why = file == nil ? "" : ": \(error.message)"
+      throw StorageError(
+        .badRequest, "a passphrase that opens the store, and goes on doing so, is needed\(why)",
+        hint: (file == nil ? "give" : "put the file back first, or give") + " one that stays",
+        outcome: .unchanged)
     }
   }
 }
