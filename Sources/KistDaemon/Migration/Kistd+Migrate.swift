@@ -81,6 +81,8 @@ private func requireOpen(
   guard status.isLocked else { return }
   do throws(StorageError) { _ = try await storage.access.unlock(nil) } catch {
     guard kind == .encryptedFile, error.code == .locked else { throw error }
-    throw error.withoutKistd
+    throw status.unlocksWith == .passphrase
+      ? error.withoutKistd
+      : .locked(error.message, hint: "name the store's key file with --key-file")
   }
 }

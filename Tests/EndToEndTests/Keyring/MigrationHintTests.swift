@@ -60,6 +60,7 @@
         let refused = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
         #expect(refused.status == .exited(5), "\(refused.error)")
         #expect(refused.error.contains("the store's key file \(key) is missing"))
+        #expect(refused.error.contains("with --key-file"))
         #expect(!refused.error.contains("passphrase") && !refused.error.contains("kist unlock"))
       }
     }
