@@ -67,6 +67,9 @@ struct FsckReport {
     case .whole: "\(store) is whole: \(found)"
     case .locked: "\(store) shows no damage from outside: \(found)"
     case .damaged where examination.locked != nil: "\(store) is damaged: \(found) found"
+    case .damaged where examination.counted == nil:
+      "\(store) is damaged: \(examination.good) of \(found) found good; how many there were cannot be "
+        + "told"
     case .damaged:
       "\(store) is damaged: \(examination.good) of "
         + "\(counted(max(examination.found, examination.counted ?? 0))) good"

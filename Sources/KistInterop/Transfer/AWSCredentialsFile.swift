@@ -26,6 +26,7 @@ func awsCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials 
     guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0) else {
       throw .unreadable("there is no equals sign", line: number)
     }
+    guard profile != nil else { throw .unreadable("there is no profile above it", line: number) }
     let name = line.extracting(..<equals)
     let value = line.extracting((equals + 1)...)
     try profile?.set(

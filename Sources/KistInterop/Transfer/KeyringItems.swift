@@ -9,9 +9,17 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
   var file = ForeignCredentials(countedBy: "item")
   try text.forEachLine { (line, number) throws(StorageError) in
     guard !line.isEmpty else { return }
+    let object: JSONObject
+    do throws(JSONError) { object = try JSONObject(Secret(copying: line)) } catch {
+      throw .unreadable(error.description, line: number)
+    }
+    // That has attributes, too, and its secrets elsewhere.
+    guard object["service"] == nil else {
+      throw .unreadable(
+        "it is of an export of kist's, which `kist import kist` reads", line: number)
+    }
     let credentials: [NewCredential]
     do throws(JSONError) {
-      let object = try JSONObject(Secret(copying: line))
       if object["locked"] != nil { return file.leaveOut(.locked, at: number) }
       let attributes = Dictionary(
         try object.required("attributes").strings().map { ($0.name, $0.value) },
@@ -61,7 +69,7 @@ private func gitCredentials(
   message.host = attributes["server"].map { server in
     server + (attributes["port"].map { ":" + $0 } ?? "")
   }
-  message.path = attributes["object"]
+  message.path = attributes["object"].flatMap { $0.isEmpty ? nil : $0 }
   message.username = attributes["user"]
   value.withBytes { bytes in
     var start = 0

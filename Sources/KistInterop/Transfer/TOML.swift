@@ -67,7 +67,11 @@ private struct TOMLReader {
     case UInt8(ascii: "\""), UInt8(ascii: "'"):
       strings.append(TOMLString(path: path, value: try readString(bytes), line: start))
     case UInt8(ascii: "{"): try readInlineTable(bytes, path, depth: depth + 1)
-    default: try skipValue(bytes)
+    default:
+      guard let byte = peek(bytes), isStartOfBareValue(byte) else {
+        throw fault("a value is no string in quotes, and nothing else that TOML has")
+      }
+      try skipValue(bytes)
     }
   }
 
@@ -244,4 +248,12 @@ private struct TOMLReader {
   private func peek(_ bytes: Span<UInt8>) -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
   private func fault(_ problem: String) -> TOMLFault { TOMLFault(line: line, problem: problem) }
+}
+
+/// Whether a number, a date, `true`, `false`, `inf`, `nan` or an array may begin with a byte.
+private func isStartOfBareValue(_ byte: UInt8) -> Bool {
+  switch Character(Unicode.Scalar(byte)) {
+  case "0"..."9", "+", "-", "t", "f", "i", "n", "[": true
+  default: false
+  }
 }

@@ -100,6 +100,16 @@ import Testing
     }
   }
 
+  @Test func `does not say of how many, where the count of them is damaged, too`() async throws {
+    try await withStore { home, path in
+      try damage(path) { $0.counted == nil && $0.good == 2 }
+      let end = try await fsck(in: home, endsWith: 10)
+      let head =
+        "\(path) is damaged: 2 of 2 credentials found good; how many there were cannot be told\n"
+      #expect(end.output.hasPrefix(head), "\(end.output)")
+    }
+  }
+
   /// Lends a home with a store of two credentials, and the path of the store.
   private func withStore(
     _ body: nonisolated(nonsending) (_ home: String, _ path: String) async throws -> Void
@@ -120,18 +130,24 @@ import Testing
       keySource: .keyFile(path: home + "/.local/state/kist/key"))
   }
 
-  /// Changes a byte of a secret, for which no sum and no page has to be right.
-  private func damage(_ path: String) throws {
+  /// Changes a byte that is sealed, for which no sum and no page has to be right: of a secret, unless
+  /// another damage is asked for.
+  private func damage(
+    _ path: String,
+    until isDamaged: (EncryptedFile.Examination) -> Bool = {
+      $0.faults.count == 1 && $0.faults[0].key == .sample
+    }
+  ) throws {
     let key = (path as NSString).deletingLastPathComponent + "/../../state/kist/key"
     var bytes = try Data(contentsOf: URL(filePath: path))
     for offset in stride(from: bytes.count - 1, through: 4096, by: -1) where bytes[offset] != 0 {
       bytes[offset] ^= 1
       try bytes.write(to: URL(filePath: path))
       let found = try EncryptedFile.examine(path: path, keySource: .keyFile(path: key))
-      if found.faults.count == 1, found.faults[0].key == .sample { return }
+      if isDamaged(found) { return }
       bytes[offset] ^= 1
     }
-    Issue.record("no byte of a secret was found")
+    Issue.record("no such byte was found")
   }
 
   private func fsck(

@@ -36,6 +36,13 @@ struct BadFile: CustomTestStringConvertible, Sendable {
       "`auth` is not a user, a colon and a password"),
     BadFile(.docker, #"{"auths":{"a":"hunter2"}}"#, "`auths` must be an object"),
     BadFile(.aws, "[p]\nhunter2", "line 2: there is no equals sign"),
+    BadFile(.aws, "{\"auth\":\"aHVudGVyMg==\"}", "line 1: there is no profile above it"),
+    BadFile(
+      .cargo, "[default]\naws_access_key_id = AKIAhunter2",
+      "line 2: a value is no string in quotes, and nothing else that TOML has"),
+    BadFile(
+      .keyring, #"{"service":"s","account":"a","attributes":{},"secret":"hunter2"}"#,
+      "line 1: it is of an export of kist's, which `kist import kist` reads"),
     BadFile(.aws, "[]", "line 1: there is no profile in the brackets"),
     BadFile(.cargo, "[registry]\ntoken = \"hunter2", "line 2: a string is not closed"),
     BadFile(.cargo, "token = \"hunter\\2\"", "line 1: an unknown escape"),

@@ -32,8 +32,8 @@ import Testing
         "oauth_refresh_token:https://h:8443/a/b u = rt kind=oauth_refresh_token tool=git",
       ]),
     ForeignFile(
-      "git's, from before 2.43", .keyring,
-      #"{"attributes":{"xdg:schema":"org.gnome.keyring.NetworkPassword","protocol":"https","server":"git.example","user":"alice"},"value":"aHVudGVyMg=="}"#,
+      "git's, from before 2.43, and of no path", .keyring,
+      #"{"attributes":{"xdg:schema":"org.gnome.keyring.NetworkPassword","protocol":"https","server":"git.example","object":"","user":"alice"},"value":"aHVudGVyMg=="}"#,
       ["https://git.example alice = hunter2 host=git.example protocol=https tool=git"]),
     ForeignFile(
       "items that lack what their program has", .keyring,
