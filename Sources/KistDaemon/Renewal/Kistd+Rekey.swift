@@ -38,17 +38,6 @@ func rekey(
   return 0
 }
 
-extension PinFile {
-  /// Reads it; throws `unavailable`, with what to do then, where credentials are kept in the keyring.
-  func readOfEncryptedFile(orElse hint: String) throws(StorageError) -> Pin? {
-    let pin = try read()
-    guard let pin, pin.kind != .encryptedFile else { return pin }
-    throw StorageError(
-      .unavailable, "credentials are kept in \(pin.kind.name); this is for the encrypted file",
-      hint: hint)
-  }
-}
-
 /// What to do where there is no encrypted file that could have a new key.
 private let moveHint =
   "move them with \(StorageKind.encryptedFile.migration); or name another store with --data"

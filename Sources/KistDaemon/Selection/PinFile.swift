@@ -23,6 +23,15 @@ package struct PinFile: Sendable {
     return try Pin(String(decoding: bytes.prefix(count), as: UTF8.self), at: path)
   }
 
+  /// Reads it; throws `unavailable`, with what to do then, where credentials are kept in the keyring.
+  func readOfEncryptedFile(orElse hint: String) throws(StorageError) -> Pin? {
+    let pin = try read()
+    guard let pin, pin.kind != .encryptedFile else { return pin }
+    throw StorageError(
+      .unavailable, "credentials are kept in \(pin.kind.name); this is for the encrypted file",
+      hint: hint)
+  }
+
   /// Of a pin that names two stores the one that is there, written down.
   func settled(_ pin: Pin, on file: EncryptedFile.Presence) -> Pin {
     let settled = pin.settled(on: file)
