@@ -9,26 +9,37 @@ func fsck(
   let command = try parse(FsckCommand.self, arguments)
   let options = try command.options(environment: environment)
   let keySource = try EncryptedFile.KeySource(options)
-  if EncryptedFile.presence(at: options.storePath) == .absent {
-    _ = try PinFile(path: options.pinFile)
-      .readOfEncryptedFile(orElse: "name the directory of a store with --data")
-  }
   let report: FsckReport
-  if let directory = command.salvage {
-    let salvage: EncryptedFile.Salvage
-    do throws(StorageError) {
-      salvage = try EncryptedFile.salvage(
-        path: options.storePath, keySource: keySource,
-        to: EncryptedFile.Options(path: directory + "/credentials.db", keySource: keySource))
-    } catch { throw error.withoutKistd }
-    report = FsckReport(
-      store: options.storePath, examination: salvage.examination,
-      copies: .init(count: salvage.copied, directory: directory))
-  } else {
-    report = FsckReport(
-      store: options.storePath,
-      examination: try EncryptedFile.examine(path: options.storePath, keySource: keySource))
+  do throws(StorageError) {
+    report = try FsckReport(of: options.storePath, keySource: keySource, salvage: command.salvage)
+  } catch {
+    if error.code == .notFound {
+      _ = try PinFile(path: options.pinFile)
+        .readOfEncryptedFile(orElse: "name the directory of a store with --data")
+    }
+    throw error
   }
   if command.json { print(report.json) } else { report.lines.forEach(tell) }
   return report.exitStatus
+}
+
+extension FsckReport {
+  /// Looks at a store, and salvages what is whole into a directory where one is named.
+  fileprivate init(
+    of store: String, keySource: EncryptedFile.KeySource, salvage directory: String?
+  ) throws(StorageError) {
+    guard let directory else {
+      let examination = try EncryptedFile.examine(path: store, keySource: keySource)
+      self.init(store: store, examination: examination)
+      return
+    }
+    do throws(StorageError) {
+      let salvage = try EncryptedFile.salvage(
+        path: store, keySource: keySource,
+        to: EncryptedFile.Options(path: directory + "/credentials.db", keySource: keySource))
+      self.init(
+        store: store, examination: salvage.examination,
+        copies: Copies(count: salvage.copied, directory: directory))
+    } catch { throw error.withoutKistd }
+  }
 }

@@ -21,6 +21,19 @@ import Testing
     }
   }
 
+  @Test func `changes nothing, not even a mode that others can read by`() async throws {
+    try await withStore { home, path in
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+      let folder = home + "/.local/share/kist"
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+      let before = try Data(contentsOf: URL(filePath: path))
+      _ = try await fsck(in: home, endsWith: 0)
+      #expect(mode(of: path) == 0o644)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == names)
+      #expect(try Data(contentsOf: URL(filePath: path)) == before)
+    }
+  }
+
   @Test func `says what is damaged, with status 10, and salvages the rest`() async throws {
     try await withStore { home, path in
       try damage(path)
