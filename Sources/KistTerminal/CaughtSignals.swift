@@ -47,7 +47,7 @@ package struct NotedSignals: Sendable {
   }
 }
 
-/// Signals whose numbers come out of a pipe; there can be one of these at a time.
+/// Signals whose numbers come out of a pipe; of two of these, the one that was begun last gets them.
 private struct CaughtSignals: Sendable {
   /// The end of the pipe that the numbers come out of.
   let source: CInt

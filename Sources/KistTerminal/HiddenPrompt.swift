@@ -34,7 +34,10 @@ private func line(
     }
     switch answer {
     case .line(let line): return line
-    case .signal(let number): carryOut(number)
+    case .signal(let number):
+      carryOut(number)
+      // Where somebody notes the signals that would end the process, it goes on, and must hear of it.
+      guard [SIGTSTP, SIGCONT].contains(number) else { throw .leftWithoutAnswer }
     }
   }
 }
@@ -90,10 +93,7 @@ private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(St
     if count < 0, errno == EINTR { continue }
     guard count == 1 else {
       _ = unsafe write(terminal, "\n", 1)
-      throw StorageError(
-        .badRequest, "the prompt was left without an answer",
-        hint: "nothing was changed; type it and press Enter",
-        outcome: .unchanged)
+      throw .leftWithoutAnswer
     }
     if byte != UInt8(ascii: "\n") { line.append(byte) }
   }
@@ -107,3 +107,9 @@ private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(St
 
 /// Where the terminal cuts a line without saying so: N_TTY_BUF_SIZE, less the newline.
 private let longestLine = 4095
+
+extension StorageError {
+  fileprivate static let leftWithoutAnswer = StorageError(
+    .badRequest, "the prompt was left without an answer",
+    hint: "nothing was changed; type it and press Enter", outcome: .unchanged)
+}

@@ -112,6 +112,25 @@ import Testing
     try await person.value
   }
 
+  @Test func `ends with a signal that somebody else notes, who hears of it`() async throws {
+    let terminal = try PseudoTerminal()
+    let path = terminal.path
+    let person = Task.detached {
+      let prompt = terminal.read(upTo: ": ")
+      kill(try #require(pid_t(prompt.dropLast(2))), SIGINT)
+    }
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let noted = try notedSignals()
+      let error = #expect(throws: StorageError.self) {
+        try shownLine(asking: "\(getpid()): ", on: path)
+      }
+      #expect(error?.message == "the prompt was left without an answer")
+      #expect(noted.first() == SIGINT)
+      noted.end()
+    }
+    try await person.value
+  }
+
   @Test func `is refused where there is no terminal`() {
     let error = #expect(throws: StorageError.self) {
       try hiddenLine(asking: "Secret: ", on: "/dev/null")
