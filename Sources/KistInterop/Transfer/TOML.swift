@@ -68,7 +68,7 @@ private struct TOMLReader {
       strings.append(TOMLString(path: path, value: try readString(bytes), line: start))
     case UInt8(ascii: "{"): try readInlineTable(bytes, path, depth: depth + 1)
     default:
-      guard let byte = peek(bytes), isStartOfBareValue(byte) else {
+      guard isBareValue(bytes) || peek(bytes) == UInt8(ascii: "[") else {
         throw fault("a value is no string in quotes, and nothing else that TOML has")
       }
       try skipValue(bytes)
@@ -191,6 +191,17 @@ private struct TOMLReader {
     for byte in scalar.utf8 { value.append(byte) }
   }
 
+  /// Whether what begins here may be a number, a date, or `true` and the like.
+  private func isBareValue(_ bytes: Span<UInt8>) -> Bool {
+    var end = offset
+    while end < bytes.count, isNameByte(bytes[end]) || "+.:".utf8.contains(bytes[end]) { end += 1 }
+    let word = String(validating: bytes.extracting(offset..<end)) ?? ""
+    let unsigned = word.drop { $0 == "+" || $0 == "-" }
+    return ["true", "false", "inf", "nan"].contains(unsigned)
+      || unsigned.first?.isNumber == true
+        && unsigned.utf8.allSatisfy { "0123456789abcdefABCDEFxo_+-.:TZtz".utf8.contains($0) }
+  }
+
   /// Passes over a value that is no string, an array of several lines too.
   private mutating func skipValue(_ bytes: Span<UInt8>) throws(TOMLFault) {
     var depth = 0
@@ -248,12 +259,4 @@ private struct TOMLReader {
   private func peek(_ bytes: Span<UInt8>) -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
   private func fault(_ problem: String) -> TOMLFault { TOMLFault(line: line, problem: problem) }
-}
-
-/// Whether a number, a date, `true`, `false`, `inf`, `nan` or an array may begin with a byte.
-private func isStartOfBareValue(_ byte: UInt8) -> Bool {
-  switch Character(Unicode.Scalar(byte)) {
-  case "0"..."9", "+", "-", "t", "f", "i", "n", "[": true
-  default: false
-  }
 }

@@ -41,6 +41,9 @@ struct BadFile: CustomTestStringConvertible, Sendable {
       .cargo, "[default]\naws_access_key_id = AKIAhunter2",
       "line 2: a value is no string in quotes, and nothing else that TOML has"),
     BadFile(
+      .cargo, "[registry]\ntoken = npm_hunter2",
+      "line 2: a value is no string in quotes, and nothing else that TOML has"),
+    BadFile(
       .keyring, #"{"service":"s","account":"a","attributes":{},"secret":"hunter2"}"#,
       "line 1: it is of an export of kist's, which `kist import kist` reads"),
     BadFile(.aws, "[]", "line 1: there is no profile in the brackets"),
