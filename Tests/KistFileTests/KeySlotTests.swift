@@ -76,6 +76,10 @@ import Testing
       try await opened.keySlots.add(KeySlotAddition(passphrase: another))
     }
     #expect(refused?.message.contains("key file \(store.keyPath)") == true)
+    let kept = await expect(.badRequest) {
+      try await opened.keySlots.remove(KeySlotRemoval(number: 2))
+    }
+    #expect(kept?.message.hasPrefix("the key file, which alone would open the store") == true)
     try writePrivate(original)
     #expect(try await opened.access.status().unlocksWith == .keyFile)
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: store.keyPath)

@@ -10,18 +10,18 @@ func hint(_ hint: String?, over socket: String?) -> String? {
   }.joined(separator: "`")
 }
 
-/// The socket that is named on a command line, of which the rest may be wrong.
+/// The socket that is named on a command line, of which the rest may be wrong; the last one counts.
 func namedSocket(in words: ArraySlice<String>) -> String? {
-  if let option = words.last(where: { $0.hasPrefix("--socket=") }) {
-    return String(option.dropFirst("--socket=".count))
+  guard let last = words.lastIndex(where: { $0 == "--socket" || $0.hasPrefix("--socket=") }) else {
+    return nil
   }
-  return words.lastIndex(of: "--socket").flatMap {
-    words.dropFirst($0 + 1 - words.startIndex).first
-  }
+  return words[last] == "--socket"
+    ? words[last...].dropFirst().first : String(words[last].dropFirst("--socket=".count))
 }
 
+/// Whether it is a command of kist that asks kistd, and takes an option at its end.
 private func asksKistd(_ command: Substring) -> Bool {
   let words = command.split(separator: " ")
-  return words.count > 1 && words[0] == "kist"
-    && !words.contains { ["help", "--help", "--"].contains($0) }
+  return words.count > 1 && words[0] == "kist" && !["help", "helper", "setup"].contains(words[1])
+    && !words.contains { ["--help", "--"].contains($0) }
 }

@@ -80,8 +80,8 @@ extension StorageError {
     StorageError(
       .unavailable, "kistd serves the keyring already, \(owner)",
       hint:
-        "use that one, at the socket that its log names, or stop it first; a store beside it takes "
-        + "`--storage encrypted-file --data DIRECTORY`")
+        "use that one, at the socket that its log names, or stop it first; "
+        + "`kistd --storage encrypted-file --data DIRECTORY` has a store beside it")
   }
 }
 

@@ -20,7 +20,7 @@ func migrate(
   }
   return try await keyring.closed { keyring throws(StorageError) in
     // First, so that no file is made beside a keyring out of reach.
-    do throws(StorageError) { try await requireOpen(keyring, .libsecret) } catch {
+    do throws(StorageError) { try await requireOpen(keyring) } catch {
       guard kind == .encryptedFile, pin?.kind == kind, error.code == .unavailable else {
         throw error
       }
@@ -35,7 +35,7 @@ func migrate(
     }
     return try await OpenStorage.encryptedFile(options, pin, keySource: keySource, logger: logger)
       .closed { file throws(StorageError) in
-        try await requireOpen(file, .encryptedFile)
+        try await requireOpen(file, openedBy: keySource)
         let (source, target) = kind == .libsecret ? (file, keyring) : (keyring, file)
         var previous = pin
         if pin == nil, try await target.credentials.findAll().isEmpty {
@@ -74,15 +74,20 @@ extension OpenStorage {
 
 /// Unlocks a storage that is locked, where it must by the prompt of a keyring: it is a person who
 /// migrates.
+///
+/// - Parameter keySource: of an encrypted file.
 private func requireOpen(
-  _ storage: OpenStorage, _ kind: StorageKind
+  _ storage: OpenStorage, openedBy keySource: EncryptedFile.KeySource? = nil
 ) async throws(StorageError) {
   let status = try await storage.access.status()
   guard status.isLocked else { return }
   do throws(StorageError) { _ = try await storage.access.unlock(nil) } catch {
-    guard kind == .encryptedFile, error.code == .locked else { throw error }
-    throw status.unlocksWith == .passphrase
-      ? error.withoutKistd
-      : .locked(error.message, hint: "name the store's key file with --key-file")
+    guard let keySource, error.code == .locked else { throw error }
+    if status.unlocksWith == .passphrase { throw error.withoutKistd }
+    let isKeyFile = if case .keyFile = keySource { true } else { false }
+    throw .locked(
+      error.message,
+      hint: isKeyFile
+        ? "name the store's key file with --key-file" : "put it right, and run it again")
   }
 }

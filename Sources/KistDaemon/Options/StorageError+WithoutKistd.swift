@@ -6,6 +6,8 @@ extension StorageError {
     guard code == .locked else { return self }
     return .locked(
       message,
-      hint: "name its key file with --key-file, or give its passphrase with --passphrase-fd")
+      hint:
+        "name its key file with --key-file, if it has one, or give its passphrase with --passphrase-fd"
+    )
   }
 }

@@ -93,8 +93,12 @@ extension FileStore {
       && (try? EncryptedFile.checkFile(of: options.keySource)) != nil
   }
 
-  /// What protects the key, and from whom; a file is named where it opens the store.
+  /// What protects the key, and from whom; a file is named where it opens the store, or that of a
+  /// passphrase, which is not tried for that, where it is there.
   private func keyProtection(_ slots: [KeySlot], _ file: String?) -> String {
+    if case .passphraseFile(let path) = options.keySource, file == nil, !slots.openWithKeyFile {
+      return "a passphrase; the file that should have it, \(path), is missing"
+    }
     guard slots.openWithKeyFile || file != nil else {
       return "a passphrase, which is kept nowhere: while the store is unlocked, its key is in the "
         + "memory of kistd"

@@ -84,12 +84,16 @@ extension FileStore {
       return (nil, try masterKey(from: options.keySource, slots, storeID: storeID))
     } catch {
       guard error.code == .locked else { throw error }
-      let file = unlockingFile(slots)
-      let why = file == nil ? "" : ": \(error.message)"
+      let why = unlockingFile(slots) == nil ? "" : ": \(error.message)"
+      guard slots.openWithPassphrase else {
+        throw StorageError(
+          .badRequest, "the key file, which alone would open the store, must be shown to\(why)",
+          hint: "put it back, or start kistd with it (`--key-file`), and try again",
+          outcome: .unchanged)
+      }
       throw StorageError(
         .badRequest, "a passphrase that opens the store, and goes on doing so, is needed\(why)",
-        hint: (file == nil ? "give" : "put the file back first, or give") + " one that stays",
-        outcome: .unchanged)
+        hint: "give one that stays", outcome: .unchanged)
     }
   }
 }

@@ -72,8 +72,10 @@ struct Audit: RequiresAuditLog {
       }
     }
     if common.json { return }
-    if records.contains(where: \.isLocked) { terminal.tellOfLockedNames() }
-    if records.isEmpty, service != nil || account != nil { terminal.tellOfNamesOfBefore() }
+    if records.contains(where: \.isLocked) { terminal.tellOfLockedNames(over: common.socket) }
+    if records.isEmpty, service != nil || account != nil {
+      terminal.tellOfNamesOfBefore(over: common.socket)
+    }
   }
 
   private func query(at now: Timestamp) throws(StorageError) -> AuditQuery {
@@ -127,15 +129,16 @@ extension AuditRecord {
 }
 
 extension Terminal {
-  fileprivate func tellOfLockedNames() {
+  fileprivate func tellOfLockedNames(over socket: String?) {
     note(
       "the storage is locked, and so services and accounts are not shown",
-      hint: "unlock it with `kist unlock`")
+      hint: hint("unlock it with `kist unlock`", over: socket))
   }
 
-  fileprivate func tellOfNamesOfBefore() {
+  fileprivate func tellOfNamesOfBefore(over socket: String?) {
     note(
       "none was found; names from before a rekey or a restore stay sealed, and were not searched",
-      hint: "`kist audit` without --service and --account shows their lines, too")
+      hint: hint(
+        "`kist audit` without --service and --account shows their lines, too", over: socket))
   }
 }
