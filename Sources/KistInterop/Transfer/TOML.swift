@@ -63,22 +63,32 @@ private struct TOMLReader {
     guard skip("=", bytes) else { throw fault("there is no equals sign") }
     skipBlanks(bytes)
     let start = line
+    if let value = try readValue(bytes, path, depth: depth) {
+      strings.append(TOMLString(path: path, value: value, line: start))
+    }
+  }
+
+  /// Gives a value that is a string; passes over others, but for the strings of tables in them.
+  private mutating func readValue(
+    _ bytes: Span<UInt8>, _ path: [String], depth: Int
+  ) throws(TOMLFault) -> Secret? {
     switch peek(bytes) {
-    case UInt8(ascii: "\""), UInt8(ascii: "'"):
-      strings.append(TOMLString(path: path, value: try readString(bytes), line: start))
+    case UInt8(ascii: "\""), UInt8(ascii: "'"): return try readString(bytes)
     case UInt8(ascii: "{"): try readInlineTable(bytes, path, depth: depth + 1)
+    case UInt8(ascii: "["): try readArray(bytes, path, depth: depth + 1)
     default:
-      guard isBareValue(bytes) || peek(bytes) == UInt8(ascii: "[") else {
+      guard let end = endOfBareTOMLValue(in: bytes, from: offset) else {
         throw fault("a value is no string in quotes, and nothing else that TOML has")
       }
-      try skipValue(bytes)
+      offset = end
     }
+    return nil
   }
 
   private mutating func readInlineTable(
     _ bytes: Span<UInt8>, _ path: [String], depth: Int
   ) throws(TOMLFault) {
-    guard depth <= 8 else { throw fault("tables are nested deeper than 8 levels") }
+    try checkDepth(depth)
     offset += 1
     skipBlanks(bytes)
     if skip("}", bytes) { return }
@@ -87,6 +97,28 @@ private struct TOMLReader {
       skipBlanks(bytes)
     } while skip(",", bytes)
     guard skip("}", bytes) else { throw fault("an inline table is not closed") }
+  }
+
+  /// An array, which may be of several lines.
+  private mutating func readArray(
+    _ bytes: Span<UInt8>, _ path: [String], depth: Int
+  ) throws(TOMLFault) {
+    try checkDepth(depth)
+    offset += 1
+    skipLines(bytes)
+    while !skip("]", bytes) {
+      guard peek(bytes) != nil else { throw fault("an array is not closed") }
+      _ = try readValue(bytes, path, depth: depth)
+      skipLines(bytes)
+      guard skip(",", bytes) || peek(bytes) == UInt8(ascii: "]") else {
+        throw fault("an array is not closed")
+      }
+      skipLines(bytes)
+    }
+  }
+
+  private func checkDepth(_ depth: Int) throws(TOMLFault) {
+    guard depth <= 8 else { throw fault("tables and arrays are nested deeper than 8 levels") }
   }
 
   /// Names with full stops between them.
@@ -191,43 +223,6 @@ private struct TOMLReader {
     for byte in scalar.utf8 { value.append(byte) }
   }
 
-  /// Whether what begins here may be a number, a date, or `true` and the like.
-  private func isBareValue(_ bytes: Span<UInt8>) -> Bool {
-    var end = offset
-    while end < bytes.count, isNameByte(bytes[end]) || "+.:".utf8.contains(bytes[end]) { end += 1 }
-    let word = String(validating: bytes.extracting(offset..<end)) ?? ""
-    let unsigned = word.drop { $0 == "+" || $0 == "-" }
-    return ["true", "false", "inf", "nan"].contains(unsigned)
-      || unsigned.first?.isNumber == true
-        && unsigned.utf8.allSatisfy { "0123456789abcdefABCDEFxo_+-.:TZtz".utf8.contains($0) }
-  }
-
-  /// Passes over a value that is no string, an array of several lines too.
-  private mutating func skipValue(_ bytes: Span<UInt8>) throws(TOMLFault) {
-    var depth = 0
-    while let byte = peek(bytes) {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "'"):
-        _ = try readString(bytes)
-        continue
-      case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
-      case UInt8(ascii: "]"), UInt8(ascii: "}"):
-        if depth == 0 { return }
-        depth -= 1
-      case UInt8(ascii: ",") where depth == 0: return
-      case UInt8(ascii: "#"):
-        skipComment(bytes)
-        continue
-      case UInt8(ascii: "\n"):
-        if depth == 0 { return }
-        line += 1
-      default: break
-      }
-      offset += 1
-    }
-    if depth > 0 { throw fault("an array is not closed") }
-  }
-
   private mutating func endLine(_ bytes: Span<UInt8>) throws(TOMLFault) {
     skipBlanks(bytes)
     if peek(bytes) == UInt8(ascii: "#") { skipComment(bytes) }
@@ -240,6 +235,18 @@ private struct TOMLReader {
   private mutating func passNewline() {
     offset += 1
     line += 1
+  }
+
+  /// Passes over what may stand between the values of an array.
+  private mutating func skipLines(_ bytes: Span<UInt8>) {
+    while let byte = peek(bytes) {
+      switch byte {
+      case UInt8(ascii: "\n"): passNewline()
+      case UInt8(ascii: "#"): skipComment(bytes)
+      case _ where isBlank(byte) || isEndOfLine(byte): offset += 1
+      default: return
+      }
+    }
   }
 
   private mutating func skipComment(_ bytes: Span<UInt8>) {

@@ -60,7 +60,15 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.cargo, "a = [1,\n", "line 2: an array is not closed"),
     BadFile(
       .cargo, "a={a={a={a={a={a={a={a={a={a=1}}}}}}}}}",
-      "line 1: tables are nested deeper than 8 levels"),
+      "line 1: tables and arrays are nested deeper than 8 levels"),
+    BadFile(
+      .cargo, "a = [[[[[[[[[1]]]]]]]]]", "line 1: tables and arrays are nested deeper than 8 levels"
+    ),
+    BadFile(.cargo, "a = 1 hunter2", "line 1: something stands behind a value"),
+    BadFile(.cargo, "a = true hunter2", "line 1: something stands behind a value"),
+    BadFile(.cargo, "a = 1979-05-27 hunter2", "line 1: something stands behind a value"),
+    BadFile(.cargo, "a = [1]hunter2", "line 1: something stands behind a value"),
+    BadFile(.cargo, "a = [1 hunter2]", "line 1: an array is not closed"),
     BadFile(
       .cargo, "", "cargo's configuration, line 1: there is no equals sign", configuration: "hunter2"
     ),
@@ -124,6 +132,21 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     #expect(
       error?.message == "the file cannot be read: \(file.complaint)"
         || file.complaint.isEmpty && error?.message == "the file is encrypted")
+  }
+
+  @Test(
+    arguments: [
+      "", "9f8e7d6c5b4a", "1deadbeef", "--1", "+-1", "-false", "truth", "007", "1_", "1__0", "_1", "0x",
+      "0b2", "+0x1", "1e", "1.", ".5", "infinity", "12TZtz", "1979-05", "1979-05-27T",
+      "1979-05-27T07:32", "07:32:00Z", "1979-5-27", "[hunter2]", "['a', hunter2]",
+    ])
+  func `is refused where a word without quotes is no value of TOML`(word: String) {
+    let error = #expect(throws: StorageError.self) {
+      try ForeignFormat.cargo.read(Secret(utf8: "a = \(word)"))
+    }
+    #expect(
+      error?.message == "the file cannot be read: line 1: a value is no string in quotes, "
+        + "and nothing else that TOML has")
   }
 
   @Test func `is refused where a row's field is not text`() {

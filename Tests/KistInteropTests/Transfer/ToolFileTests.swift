@@ -139,6 +139,35 @@ import Testing
         "cargo:https://git.example/index  = y (cargo registry the.ir) tool=cargo",
       ], leftOut: [.unknownRegistry: [10], .notALogin: [11]]),
     ForeignFile(
+      "values that are no strings", .cargo,
+      """
+      a = 0
+      a = +1_000 # a number
+      a = -17.5e-3
+      a = 6E+5
+      a = 0xDEAD_beef
+      a = 0o755
+      a = 0b1_0
+      a = -inf
+      a = nan
+      a = true
+      a = false# a comment
+      a = 1979-05-27
+      a = 1979-05-27T07:32:00Z
+      a = 1979-05-27 07:32:00.999-07:00
+      a = 07:32:00.5
+      a = []
+      a = [ 1, 2 , ] # two
+      a = [[1, 'b'], [ # of two
+        0.5, "c",
+
+      ], {d = [true], token = "in an array"}]
+      registry = {a = 1, token = "t", b = [false]}
+      """,
+      [
+        "cargo:https://github.com/rust-lang/crates.io-index  = t (cargo registry crates-io) tool=cargo"
+      ], leftOut: [.misplaced: [21]]),
+    ForeignFile(
       "tokens of cargo's file in places where cargo looks for none", .cargo,
       """
       token = "a"
