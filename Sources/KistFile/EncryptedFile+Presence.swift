@@ -11,26 +11,28 @@ extension EncryptedFile {
     case unreadable(StorageError)
   }
 
-  /// Looks at a path: where there is no store none is made, and what is in one stays.
-  ///
-  /// It is opened for that as for use, so that a log that a crash left is read as a part of it.
+  /// Looks at a path, and changes nothing: where there is no store none is made, and one that is there
+  /// keeps its mode and its log, which is read as a part of it.
   package static func presence(at path: String) -> Presence {
     do throws(StorageError) {
       guard try exists(path) else { return .absent }
       let owner = try OwnerLock(beside: path)
       defer { owner.release() }
-      try FileHeader.check(path)
-      let connection = Connection(
-        path: path, readonly: false, cacheKibibytes: 64, keepsLog: try isFilled(path + "-wal"))
-      defer { connection.close(mergingLog: false) }
-      try connection.open()
-      return try connection.use { database throws(StorageError) in
-        try database.checkVersion(of: path)
-        try Schema.check(database)
-        return .store(
-          id: hexadecimal(try database.storeRow().id), hasCredentials: try database.hasRows())
-      }
+      try FileHeader.check(path, settingMode: false)
+      let database = try Database(inspecting: path, hasLog: try exists(path + "-wal"))
+      try database.checkVersion(of: path)
+      try Schema.check(database)
+      return .store(
+        id: hexadecimal(try database.storeRow().id), hasCredentials: try database.hasRows())
     } catch { return .unreadable(error) }
+  }
+
+  /// Throws `notFound` where there is no store.
+  package static func requireStore(at path: String) throws(StorageError) {
+    guard try exists(path) else {
+      throw StorageError(
+        .notFound, "there is no store at \(path)", hint: "name its directory with --data")
+    }
   }
 }
 

@@ -26,6 +26,41 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: store.directory("data")))
   }
 
+  @Test func `changes neither a mode that others can read by, nor a log, be it empty`() async throws {
+    let store = try TestStore()
+    try await store.fill([.sample()])
+    let log = store.path + "-wal"
+    #expect(FileManager.default.createFile(atPath: log, contents: Data()))
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: store.path)
+    let names = try store.names()
+    let before = try store.bytes()
+    guard case .store(_, hasCredentials: true) = EncryptedFile.presence(at: store.path) else {
+      Issue.record("not a store with a credential")
+      return
+    }
+    #expect(try store.bytes() == before)
+    let mode = try FileManager.default.attributesOfItem(atPath: store.path)[.posixPermissions]
+    #expect(mode as? Int == 0o644)
+    #expect(try store.names() == names)
+  }
+
+  @Test func `reads what a crash left in the log`() async throws {
+    let store = try TestStore()
+    let opened = try await store.open()
+    try await opened.credentials.save(.sample())
+    let copy = try TestStore()
+    try FileManager.default.createDirectory(
+      atPath: copy.directory("data"), withIntermediateDirectories: true)
+    for end in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: store.path + end, toPath: copy.path + end)
+    }
+    await opened.close()
+    let log = try Data(contentsOf: URL(filePath: copy.path + "-wal"))
+    #expect(!log.isEmpty)
+    #expect(EncryptedFile.presence(at: copy.path) == .store(id: try #require(opened.id), hasCredentials: true))
+    #expect(try Data(contentsOf: URL(filePath: copy.path + "-wal")) == log)
+  }
+
   @Test func `leaves what is no store as it is`() async throws {
     let store = try TestStore()
     try await store.fill([.sample()])

@@ -8,10 +8,13 @@ func fsck(
 ) throws(StorageError) -> CInt {
   let command = try parse(FsckCommand.self, arguments)
   let options = try command.options(environment: environment)
-  let keySource = try EncryptedFile.KeySource(options)
   let report: FsckReport
   do throws(StorageError) {
-    report = try FsckReport(of: options.storePath, keySource: keySource, salvage: command.salvage)
+    // First, so that nobody types a passphrase for nothing.
+    try EncryptedFile.requireStore(at: options.storePath)
+    report = try FsckReport(
+      of: options.storePath, keySource: try EncryptedFile.KeySource(options),
+      salvage: command.salvage)
   } catch {
     if error.code == .notFound {
       _ = try PinFile(path: options.pinFile)

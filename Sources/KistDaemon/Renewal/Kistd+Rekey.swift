@@ -8,9 +8,11 @@ func rekey(
 ) throws(StorageError) -> CInt {
   let command = try parse(RekeyCommand.self, arguments)
   let (options, keyFile, newPassphrase) = try command.options(environment: environment)
-  let keySource = try EncryptedFile.KeySource(options)
   let pinFile = PinFile(path: options.pinFile)
   _ = try pinFile.readOfEncryptedFile(orElse: moveHint)
+  // First, so that nobody types a passphrase for nothing.
+  try EncryptedFile.requireStore(at: options.storePath)
+  let keySource = try EncryptedFile.KeySource(options)
   let rekeying = EncryptedFile.Rekeying(
     EncryptedFile.Options(path: options.storePath, keySource: keySource), keyFile: keyFile,
     newPassphrase: try newPassphrase.map { (number) throws(StorageError) in

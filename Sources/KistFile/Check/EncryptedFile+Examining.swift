@@ -57,10 +57,7 @@ extension EncryptedFile {
 
   /// Keeps every kistd from the store for as long as the lock is held.
   static func own(_ path: String) throws(StorageError) -> OwnerLock {
-    guard try exists(path) else {
-      throw StorageError(
-        .notFound, "there is no store at \(path)", hint: "name its directory with --data")
-    }
+    try requireStore(at: path)
     return try OwnerLock(beside: path, orRefuseWith: .busy)
   }
 }
