@@ -16,15 +16,16 @@ func catchingSignals<Result>(
 
 /// Notes the signals that ask this process to end, but for those that it was started to ignore.
 package func notedSignals() throws(StorageError) -> NotedSignals {
-  let signals = try CaughtSignals([SIGHUP, SIGINT, SIGTERM])
+  let numbers = [SIGHUP, SIGINT, SIGTERM]
+  let signals = try CaughtSignals(numbers)
   return NotedSignals(
     first: {
-      var source = pollfd(fd: signals.source, events: Int16(POLLIN), revents: 0)
       var byte: UInt8 = 0
-      guard unsafe poll(&source, 1, 0) > 0, unsafe read(signals.source, &byte, 1) == 1 else {
-        return nil
+      // A prompt meanwhile may have left others.
+      while unsafe read(signals.source, &byte, 1) == 1 {
+        if numbers.contains(CInt(byte)) { return CInt(byte) }
       }
-      return CInt(byte)
+      return nil
     }, end: signals.end, carryOut: carryOut)
 }
 
@@ -54,43 +55,50 @@ private struct CaughtSignals: Sendable {
   private let previous: [(number: CInt, handler: SignalHandler?)]
 
   init(_ numbers: [CInt]) throws(StorageError) {
-    source = try sourceOfSignals()
-    // What nobody asked for before is not told to who asks now.
+    let (source, isFirst) = try beginCatching()
+    self.source = source
+    // What nobody asked for before is not told to who asks now; what somebody still may ask for stays.
     var byte: UInt8 = 0
-    while unsafe read(source, &byte, 1) == 1 {}
+    while isFirst, unsafe read(source, &byte, 1) == 1 {}
     previous = numbers.map { ($0, signal($0, write)) }
     for (number, handler) in previous where isIgnoring(handler) { signal(number, handler) }
   }
 
   func end() {
     for (number, handler) in previous { signal(number, handler) }
+    catching.withLock { $0.users -= 1 }
   }
 }
 
-/// The end of the one pipe that the numbers come out of, which is opened when it is first needed.
+/// The end of the one pipe that the numbers come out of, which is opened when it is first needed; and
+/// whether nobody else waits for any.
 ///
 /// It is never closed: a handler that runs on another thread while signals are given back writes into it
 /// later, when the number of a descriptor that was closed may be that of another file.
-private func sourceOfSignals() throws(StorageError) -> CInt {
-  try source.withLock { source throws(StorageError) in
-    if let source { return source }
-    var ends: [CInt] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else {
-      throw StorageError(
-        .unavailable, "no pipe could be opened", hint: "raise the limit on files (ulimit -n)",
-        outcome: .unchanged)
-    }
-    for end in ends {
-      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-      _ = fcntl(end, F_SETFL, O_NONBLOCK)
-    }
-    unsafe written = ends[1]
-    source = ends[0]
-    return ends[0]
+private func beginCatching() throws(StorageError) -> (source: CInt, isFirst: Bool) {
+  try catching.withLock { catching throws(StorageError) in
+    let source = if let open = catching.source { open } else { try openSource() }
+    catching = (source, catching.users + 1)
+    return (source, catching.users == 1)
   }
 }
 
-private let source = Mutex<CInt?>(nil)
+private func openSource() throws(StorageError) -> CInt {
+  var ends: [CInt] = [-1, -1]
+  guard unsafe pipe(&ends) == 0 else {
+    throw StorageError(
+      .unavailable, "no pipe could be opened", hint: "raise the limit on files (ulimit -n)",
+      outcome: .unchanged)
+  }
+  for end in ends {
+    _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(end, F_SETFL, O_NONBLOCK)
+  }
+  unsafe written = ends[1]
+  return ends[0]
+}
+
+private let catching = Mutex<(source: CInt?, users: Int)>((nil, 0))
 
 private typealias SignalHandler = @convention(c) (CInt) -> Void
 

@@ -91,36 +91,101 @@ import Testing
   }
 }
 
+/// The storage is locked at the beginning, and once more when 64 of 130 were saved.
+@Suite struct `An import while its storage is locked` {
+  private static let file = Secret(
+    utf8: (1...130).map { "machine m\($0) login a password p\n" }.joined())
+  private let world = World(unlocksWith: .passphrase, locksAtSave: 64)
+
+  private func run(typing: String..., signals: @escaping @Sendable () -> CInt? = { nil }) async
+    -> CInt
+  {
+    await world.run(
+      ["import", "netrc", "-", "--yes"], reading: Self.file, typing: typing, signals: signals)
+  }
+
+  @Test func `asks once for all that is locked together`() async {
+    #expect(await run(typing: "correct horse", "correct horse") == 0)
+    #expect(world.questions.count == 2)
+  }
+
+  @Test func `asks nobody again who did not unlock it`() async {
+    #expect(await run(typing: "correct horse", "", "correct horse") == 5)
+    #expect(world.questions.count == 2)
+    #expect(world.error.contains("kist: the key file is missing; 64 of 130 were saved\n"))
+  }
+
+  @Test func `does not say that nothing was changed where something was`() async {
+    #expect(await run(typing: "correct horse", "wrong") == 11)
+    #expect(
+      world.error.hasSuffix(
+        """
+        kist: the passphrase is wrong; 64 of 130 were saved
+        hint: run it again: it goes on, and saves nothing twice
+
+        """))
+  }
+
+  @Test func `ends with the signal that ends the prompt`() async {
+    let comes = Mutex(true)
+    let status = await run(
+      typing: "correct horse",
+      signals: { [world] in
+        world.questions.count == 2 && comes.withLock { exchange(&$0, with: false) } ? 2 : nil
+      })
+    #expect(status == 7)
+    #expect(world.questions.count == 2)
+    #expect(world.error.contains("kist: interrupted: 64 of 130 were saved\n"))
+    #expect(world.error.contains("signal 2\n"))
+  }
+}
+
 /// A storage with one credential, that is locked, and what it was unlocked with.
 private final class World: Sendable {
   private let tried = Mutex<[Secret?]>([])
   private let asked = Mutex<[String]>([])
   private let isLocked = Mutex(true)
+  private let saves = Mutex(0)
   private let status: StorageStatus
   private let staysLocked: Bool
+  private let locksAtSave: Int?
+  private let recorder = Recorder()
 
+  /// - Parameter locksAtSave: how many were saved when it is locked once more.
   init(
-    unlocksWith way: StorageStatus.Unlocking, staysLocked: Bool = false
+    unlocksWith way: StorageStatus.Unlocking, staysLocked: Bool = false, locksAtSave: Int? = nil
   ) {
     status = StorageStatus(
       storage: "memory", isLocked: true, unlocksWith: way, reopensAtRestart: false,
       durability: .disk,
       keyProtection: "nothing")
     self.staysLocked = staysLocked
+    self.locksAtSave = locksAtSave
   }
+
+  var error: String { recorder.error }
 
   var passphrases: [Secret?] { tried.withLock { $0 } }
 
   var questions: [String] { asked.withLock { $0 } }
 
-  func run(_ arguments: [String], typing: [String], isTerminal: Bool = true) async -> Int32 {
+  func run(
+    _ arguments: [String], reading input: Secret = Secret(utf8: ""), typing: [String],
+    isTerminal: Bool = true, signals: @escaping @Sendable () -> CInt? = { nil }
+  ) async -> Int32 {
     let memory = UserStorage.inMemory(now: { .sample })
     _ = try? await memory.save(
       NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "hunter2")))
     let storage = UserStorage(
       save: { request throws(StorageError) in
         try self.check()
-        return try await memory.save(request)
+        let saved = try await memory.save(request)
+        let count = self.saves.withLock { saves in
+          saves += 1
+          return saves
+        }
+        if count == self.locksAtSave { self.isLocked.withLock { $0 = true } }
+        return saved
       },
       load: { request throws(StorageError) in
         try self.check()
@@ -134,7 +199,8 @@ private final class World: Sendable {
         try self.check()
         return try await memory.find(query)
       })
-    var terminal = Recorder().terminal(typed: typing, isTerminal: isTerminal)
+    var terminal = recorder.terminal(
+      input: input, typed: typing, isTerminal: isTerminal, signals: signals)
     terminal.ask = { [ask = terminal.ask] question throws(StorageError) in
       self.asked.withLock { $0.append(question) }
       return try ask(question)

@@ -131,6 +131,17 @@ import Testing
     try await person.value
   }
 
+  @Test func `ends with a signal that came before it to who notes signals`() async throws {
+    let terminal = try PseudoTerminal()
+    await #expect(processExitsWith: .success) { [path = terminal.path as String] in
+      let noted = try notedSignals()
+      noted.carryOut(SIGTERM)
+      #expect(throws: StorageError.self) { try shownLine(asking: "Really? ", on: path) }
+      #expect(noted.first() == SIGTERM)
+      noted.end()
+    }
+  }
+
   @Test func `is refused where there is no terminal`() {
     let error = #expect(throws: StorageError.self) {
       try hiddenLine(asking: "Secret: ", on: "/dev/null")

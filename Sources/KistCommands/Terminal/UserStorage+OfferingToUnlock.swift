@@ -3,27 +3,60 @@ internal import KistCore
 extension UserStorage {
   /// Offers a person to unlock what answers `locked`, and then asks it once more.
   ///
-  /// Nothing that was `locked` was carried out, so that a change may be repeated, too.
+  /// Nothing that was `locked` was carried out, so that a change may be repeated, too. Requests that are
+  /// under way together share an offer.
   func offeringToUnlock(_ access: StorageAccess, at terminal: Terminal) -> UserStorage {
-    UserStorage(
-      save: unlocking(access, at: terminal, save),
-      load: unlocking(access, at: terminal, load),
-      delete: unlocking(access, at: terminal, delete),
-      find: unlocking(access, at: terminal, find))
+    let offers = UnlockOffers { error throws(StorageError) in
+      try await access.offerToUnlock(because: error, at: terminal)
+    }
+    return UserStorage(
+      save: unlocking(offers, save), load: unlocking(offers, load),
+      delete: unlocking(offers, delete), find: unlocking(offers, find))
   }
 }
 
 private func unlocking<Input: Sendable, Output: Sendable>(
-  _ access: StorageAccess, at terminal: Terminal,
+  _ offers: UnlockOffers,
   _ request: @escaping @Sendable (Input) async throws(StorageError) -> Output
 ) -> @Sendable (Input) async throws(StorageError) -> Output {
   { input throws(StorageError) in
+    let count = await offers.count
     do throws(StorageError) { return try await request(input) } catch {
-      guard error.code == .locked,
-        try await access.offerToUnlock(because: error, at: terminal)
-      else { throw error }
+      guard error.code == .locked, try await offers.answer(because: error, after: count) else {
+        throw error
+      }
       return try await request(input)
     }
+  }
+}
+
+/// Offers to unlock, one at a time; who turns one down is not asked again.
+private actor UnlockOffers {
+  /// How many have been answered.
+  private(set) var count = 0
+  private var latest: Task<Result<Bool, StorageError>, Never>?
+  private var mayOffer = true
+  private let offer: @Sendable (StorageError) async -> Result<Bool, StorageError>
+
+  init(_ offer: @escaping @Sendable (StorageError) async throws(StorageError) -> Bool) {
+    self.offer = { error in
+      do throws(StorageError) { return .success(try await offer(error)) } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// What is said to a new offer; or was to the latest one, where that is not answered yet, was made
+  /// since so many were answered, or was turned down.
+  func answer(because error: StorageError, after count: Int) async throws(StorageError) -> Bool {
+    if let latest, !mayOffer || count < self.count { return try await latest.value.get() }
+    mayOffer = false
+    let task = Task { [offer] in await offer(error) }
+    latest = task
+    let answer = await task.value
+    self.count += 1
+    if case .success(true) = answer { mayOffer = true }
+    return try answer.get()
   }
 }
 

@@ -32,15 +32,10 @@ extension Terminal {
     let signals = try noteSignals()
     var progress = ProgressBar("saving", on: self)
     var (saved, overtaken) = (0, 0)
-    var failure: StorageError?
+    var (signal, failure): (CInt?, StorageError?)
     for portion in changes.portionsByAge {
-      if let signal = signals.first() {
-        signals.end()
-        progress.clear()
-        report(.interrupted(saved, of: changes.count), asJSON: false)
-        signals.carryOut(signal)
-        throw .interrupted(saved, of: changes.count)
-      }
+      signal = signals.first()
+      guard signal == nil, failure == nil else { break }
       for result in await concurrently(portion, storage.save) {
         switch result {
         case .success: saved += 1
@@ -49,14 +44,17 @@ extension Terminal {
         }
       }
       progress.show(saved, of: changes.count)
-      if failure != nil { break }
     }
+    // A prompt that a signal ends fails, and it is the signal that counts.
+    if failure != nil { signal = signal ?? signals.first() }
     signals.end()
     progress.clear()
-    if var failure {
-      failure.message += "; \(saved) of \(changes.count) were saved"
-      throw failure
+    if let signal {
+      report(.interrupted(saved, of: changes.count), asJSON: false)
+      signals.carryOut(signal)
+      throw .interrupted(saved, of: changes.count)
     }
+    if let failure { throw failure.afterSaving(saved, of: changes.count) }
     guard overtaken == 0 else {
       throw StorageError(
         .conflict,
@@ -75,8 +73,22 @@ extension StorageError {
   fileprivate static func interrupted(_ saved: Int, of all: Int) -> StorageError {
     StorageError(
       .unavailable, "interrupted: \(saved) of \(all) were saved",
-      hint: "run it again: it goes on, and saves nothing twice")
+      hint: goesOn)
   }
+
+  /// The same of one of many, of which so many were saved: then it is not true that nothing was changed,
+  /// as what went wrong at a prompt says.
+  fileprivate func afterSaving(_ saved: Int, of all: Int) -> StorageError {
+    var error = self
+    error.message += "; \(saved) of \(all) were saved"
+    guard saved > 0 else { return error }
+    let remedy = [.badRequest, .wrongPassphrase].contains(code) ? nil : hint
+    error.hint = [remedy, Self.goesOn].compactMap(\.self).joined(separator: "; ")
+    if outcome == .unchanged { error.outcome = nil }
+    return error
+  }
+
+  private static let goesOn = "run it again: it goes on, and saves nothing twice"
 }
 
 extension ImportPlan {
