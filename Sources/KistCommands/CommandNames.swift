@@ -14,6 +14,13 @@ func commandNames(in arguments: [String]) -> [String] {
   return names
 }
 
+/// The command of such names; of none, kist itself.
+func command(named names: [String]) -> any ParsableCommand.Type {
+  names.reduce(Kist.self) { command, name in
+    command.configuration.subcommands.first { $0._commandName == name } ?? command
+  }
+}
+
 /// Where words that should name a command, and one in it, do not; `nil` where they do.
 func noSuchCommand(among words: [String]) -> StorageError? {
   var commands = Kist.configuration.subcommands

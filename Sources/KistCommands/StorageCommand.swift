@@ -2,16 +2,19 @@ package import ArgumentParser
 package import KistClient
 package import KistWire
 
+/// A command that asks kistd.
+package protocol AsksKistd: AsyncParsableCommand {
+  /// The options that every such command has.
+  var common: CommonOptions { get }
+}
+
 /// A command that works on a storage, which the argument parser, who makes it, cannot inject.
 ///
 /// What it works on is a matter of one of the `Requires…` below, whose `run()` passes the real one; a
 /// test calls `perform` with its own.
-package protocol StorageCommand: AsyncParsableCommand {
+package protocol StorageCommand: AsksKistd {
   /// What the command works on.
   associatedtype Storage
-
-  /// The options that every command has.
-  var common: CommonOptions { get }
 
   /// Does the work.
   func perform(_ storage: Storage, _ terminal: Terminal) async throws(StorageError)

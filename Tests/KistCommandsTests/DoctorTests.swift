@@ -103,9 +103,15 @@ import Testing
 
   @Test func `does not have a directory closed that others need`() async {
     var machine = Machine.healthy
-    machine.files["/run/user/7/kist"]?.mode = 0o1777
-    let (output, _) = await examine(machine)
-    #expect(output.contains("lets other users in\tuse one that is yours alone, of mode 700\n"))
+    machine.files["/"] = .init(owner: 0, mode: 0o755, identity: [3, 1])
+    machine.files["/tmp"] = .init(owner: 7, mode: 0o1777, identity: [3, 2])
+    for (directory, fault) in [
+      ("/", "/ belongs to another user"), ("/tmp", "/tmp lets other users in"),
+    ] {
+      machine.variables = ["KISTD_DATA": directory]
+      let (output, _) = await examine(machine)
+      #expect(output.contains("\(fault)\tuse one that is yours alone, of mode 700\n"), "\(output)")
+    }
   }
 
   @Test func `says nothing good of a key that does not open the storage`() async {

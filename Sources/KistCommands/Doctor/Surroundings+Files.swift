@@ -31,18 +31,18 @@ extension Surroundings {
 
   private func fault(of path: String) -> Finding? {
     guard let directory = file(path) else { return nil }
+    // Others may need another one as it is, be it /tmp or /.
+    let isKists = path.hasSuffix("/kist")
+    let useAnother = "use one that is yours alone, of mode 700"
     if directory.owner != uid {
       return Finding(
         .problem(.denied), "files", "\(path) belongs to another user",
-        hint: "move it away, or ask its owner or the administrator to")
+        hint: isKists ? "move it away, or ask its owner or the administrator to" : useAnother)
     }
     guard directory.mode & 0o077 != 0 else { return nil }
-    // Where whoever is let in may remove only what is theirs, as in /tmp, many need it so.
-    let isShared = directory.mode & 0o1000 != 0
     return Finding(
       .note, "files", "\(path) lets other users in",
-      hint: isShared
-        ? "use one that is yours alone, of mode 700" : "close it: chmod 700 \(shellQuoted(path))")
+      hint: isKists ? "close it: chmod 700 \(shellQuoted(path))" : useAnother)
   }
 
   /// Of a directory that is not there yet, the nearest one above it tells.

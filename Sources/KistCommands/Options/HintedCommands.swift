@@ -20,8 +20,9 @@ func namedSocket(in words: ArraySlice<String>) -> String? {
 }
 
 /// Whether it is a command of kist that asks kistd, and takes an option at its end.
-private func asksKistd(_ command: Substring) -> Bool {
-  let words = command.split(separator: " ")
-  return words.count > 1 && words[0] == "kist" && !["help", "helper", "setup"].contains(words[1])
+private func asksKistd(_ line: Substring) -> Bool {
+  let words = line.split(separator: " ").map(String.init)
+  return words.first == "kist"
+    && command(named: commandNames(in: Array(words.dropFirst()))) is any AsksKistd.Type
     && !words.contains { ["--help", "--"].contains($0) }
 }

@@ -3,7 +3,7 @@ internal import KistClient
 internal import KistCore
 internal import KistWire
 
-package struct Doctor: AsyncParsableCommand {
+package struct Doctor: AsksKistd {
   package static let configuration = CommandConfiguration(
     commandName: "doctor",
     abstract: "Tell what is wrong, and what to do about it.",
