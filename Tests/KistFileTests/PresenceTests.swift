@@ -26,7 +26,8 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: store.directory("data")))
   }
 
-  @Test func `changes neither a mode that others can read by, nor a log, be it empty`() async throws {
+  @Test func `changes neither a mode that others can read by, nor a log, be it empty`() async throws
+  {
     let store = try TestStore()
     try await store.fill([.sample()])
     let log = store.path + "-wal"
@@ -57,7 +58,9 @@ import Testing
     await opened.close()
     let log = try Data(contentsOf: URL(filePath: copy.path + "-wal"))
     #expect(!log.isEmpty)
-    #expect(EncryptedFile.presence(at: copy.path) == .store(id: try #require(opened.id), hasCredentials: true))
+    #expect(
+      EncryptedFile.presence(at: copy.path)
+        == .store(id: try #require(opened.id), hasCredentials: true))
     #expect(try Data(contentsOf: URL(filePath: copy.path + "-wal")) == log)
   }
 

@@ -136,7 +136,8 @@ struct BadFile: CustomTestStringConvertible, Sendable {
 
   @Test(
     arguments: [
-      "", "9f8e7d6c5b4a", "1deadbeef", "--1", "+-1", "-false", "truth", "007", "1_", "1__0", "_1", "0x",
+      "", "9f8e7d6c5b4a", "1deadbeef", "--1", "+-1", "-false", "truth", "007", "1_", "1__0", "_1",
+      "0x",
       "0b2", "+0x1", "1e", "1.", ".5", "infinity", "12TZtz", "1979-05", "1979-05-27T",
       "1979-05-27T07:32", "07:32:00Z", "1979-5-27", "[hunter2]", "['a', hunter2]",
     ])
