@@ -3,8 +3,7 @@ internal import KistCore
 /// Reads `~/.aws/credentials`: AWS SDKs and Tools Reference Guide, "Using shared config and
 /// credentials files to globally configure AWS SDKs and tools".
 ///
-/// Of each profile, what `kist helper aws` answers with; settings that are no secrets stay where
-/// they are.
+/// Of each profile, what `kist helper aws` answers with; other settings stay where they are.
 func awsCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials()
   var profile: AWSProfile?
@@ -50,6 +49,7 @@ private struct AWSProfile {
   var id: String?
   var key: Secret?
   var token: Secret?
+  var hasOtherSettings = false
 
   init(name: String, line: Int) {
     self.name = name
@@ -65,13 +65,13 @@ private struct AWSProfile {
       id = text
     case "aws_secret_access_key": key = value
     case "aws_session_token": token = value
-    default: break
+    default: hasOtherSettings = true
     }
   }
 
   func add(to file: inout ForeignCredentials) throws(StorageError) {
     guard let id, let key, !id.isEmpty, !key.isEmpty else {
-      return file.leaveOut(.withoutPassword, at: line)
+      return file.leaveOut(.withoutAccessKey, at: line)
     }
     let attributes: Attributes = [Attributes.toolName: Tool.aws.rawValue]
     try file.add(
@@ -82,5 +82,6 @@ private struct AWSProfile {
         NewCredential(key: AWSKeys.token(of: name, id: id), secret: token, attributes: attributes),
         at: line)
     }
+    if hasOtherSettings { file.leaveOut(.furtherFields, at: line) }
   }
 }

@@ -60,6 +60,7 @@ package struct ForeignCredentials: Sendable {
 package enum LeftOut: String, CaseIterable, Sendable {
   case repeated
   case withoutPassword
+  case withoutAccessKey
   case notALogin
   case keptElsewhere
   case ofNoHost
@@ -75,6 +76,8 @@ package enum LeftOut: String, CaseIterable, Sendable {
   case note
   case oneTimePassword
   case passkey
+  case formerPasswords
+  case furtherURLs
   case furtherFields
   case macro
 
@@ -83,6 +86,7 @@ package enum LeftOut: String, CaseIterable, Sendable {
     switch self {
     case .repeated: "the same once more"
     case .withoutPassword: "without a password"
+    case .withoutAccessKey: "without an access key"
     case .notALogin: "of another kind than logins"
     case .keptElsewhere: "kept by another credential helper"
     case .ofNoHost: "for any host"
@@ -98,6 +102,8 @@ package enum LeftOut: String, CaseIterable, Sendable {
     case .note: "with a note, which stays behind"
     case .oneTimePassword: "with the seed of one-time passwords, which stays behind"
     case .passkey: "with a passkey, which stays behind"
+    case .formerPasswords: "with former passwords, which stay behind"
+    case .furtherURLs: "with further URLs, which stay behind"
     case .furtherFields: "with further fields, which stay behind"
     case .macro: "a macro"
     }

@@ -55,7 +55,7 @@ extension ForeignFormat {
     var error = StorageError.unreadable("it is a ZIP archive")
     error.hint =
       self == .onePassword
-      ? "nothing was imported; unpack it: `unzip -p FILE export.data | kist import 1password -`"
+      ? "nothing was imported; unpack it: `unzip -p FILE export.data | kist import 1password - --yes`"
       : "nothing was imported; unpack it first"
     return error
   }

@@ -28,7 +28,11 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
     title: try overview.text("title"),
     url: try overview.secret("url"),
     password: try details.secret("password"))
-  if entry.url == nil { entry.url = try overview.objects("urls").first?.secret("url") }
+  for url in try overview.objects("urls") {
+    let url = try url.secret("url")
+    entry.url = entry.url ?? url
+    if let url, url != entry.url { entry.leftOut.insert(.furtherURLs) }
+  }
   for field in try details.objects("loginFields") {
     switch try field.text("designation") {
     case "username": entry.username = try field.text("value")
@@ -40,6 +44,7 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   guard isLogin || entry.password != nil else { return nil }
   entry.isArchived = try item.text("state") == "archived"
   if try details.secret("notesPlain") != nil { entry.leftOut.insert(.note) }
+  if try !details.objects("passwordHistory").isEmpty { entry.leftOut.insert(.formerPasswords) }
   entry.leftOut.formUnion(try furtherFields(of: details))
   return entry
 }

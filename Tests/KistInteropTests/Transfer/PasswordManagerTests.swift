@@ -46,7 +46,9 @@ import Testing
       ,,note,Note,text,,0,,,,
       """,
       ["one.example u = p (Two)"],
-      leftOut: [.oneTimePassword: [2], .furtherFields: [2], .notALogin: [3]]),
+      leftOut: [
+        .oneTimePassword: [2], .furtherURLs: [2], .furtherFields: [2], .notALogin: [3],
+      ]),
     ForeignFile(
       "1Password's", .onePassword,
       "Title,Url,Username,Password,OTPAuth,Favorite,Archived,Tags,Notes\nX,x.example,u,p,,0,0,,",
@@ -76,7 +78,7 @@ import Testing
       login,A,"https://a.example/?b=c,d://e,androidapp://f.example",u,p
       login,B,"https://al:pa,ss@b.example,https://c.example",u,q
       """,
-      ["a.example u = p (A)", "b.example u = q (B)"]),
+      ["a.example u = p (A)", "b.example u = q (B)"], leftOut: [.furtherURLs: [2, 3]]),
     ForeignFile(
       "KeePassXC's, taken for Firefox's", .firefox,
       """
@@ -108,10 +110,11 @@ import Testing
       #"""
       {"encrypted": false, "folders": [], "items": [
         {"type": 1, "name": "GitHub", "notes": null, "fields": [], "login": {
-          "uris": [{"match": null, "uri": "https://github.com/login"}], "username": "alice",
+          "uris": [{"match": null, "uri": "https://github.com/login"}, {"uri": "b"}], "username": "alice",
           "password": "p\u0022w", "totp": "seed", "fido2Credentials": [{"keyValue": "k"}]}},
         {"type": 2, "name": "A note", "secureNote": {"type": 0}},
         {"type": 1, "name": "No address", "notes": "n", "fields": [{"name": "pin", "value": "1"}],
+          "passwordHistory": [{"lastUsedDate": "2026-01-01T00:00:00Z", "password": "old"}],
           "login": {"uris": null, "username": null, "password": "q", "totp": null}},
         {"type": 1, "name": "Passkey only", "login": {"username": "u", "password": null}}
       ]}
@@ -119,7 +122,7 @@ import Testing
       ["github.com alice = p\"w (GitHub)", "No address  = q (No address)"],
       leftOut: [
         .oneTimePassword: [1], .passkey: [1], .notALogin: [2], .note: [3], .furtherFields: [3],
-        .withoutPassword: [4],
+        .withoutPassword: [4], .furtherURLs: [1], .formerPasswords: [3],
       ]),
     ForeignFile(
       "1Password's", .onePassword,
@@ -130,11 +133,13 @@ import Testing
             {"value": "yes", "name": "remember"}], "notesPlain": "",
           "sections": [{"title": "", "fields": [{"title": "otp", "value": {"totp": "seed"}},
             {"title": "pin", "value": {"concealed": "1"}}]}]},
-         "overview": {"title": "GitHub", "url": "https://github.com", "urls": []}},
+         "overview": {"title": "GitHub", "url": "https://github.com", "urls": [
+            {"label": "", "url": "https://github.com"}, {"label": "", "url": "https://gist.github.com"}]}},
         {"item": {"categoryUuid": "005", "details": {"password": "q", "notesPlain": "n"},
          "overview": {"title": "Door", "url": ""}}},
         {"categoryUuid": "003", "details": {"notesPlain": "n"}, "overview": {"title": "Note"}},
-        {"categoryUuid": "001", "details": {"loginFields": [{"value": "r", "designation": "password"}]},
+        {"categoryUuid": "001", "details": {"loginFields": [{"value": "r", "designation": "password"}],
+          "passwordHistory": [{"value": "old", "time": 1}]},
          "overview": {"title": "T", "urls": [{"label": "w", "url": "w.example"}]}},
         {"categoryUuid": "001", "state": "archived",
          "details": {"loginFields": [{"value": "old", "designation": "password"}]},
@@ -144,6 +149,7 @@ import Testing
       ["github.com alice = p (GitHub)", "Door  = q (Door)", "w.example  = r (T)"],
       leftOut: [
         .oneTimePassword: [1], .furtherFields: [1], .note: [2], .notALogin: [3], .archived: [5],
+        .furtherURLs: [1], .formerPasswords: [4],
       ]),
   ]
 }

@@ -99,12 +99,12 @@ import Testing
       [
         "aws:default AKIA1 = s/ec+ret= tool=aws", "aws:prod AKIA2 = t tool=aws",
         "aws-session-token:prod AKIA2 = token== tool=aws",
-      ], leftOut: [.withoutPassword: [13]]),
+      ], leftOut: [.withoutAccessKey: [13], .furtherFields: [2, 7]]),
     ForeignFile(
       "a profile of AWS's whose settings are all indented", .aws,
       "[a]\n  aws_access_key_id = A\n  s3 =\n    aws_access_key_id = B\n"
         + "  aws_secret_access_key = s\n",
-      ["aws:a A = s tool=aws"]),
+      ["aws:a A = s tool=aws"], leftOut: [.furtherFields: [1]]),
   ]
 
   private static let cargo = [
