@@ -14,14 +14,22 @@ func migrate(
   let pin = try pinFile.read().map { pinFile.settled($0, on: presence) }
   // A pinned file that is gone, or is another one, is not the one to move from, or on to.
   if pin != nil { _ = try Selection.select(asked: nil, pin: pin, keyring: nil, file: presence) }
+  if kind == .encryptedFile, pin?.kind == kind, options.sharesTheKeyring {
+    tell(
+      "credentials are kept in \(kind.name) already; the keyring was left as it is, for kistd "
+        + "without --data keeps credentials there")
+    return 0
+  }
   let bus = sessionBusAddress(environment: environment, isSocket: isSocket)
   let keyring = try OpenStorage.keyring(options, busAddress: bus).mappingErrors { error in
-    error.ofKeyring(isPinned: pin?.kind == .libsecret)
+    // Whose credentials are in the file does without the keyring already.
+    pin?.kind == .encryptedFile ? error : error.ofKeyring(isPinned: pin != nil)
   }
   return try await keyring.closed { keyring throws(StorageError) in
     // First, so that no file is made beside a keyring out of reach.
     do throws(StorageError) { try await requireOpen(keyring) } catch {
-      guard kind == .encryptedFile, pin?.kind == kind, error.code == .unavailable else {
+      guard kind == .encryptedFile, pin?.kind == kind, [.unavailable, .locked].contains(error.code)
+      else {
         throw error
       }
       tell(

@@ -68,7 +68,7 @@ private func summary(of count: Int, to kind: StorageKind, wasThere: Bool) -> Str
 
 extension Options {
   /// Whether the keyring, of which there is one, has the credentials of another store, too.
-  fileprivate var sharesTheKeyring: Bool {
+  var sharesTheKeyring: Bool {
     pinFile != usualPinFile && (try? PinFile(path: usualPinFile).read())?.kind == .libsecret
   }
 

@@ -78,6 +78,41 @@
             kistd without --data keeps credentials in the keyring, too, and finds none of these any more
 
             """)
+        // What is there from then on is not of that store.
+        try await withDaemon(in: home) { daemon in
+          try await daemon.connect().save(credentials[0])
+        }
+        let again = try await command(
+          "kistd", ["migrate", "--to", "encrypted-file"] + other, in: home)
+        #expect(again.status == .exited(0), "\(again.error)")
+        #expect(
+          again.output == """
+            credentials are kept in the encrypted file already; the keyring was left as it is, for \
+            kistd without --data keeps credentials there
+
+            """)
+        try await withDaemon(in: home) { daemon in
+          let kept = try await daemon.connect().findAll()
+          #expect(kept.count == 1)
+        }
+      }
+    }
+
+    @Test func `is done with the file where the keyring is locked and nobody unlocks it`()
+      async throws
+    {
+      try await withKeyring { home, _, keyring in
+        try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
+          try await daemon.connect().save(credentials[0])
+        }
+        try await keyring.restart(.locked)
+        let there = try await command("kistd", ["migrate", "--to", "encrypted-file"], in: home)
+        #expect(there.status == .exited(0), "\(there.error)")
+        #expect(there.output.contains("cannot be seen: the keyring is still locked"))
+        let away = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
+        #expect(away.status == .exited(5), "\(away.output)")
+        #expect(away.error.contains("hint: answer the prompt"))
+        #expect(!away.error.contains("encrypted-file"))
       }
     }
 
