@@ -46,11 +46,13 @@ private func status(of arguments: [String]) async -> CInt {
     let keySource = KeySourceForOnce(try EncryptedFile.KeySource(options))
     let sockets = try PassedSockets.take(environment: environment)
     let logger = Logger.kistd(level: options.logLevel, on: standardError)
+    let start = ContinuousClock.now
     let daemon = Daemon(
       options: options,
       open: { () throws(StorageError) in
         try await OpenStorage.open(
-          options, keySource: keySource.take(), environment: environment, logger: logger)
+          options, keySource: keySource.take(), environment: environment, logger: logger,
+          since: start)
       },
       environment: environment, logger: logger, previous: previous, sockets: sockets,
       // What a command's own unit hears is the command's to say.

@@ -1,5 +1,8 @@
+import ArgumentParser
 import KistCore
+import KistFile
 import KistTesting
+import Logging
 import Testing
 
 @testable import KistDaemon
@@ -19,6 +22,21 @@ import Testing
       #expect(status.reason == "because")
       #expect(try #require(status.uptime) >= 100)
       #expect(status.storage == "memory")
+    }
+  }
+
+  @Test func `the seconds since kistd was started, also where it has opened the storage anew`()
+    async throws
+  {
+    try await withDirectory { home in
+      let options = try Kistd.parse(["--storage", "encrypted-file"])
+        .options(environment: { ["HOME": home][$0] })
+      let storage = try await OpenStorage.open(
+        options, keySource: .keyFile(path: home + "/key"), environment: { _ in nil },
+        logger: Logger(label: "test"), since: .now - .seconds(100))
+      let uptime = try await storage.access.status().uptime
+      #expect((uptime ?? 0) >= 100)
+      await storage.close()
     }
   }
 }

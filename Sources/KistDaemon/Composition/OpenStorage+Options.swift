@@ -7,9 +7,11 @@ private import Synchronization
 
 extension OpenStorage {
   /// Chooses a storage and opens it; the log says why that one, and when a store was made.
+  ///
+  /// - Parameter start: when kistd was started, which may have opened it before.
   package static func open(
     _ options: Options, keySource: EncryptedFile.KeySource,
-    environment: (String) -> String?, logger: Logger
+    environment: (String) -> String?, logger: Logger, since start: ContinuousClock.Instant = .now
   ) async throws(StorageError) -> OpenStorage {
     let pinFile = PinFile(path: options.pinFile)
     let written = try pinFile.read()
@@ -41,7 +43,7 @@ extension OpenStorage {
       }
     }
     storage.reason = selection.reason
-    storage.access = storage.access.reporting(reason: selection.reason, since: .now)
+    storage.access = storage.access.reporting(reason: selection.reason, since: start)
     return storage
   }
 
