@@ -56,7 +56,7 @@ import Testing
 
   @Test(
     arguments: [
-      (.keyFile, "Unlock it? [Y/n] "), (.provider, "Unlock it? [Y/n] "),
+      (.keyFile, "Unlock the storage? [Y/n] "), (.provider, "Unlock the storage? [Y/n] "),
       (.passphrase, "Passphrase: "),
     ] as [(StorageStatus.Unlocking, String)])
   func `tells why it is locked before it asks`(way: StorageStatus.Unlocking, question: String) async

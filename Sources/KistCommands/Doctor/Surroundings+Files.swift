@@ -42,7 +42,7 @@ extension Surroundings {
     guard directory.mode & 0o077 != 0 else { return nil }
     return Finding(
       .note, "files", "\(path) lets other users in",
-      hint: isKists ? "close it: chmod 700 \(shellQuoted(path))" : useAnother)
+      hint: isKists ? "close it: `chmod 700 \(shellQuoted(path))`" : useAnother)
   }
 
   /// Of a directory that is not there yet, the nearest one above it tells.

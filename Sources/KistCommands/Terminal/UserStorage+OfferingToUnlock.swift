@@ -70,7 +70,7 @@ extension StorageAccess {
   ) async throws(StorageError) -> Bool {
     let reason = error.message.prefix(1).uppercased() + error.message.dropFirst()
     guard try await status().unlocksWith == .passphrase else {
-      let answer = try terminal.ask("\(reason). Unlock it? [Y/n] ")
+      let answer = try terminal.ask("\(reason). Unlock the storage? [Y/n] ")
       guard ["", "y", "yes"].contains(answer.lowercased()) else { return false }
       _ = try await unlock(nil)
       return true

@@ -15,7 +15,11 @@ struct WholeStore {
     var inspector = try Inspector(path: path)
     try inspector.unlock(with: source)
     let examination = inspector.examination
-    if let fault = examination.faults.first { throw .corrupt(fault.message) }
+    if let fault = examination.faults.first {
+      // SQLite does not say of what it speaks.
+      throw .corrupt(
+        fault.part == .database ? "\(path) is damaged: \(fault.message)" : fault.message)
+    }
     if let locked = examination.locked { throw locked }
     guard let database = inspector.database, let keys = inspector.keys,
       let count = examination.counted

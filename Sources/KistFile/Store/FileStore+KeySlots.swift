@@ -87,7 +87,8 @@ extension FileStore {
       let why = unlockingFile(slots) == nil ? "" : ": \(error.message)"
       guard slots.openWithPassphrase else {
         throw StorageError(
-          .badRequest, "the key file, which alone would open the store, must be shown to\(why)",
+          .badRequest,
+          "the key file, which alone would open the store then, must open it first\(why)",
           hint: "put it back, or start kistd with it (`--key-file`), and try again",
           outcome: .unchanged)
       }

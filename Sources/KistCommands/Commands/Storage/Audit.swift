@@ -62,6 +62,9 @@ struct Audit: RequiresAuditLog {
       query.after = records.count == most ? nil : page.next
     } while query.after != nil
     records.reverse()
+    if records.isEmpty, !common.json, service != nil || account != nil {
+      return terminal.tellOfNamesOfBefore(over: common.socket)
+    }
     if terminal.outputIsTerminal && !common.json {
       try terminal.write(table(of: records, width: terminal.outputWidth))
     } else {
@@ -73,9 +76,6 @@ struct Audit: RequiresAuditLog {
     }
     if common.json { return }
     if records.contains(where: \.isLocked) { terminal.tellOfLockedNames(over: common.socket) }
-    if records.isEmpty, service != nil || account != nil {
-      terminal.tellOfNamesOfBefore(over: common.socket)
-    }
   }
 
   private func query(at now: Timestamp) throws(StorageError) -> AuditQuery {

@@ -74,7 +74,7 @@ struct Export: RequiresUserStorage {
     guard terminal.inputIsTerminal else {
       throw StorageError(.denied, notDone, hint: hint, outcome: .unchanged)
     }
-    try terminal.confirm("Show all secrets here?", orElse: notDone, hint: hint)
+    try terminal.confirm("Show the secrets here?", orElse: notDone, hint: hint)
   }
 
   /// Writes each credential that is there, expired ones too, a page after another; gives how many.
