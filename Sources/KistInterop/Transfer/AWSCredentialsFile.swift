@@ -14,7 +14,10 @@ func awsCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials 
     let line = line.extracting(line.trimmed)
     guard !line.isEmpty, line[0] != UInt8(ascii: "#"), line[0] != UInt8(ascii: ";") else { return }
     // What is indented further belongs to the setting above it, which has no secret.
-    if let indent, start > indent { return }
+    if let indent, start > indent {
+      profile?.hasOtherSettings = true
+      return
+    }
     if line[0] == UInt8(ascii: "[") {
       try profile?.add(to: &file)
       profile = AWSProfile(name: try profileName(line, number), line: number)

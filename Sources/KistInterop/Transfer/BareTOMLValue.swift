@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// Where a value ends that begins here and that TOML 1.0 has without quotes: a boolean, a number, a date
+/// Where a value ends that begins here and that TOML 1.1 has without quotes: a boolean, a number, a date
 /// or a time; `nil` where this is none.
 func endOfBareTOMLValue(in bytes: Span<UInt8>, from start: Int) -> Int? {
   let end = endOfWord(in: bytes, from: start)
@@ -62,7 +62,8 @@ private struct WordReader {
   }
 
   mutating func passTime(_ word: Span<UInt8>) -> Bool {
-    pass("dd:dd:dd", word) && (!pass(".", word) || passDigits(word))
+    guard pass("dd:dd", word) else { return false }
+    return !pass(":dd", word) || !pass(".", word) || passDigits(word)
   }
 
   /// The zone of a time, which may lack.

@@ -26,15 +26,14 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   guard try item.required("type").integer() == 1, let login = try item.object("login") else {
     return nil
   }
-  let urls = try login.objects("uris")
   var entry = PasswordEntry(
-    title: try item.text("name"), url: try urls.first?.secret("uri"),
-    username: try login.text("username"), password: try login.secret("password"))
+    title: try item.text("name"), username: try login.text("username"),
+    password: try login.secret("password"))
+  for url in try login.objects("uris") { entry.take(try url.secret("uri")) }
   if try item.secret("notes") != nil { entry.leftOut.insert(.note) }
   if try login.secret("totp") != nil { entry.leftOut.insert(.oneTimePassword) }
   if try !login.objects("fido2Credentials").isEmpty { entry.leftOut.insert(.passkey) }
   if try !item.objects("passwordHistory").isEmpty { entry.leftOut.insert(.formerPasswords) }
-  if urls.count > 1 { entry.leftOut.insert(.furtherURLs) }
   if try !item.objects("fields").isEmpty { entry.leftOut.insert(.furtherFields) }
   return entry
 }

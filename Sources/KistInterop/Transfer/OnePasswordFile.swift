@@ -28,11 +28,7 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
     title: try overview.text("title"),
     url: try overview.secret("url"),
     password: try details.secret("password"))
-  for url in try overview.objects("urls") {
-    let url = try url.secret("url")
-    entry.url = entry.url ?? url
-    if let url, url != entry.url { entry.leftOut.insert(.furtherURLs) }
-  }
+  for url in try overview.objects("urls") { entry.take(try url.secret("url")) }
   for field in try details.objects("loginFields") {
     switch try field.text("designation") {
     case "username": entry.username = try field.text("value")

@@ -11,6 +11,13 @@ struct PasswordEntry {
   var leftOut: Set<LeftOut> = []
   var isArchived = false
 
+  /// Takes the first URL; of any other it keeps in mind that it stays behind.
+  mutating func take(_ url: Secret?) {
+    guard let url else { return }
+    if self.url == nil { self.url = url }
+    if url != self.url { leftOut.insert(.furtherURLs) }
+  }
+
   /// Adds it: the service is the host of its URL, or its title where that has none, and the account
   /// its user.
   func add(to file: inout ForeignCredentials, at place: Int) throws(StorageError) {

@@ -75,13 +75,14 @@ func credentials(
     if let kind = table.kind, let name = try text([kind]), name != "login" {
       return file.leaveOut(.notALogin, at: line)
     }
-    let urls = table.url.lazy.compactMap(field).first
-    let url = table.hasSeveralURLs ? urls?.firstURL : urls
     var entry = PasswordEntry(
-      title: try text(table.title), url: url,
+      title: try text(table.title),
       username: try text(table.username), password: field(table.password),
       leftOut: Set(table.leftOut.filter { field($0.key) != nil }.map(\.value)))
-    if url != urls { entry.leftOut.insert(.furtherURLs) }
+    for urls in table.url.compactMap(field) {
+      entry.take(table.hasSeveralURLs ? urls.firstURL : urls)
+      if table.hasSeveralURLs, urls.hasComma { entry.leftOut.insert(.furtherURLs) }
+    }
     if unknown.contains(where: { !fields[$0].isEmpty }) { entry.leftOut.insert(.furtherFields) }
     entry.isArchived =
       table.archived.flatMap(field).map { $0.isWord("true") || $0.isWord("1") } ?? false

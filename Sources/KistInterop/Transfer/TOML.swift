@@ -8,7 +8,7 @@ struct TOMLString {
   let line: Int
 }
 
-/// Reads the strings of a TOML file (TOML 1.0), those in inline tables too; passes over other values.
+/// Reads the strings of a TOML file (TOML 1.1), those in inline tables too; passes over other values.
 ///
 /// - Parameter place: what an error calls a line.
 func tomlStrings(in text: Secret, _ place: String) throws(StorageError) -> [TOMLString] {
@@ -90,16 +90,18 @@ private struct TOMLReader {
   ) throws(TOMLFault) {
     try checkDepth(depth)
     offset += 1
-    skipBlanks(bytes)
-    if skip("}", bytes) { return }
-    repeat {
+    skipLines(bytes)
+    while !skip("}", bytes) {
+      guard peek(bytes) != nil else { throw fault("an inline table is not closed") }
       try readSetting(bytes, in: path, depth: depth)
-      skipBlanks(bytes)
-    } while skip(",", bytes)
-    guard skip("}", bytes) else { throw fault("an inline table is not closed") }
+      skipLines(bytes)
+      guard skip(",", bytes) || peek(bytes) == UInt8(ascii: "}") else {
+        throw fault("an inline table is not closed")
+      }
+      skipLines(bytes)
+    }
   }
 
-  /// An array, which may be of several lines.
   private mutating func readArray(
     _ bytes: Span<UInt8>, _ path: [String], depth: Int
   ) throws(TOMLFault) {
@@ -199,9 +201,11 @@ private struct TOMLReader {
     case UInt8(ascii: "b"): value.append(0x08)
     case UInt8(ascii: "t"): value.append(0x09)
     case UInt8(ascii: "n"): value.append(0x0A)
+    case UInt8(ascii: "e"): value.append(0x1B)
     case UInt8(ascii: "f"): value.append(0x0C)
     case UInt8(ascii: "r"): value.append(0x0D)
     case UInt8(ascii: "\""), UInt8(ascii: "\\"): value.append(byte)
+    case UInt8(ascii: "x"): try appendScalar(bytes, digits: 2, to: &value)
     case UInt8(ascii: "u"): try appendScalar(bytes, digits: 4, to: &value)
     case UInt8(ascii: "U"): try appendScalar(bytes, digits: 8, to: &value)
     default: throw fault("an unknown escape")
@@ -237,7 +241,7 @@ private struct TOMLReader {
     line += 1
   }
 
-  /// Passes over what may stand between the values of an array.
+  /// Passes over what may stand between the values of an array, or of an inline table.
   private mutating func skipLines(_ bytes: Span<UInt8>) {
     while let byte = peek(bytes) {
       switch byte {

@@ -24,6 +24,9 @@ extension Secret {
       return self
     }
   }
+
+  /// Whether there may be more behind the first URL, which need not have a scheme.
+  var hasComma: Bool { withBytes { $0.firstOffset(of: UInt8(ascii: ","), from: 0) != nil } }
 }
 
 /// Whether a scheme begins there, with `://` behind it.

@@ -57,6 +57,7 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.cargo, "a = 1\n[registry", "line 2: the name of a table is not closed"),
     BadFile(.cargo, "a = 'b' hunter2", "line 1: something stands behind a value"),
     BadFile(.cargo, "a = {b = 1", "line 1: an inline table is not closed"),
+    BadFile(.cargo, "a = {b = 1,\n", "line 2: an inline table is not closed"),
     BadFile(.cargo, "a = [1,\n", "line 2: an array is not closed"),
     BadFile(
       .cargo, "a={a={a={a={a={a={a={a={a={a=1}}}}}}}}}",
@@ -139,7 +140,7 @@ struct BadFile: CustomTestStringConvertible, Sendable {
       "", "9f8e7d6c5b4a", "1deadbeef", "--1", "+-1", "-false", "truth", "007", "1_", "1__0", "_1",
       "0x",
       "0b2", "+0x1", "1e", "1.", ".5", "infinity", "12TZtz", "1979-05", "1979-05-27T",
-      "1979-05-27T07:32", "07:32:00Z", "1979-5-27", "[hunter2]", "['a', hunter2]",
+      "1979-05-27T07", "07:32:00Z", "1979-5-27", "[hunter2]", "['a', hunter2]",
     ])
   func `is refused where a word without quotes is no value of TOML`(word: String) {
     let error = #expect(throws: StorageError.self) {

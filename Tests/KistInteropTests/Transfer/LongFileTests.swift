@@ -6,14 +6,16 @@ import Testing
   @Test(arguments: [
     ForeignFile(
       "commas behind Bitwarden's only URL", .bitwarden,
-      row(with: "https://a.example/" + million(",")), ["a.example u = p (A)"]),
+      row(with: "https://a.example/" + million(",")), ["a.example u = p (A)"],
+      leftOut: [.furtherURLs: [2]]),
     ForeignFile(
       "commas between Bitwarden's two URLs", .bitwarden,
       row(with: "https://a.example/" + million(",") + "https://b.example"),
       ["a.example u = p (A)"], leftOut: [.furtherURLs: [2]]),
     ForeignFile(
       "what could begin a scheme, between commas in Bitwarden's URL", .bitwarden,
-      row(with: "https://a.example/" + million(",a:/")), ["a.example u = p (A)"]),
+      row(with: "https://a.example/" + million(",a:/")), ["a.example u = p (A)"],
+      leftOut: [.furtherURLs: [2]]),
     ForeignFile(
       "slashes at both ends of a path of git's", .gitCredentials,
       "https://u:p@h/" + million("/") + "repo.git" + million("/") + "\n",

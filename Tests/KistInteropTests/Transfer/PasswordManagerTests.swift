@@ -77,8 +77,18 @@ import Testing
       type,name,login_uri,login_username,login_password
       login,A,"https://a.example/?b=c,d://e,androidapp://f.example",u,p
       login,B,"https://al:pa,ss@b.example,https://c.example",u,q
+      login,C,"https://c.example,d.example",u,r
       """,
-      ["a.example u = p (A)", "b.example u = q (B)"], leftOut: [.furtherURLs: [2, 3]]),
+      ["a.example u = p (A)", "b.example u = q (B)", "C u = r (C)"],
+      leftOut: [.furtherURLs: [2, 3, 4]]),
+    ForeignFile(
+      "1Password's, with a URL in two columns", .onePassword,
+      """
+      Title,Url,Urls,Username,Password
+      A,a.example,a.example,u,p
+      B,b.example,c.example,u,q
+      """,
+      ["a.example u = p (A)", "b.example u = q (B)"], leftOut: [.furtherURLs: [3]]),
     ForeignFile(
       "KeePassXC's, taken for Firefox's", .firefox,
       """
@@ -116,13 +126,18 @@ import Testing
         {"type": 1, "name": "No address", "notes": "n", "fields": [{"name": "pin", "value": "1"}],
           "passwordHistory": [{"lastUsedDate": "2026-01-01T00:00:00Z", "password": "old"}],
           "login": {"uris": null, "username": null, "password": "q", "totp": null}},
+        {"type": 1, "name": "Twice", "login": {"uris": [{"uri": null}, {"uri": "https://e.example"},
+          {"uri": "https://e.example"}], "username": "u", "password": "r"}},
         {"type": 1, "name": "Passkey only", "login": {"username": "u", "password": null}}
       ]}
       """#,
-      ["github.com alice = p\"w (GitHub)", "No address  = q (No address)"],
+      [
+        "github.com alice = p\"w (GitHub)", "No address  = q (No address)",
+        "e.example u = r (Twice)",
+      ],
       leftOut: [
         .oneTimePassword: [1], .passkey: [1], .notALogin: [2], .note: [3], .furtherFields: [3],
-        .withoutPassword: [4], .furtherURLs: [1], .formerPasswords: [3],
+        .withoutPassword: [5], .furtherURLs: [1], .formerPasswords: [3],
       ]),
     ForeignFile(
       "1Password's", .onePassword,

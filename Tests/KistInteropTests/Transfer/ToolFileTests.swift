@@ -101,6 +101,10 @@ import Testing
         "aws-session-token:prod AKIA2 = token== tool=aws",
       ], leftOut: [.withoutAccessKey: [13], .furtherFields: [2, 7]]),
     ForeignFile(
+      "a profile of AWS's with a setting that is indented below the key", .aws,
+      "[a]\naws_access_key_id = A\naws_secret_access_key = s\n  region = eu\n",
+      ["aws:a A = s tool=aws"], leftOut: [.furtherFields: [1]]),
+    ForeignFile(
       "a profile of AWS's whose settings are all indented", .aws,
       "[a]\n  aws_access_key_id = A\n  s3 =\n    aws_access_key_id = B\n"
         + "  aws_secret_access_key = s\n",
@@ -156,17 +160,22 @@ import Testing
       a = 1979-05-27T07:32:00Z
       a = 1979-05-27 07:32:00.999-07:00
       a = 07:32:00.5
+      a = 1979-05-27T07:32
+      a = "\\e\\x41"
       a = []
       a = [ 1, 2 , ] # two
       a = [[1, 'b'], [ # of two
         0.5, "c",
 
       ], {d = [true], token = "in an array"}]
-      registry = {a = 1, token = "t", b = [false]}
+      registry = {a = 1, # of TOML 1.1
+        token = "t",
+        b = [false],
+      }
       """,
       [
         "cargo:https://github.com/rust-lang/crates.io-index  = t (cargo registry crates-io) tool=cargo"
-      ], leftOut: [.misplaced: [21]]),
+      ], leftOut: [.misplaced: [23]]),
     ForeignFile(
       "tokens of cargo's file in places where cargo looks for none", .cargo,
       """
