@@ -32,7 +32,7 @@ extension Surroundings {
   private func fault(of path: String) -> Finding? {
     guard let directory = file(path) else { return nil }
     // Others may need another one as it is, be it /tmp or /.
-    let isKists = path.hasSuffix("/kist")
+    let isKists = path.split(separator: "/").last == "kist"
     let useAnother = "use one that is yours alone, of mode 700"
     if directory.owner != uid {
       return Finding(

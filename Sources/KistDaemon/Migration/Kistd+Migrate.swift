@@ -7,19 +7,17 @@ func migrate(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
   let (kind, options) = try parse(MigrateCommand.self, arguments).options(environment: environment)
-  let keySource = try EncryptedFile.KeySource(options)
   let logger = Logger.kistd(level: options.logLevel)
   let pinFile = PinFile(path: options.pinFile)
   let presence = EncryptedFile.presence(at: options.storePath)
   let pin = try pinFile.read().map { pinFile.settled($0, on: presence) }
   // A pinned file that is gone, or is another one, is not the one to move from, or on to.
   if pin != nil { _ = try Selection.select(asked: nil, pin: pin, keyring: nil, file: presence) }
-  if kind == .encryptedFile, pin?.kind == kind, options.sharesTheKeyring {
-    tell(
-      "credentials are kept in \(kind.name) already; the keyring was left as it is, for kistd "
-        + "without --data keeps credentials there")
-    return 0
+  let keepsSource = try options.keepsKeyring(migratingTo: kind)
+  if keepsSource, pin?.kind == kind {
+    return try tell(.moved(0, left: []), to: kind, before: pin, options)
   }
+  let keySource = try EncryptedFile.KeySource(options)
   let bus = sessionBusAddress(environment: environment, isSocket: isSocket)
   let keyring = try OpenStorage.keyring(options, busAddress: bus).mappingErrors { error in
     // Whose credentials are in the file does without the keyring already.
@@ -55,6 +53,7 @@ func migrate(
         let new = Pin(kind: kind, storeID: target.id)
         let outcome = try await Migration(
           from: source.credentials, to: target.credentials, isSwitched: pin == new,
+          keepsSource: keepsSource,
           switchPin: { [previous] () throws(StorageError) in
             try pinFile.write(new, insteadOf: previous)
           }, report: { showProgress($0.rawValue, $1, $2) }

@@ -16,13 +16,12 @@ extension Migration {
 func tell(
   _ outcome: Migration.Outcome, to kind: StorageKind, before pin: Pin?, _ options: Options
 ) throws(StorageError) -> CInt {
+  let keepsSource = try options.keepsKeyring(migratingTo: kind)
   switch outcome {
   case .moved(let count, let left):
-    tell(summary(of: count, to: kind, wasThere: pin?.kind == kind))
-    if count > 0, kind == .encryptedFile, options.sharesTheKeyring {
-      tell(
-        "kistd without --data keeps credentials in the keyring, too, and finds none of these any more"
-      )
+    tell(summary(of: count, to: kind, wasThere: pin?.kind == kind, isCopy: keepsSource))
+    if keepsSource {
+      tell("the keyring was left as it is: kistd without --data keeps credentials there")
     }
     guard !left.isEmpty else { return 0 }
     list(left, "differs")
@@ -38,9 +37,12 @@ func tell(
       .conflict,
       "\(kind.name) has something else under \(keys.count) of the keys; nothing was "
         + "copied or removed, and credentials are kept where they were",
-      hint: "delete the one that you do not need of each two, with "
-        + "`kistd -- kist delete SERVICE ACCOUNT` where credentials are kept, or else with "
-        + options.deletion(from: kind) + "; then run it again",
+      hint: keepsSource
+        ? "delete those in \(kind.name) with \(options.deletion(from: kind)), and run it again; "
+          + "those in the keyring are also those of kistd without --data"
+        : "delete the one that you do not need of each two, with "
+          + "`kistd -- kist delete SERVICE ACCOUNT` where credentials are kept, or else with "
+          + options.deletion(from: kind) + "; then run it again",
       outcome: .unchanged)
   case .damaged(let keys):
     list(keys, "damaged")
@@ -54,11 +56,14 @@ func tell(
 }
 
 /// What became of those that needed nobody's attention.
-private func summary(of count: Int, to kind: StorageKind, wasThere: Bool) -> String {
+private func summary(
+  of count: Int, to kind: StorageKind, wasThere: Bool, isCopy: Bool
+) -> String {
   let credentials = counted(count)
   return switch (wasThere, count) {
   case (false, 0): "there was nothing to move; credentials are kept in \(kind.name) from now on"
-  case (false, _): "moved \(credentials) from \(kind.other.name) to \(kind.name)"
+  case (false, _):
+    "\(isCopy ? "copied" : "moved") \(credentials) from \(kind.other.name) to \(kind.name)"
   case (true, 0): "credentials are kept in \(kind.name) already; nothing was moved"
   case (true, _):
     "credentials are kept in \(kind.name) already; removed \(credentials) from "
@@ -67,9 +72,11 @@ private func summary(of count: Int, to kind: StorageKind, wasThere: Bool) -> Str
 }
 
 extension Options {
-  /// Whether the keyring, of which there is one, has the credentials of another store, too.
-  var sharesTheKeyring: Bool {
-    pinFile != usualPinFile && (try? PinFile(path: usualPinFile).read())?.kind == .libsecret
+  /// Whether the keyring, of which there is one, has the credentials of another store, too, and so
+  /// keeps what is copied out of it.
+  func keepsKeyring(migratingTo kind: StorageKind) throws(StorageError) -> Bool {
+    guard kind == .encryptedFile, pinFile != usualPinFile else { return false }
+    return try PinFile(path: usualPinFile).read()?.kind == .libsecret
   }
 
   /// The command that deletes a credential in a storage that credentials are not kept in.

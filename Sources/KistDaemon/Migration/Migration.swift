@@ -9,6 +9,8 @@ package struct Migration: Sendable {
   package var target: UserStorage
   /// Whether the target is what counts already: then only what was left in the source is removed.
   package var isSwitched: Bool
+  /// Whether what is in the source stays there, as somebody else keeps it, too.
+  package var keepsSource: Bool
   /// Writes down that the target is what counts.
   package var switchPin: @Sendable () throws(StorageError) -> Void
   /// Told how many of how many credentials were compared, copied, or removed.
@@ -21,8 +23,8 @@ package struct Migration: Sendable {
 
   /// What became of it.
   package enum Outcome: Sendable, Equatable {
-    /// The target counts, and so many credentials are no longer in the source; these are, because
-    /// they are not, or not the same, in the target.
+    /// The target counts, and has so many credentials that are no longer in the source, unless that
+    /// keeps them; these are there because they are not, or not the same, in the target.
     case moved(Int, left: [CredentialKey])
     /// These are in the target, too, and not the same; nothing was copied, switched or removed.
     case differing([CredentialKey])
@@ -31,13 +33,14 @@ package struct Migration: Sendable {
   }
 
   package init(
-    from source: UserStorage, to target: UserStorage, isSwitched: Bool,
+    from source: UserStorage, to target: UserStorage, isSwitched: Bool, keepsSource: Bool = false,
     switchPin: @escaping @Sendable () throws(StorageError) -> Void,
     report: @escaping @Sendable (Step, Int, Int) -> Void = { _, _, _ in }
   ) {
     self.source = source
     self.target = target
     self.isSwitched = isSwitched
+    self.keepsSource = keepsSource
     self.switchPin = switchPin
     self.report = report
   }
@@ -57,7 +60,7 @@ package struct Migration: Sendable {
       // Once the target counts, what is not there any more was deleted, and is not brought back.
       differing += missing
     }
-    for (number, summary) in same.enumerated() {
+    for (number, summary) in same.enumerated() where !keepsSource {
       do throws(StorageError) {
         _ = try await source.delete(DeleteRequest(key: summary.key, ifRevision: summary.revision))
       } catch {

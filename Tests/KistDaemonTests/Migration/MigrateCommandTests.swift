@@ -62,6 +62,17 @@
       #expect(error.hint?.contains("run `kistd migrate` again") == true)
     }
 
+    @Test func `removes nothing of a source that somebody else keeps, too`() async throws {
+      let source = UserStorage.inMemory()
+      let target = UserStorage.inMemory()
+      try await source.save(.sample())
+      let migration = Migration(
+        from: source, to: target, isSwitched: false, keepsSource: true, switchPin: {})
+      #expect(try await migration.run() == .moved(1, left: []))
+      #expect(try await source.findAll().count == 1)
+      #expect(try await target.findAll().count == 1)
+    }
+
     @Test func `tells a command to delete with, whatever is in the path of the store`() throws {
       for (path, word) in [("/d/kist", "/d/kist"), ("/d/a b;c", "'/d/a b;c'")] {
         let options = try Kistd.parse(["--data", path]).options(
