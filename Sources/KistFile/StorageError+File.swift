@@ -19,7 +19,8 @@ extension StorageError {
       .corrupt, message,
       hint:
         "what is whole is still loaded (`kist load`) and nothing was overwritten; `kistd fsck` says "
-        + "what is wrong and saves what is whole; or restore the store from a backup")
+        + "what is wrong, and with `--salvage DIRECTORY` saves what is whole; or restore the store "
+        + "from a backup")
   }
 
   /// The store that credentials have been kept in is not there.

@@ -33,7 +33,7 @@ extension StorageError {
   package static let noBackups = StorageError(
     .badRequest, "this storage makes no backups: only the encrypted file does",
     hint: "a keyring is backed up as its own program says; or move the credentials to the "
-      + "encrypted file, with `kistd migrate`")
+      + "encrypted file, with `kistd migrate --to encrypted-file` once kistd is stopped")
 }
 
 extension Backups {

@@ -58,7 +58,7 @@ package struct PinFile: Sendable {
     if let now = try read(), now != pin {
       throw StorageError(
         .unavailable, "another kistd has begun to keep credentials in \(now.kind.name)",
-        hint: "stop both, and bring the credentials together with `kistd migrate`")
+        hint: "stop both, and bring the credentials together with \(now.kind.migration)")
     }
   }
 

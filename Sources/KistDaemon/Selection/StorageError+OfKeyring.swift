@@ -10,7 +10,9 @@ extension StorageError {
         "credentials are kept in the keyring, and can be used and moved only where it is reached; "
           + "`kistd --data DIRECTORY` has another store")
     case .unavailable where !isPinned, .locked where !isPinned:
-      adding("to do without the keyring, start `kistd --storage encrypted-file`")
+      adding(
+        "to do without the keyring, start `kistd --storage encrypted-file` once no other kistd runs"
+      )
     default: self
     }
   }
