@@ -50,7 +50,7 @@ deps-build: ## Install the Debian packages that building and the demo need
 	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev python3 socat
 
 deps: deps-build ## Install the Debian packages that the tests need, too
-	@scripts/install-packages dbus-daemon gcr gnome-keyring gnupg keepassxc libglib2.0-bin libsecret-tools pass \
+	@scripts/install-packages dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
 	  python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xvfb
 
 build: deps-build ## Build everything for debugging
@@ -182,15 +182,16 @@ $(addprefix $(SHARE)/,$(COMPLETIONS)): scripts/completion $(BIN)/kist
 	@mkdir -p $(@D)
 	$(BIN)/kist --experimental-dump-help | scripts/completion $(patsubst completions/kist.%,%,$(filter completions/%,$^)) > $@
 
-# Who runs a program that they cannot read cannot look into it either, not even where it runs in a
-# namespace of their own, as kistd does as a service: exec(2) gives its memory to the namespace above.
+# A program that its user cannot read is closed to the user's other programs from its first instruction on,
+# since exec(2) makes it undumpable. It can also make itself so, but only after they have had time to open its memory.
+# What root or a package owns is unreadable to all other users, what a user owns, to that user, too.
+PROGRAM_MODE = $(if $(DESTDIR)$(filter 0,$(shell id -u)),711,111)
 install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Put all that kist is under PREFIX (default ~/.local)
 	@case '$(PREFIX)' in (/*) ;; (*) echo "PREFIX is not an absolute path" >&2; exit 1; esac
 	@case '$(PREFIX)$(UNITS)' in (*[!A-Za-z0-9/._@+-]*) \
 	  echo "PREFIX has a character that systemd or make reads as something else; name another one" >&2; exit 1; esac
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS) $(addprefix $(DESTDIR)$(PREFIX)/share/,doc/kist $(dir $(SHARED)))
-	install -m 755 $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
-	install -m 711 $(BIN)/kistd $(DESTDIR)$(PREFIX)/bin
+	install -m $(PROGRAM_MODE) $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
 	for name in $(SHARED); do install -m 644 $(SHARE)/$$name $(DESTDIR)$(PREFIX)/share/$$name || exit; done
 	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/doc/kist
 	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done
@@ -224,8 +225,9 @@ test-deb: deb ## Install, use and purge the package on booted Debian 12 and 13, 
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
 	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages
 
-lint: ## Check the formatting
+lint: ## Check the formatting, and the words of the documentation and of comments
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks Examples
+	scripts/check-words
 
 format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples

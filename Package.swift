@@ -156,15 +156,19 @@ let package = Package(
         "KistTesting",
         "KistWire",
       ]),
+    // System calls by their numbers.
+    .target(name: "CCalls", path: "Tests/CCalls"),
     .testTarget(
       name: "KistDaemonTests",
       dependencies: [
+        "CCalls",
         "CLinux",
         "KistClient",
         "KistCore",
         "KistDaemon",
         "KistFile",
         "KistServer",
+        "KistSystem",
         "KistTesting",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -184,6 +188,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
+        "CLinux",
         "KistClient",
         "KistCore",
         "KistKeyrings",

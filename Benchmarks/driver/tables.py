@@ -66,7 +66,7 @@ def many_clients(results):
 def watching(results):
     smallest = min(results.about["sizes"]["stores"])
     names = {f"save among {smallest}": "a save, and its reply"} | {
-        f"told to {count}": f"a save, its reply, and {count} told of it" for count in WATCHERS}
+        f"notified {count}": f"a save, its reply, and {count} watchers" for count in WATCHERS}
     rows = [[what, text.seconds(results.median(name)), text.seconds(results.median(name, "tail")),
              text.times(results.ratio(name, f"save among {smallest}", "median")),
              text.seconds(results.median(name, way="unpinned"))]

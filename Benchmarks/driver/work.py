@@ -58,11 +58,11 @@ class Work:
     def watching(self):
         saves = requests.spread(requests.save, self.world.small.size)
 
-        def told(watchers):
+        def notified(watchers):
             return lambda cpus: self._run("watchers", self.world.small.socket, watchers, self.amount.watched,
                                           lines=saves, cpus=cpus)
 
-        return {f"told to {watchers}": told(watchers) for watchers in sizes.WATCHERS}
+        return {f"notified {watchers}": notified(watchers) for watchers in sizes.WATCHERS}
 
     def large_secrets(self):
         work = {}

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <time.h>
 
-// The hooks of Swift's runtime (stdlib/public/Concurrency, swift/Runtime/Concurrency.h) and the part
-// of libdispatch that is needed, as there are no headers of either for C.
+// Declares the hooks of Swift's runtime (stdlib/public/Concurrency, swift/Runtime/Concurrency.h)
+// and the required part of libdispatch, because neither has headers for C.
 
 #define SWIFT __attribute__((swiftcall))
 
@@ -52,7 +52,7 @@ static SWIFT void enqueue_at(
   (void)leeway_seconds, (void)leeway_nanoseconds, (void)original;
   struct timespec now;
   clock_gettime(clock == CONTINUOUS_CLOCK ? CLOCK_BOOTTIME : CLOCK_MONOTONIC, &now);
-  // Far beyond the life of a process, where nanoseconds would overflow.
+  // Limits the wait to far more than a process lives, because nanoseconds would overflow.
   long long left = seconds - now.tv_sec;
   if (left > 1LL << 32) left = 1LL << 32;
   run_after(left * 1000000000 + nanoseconds - now.tv_nsec, job);

@@ -1,11 +1,11 @@
-// The parts of libsecret that speak of sessions and object paths are marked as subject to change,
-// although they have been in its library since 2012.
+// libsecret marks its functions for sessions and object paths as subject to change. It has had them
+// since 2012.
 #define SECRET_API_SUBJECT_TO_CHANGE
 #include <libsecret/secret.h>
 
 // libsecret always takes the bus that the environment names, on a connection that it shares with
-// whoever else asks, and that ends the process when the bus ends. This class of its proxy takes a
-// connection that it is given, and starts no provider.
+// other callers. That connection ends the process when the bus ends. This subclass of its proxy
+// takes a given connection, and starts no provider.
 
 static GObject *kist_secret_service_construct(
     GType type, guint count, GObjectConstructParam *properties) {
@@ -24,11 +24,11 @@ static void kist_secret_service_class_init(gpointer class, gpointer data) {
   ((GObjectClass *)class)->constructor = kist_secret_service_construct;
 }
 
-// Where an encrypted session is asked for, libsecret 0.20.5 takes whatever the answer holds for the
-// bytes of a key: of what is no array, it reads a length that nobody has set. Of no bytes at all it
-// makes a key that everybody knows. So it is shown an empty answer in place of these.
+// For an encrypted session, libsecret 0.20.5 takes any value in the answer for the bytes of a key.
+// If the value is not an array, it reads a length that was never set. If the value has no bytes, it
+// makes a key that is publicly known. So this filter replaces such answers with an empty one.
 
-/// `call` is the serial number of the call that asks for the session, in the hands of GLib's thread.
+/// `call` is the serial number of the call that opens the session; GLib's thread uses it.
 static GDBusMessage *kist_check_session_key(
     GDBusConnection *bus, GDBusMessage *message, gboolean incoming, gpointer call) {
   (void)bus;
@@ -47,7 +47,7 @@ static GDBusMessage *kist_check_session_key(
     g_variant_get_child(body, 0, "v", &key);
     if (!g_variant_is_of_type(key, G_VARIANT_TYPE("ay")) || g_variant_n_children(key) == 0) {
       GDBusMessage *answer = message;
-      // Without a copy the answer is dropped, and the request ends at its deadline.
+      // If the copy fails, the answer is dropped, and the request ends at its deadline.
       message = g_dbus_message_copy(answer, NULL);
       if (message != NULL) g_dbus_message_set_body(message, NULL);
       g_object_unref(answer);
@@ -57,7 +57,7 @@ static GDBusMessage *kist_check_session_key(
   return message;
 }
 
-/// A proxy of the Secret Service over this connection; initialising it opens a session.
+/// Returns a proxy of the Secret Service over this connection; initialising it opens a session.
 static inline SecretService *kist_secret_service_new(GDBusConnection *bus) {
   static gsize type;
   if (g_once_init_enter(&type))
@@ -70,8 +70,8 @@ static inline SecretService *kist_secret_service_new(GDBusConnection *bus) {
       type, "g-connection", bus, "flags", SECRET_SERVICE_OPEN_SESSION, NULL);
 }
 
-// GLib answers calls from other programs itself, on a thread of its own, and ends the process where the
-// connection is let go of at that moment. kist offers nothing to call.
+// GLib answers calls from other programs on its own thread. It ends the process if the connection
+// is released at that moment. kist offers no methods, so this filter drops the calls.
 static GDBusMessage *kist_drop_call(
     GDBusConnection *bus, GDBusMessage *message, gboolean incoming, gpointer data) {
   (void)bus;
@@ -82,13 +82,15 @@ static GDBusMessage *kist_drop_call(
   return NULL;
 }
 
-/// The connection that `g_dbus_connection_new_for_address` was asked for; `loop` is released when the last of
-/// it is gone, also where it was made too late for anybody to have it.
+/// Returns the connection that `g_dbus_connection_new_for_address` requested.
+///
+/// `loop` is released with the last reference to the connection, even if no caller waits for it any
+/// more.
 static inline GDBusConnection *kist_bus_connection_finish(
     GAsyncResult *result, gpointer loop, void (*release)(gpointer loop), GError **error) {
   GObject *made = g_async_result_get_source_object(result);
   g_object_set_data_full(made, "kist-loop", loop, release);
-  // Done already: it tells only whether that went well.
+  // The connection is already initialised, so this only returns whether that succeeded.
   if (g_initable_init(G_INITABLE(made), NULL, NULL))
     g_dbus_connection_add_filter(G_DBUS_CONNECTION(made), kist_drop_call, NULL, NULL);
   GDBusConnection *connection = g_dbus_connection_new_for_address_finish(result, error);

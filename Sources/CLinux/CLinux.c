@@ -13,23 +13,33 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Opened once and never closed: a handler that runs on another thread while signals are given back writes
-// into it later, when the number of a descriptor that was closed may be that of another file.
+// Opened once and never closed. A handler on another thread may still write into it after signals
+// are given back. The number of a closed descriptor may then belong to another file.
 static int mailbox[2] = {-1, -1};
-// A handler runs on any thread, and beside others that use these: sig_atomic_t is for one thread.
+// Atomics, because a handler runs on any thread, in parallel with others that use these variables.
+// sig_atomic_t is only for one thread.
 static atomic_int is_handed_over;
 static atomic_int receiver;
-// How many are between reading the receiver and the last signal to it.
+// The number of threads between reading the receiver and sending it the last signal.
 static atomic_int deliveries;
-// A bit for each signal that came and was given to nobody.
+// One bit for each signal that arrived and was not forwarded.
 static atomic_uint waiting;
-// A bit for each signal that came at all.
+// One bit for each signal that arrived.
 static atomic_uint came;
 static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 static const size_t number_of_signals = sizeof signals / sizeof *signals;
-// Those before this one ask a process to end.
+// The signals before this index ask a process to end.
 static const size_t number_of_ending_signals = 4;
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler may use atomics without a lock only");
+
+// A hook of Swift's runtime (stdlib/public/stubs/CommandLine.cpp), for which there is no header.
+extern void _swift_stdlib_overrideUnsafeArgvArgc(char **words, int count);
+
+// Gives Swift the arguments of the command line. A program with a static runtime searches for them
+// before the environment, and finds none where a library has set a variable before main.
+__attribute__((constructor)) static void keep_words(int count, char **words) {
+  _swift_stdlib_overrideUnsafeArgvArgc(words, count);
+}
 
 void kist_share_memory(void) { mallopt(M_ARENA_MAX, 1); }
 
@@ -57,14 +67,15 @@ void kist_default_crash_signals(void) {
   static const int signals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
     struct sigaction action;
-    // What is ignored stays so: a shell starts its jobs in the background without SIGQUIT.
+    // An ignored signal stays ignored: a shell starts its background jobs without SIGQUIT.
     if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
       signal(signals[i], SIG_DFL);
     }
   }
 }
 
-// Whoever comes second, the signal or its receiver, finds the other: each writes before it reads.
+// Forwards waiting signals. The signal handler and the receiver each write before they read, so
+// that the second one always sees the first.
 static void deliver(void) {
   atomic_fetch_add(&deliveries, 1);
   pid_t pid = receiver;
@@ -79,13 +90,13 @@ static void receive(int number, siginfo_t *information, void *context) {
   (void)context;
   int saved = errno;
   atomic_fetch_or(&came, 1u << number);
-  // A terminal sends to all that run in it, and so to the command.
+  // A signal from the terminal goes to all processes in it, so the command also receives it.
   if (!is_handed_over || information->si_code != SI_KERNEL) {
     atomic_fetch_or(&waiting, 1u << number);
     if (is_handed_over) {
       deliver();
     } else {
-      // A full pipe has told much the same already.
+      // A full pipe already contains earlier signals, so this one may be lost.
       unsigned char byte = (unsigned char)number;
       ssize_t written;
       do written = write(mailbox[1], &byte, 1);
@@ -108,10 +119,13 @@ int kist_take_signals(int all) {
   if (open_mailbox() != 0) return -1;
   struct sigaction action = {.sa_sigaction = receive, .sa_flags = SA_SIGINFO | SA_RESTART};
   sigemptyset(&action.sa_mask);
+  // With SIGCHLD ignored, the kernel forgets how a command ended: wait(2).
+  if (all) signal(SIGCHLD, SIG_DFL);
   for (size_t i = 0; i < (all ? number_of_signals : 3); i++) {
     struct sigaction before;
-    // A command keeps what is ignored for it: a shell starts its jobs in the background without
-    // SIGINT. nohup(1) ignores SIGHUP, so that the end of a terminal ends nothing that runs in it.
+    // Signals that are ignored stay ignored for a command: a shell starts its background jobs
+    // without SIGINT. nohup(1) ignores SIGHUP, so that its command survives the end of the
+    // terminal.
     if ((all || signals[i] == SIGHUP) && sigaction(signals[i], NULL, &before) == 0
         && before.sa_handler == SIG_IGN) continue;
     if (sigaction(signals[i], &action, NULL) != 0) return -1;
@@ -120,7 +134,6 @@ int kist_take_signals(int all) {
 }
 
 int kist_hand_over_signals(void) {
-  signal(SIGCHLD, SIG_DFL);
   is_handed_over = 1;
   unsigned numbers = waiting;
   return numbers ? __builtin_ctz(numbers) : 0;
@@ -146,7 +159,7 @@ int kist_wait_for_command(pid_t pid) {
   receiver = pid;
   deliver();
   siginfo_t information;
-  // Not reaped yet, so that no signal is forwarded to another process with its pid.
+  // WNOWAIT keeps the pid in use, so that no signal is forwarded to another process with that pid.
   while (waitid(P_PID, (id_t)pid, &information, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
   receiver = 0;
   while (deliveries > 0) sched_yield();

@@ -1,7 +1,7 @@
 internal import KistCore
 internal import KistWire
 
-/// Carries one request after another over a socket, and makes the socket anew where it must.
+/// Sends one request after another over a socket, and reconnects when needed.
 final class Carrier {
   private let socketPath: String
   private let patience: Duration
@@ -17,7 +17,7 @@ final class Carrier {
       return .success(try reply(to: line, by: deadline))
     } catch {
       let wasSent = (socket?.bytesSent ?? 0) > 0
-      // After a timeout too: the late reply would be taken for the next request's.
+      // Also after a timeout: the late reply would be taken for the reply to the next request.
       socket = nil
       let failure = storageError(for: error, at: socketPath, patience: patience)
       return .failure(failure.withOutcome(wasSent ? .unknown : .unchanged))
@@ -35,8 +35,8 @@ final class Carrier {
       return reply.line
     } catch {
       let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
-      // Whoever refuses a connection says so before it reads anything, and closes. Of one that was
-      // idle the word is that it had to make room, which is none about this request.
+      // A peer that refuses a connection sends its error before it reads anything, and then closes.
+      // On a connection that was idle, that error means eviction and does not concern this request.
       if !isUnsent || socket.isNew, let refusal = socket.unsolicitedLine() {
         self.socket = nil
         return refusal

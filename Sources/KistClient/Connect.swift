@@ -2,25 +2,28 @@ internal import KistCore
 package import KistWire
 private import Synchronization
 
-/// One connection to kistd, safe to share between tasks, made at the first request.
+/// Returns a function that sends requests over one connection to kistd.
 ///
-/// Requests are carried one at a time, in the order in which they were asked, on a thread of the
-/// connection's own. A connection that was closed while it was idle, or that is found dead before
-/// any byte of a request was sent, is made anew once. When it dies later, the request fails with
-/// the outcome `unknown` and is never repeated here: whether it may be is known only to who knows
-/// what it asks. The thread ends and the socket is closed when the last copy of the function goes.
+/// Tasks can share it.
 ///
-/// A `deadline` covers all of one request, the wait for its turn included. A task that is cancelled
-/// waits all the same, for a request that was sent may be carried out.
+/// The connection is made at the first request. A thread of its own sends the requests one at a
+/// time, in order. If the connection was closed while idle, or is found dead before any byte of a
+/// request was sent, it is made again once. If it dies later, the request fails with the outcome
+/// `unknown`. This function never repeats such a request, because it cannot know whether repeating
+/// is safe. When the last copy of the function is released, the thread ends and the socket is
+/// closed.
+///
+/// A `deadline` covers one whole request, including the wait for its turn. A cancelled task still
+/// waits, because kistd may carry out a request that was sent.
 package func connect(to socketPath: String, deadline: Duration = .seconds(60)) -> LineExchange {
   let connection = Connection(to: socketPath, deadline: deadline)
   return { line throws(StorageError) in try await connection.exchange(line) }
 }
 
-/// So many connections to kistd, which carry requests in turn.
+/// Returns a function that distributes requests over several connections, in turn.
 ///
-/// kistd answers what comes over one connection one after another; so only changes that come over
-/// several are written together.
+/// kistd answers the requests of one connection one after another. It writes changes together only
+/// if they come over several connections.
 package func connect(to socketPath: String, connections: Int) -> LineExchange {
   guard connections > 1 else { return connect(to: socketPath) }
   let all = (0..<connections).map { _ in connect(to: socketPath) }

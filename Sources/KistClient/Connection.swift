@@ -2,7 +2,7 @@ internal import KistCore
 internal import KistWire
 private import Synchronization
 
-/// What `connect(to:)` hands out a function of: a queue of requests, and the thread that serves it.
+/// A queue of requests and the thread that performs them, behind the function of `connect(to:)`.
 final class Connection: Sendable {
   private let socketPath: String
   private let deadline: Duration
@@ -16,8 +16,8 @@ final class Connection: Sendable {
 
   deinit {
     requests.close()
-    // Nothing is under way, since whoever waits for a reply holds on to this: the thread is about
-    // to end, and with it the socket.
+    // No request is running, because a waiting caller retains this object. The thread is about to
+    // end and to close the socket.
     thread.withLock { $0?.join() }
   }
 
@@ -53,10 +53,9 @@ private struct Request: Sendable {
   let continuation: CheckedContinuation<Void, Never>
 }
 
-/// What a request is answered with.
+/// The slot for the reply to one request; the waiting task takes the reply out.
 ///
-/// Who waits takes it out. The thread, which may be kept from going on at any moment, holds nothing of a
-/// secret by then, as it would of what it resumes a continuation with.
+/// A continuation resumed with the reply would leave a secret in the thread's memory.
 private final class Reply: Sendable {
   private let answer = Mutex<Result<Line, StorageError>?>(nil)
 

@@ -2,12 +2,12 @@ internal import KistCore
 package import KistWire
 private import Synchronization
 
-/// Conversations with kistd: one line is sent over a connection that is made for it, and many come.
+/// Returns a function that sends one line over a new connection and then receives many.
 ///
-/// A `deadline` covers the first of them, the reply; the others are waited for as long as it takes, on a
-/// thread of the connection's own. Nothing is received before it is waited for, so that what a slow client
-/// has missed is kistd's to say. A task that is cancelled while it waits for one of the others ends the
-/// connection; so does letting go of the function.
+/// A `deadline` covers the first of these lines, the reply. The wait for the others is unlimited,
+/// on a thread of the connection's own. Nothing is received before a caller waits for it, so kistd
+/// decides what a slow client has missed. The connection ends when a task is cancelled while it
+/// waits for one of the other lines, or when the function is released.
 package func converse(
   with socketPath: String, deadline: Duration = .seconds(60)
 ) -> Conversation {
@@ -17,12 +17,13 @@ package func converse(
   }
 }
 
-/// A connection that is listened to: a queue of who waits for a line, and the thread that reads.
+/// A connection that receives lines: a queue of callers that wait for one, and the thread that
+/// reads.
 private final class Listening: Sendable {
   typealias Answer = Result<Line, StorageError>
 
   private struct Request: Sendable {
-    /// What is to be sent first, if anything.
+    /// The line to send first, if any.
     let line: Line?
     let continuation: CheckedContinuation<Answer, Never>
   }
@@ -48,7 +49,7 @@ private final class Listening: Sendable {
   }
 
   deinit {
-    // Nobody waits, since who does holds on to this.
+    // No caller waits, because a waiting caller retains this object.
     requests.close()
     thread.join()
   }
@@ -75,13 +76,13 @@ private final class SharedHangUp: Sendable {
   let value = Mutex<HangUp?>(nil)
 }
 
-/// Reads line after line from a connection; on one thread.
+/// Reads one line after another from a connection, on one thread.
 private final class Ear {
   private let socketPath: String
   private let patience: Duration
   private var socket: Socket?
   private var splitter = LineSplitter()
-  /// What was received, the latest first.
+  /// The events received but not yet returned, the latest first.
   private var received: [LineSplitter.Event] = []
 
   init(socketPath: String, patience: Duration) {
@@ -97,7 +98,8 @@ private final class Ear {
       socket = made
       whenConnected(try made.makeHangUp())
       do throws(SocketError) { try made.send(line, by: deadline) } catch {
-        // Whoever refuses a connection says so before it reads anything, and closes.
+        // A peer that refuses a connection sends its error before it reads anything, and then
+        // closes.
         guard case .ended = error, let refusal = made.unsolicitedLine() else { throw error }
         return refusal
       }
@@ -124,7 +126,7 @@ private final class Ear {
     return line
   }
 
-  /// After an error there is nothing more to hear.
+  /// Closes the socket after an error: nothing more can be received.
   private func answer(
     _ body: () throws(SocketError) -> Line
   ) -> Result<Line, StorageError> {

@@ -1,2 +1,2 @@
-// An app that talks to kistd writes one import, and has the vocabulary with it.
+// An app that uses kistd needs only one import.
 @_exported public import KistCore

@@ -1,7 +1,8 @@
 internal import Glibc
 private import Synchronization
 
-/// A queue from tasks, which put in without waiting, to one thread, which waits to take out.
+/// A queue from tasks, which put elements in without waiting, to one thread, which waits to take
+/// them out.
 package final class Queue<Element: Sendable>: Sendable {
   private let elements = Mutex<[Element]>([])
   // One post for each element, and one for the end.
@@ -14,13 +15,15 @@ package final class Queue<Element: Sendable>: Sendable {
     signal.post()
   }
 
-  /// Waits for the next element; `nil` when the queue is closed and empty.
+  /// Waits for the next element; returns `nil` when the queue is closed and empty.
   package func take() -> Element? {
     signal.wait()
     return elements.withLock { $0.isEmpty ? nil : $0.removeFirst() }
   }
 
-  /// Ends the queue once what is in it is taken; nothing may be put in afterwards.
+  /// Ends the queue after its remaining elements are taken.
+  ///
+  /// Nothing may be put in afterwards.
   package func close() { signal.post() }
 }
 

@@ -2,16 +2,17 @@ public import KistCore
 private import Synchronization
 
 extension WatchCredentials {
-  /// Watches again whenever a watch is lost, as at a new start of kistd; what may have been missed
-  /// meanwhile is told as a `reset`.
+  /// Returns a watch that begins again after a loss, for example when kistd restarts.
   ///
-  /// That is tried again 100 ms after the loss, and then after twice as long each time, up to 10 seconds,
-  /// for as long as it fails in the same way: there is no kistd, it has no room, or does not answer. The
-  /// first watch is begun once.
+  /// Changes that may have been missed are reported as one `reset`.
+  ///
+  /// The first retry comes 100 ms after the loss. Each further wait is twice as long, up to 10
+  /// seconds. Retries go on while kistd does not run, has no free connection, or does not answer.
+  /// Any other error ends the watch. The first `begin` is not retried.
   ///
   /// - Parameters:
-  ///   - sleep: waits before each try; throws where the task is cancelled.
-  ///   - whenLost: told of each loss, and not of the tries that fail after it.
+  ///   - sleep: Waits before each retry; throws if the task is cancelled.
+  ///   - whenLost: Called at each loss, but not for the failed retries after it.
   public func reconnecting(
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
     whenLost: @escaping @Sendable (StorageError) -> Void = { _ in }
@@ -29,7 +30,7 @@ extension WatchCredentials {
 private final class ReconnectingWatch: Sendable {
   private struct State {
     var changes: CredentialChanges
-    /// The mark of the latest change that was told; `nil` where something may have come after it.
+    /// The revision of the latest reported change; `nil` if later changes are possible.
     var latest: Revision?
     var backoff = Backoff()
   }
@@ -67,7 +68,7 @@ private final class ReconnectingWatch: Sendable {
     }
   }
 
-  /// Whether something may have been missed meanwhile; `nil` where the task is cancelled.
+  /// Returns whether changes may have been missed; `nil` if the task is cancelled.
   private func watchAgain() async throws(StorageError) -> Bool? {
     while true {
       do { try await sleep(state.withLock { $0.backoff.next() }) } catch { return nil }
@@ -85,7 +86,7 @@ private final class ReconnectingWatch: Sendable {
   }
 }
 
-/// How long to wait before each try.
+/// The wait before each retry.
 private struct Backoff {
   private static let shortest = Duration.milliseconds(100)
   private static let longest = Duration.seconds(10)
@@ -93,7 +94,7 @@ private struct Backoff {
   private var latest = shortest / 2
   private var latestTry = ContinuousClock.now
 
-  /// Twice as long as the time before, unless what was made then lasted longer than any wait.
+  /// Doubles the previous wait, or starts again if the last connection outlasted any wait.
   mutating func next() -> Duration {
     let hasLasted = ContinuousClock.now - latestTry > latest + Self.longest
     latest = hasLasted ? Self.shortest : min(latest * 2, Self.longest)
@@ -103,6 +104,6 @@ private struct Backoff {
 }
 
 extension StorageError {
-  /// Whether the same may succeed a little later without anybody's help.
+  /// Whether the same request may succeed later without any action by the user.
   fileprivate var mayPass: Bool { [.unavailable, .busy, .timeout].contains(code) }
 }

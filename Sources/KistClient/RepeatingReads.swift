@@ -1,9 +1,9 @@
 internal import KistCore
 
 extension UserStorage {
-  /// Asks once more for what the connection was lost under, where asking changes nothing.
+  /// Returns a storage that repeats a read once when the connection is lost during it.
   ///
-  /// The connection itself repeats nothing, since it does not know what a line asks.
+  /// The connection itself repeats nothing, because it does not know what a line requests.
   func repeatingReads() -> UserStorage {
     var storage = self
     storage.load = repeating(load)
@@ -13,7 +13,7 @@ extension UserStorage {
 }
 
 extension StorageAccess {
-  /// Asks once more how the storage stands, if the connection was lost under the question.
+  /// Returns an access that repeats `status` once when the connection is lost during it.
   func repeatingReads() -> StorageAccess {
     var access = self
     let status = repeating { [status] (_: Void) throws(StorageError) in try await status() }

@@ -3,7 +3,7 @@ internal import KistCore
 internal import KistSystem
 internal import KistWire
 
-/// A connected Unix socket that blocks, within deadlines; closed when it is released: unix(7).
+/// A connected, blocking Unix socket with deadlines; closed when it is released: unix(7).
 final class Socket {
   private let descriptor: CInt
   private var received = WipedBytes(capacity: chunk)
@@ -11,13 +11,15 @@ final class Socket {
   /// Whether nothing was received yet.
   private(set) var isNew = true
 
-  /// Bytes of the latest line to send that the system took; with none, nobody saw any of it.
+  /// The bytes of the latest line that the system accepted.
+  ///
+  /// If it is 0, the peer saw nothing of the line.
   private(set) var bytesSent = 0
 
   init(connectingTo path: String, by deadline: ContinuousClock.Instant) throws(SocketError) {
     descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .notConnected(errno) }
-    // Where the backlog is full, connect(2) waits for as long as a send may.
+    // If the backlog is full, connect(2) waits, at most for the timeout of a send.
     try setTimeout(SO_SNDTIMEO, until: deadline)
     let status = try unsafe withAddress(of: path) { address, size in
       repeat {
@@ -32,10 +34,12 @@ final class Socket {
     }
   }
 
-  /// Asks the kernel whose process listens (unix(7), SO_PEERCRED): in a directory that others can
-  /// write, it may be anybody's, and would be told the secret.
+  /// Checks that the listening process belongs to this user (unix(7), SO_PEERCRED).
+  ///
+  /// In a directory that others can write to, it could be another user's, and would receive the
+  /// secret.
   private func checkListener() throws(SocketError) {
-    // struct ucred, which Glibc shows to GNU programs only: pid, uid, gid, of 32 bits each.
+    // struct ucred, which Glibc declares only for GNU programs: pid, uid, gid, 32 bits each.
     var credentials: (pid: UInt32, uid: UInt32, gid: UInt32) = (0, 0, 0)
     var size = socklen_t(MemoryLayout.size(ofValue: credentials))
     guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else {
@@ -46,7 +50,7 @@ final class Socket {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// Whether the peer is there, and has said nothing since its last reply.
+  /// Whether the peer is connected and has sent nothing since its last reply.
   var isQuiet: Bool {
     var byte: UInt8 = 0
     let flags = CInt(MSG_PEEK | MSG_DONTWAIT)
@@ -69,14 +73,16 @@ final class Socket {
     }
   }
 
-  /// Waits for one line; it is the last one when something follows it that nobody asked for.
+  /// Waits for one line.
+  ///
+  /// `isLast` is true if unexpected bytes follow it.
   func receive(by deadline: ContinuousClock.Instant) throws(SocketError)
     -> (line: Line, isLast: Bool)
   {
     try receive { () throws(SocketError) in try setTimeout(SO_RCVTIMEO, until: deadline) }
   }
 
-  /// The line that the peer said of its own accord, if there is one.
+  /// Returns the line that the peer sent without a request, if any.
   func unsolicitedLine() -> Line? {
     try? receive(flags: CInt(MSG_DONTWAIT)) { () throws(SocketError) in }.line
   }
@@ -102,8 +108,9 @@ final class Socket {
     return (line, isLast)
   }
 
-  /// Waits for the next bytes, without a deadline for as long as it takes, and lends them; none when a
-  /// signal comes first.
+  /// Waits for the next bytes and lends them; lends none if a signal interrupts the wait.
+  ///
+  /// Without a deadline, the wait is unlimited.
   func receivePiece(
     by deadline: ContinuousClock.Instant?, _ body: (Span<UInt8>) -> Void
   ) throws(SocketError) {
@@ -128,18 +135,18 @@ final class Socket {
     if count == 0 { throw .ended }
     _ = try transferred(count)
     received.withBytes(body)
-    // Now, and not before the next one, which may be far away: this was a secret, perhaps.
+    // Wipes now, because the bytes may be a secret and the next call may come much later.
     received.removeAll()
   }
 
-  /// What ends the connection from another thread.
+  /// Returns a handle that ends the connection from another thread.
   func makeHangUp() throws(SocketError) -> HangUp {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { throw .notConnected(errno) }
     return HangUp(copy)
   }
 
-  /// Bytes that a call sent or received; none when a signal interrupted it.
+  /// Returns the bytes that a call sent or received; 0 if a signal interrupted it.
   private func transferred(_ count: Int) throws(SocketError) -> Int {
     if count >= 0 { return count }
     switch errno {
@@ -154,7 +161,7 @@ final class Socket {
   {
     let rest = (deadline - .now).components
     guard rest.seconds >= 0, rest.attoseconds > 0 || rest.seconds > 0 else { throw .timedOut }
-    // Rounded up, since nothing at all would mean for ever.
+    // Rounds up, because a timeout of 0 means no timeout.
     setTimeout(
       option,
       to: timeval(
@@ -167,11 +174,11 @@ final class Socket {
   }
 }
 
-/// Ends a connection, on whichever thread: who waits for it finds the end.
+/// Ends a connection from any thread; a waiting reader then gets the end of the stream.
 final class HangUp: Sendable {
   private let descriptor: CInt
 
-  /// Takes over a descriptor of the socket.
+  /// Takes ownership of a descriptor of the socket.
   fileprivate init(_ descriptor: CInt) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
@@ -179,5 +186,5 @@ final class HangUp: Sendable {
   func callAsFunction() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 }
 
-/// Bytes that are received in one go.
+/// The bytes to receive at once.
 private let chunk = 16 << 10

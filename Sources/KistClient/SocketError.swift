@@ -1,17 +1,17 @@
 internal import KistCore
 
-/// What went wrong with a socket.
+/// A failure of a socket.
 enum SocketError: Error {
-  /// The path does not fit into an address, for what this says of it.
+  /// The path does not fit into an address, or is not valid; the error says why.
   case badPath(StorageError)
-  /// No connection was made, for this `errno`.
+  /// No connection was made; the value is the `errno`.
   case notConnected(CInt)
   /// Another user's process listens there.
   case notOurs
-  /// The peer is gone.
+  /// The peer closed the connection.
   case ended
   /// The deadline passed.
   case timedOut
-  /// The peer's line is over the limit.
+  /// The peer's line exceeds the limit.
   case tooLong
 }

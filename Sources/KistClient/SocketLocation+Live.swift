@@ -4,7 +4,7 @@ internal import KistSystem
 package import KistWire
 
 extension SocketLocation {
-  /// Where this user's daemon listens, by the environment of this process.
+  /// Returns where this user's kistd listens, according to the environment of this process.
   package static func current(
     environment: (String) -> String? = environmentVariable
   ) throws(StorageError) -> SocketLocation {

@@ -2,10 +2,11 @@ internal import Glibc
 internal import KistSystem
 internal import KistWire
 
-/// The command that starts a daemon on this machine which listens at a path.
+/// Returns the command that starts a kistd on this machine that listens at a path.
 ///
-/// The unit listens at the default path only, so it is named for no other; and only where systemd
-/// runs the machine: sd_booted(3). A variable may be set for one command alone, and so the path is said.
+/// The systemd unit listens only at the default path. So the command uses it only for that path,
+/// and only on a machine that runs systemd: sd_booted(3). Otherwise, if KIST_SOCKET is set, the
+/// command includes the path, because the variable may be set for one command only.
 package func startCommand(
   for path: String,
   environment: (String) -> String? = environmentVariable,

@@ -3,11 +3,11 @@ internal import KistCore
 internal import KistSystem
 internal import KistWire
 
-/// What is at a path where nothing listens, and what to do about it.
+/// Returns the error for a path where no process listens, with a hint.
 func nothingListening(at path: String) -> StorageError {
   if let status = fileStatus(of: path), status.st_mode & S_IFMT != S_IFSOCK {
     return StorageError(
-      .unavailable, "what is at \(path) is no socket",
+      .unavailable, "what is at \(path) is not a socket",
       hint: "name kistd's socket with --socket or KIST_SOCKET")
   }
   if let usual = usualSocket(otherThan: path) {
@@ -26,7 +26,7 @@ func nothingListening(at path: String) -> StorageError {
         + "yours, with --socket or KIST_SOCKET")
 }
 
-/// The socket that is meant where none is named, if it is another one and this user's kistd listens there.
+/// Returns the default socket if it is a different one and this user's kistd listens there.
 private func usualSocket(otherThan path: String) -> String? {
   let location = try? SocketLocation.current { name in
     name == "KIST_SOCKET" ? nil : environmentVariable(name)
@@ -37,8 +37,10 @@ private func usualSocket(otherThan path: String) -> String? {
   return usual
 }
 
-/// Whether kistd would listen at a path: in a directory that only this user may enter, or where one
-/// can be made.
+/// Whether kistd could listen at a path.
+///
+/// The directory must exist and be accessible only to this user, or it must be possible to create
+/// it.
 private func mayListen(at path: String) -> Bool {
   var folder = directory(of: path)
   if let status = fileStatus(of: folder) {
@@ -51,7 +53,7 @@ private func mayListen(at path: String) -> Bool {
   return unsafe access(folder + "/.", W_OK | X_OK) == 0
 }
 
-/// What there is at a path, a link followed.
+/// Returns the status of the file at a path; follows links.
 private func fileStatus(of path: String) -> stat? {
   var status = stat()
   return unsafe stat(path, &status) == 0 ? status : nil

@@ -3,7 +3,7 @@ internal import KistCore
 internal import KistSystem
 internal import KistWire
 
-/// What a failure of the socket at a path means to whoever asked.
+/// Returns the error that a caller gets for a failure of the socket at a path.
 func storageError(for error: SocketError, at path: String, patience: Duration) -> StorageError {
   switch error {
   case .badPath(let error): error

@@ -24,7 +24,9 @@ struct Thread: Sendable {
     self.handle = handle
   }
 
-  /// Waits for its end; to be called once.
+  /// Waits for its end.
+  ///
+  /// Call this once.
   func join() { pthread_join(handle, nil) }
 }
 

@@ -1,15 +1,15 @@
 internal import KistClient
 
-/// Runs a task on the thread that asks for it, and starts no other.
+/// Runs a task on the calling thread and starts no other thread.
 ///
-/// The executor that Swift would start otherwise, with its pool of threads, takes several times as
-/// long as the whole of a `kist load`.
+/// Swift's default executor with its thread pool takes several times as long to start as a whole
+/// `kist load`.
 final class CallingThread: TaskExecutor {
   private let jobs = Queue<UnownedJob>()
 
   func enqueue(_ job: consuming ExecutorJob) { jobs.put(UnownedJob(job)) }
 
-  /// Carries out a function that does not return to its caller, but ends the process.
+  /// Runs a function that ends the process instead of returning.
   static func run(_ body: @escaping @Sendable () async -> Never) -> Never {
     let thread = CallingThread()
     Task(executorPreference: thread) { await body() }

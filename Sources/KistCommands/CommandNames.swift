@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistTerminal
 
-/// The names of commands that a command line begins with: a command's, and that of a command in it.
+/// Returns the command names at the start of a command line: a command's, and its subcommand's.
 func commandNames(in arguments: [String]) -> [String] {
   var commands = Kist.configuration.subcommands
   var names: [String] = []
@@ -14,14 +14,14 @@ func commandNames(in arguments: [String]) -> [String] {
   return names
 }
 
-/// The command of such names; of none, kist itself.
+/// Returns the command with these names; without names, kist itself.
 func command(named names: [String]) -> any ParsableCommand.Type {
   names.reduce(Kist.self) { command, name in
     command.configuration.subcommands.first { $0._commandName == name } ?? command
   }
 }
 
-/// Where words that should name a command, and one in it, do not; `nil` where they do.
+/// Returns an error if words do not name a command and its subcommand; `nil` if they do.
 func noSuchCommand(among words: [String]) -> StorageError? {
   var commands = Kist.configuration.subcommands
   var known = "kist"
@@ -44,7 +44,7 @@ func noSuchCommand(among words: [String]) -> StorageError? {
   return nil
 }
 
-/// Where there is nothing that `kist help` could explain with some words; `nil` where there is.
+/// Returns an error if `kist help` cannot explain these words; `nil` if it can.
 func nothingToExplain(with words: [String]) -> StorageError? {
   if let error = noSuchCommand(among: words) { return error }
   let names = commandNames(in: words.filter { !$0.hasPrefix("-") })
@@ -55,17 +55,18 @@ func nothingToExplain(with words: [String]) -> StorageError? {
     hint: names.isEmpty ? "`kist --help` shows them" : "`kist help \(command)` explains that one")
 }
 
-/// The command that a word stands for in other tools, or that it is a slip of the hand away from.
+/// Returns the command that a word means in other tools, or that it is a misspelling of.
 private func commandMeant(by word: String, among names: [String]) -> String? {
   let meant = otherNames.first { $0.value.contains(word) }?.key
   if let meant, names.contains(meant) { return meant }
   return nameMeant(by: word, among: names)
 }
 
-/// What a person may look for here that works on a store while nobody serves it.
+/// The commands of kistd that users may look for here; they work on a store that is not being
+/// served.
 private let commandsOfKistd = ["fsck", "migrate", "probe", "rekey", "restore"]
 
-/// What pass, gh, secret-tool and shells call what our commands do.
+/// The names that pass, gh, secret-tool and shells use for our commands.
 private let otherNames = [
   "save": ["add", "create", "edit", "generate", "insert", "new", "put", "set", "store"],
   "load": ["cat", "get", "lookup", "print", "read", "show"],

@@ -4,33 +4,34 @@ internal import Glibc
 internal import KistCore
 
 extension Kist {
-  /// Carries out the command line of this process, and ends it.
+  /// Performs the command line of this process and ends the process.
   package static func start() -> Never {
-    // No core file with secrets in it, and no debugger of the same user; exec(3) gives both back. And
-    // no report of a crash by Swift's runtime, which would print registers and memory.
+    // Prevents core files with secrets and debuggers of the same user; exec(3) undoes both. Also
+    // prevents crash reports of Swift's runtime, which would print registers and memory.
     kist_set_dumpable(0)
     kist_default_crash_signals()
     reserveStandardDescriptors()
     let terminal = Terminal.live
-    guard let arguments = CommandLine.validArguments else {
-      let error = StorageError.badRequest("an argument is not UTF-8")
+    do throws(StorageError) {
+      let arguments = try CommandLine.words()
+      let program = CommandLine.programName
+      CallingThread.run {
+        Glibc.exit(await status(of: arguments, calledAs: program, on: terminal))
+      }
+    } catch {
       terminal.report(error, asJSON: false)
       Glibc.exit(error.code.exitStatus)
     }
-    let program = CommandLine.programName
-    CallingThread.run {
-      Glibc.exit(await status(of: arguments, calledAs: program, on: terminal))
-    }
   }
 
-  /// Carries out a command line and gives its exit status; what goes wrong is reported.
+  /// Performs a command line and returns its exit status; reports errors.
   ///
   /// - Parameters:
-  ///   - arguments: the words after the program's name.
-  ///   - program: that name, by which a tool may call its helper.
-  ///   - terminal: where help and errors go.
-  ///   - run: carries out the command that was parsed; the command's own `run` unless a test
-  ///     gives it other dependencies.
+  ///   - arguments: The words after the program's name.
+  ///   - program: The program's name, by which a tool may call its helper.
+  ///   - terminal: The terminal for help and errors.
+  ///   - run: Performs the parsed command. By default it calls the command's own `run`; a test
+  ///     passes other dependencies.
   package static func status(
     of arguments: [String], calledAs program: String = "kist", on terminal: Terminal,
     run: (sending any AsyncParsableCommand) async throws -> Void = runItself
@@ -46,7 +47,8 @@ extension Kist {
         guard !ownWords(of: arguments).contains(where: isCluster) else {
           throw usageError("An option is not known", of: arguments)
         }
-        try terminal.write(message(for: error) + "\n")
+        let help = message(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        try terminal.writeLines(help.map(String.init))
       } catch {
         throw usageError(message(for: error), of: arguments)
       }
@@ -61,25 +63,26 @@ extension Kist {
     }
   }
 
-  /// The words of a command line that are not those of a command that is to run.
+  /// Returns the words of a command line without those of the command to run.
   private static func ownWords(of arguments: [String]) -> ArraySlice<String> {
     arguments.prefix { $0 != "--" && $0 != "--exec" }
   }
 
-  /// Whether a word is letters after one dash, such as `-path`: kist has no such options, but the
-  /// parser finds the `h` of `-h` in it.
+  /// Whether a word is one dash and letters, such as `-path`.
+  ///
+  /// kist has no such options, but the parser finds the `h` of `-h` in it.
   private static func isCluster(_ word: String) -> Bool {
     word.hasPrefix("-") && !word.hasPrefix("--") && word != "-h" && word != "-"
   }
 
-  /// The command that is asked for; what `kist help` has to say is thrown.
+  /// Returns the requested command; throws the text of `kist help`.
   private static func command(
     of arguments: [String], calledAs program: String
   ) throws -> sending any AsyncParsableCommand {
     if let helper = Helper.called(program, arguments) { return helper }
     if let load = Load.plainLine(arguments) { return load }
     try Watch.checkCommand(in: arguments)
-    // Of a command that there is none of, the parser would explain the one above it.
+    // For an unknown command, the parser would explain its parent command.
     if arguments.first == "help", arguments.dropFirst().first != "help",
       let error = nothingToExplain(with: Array(arguments.dropFirst()))
     {
@@ -96,8 +99,10 @@ extension Kist {
     try await command.run()
   }
 
-  /// Takes the descriptors of standard input, output and error, where they are closed, for what can
-  /// be neither read nor written: the socket would take their place, and get what they should.
+  /// Opens standard input, output and error if they are closed, so that they cannot be read or
+  /// written.
+  ///
+  /// Otherwise the socket would get their number, and with it their data.
   private static func reserveStandardDescriptors() {
     for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
       _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)

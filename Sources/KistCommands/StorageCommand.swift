@@ -8,43 +8,48 @@ package protocol AsksKistd: AsyncParsableCommand {
   var common: CommonOptions { get }
 }
 
-/// A command that works on a storage, which the argument parser, who makes it, cannot inject.
+/// A command that works on a storage.
 ///
-/// What it works on is a matter of one of the `Requires…` below, whose `run()` passes the real one; a
-/// test calls `perform` with its own.
+/// The argument parser creates the command, so it cannot inject one.
+///
+/// Each command adopts one of the `Requires…` protocols below, whose `run()` passes the real
+/// storage. A test calls `perform` with its own storage.
 package protocol StorageCommand: AsksKistd {
-  /// What the command works on.
+  /// The type of storage that the command works on.
   associatedtype Storage
 
-  /// Does the work.
+  /// Performs the command.
   func perform(_ storage: Storage, _ terminal: Terminal) async throws(StorageError)
 }
 
 /// A command on credentials.
 package protocol RequiresUserStorage: StorageCommand where Storage == UserStorage {
-  /// Whether a person may be asked to unlock the storage.
+  /// Whether the user may be asked to unlock the storage.
   var prompting: PromptOptions { get }
 
-  /// How many connections it asks over: several where it asks for much at once.
+  /// The number of connections; several for commands with many parallel requests.
   static var connections: Int { get }
 }
 
-/// A command on the log of who asked for them.
-package protocol RequiresAuditLog: StorageCommand where Storage == AuditLookup {}
+/// A command on the audit log.
+package protocol RequiresAuditLog: StorageCommand where Storage == AuditAccess {}
 
-/// A command on the keys that open it.
-package protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {}
+/// A command on the key slots.
+package protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {
+  /// The key file that authorizes a change, unless a passphrase does.
+  var key: KeyFileOption { get }
+}
 
-/// A command on copies of all of them.
+/// A command on backups of all credentials.
 package protocol RequiresBackups: StorageCommand where Storage == Backups {
-  /// Whether a person may be asked to unlock the storage.
+  /// Whether the user may be asked to unlock the storage.
   var prompting: PromptOptions { get }
 }
 
 /// A command on the changes of credentials.
 package protocol RequiresWatch: StorageCommand where Storage == WatchCredentials {}
 
-/// A command on the way in to them.
+/// A command that shows, locks or unlocks the storage.
 package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
 extension RequiresUserStorage {
@@ -56,7 +61,7 @@ extension RequiresUserStorage {
     try await perform(storage, unlockedBy: .remote(socketPath: path), .live)
   }
 
-  /// Does the work on a storage that a person who is there may unlock on the way.
+  /// Performs the command; an interactive user may unlock the storage meanwhile.
   package func perform(
     _ storage: UserStorage, unlockedBy access: StorageAccess, _ terminal: Terminal
   ) async throws(StorageError) {
@@ -67,13 +72,14 @@ extension RequiresUserStorage {
 
 extension RequiresAuditLog {
   package func run() async throws {
-    try await perform(remoteAuditLog(socketPath: common.socketPath()), .live)
+    try await perform(.remote(socketPath: common.socketPath()), .live)
   }
 }
 
 extension RequiresKeySlots {
   package func run() async throws {
-    try await perform(.remote(socketPath: common.socketPath()), .live)
+    let slots = KeySlots.remote(socketPath: try common.socketPath())
+    try await perform(slots.provedByKeyFile(key), .live)
   }
 }
 
@@ -83,7 +89,9 @@ extension RequiresBackups {
     try await perform(.remote(socketPath: path), unlockedBy: .remote(socketPath: path), .live)
   }
 
-  /// Does the work; before a person types a passphrase for it, it is known that there can be a backup.
+  /// Performs the command.
+  ///
+  /// Checks that a backup is possible before the user types a passphrase.
   package func perform(
     _ backups: Backups, unlockedBy access: StorageAccess, _ terminal: Terminal
   ) async throws(StorageError) {

@@ -2,8 +2,10 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistTerminal
 
-/// What is wrong with a command line, by what the argument parser has to say: a message of its
-/// own wherever the parser's repeats a word, which may be a secret that was put where none may be.
+/// Returns the error for a command line that the argument parser refuses.
+///
+/// Replaces a message of the parser that repeats a word, because the word may be a misplaced
+/// secret.
 func usageError(_ message: String, of arguments: [String]) -> StorageError {
   guard let verb = arguments.first, !verb.hasPrefix("-") else {
     return StorageError(
@@ -29,26 +31,28 @@ private func hint(at message: String, of arguments: [String]) -> String {
     return "a value that begins with a dash follows an equals sign: --name=-value"
   }
   if message.hasPrefix("Missing expected argument"), arguments.contains(where: isDashed) {
-    return "a name that begins with a dash stands behind --: `kist \(arguments[0]) -- -name`"
+    return "write a name that begins with a dash after --: `kist \(arguments[0]) -- -name`"
   }
   if arguments[0] == Run.configuration.commandName, !arguments.contains("--") {
-    return "the command stands after --, with its words"
+    return "write the command after --, with its arguments"
   }
   return help(for: arguments)
 }
 
-/// Whether a word has a dash before it, and is not a word of kist's for all that.
+/// Whether a word begins with one dash although kist has no such option.
 private func isDashed(_ word: String) -> Bool {
   word.count > 2 && word.hasPrefix("-") && !word.hasPrefix("--")
 }
 
-/// A word that is neither an option nor a value: where a secret is asked for, it is one most often.
+/// Returns the error for an extra word.
+///
+/// If the command takes a secret, the word usually is one.
 private func wordTooMany(for arguments: [String]) -> StorageError {
   let verb = arguments[0]
   if verb == Run.configuration.commandName {
     return StorageError(
       .badRequest, "`kist run` takes options only before --",
-      hint: "the command stands after --, with its words")
+      hint: "write the command after --, with its arguments")
   }
   return StorageError(
     .badRequest,
@@ -65,15 +69,16 @@ private func hint(atWordTooManyIn arguments: [String]) -> String {
   }
 }
 
-/// How a command that asks for a secret is given it.
+/// Returns a hint on how to pass a secret to a command that takes one.
 private func hint(atSecretIn arguments: [String]) -> String {
   ["save", "unlock", "passphrase", "backup"].contains(arguments[0])
     ? "kist takes no secret on the command line: pipe it in, or type it at the prompt"
     : help(for: arguments)
 }
 
-/// An option by which other programs take a secret; kist has none, and the parser guesses at one of
-/// another meaning.
+/// Returns an error for an option that other programs use for secrets.
+///
+/// kist has no such option, and the parser would suggest one with another meaning.
 private func optionForSecret(_ message: String, of arguments: [String]) -> StorageError? {
   let names = ["secret", "password", "passwd", "pass", "passphrase", "token", "value", "stdin"]
   guard let name = names.first(where: { message.hasPrefix("Unknown option '--\($0)'") }) else {
@@ -83,8 +88,7 @@ private func optionForSecret(_ message: String, of arguments: [String]) -> Stora
     .badRequest, "unknown option '--\(name)'", hint: hint(atSecretIn: arguments))
 }
 
-/// The words that a command takes beside its options, by its usage; those that are commands are no
-/// names.
+/// Returns the names of a command's arguments, from its usage; leaves out subcommands.
 private func words(of verb: String) -> String? {
   let command = Kist.configuration.subcommands.first { $0._commandName == verb }
   let words = (command?.configuration.usage ?? "").split(separator: " ")
@@ -93,9 +97,9 @@ private func words(of verb: String) -> String? {
     ? nil : words.map { $0.filter(\.isLetter).uppercased() }.joined(separator: " and ")
 }
 
-/// What a value that is not valid was given to, and which ones are; `nil` for another mistake.
+/// Returns an error that names the option and its valid values; `nil` for another mistake.
 ///
-/// The value itself stands before what is taken of the message here.
+/// The value itself is in the part of the message before the text that is used here.
 private func invalidValue(_ message: String, of arguments: [String]) -> StorageError? {
   guard let before = message.ranges(of: "' is invalid for '").last else { return nil }
   let name = message[before.upperBound...].prefix { $0 != "'" }
@@ -109,7 +113,7 @@ private func invalidValue(_ message: String, of arguments: [String]) -> StorageE
     hint: values.isEmpty ? help(for: arguments) : "it is one of \(values.joined(separator: ", "))")
 }
 
-/// The parser's message, or what kind of message it is where it repeats a word.
+/// Returns the parser's message, or a general one if it repeats a word.
 private func worded(_ message: String, of arguments: [String]) -> String {
   let quoted = message.split(separator: "'")
   let repeatsAWord = arguments.contains { word in
@@ -125,8 +129,9 @@ private func worded(_ message: String, of arguments: [String]) -> String {
     ? "an option has a value that takes none" : "an option has a value that is not valid"
 }
 
-/// What a word gives to an option, `--name=value`, or the word itself; the name of an option may be
-/// repeated.
+/// Returns the value in a word `--name=value`, or else the word itself.
+///
+/// The name of an option may be repeated.
 private func value(of word: String) -> Substring {
   guard word.hasPrefix("--") else { return word[...] }
   return word.drop { $0 != "=" }.dropFirst()

@@ -1,92 +1,123 @@
 internal import ArgumentParser
 internal import CConcurrency
 internal import CLinux
+internal import Dispatch
 internal import Glibc
 internal import KistCore
 internal import KistFile
 internal import Logging
 
-/// Runs kistd with the words of this process's command line; see `runKistd`.
-package func startKistd() async -> Never {
+/// Runs kistd with this process's command line on the main thread; see `runKistd`.
+package func startKistd() -> Never {
   kist_share_memory()
   kist_run_tasks_unwatched()
-  guard let arguments = CommandLine.validArguments else {
-    let error = StorageError.badRequest("an argument is not UTF-8")
+  do throws(StorageError) {
+    // Confinement must happen while this thread is the only one. Do not store the words in a
+    // variable: `dispatchMain` ends this thread and would leak them.
+    let run = prepareKistd(try CommandLine.words())
+    Task { @MainActor in exit(await run()) }
+    dispatchMain()
+  } catch {
     StandardError().report(error.message, hint: error.hint)
     exit(error.code.exitStatus)
   }
-  await runKistd(arguments)
 }
 
-/// Runs kistd and ends with its exit status: 0 when it was told to stop, 64 for bad options, the number
-/// of the error in the protocol's table where it could not serve (7: it is running already), and
-/// with a command, that command's.
+/// Runs kistd and ends with its exit status.
+///
+/// - 0 when kistd was stopped.
+/// - 64 for wrong options.
+/// - The number of the error in the protocol's table if it could not serve (7: already running).
+/// - The status of the command, if there is one.
 func runKistd(_ arguments: [String]) async -> Never {
-  exit(await status(of: arguments))
+  exit(await prepareKistd(arguments)())
 }
 
-private func status(of arguments: [String]) async -> CInt {
+/// Reads the options, and confines the process if it is to serve.
+///
+/// Returns a function that does the rest and returns the exit status.
+private func prepareKistd(_ arguments: [String]) -> @Sendable () async -> CInt {
   var standardError = StandardError()
   do {
     let previous = try Hardening.apply()
     let variables = try takeEnvironment()
     let environment: @Sendable (String) -> String? = { variables[$0] }
     standardError.isJournal = isJournal(STDERR_FILENO, environment: environment)
-    if let status = try await commandStatus(of: arguments, environment: environment) {
-      return status
+    let run = try preparation(
+      for: arguments, environment: environment, previous: previous, standardError)
+    return { [standardError] in
+      do { return try await run() } catch { return standardError.status(reporting: error) }
     }
-    let command = try parse(Kistd.self, arguments)
-    // What a script takes the words of a command from may be empty.
-    guard arguments.last != "--" || !command.command.isEmpty else {
-      throw StorageError.wrongUsage(
-        "there is no command to serve for", hint: "it stands after --, with its words")
-    }
-    let options = try command.options(environment: environment)
-    // Before the descriptors of signals, event loops, lock and socket are there.
-    let keySource = KeySourceForOnce(try EncryptedFile.KeySource(options))
-    let sockets = try PassedSockets.take(environment: environment)
-    let logger = Logger.kistd(level: options.logLevel, on: standardError)
-    let start = ContinuousClock.now
-    let daemon = Daemon(
-      options: options,
-      open: { () throws(StorageError) in
-        try await OpenStorage.open(
-          options, keySource: keySource.take(), environment: environment, logger: logger,
-          since: start)
-      },
-      environment: environment, logger: logger, previous: previous, sockets: sockets,
-      // What a command's own unit hears is the command's to say.
-      manager: options.command.isEmpty ? ServiceManager(environment: environment) : .none)
-    return try await untilToldToStop(daemon)
-  } catch let error as StorageError {
-    standardError.report(error.message, hint: error.hint)
-    return error.code.exitStatus
-  } catch let error as CommandNotStarted {
-    standardError.report(error.description, hint: error.hint)
-    return error.exitStatus
   } catch {
-    standardError.report("\(error)", hint: nil)
-    return StorageError.Code.internal.exitStatus
+    let status = standardError.status(reporting: error)
+    return { status }
   }
 }
 
-/// Carries out a command of kistd's and gives its exit status; `nil` where it is to serve.
-private func commandStatus(
-  of arguments: [String], environment: @escaping @Sendable (String) -> String?
-) async throws(StorageError) -> CInt? {
-  let rest = Array(arguments.dropFirst())
-  return switch arguments.first.flatMap(KistdCommand.init(rawValue:)) {
+private func preparation(
+  for arguments: [String], environment: @escaping @Sendable (String) -> String?,
+  previous: Hardening.Previous, _ standardError: StandardError
+) throws -> @Sendable () async throws -> CInt {
+  if let command = arguments.first.flatMap(KistdCommand.init(rawValue:)) {
+    return { try await status(of: command, Array(arguments.dropFirst()), environment: environment) }
+  }
+  let command = try parse(Kistd.self, arguments)
+  // A script may take the command's words from an empty variable.
+  guard arguments.last != "--" || !command.command.isEmpty else {
+    throw StorageError.wrongUsage(
+      "there is no command to serve for", hint: "write it after --, with its arguments")
+  }
+  let options = try command.options(environment: environment)
+  // Before kistd opens descriptors for signals, event loops, the lock and the socket.
+  let source = try EncryptedFile.KeySource(options)
+  // Before a directory is made for a store that does not exist.
+  if options.storage == .encryptedFile, !isFile(options.pinFile), !isFile(options.storePath) {
+    try options.ofEncryptedFile(source).checkFirstPassphrase()
+  }
+  let keySource = KeySourceForOnce(source)
+  let sockets = try PassedSockets.take(environment: environment)
+  let logger = Logger.kistd(level: options.logLevel, on: standardError)
+  let progress = EncryptedFile.ProgressOptions(options, logger: logger)
+  let start = ContinuousClock.now
+  let attempts = PassphraseAttempts(sleep: sleepUnwatched)
+  var daemon = Daemon(
+    options: options,
+    open: { () throws(StorageError) in
+      try await OpenStorage.open(
+        options, keySource: keySource.take(), progress: progress, attempts: attempts,
+        environment: environment, logger: logger, since: start)
+    },
+    holdBack: attempts.holdBack,
+    environment: environment, logger: logger, sockets: sockets,
+    // The notifications of a command's own unit are up to the command.
+    manager: options.command.isEmpty ? ServiceManager(environment: environment) : .none)
+  let signals = try Signals.take(forCommand: !options.command.isEmpty)
+  // A confined process can no longer open the terminal.
+  let hasTerminal = hasTerminal()
+  if !options.command.isEmpty { try daemon.prepareCommand(previous: previous) }
+  do { try daemon.confine() } catch {
+    daemon.removeOwnDirectory()
+    throw error
+  }
+  return { [daemon] in try await untilToldToStop(daemon, by: signals, hasTerminal: hasTerminal) }
+}
+
+/// Performs one of kistd's commands and returns its exit status.
+private func status(
+  of command: KistdCommand, _ rest: [String],
+  environment: @escaping @Sendable (String) -> String?
+) async throws(StorageError) -> CInt {
+  switch command {
   case .migrate: try await migrate(rest, environment: environment)
   case .fsck: try fsck(rest, environment: environment)
   case .probe: try await probe(rest, environment: environment)
   case .keyringItems: try await printKeyringItems(rest, environment: environment)
   case .rekey: try rekey(rest, environment: environment)
   case .restore: try restore(rest, environment: environment)
-  case nil: nil
   }
 }
 
-/// Reads a command line; `--help` and `--version` end here.
+/// Parses a command line; `--help` and `--version` end the process here.
 func parse<Command: ParsableCommand>(
   _ command: Command.Type, _ arguments: [String]
 ) throws(StorageError) -> Command {
@@ -96,13 +127,15 @@ func parse<Command: ParsableCommand>(
   }
 }
 
-/// Stops at SIGTERM, SIGINT and SIGHUP; with a command they are for that.
+/// Stops at SIGTERM, SIGINT and SIGHUP; with a command, these signals are for the command.
 ///
-/// SIGHUP is the end of a terminal where there is one (signal(7)); a service, which has none, opens
-/// its storage again. They are taken before the socket is there, so that they are never missed.
-func untilToldToStop(_ daemon: Daemon, hasTerminal: Bool = hasTerminal()) async throws -> CInt {
-  let hasCommand = !daemon.options.command.isEmpty
-  let signals = try Signals.take(forCommand: hasCommand)
+/// With a terminal, SIGHUP means the end of the terminal (signal(7)). A service has none, so SIGHUP
+/// makes it open its storage again. The signals are taken before the socket exists, so that none is
+/// missed.
+func untilToldToStop(
+  _ daemon: Daemon, by signals: Signals, hasTerminal: Bool
+) async throws -> CInt {
+  let hasCommand = daemon.child != nil
   let (hangups, hangup) = AsyncStream.makeStream(
     of: Void.self, bufferingPolicy: .bufferingNewest(1))
   let run = Task { try await daemon.run(reopening: hangups) }
@@ -117,7 +150,7 @@ func untilToldToStop(_ daemon: Daemon, hasTerminal: Bool = hasTerminal()) async 
   return try await run.value
 }
 
-/// Whether this process has a controlling terminal (tty(4)).
+/// Returns whether this process has a controlling terminal (tty(4)).
 func hasTerminal() -> Bool {
   let descriptor = unsafe open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
   guard descriptor >= 0 else { return false }
@@ -126,6 +159,21 @@ func hasTerminal() -> Bool {
 }
 
 extension StandardError {
+  /// Reports why kistd ends, and returns its exit status.
+  fileprivate func status(reporting error: any Error) -> CInt {
+    switch error {
+    case let error as StorageError:
+      report(error.message, hint: error.hint)
+      return error.code.exitStatus
+    case let error as CommandNotStarted:
+      report(error.description, hint: error.hint)
+      return error.exitStatus
+    default:
+      report("\(error)", hint: nil)
+      return StorageError.Code.internal.exitStatus
+    }
+  }
+
   fileprivate func report(_ message: String, hint: String?) {
     write("kistd: " + message, level: .error)
     if let hint { write("hint: " + hint, level: .error) }

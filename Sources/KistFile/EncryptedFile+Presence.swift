@@ -1,18 +1,20 @@
 package import KistCore
 
 extension EncryptedFile {
-  /// What stands where a store would be, as far as that tells without its key.
+  /// The contents at the path of a store, as far as they are known without its key.
   package enum Presence: Sendable, Equatable {
-    /// Nothing.
+    /// The path does not exist.
     case absent
-    /// A store of this id.
+    /// A store with this id.
     case store(id: String, hasCredentials: Bool)
-    /// Something that is no store, is damaged, or is in use by another process.
+    /// A file that is not a store, is damaged, or is in use by another process.
     case unreadable(StorageError)
   }
 
-  /// Looks at a path, and changes nothing: where there is no store none is made, and one that is there
-  /// keeps its mode and its log, which is read as a part of it.
+  /// Inspects a path without changing anything.
+  ///
+  /// It creates no store. An existing store keeps its mode and its log, which is read as part of
+  /// it.
   package static func presence(at path: String) -> Presence {
     do throws(StorageError) {
       guard try exists(path) else { return .absent }
@@ -36,7 +38,7 @@ extension EncryptedFile {
   }
 }
 
-/// Refuses to make a store where there is one.
+/// Throws `conflict` where there is a store.
 func refuseStore(at path: String) throws(StorageError) {
   guard try exists(path) else { return }
   throw StorageError(
@@ -44,7 +46,19 @@ func refuseStore(at path: String) throws(StorageError) {
     hint: "move it away, or name a directory that has none", outcome: .unchanged)
 }
 
-/// Two digits a byte.
+/// Returns the bytes as hexadecimal digits, two per byte.
 func hexadecimal(_ bytes: [UInt8]) -> String {
   bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}
+
+/// Returns the bytes for digits that `hexadecimal` returned; `nil` for any other text.
+func bytes(ofHexadecimal digits: Substring) -> [UInt8]? {
+  var rest = digits
+  var bytes: [UInt8] = []
+  while !rest.isEmpty {
+    guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
+    bytes.append(byte)
+    rest = rest.dropFirst(2)
+  }
+  return hexadecimal(bytes) == digits ? bytes : nil
 }

@@ -1,51 +1,56 @@
 package import KistCore
 package import KistSodium
 
-/// A storage that keeps credentials in an encrypted file; docs/file-format.md specifies the file.
+/// The storage in an encrypted file; docs/file-format.md specifies the file.
 package enum EncryptedFile {
-  /// Where the store's key comes from.
+  /// The source of the store's key.
   package enum KeySource: Sendable {
-    /// A file of exactly 32 bytes, mode 0600 or 0400; made together with a new store.
+    /// A file of exactly 32 bytes, mode 0600 or 0400; created together with a new store.
     case keyFile(path: String)
-    /// A file with a passphrase, mode 0600 or 0400; read whenever the store is unlocked.
+    /// A file with a passphrase, mode 0600 or 0400; read at each unlock.
     case passphraseFile(path: String)
-    /// A passphrase; forgotten once the store is open.
+    /// A passphrase, forgotten once the store is open.
     case passphrase(Secret)
-    /// Nowhere yet: the store opens locked.
+    /// No source: the store opens locked.
     case none
   }
 
-  /// How a store is opened.
+  /// The options to open a store.
   package struct Options: Sendable {
-    /// The database file; its directory is made when it is missing.
+    /// The path of the database file; a missing directory is created.
     package var path: String
-    /// The id of the store that is to be there; where there is `nil`, whichever it is, or a new one.
+    /// The id of the expected store; `nil` accepts any store or creates one.
     package var storeID: String?
-    /// Where the key comes from.
     package var keySource: KeySource
-    /// The clock.
     package var now: @Sendable () -> Timestamp
-    /// How long a change or a search may take, and a request wait for the check of the store's integrity.
+    /// The time limit of a change or a search, and of waiting for the integrity check.
     package var deadline: Duration
     /// Waits, for deadlines.
     package var sleep: @Sendable (Duration) async -> Void
-    /// How long backups are waited for and kept.
+    /// The only place where passphrases are tried.
+    package var attempts: PassphraseAttempts
+    /// The times for which backups are waited for and kept.
     package var backupPace = BackupPace()
-    /// What a passphrase costs that a new store is made with.
+    /// Whether a new passphrase may have fewer than 8 bytes.
+    package var allowsWeakPassphrase = false
+    /// The cost of the passphrase of a new store.
     package var passphraseCost: KDFCost
-    /// Where nonces come from: so many times 24 bytes that must never repeat.
+    /// Returns this many nonces of 24 bytes, which must never repeat.
     package var nonces: @Sendable (Int) -> [UInt8]
-    /// Told when there was no store and one was made.
+    /// The options of the progress note; `nil` for none.
+    package var progress: ProgressOptions?
+    /// Called when there was no store and one was created.
     package var whenMade: @Sendable () -> Void
 
-    /// Makes options.
     package init(
       path: String, storeID: String? = nil, keySource: KeySource,
       now: @escaping @Sendable () -> Timestamp = Timestamp.now,
       deadline: Duration = .seconds(30),
       sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
+      attempts: PassphraseAttempts = PassphraseAttempts(),
       passphraseCost: KDFCost = .standard,
       nonces: @escaping @Sendable (Int) -> [UInt8] = { randomBytes($0 * SymmetricKey.nonceSize) },
+      progress: ProgressOptions? = nil,
       whenMade: @escaping @Sendable () -> Void = {}
     ) {
       self.path = path
@@ -54,16 +59,45 @@ package enum EncryptedFile {
       self.now = now
       self.deadline = deadline
       self.sleep = sleep
+      self.attempts = attempts
       self.passphraseCost = passphraseCost
       self.nonces = nonces
+      self.progress = progress
       self.whenMade = whenMade
     }
   }
 
-  /// Opens the store, or makes a new one where there is none.
+  /// The options to detect an older copy of the store in place of the newest one.
+  package struct ProgressOptions: Sendable {
+    /// The directory of the progress note.
+    package var directory: String
+    /// The maximum time until a change is noted.
+    package var delay: Duration
+    /// Returns whether to open a store that is older than its note; called at each unlock.
+    package var acceptsRollback: @Sendable () -> Bool
+    /// Called with the reason why the note cannot be read or written; the store is used without it.
+    package var report: @Sendable (StorageError) -> Void
+    /// Called with the reason why an accepted store would have been refused.
+    package var reportAccepted: @Sendable (StorageError) -> Void
+
+    package init(
+      directory: String, delay: Duration = .seconds(1),
+      acceptsRollback: @escaping @Sendable () -> Bool = { false },
+      report: @escaping @Sendable (StorageError) -> Void = { _ in },
+      reportAccepted: @escaping @Sendable (StorageError) -> Void = { _ in }
+    ) {
+      self.directory = directory
+      self.delay = delay
+      self.acceptsRollback = acceptsRollback
+      self.report = report
+      self.reportAccepted = reportAccepted
+    }
+  }
+
+  /// Opens the store, or creates one where there is none.
   ///
-  /// A store whose key is not at hand opens locked. One that is damaged, of a newer version, in use
-  /// by another process, or not to be written is an error, and is left as it is.
+  /// Without its key the store opens locked. A store that is damaged, of a newer version, in use by
+  /// another process or not writable is an error, and is not changed.
   package static func open(_ options: Options) async throws(StorageError) -> OpenStorage {
     let store = try await detached { () throws(StorageError) in try FileStore(opening: options) }
     var storage = OpenStorage(

@@ -2,18 +2,18 @@ internal import Glibc
 package import KistCore
 internal import KistSystem
 
-/// The errors that this storage words.
+/// The errors with messages of this storage.
 extension StorageError {
-  /// What is stored is damaged, or was changed by somebody without the key.
+  /// The stored data is damaged, or was changed without the key.
   static func corrupt(_ message: String) -> StorageError {
     StorageError(
       .corrupt, message,
       hint:
         "nothing was overwritten; `kistd fsck` says what is wrong; restore the store from a backup, "
-        + "or move it away to begin anew")
+        + "or move it away to start with an empty store")
   }
 
-  /// Some rows are damaged, or were changed; the others can be loaded.
+  /// Some rows are damaged or were changed; the others can be loaded.
   static func damagedRows(_ message: String) -> StorageError {
     StorageError(
       .corrupt, message,
@@ -23,7 +23,7 @@ extension StorageError {
         + "from a backup")
   }
 
-  /// The store that credentials have been kept in is not there.
+  /// The store that contained the credentials is missing.
   package static var storeIsGone: StorageError {
     StorageError(
       .unavailable, "credentials are kept in the encrypted file, which is not there",
@@ -31,7 +31,7 @@ extension StorageError {
         + "new one is not made")
   }
 
-  /// Another store is where the one was that credentials have been kept in.
+  /// Another store is in the place of the one that contained the credentials.
   package static var anotherStore: StorageError {
     StorageError(
       .unavailable, "the encrypted file is not the one that credentials have been kept in",
@@ -48,12 +48,26 @@ extension StorageError {
     .damagedRows("a stored credential fails authentication")
   }
 
-  /// What is authentic and still cannot be read.
+  /// The data is authentic, but no save of kist wrote it.
+  static var beyondLimits: StorageError {
+    .damagedRows("a stored credential is beyond the limits of what kist saves")
+  }
+
+  /// The data is authentic, but cannot be decoded.
   static var malformed: StorageError { .corrupt("what is stored does not follow the format") }
 
   static var closed: StorageError { StorageError(.unavailable, "the storage is closed") }
 
-  /// A call to the system failed.
+  /// A small file is refused; `what` is its name in the error.
+  static func unfit(_ file: UnfitFile, _ what: String, _ path: String) -> StorageError {
+    if case .notOpened(let code) = file, code != EACCES {
+      return .system("opening", path: path, errno: code)
+    }
+    return StorageError(
+      .denied, "the \(what) \(path) \(file.clause)", hint: file.remedy(for: path))
+  }
+
+  /// A system call failed.
   static func system(_ what: String, path: String, errno code: CInt = errno) -> StorageError {
     let hint: String? =
       switch code {
@@ -68,8 +82,9 @@ extension StorageError {
 }
 
 extension StorageError.Code {
-  /// What an error number of the system is to whoever asked (errno(3)): a file that may not be used is
-  /// `denied`, and one that cannot be is `unavailable`.
+  /// Makes the code for an error number of the system (errno(3)).
+  ///
+  /// A file without permission is `denied`. Another file that cannot be used is `unavailable`.
   package init(errno code: CInt) {
     switch code {
     case ENOSPC, EDQUOT: self = .full

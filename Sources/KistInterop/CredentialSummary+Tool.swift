@@ -1,12 +1,14 @@
 internal import KistCore
 
 extension Attributes {
-  /// Which tool a credential was saved by; one without it was saved by hand, or by another program.
+  /// The name of the tool that saved a credential.
+  ///
+  /// Users and other programs save credentials without it.
   static let toolName = "tool"
 }
 
 extension CredentialSummary {
-  /// Which tool saved it; `nil` where none says so.
+  /// The tool that saved it; `nil` if no tool did.
   var tool: String? { attributes[Attributes.toolName] }
 
   /// Whether a tool saved it.
@@ -14,9 +16,9 @@ extension CredentialSummary {
     self.tool == tool.rawValue
   }
 
-  /// Whether no tool says that it saved it.
+  /// Whether it was saved without a tool's attribute.
   var isSavedByHand: Bool { tool == nil }
 
-  /// Whether a tool may have it: no other tool saved it.
+  /// Whether a tool may use it: no other tool saved it.
   func isMeant(for tool: Tool) -> Bool { isSavedByHand || isSaved(by: tool) }
 }

@@ -1,20 +1,20 @@
 package import KistCore
 
-/// What a helper answers to the tool that started it.
+/// The answer of a helper to the tool that started it.
 package struct HelperAnswer: Sendable, Equatable {
-  /// What the tool reads: standard output.
+  /// The output for the tool: standard output.
   package var output = Secret(utf8: "")
-  /// What a person reads: standard error.
+  /// The error for the user: standard error.
   package var complaint: StorageError?
   /// The exit status.
   package var status: Int32 = 0
 
-  /// The answer to a call that was carried out.
+  /// Returns the answer to a successful call.
   static func done(_ output: Secret = Secret(utf8: "")) -> HelperAnswer {
     HelperAnswer(output: output)
   }
 
-  /// The answer to a call that was not, where the tool leaves it to standard error to say why.
+  /// Returns the answer to a failed call, for a tool that leaves the message to standard error.
   static func failed(_ error: StorageError) -> HelperAnswer {
     HelperAnswer(complaint: error, status: error.code.exitStatus)
   }

@@ -1,7 +1,7 @@
 internal import KistCore
 
 extension HelperCall {
-  /// The words, of which there must be as many as there are names for them; none may be empty.
+  /// Returns the words; throws unless there is one for each name and none is empty.
   func words(_ names: String...) throws(StorageError) -> [String] {
     guard arguments.count == names.count, !arguments.contains("") else {
       throw .wrongWords(names.joined(separator: " "))
@@ -11,13 +11,13 @@ extension HelperCall {
 }
 
 extension StorageError {
-  /// A tool, or a person, says something else to a helper than it can be asked.
+  /// Returns the error for words that a helper does not accept.
   static func wrongWords(_ right: String) -> StorageError {
     StorageError(
       .badRequest, "the words are not as they must be", hint: "they are: \(right)")
   }
 
-  /// There is no credential of the NAME that a helper was given.
+  /// Returns the error for a NAME without a credential.
   static func notFound(keptAs service: String, with account: String) -> StorageError {
     var error = StorageError.notFound
     error.hint = "NAME is kept as \(service): `kist save \(service) \(account)`"

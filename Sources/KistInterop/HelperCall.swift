@@ -1,17 +1,17 @@
 package import KistCore
 
-/// What a tool tells a helper when it starts it.
+/// The input of a helper that a tool starts.
 package struct HelperCall: Sendable {
   /// The most bytes that a helper reads from its standard input: 1 MiB.
   package static let longestInput = 1 << 20
 
-  /// The words after the program's name, or after the tool's where that is a word.
+  /// The words after the program's name, or after the tool's if that is the first word.
   package var arguments: [String]
-  /// The value of a variable of the environment.
+  /// Returns the value of an environment variable.
   package var variable: @Sendable (String) -> String?
-  /// Reads standard input to its end; throws `tooLarge` where that is further than `longestInput`.
+  /// Reads standard input to its end; throws `tooLarge` for more than `longestInput` bytes.
   package var readInput: @Sendable () throws(StorageError) -> Secret
-  /// The present.
+  /// Returns the current time.
   package var now: @Sendable () -> Timestamp
 
   package init(

@@ -1,9 +1,8 @@
 internal import KistCore
 
-/// The newest credential of a service that is meant for a tool and has not expired; `nil` where the
-/// service has none.
+/// Returns the newest unexpired credential of a service for a tool; `nil` if the service has none.
 ///
-/// Where all have expired, that is an error.
+/// Throws if all have expired.
 func newest(
   of service: String, for tool: Tool, now: Timestamp, find: Find, load: Load
 ) async throws(StorageError) -> Credential? {
@@ -14,7 +13,7 @@ func newest(
 }
 
 extension [CredentialSummary] {
-  /// The latest save first; where two share a second, by their revisions, else by their keys.
+  /// The credentials by time of save, the latest first; ties are ordered by revision, else by key.
   var newestFirst: [CredentialSummary] {
     sorted { left, right in
       if left.modifiedAt != right.modifiedAt { return left.modifiedAt > right.modifiedAt }

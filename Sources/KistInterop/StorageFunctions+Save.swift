@@ -1,11 +1,12 @@
 internal import KistCore
 
-/// Saves a credential for a tool; returns whether there was something to save.
+/// Saves a credential for a tool; returns whether anything had to be saved.
 ///
-/// One that a person saved stays theirs: it takes the secret and its time, and keeps its label and its
-/// attributes. Throws `conflict` where another tool has one of that key, which it would be missing.
+/// A credential that the user saved keeps its label and attributes; only its secret and expiry
+/// change. Throws `conflict` if another tool owns the credential of that key, because it would lose
+/// it.
 ///
-/// - Parameter kind: the attribute that says what the secret is, which goes with it.
+/// - Parameter kind: The attribute with the kind of the secret; it changes with the secret.
 @discardableResult
 func save(
   _ new: NewCredential, kind: String? = nil, now: Timestamp, load: Load, save: Save
@@ -21,14 +22,14 @@ func save(
     return true
   }
   do throws(StorageError) { return try await attempt() } catch {
-    // Where it changed after it was looked at, what it is by now decides.
+    // If it changed in between, try again with the new state.
     guard error.code == .conflict else { throw error }
     return try await attempt()
   }
 }
 
 extension NewCredential {
-  /// What is to be saved in the place of another; `nil` where that one says all of this already.
+  /// Returns the credential that replaces an old one; `nil` if the old one is already equal.
   fileprivate func replacing(
     _ old: Credential, _ kind: String?, _ now: Timestamp
   ) throws(StorageError) -> NewCredential? {

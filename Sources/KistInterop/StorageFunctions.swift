@@ -1,12 +1,12 @@
 internal import KistCore
 
-// The functions of a storage; a helper takes those that it needs.
+// The functions of a storage. A helper takes only those that it needs.
 typealias Save = @Sendable (SaveRequest) async throws(StorageError) -> CredentialSummary
 typealias Load = @Sendable (LoadRequest) async throws(StorageError) -> Credential
 typealias Delete = @Sendable (DeleteRequest) async throws(StorageError) -> Bool
 typealias Find = @Sendable (CredentialQuery) async throws(StorageError) -> CredentialPage
 
-/// The credential of a key, expired or not; `nil` where there is none.
+/// Returns the credential of a key, even if it has expired; `nil` if there is none.
 func stored(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Credential? {
   do throws(StorageError) {
     return try await load(LoadRequest(key: key, allowExpired: true))
@@ -16,9 +16,9 @@ func stored(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Cr
   }
 }
 
-/// The credential of a key that is meant for a tool; `nil` where there is none.
+/// Returns the credential of a key that a tool may use; `nil` if there is none.
 ///
-/// One that has expired is an error.
+/// Throws if it has expired.
 func usable(
   _ key: CredentialKey, for tool: Tool, _ load: Load
 ) async throws(StorageError) -> Credential? {
@@ -31,7 +31,7 @@ func usable(
   }
 }
 
-/// Deletes a credential unless it was changed after it was looked at; returns whether it did.
+/// Deletes a credential unless it changed since it was read; returns whether it did.
 @discardableResult
 func delete(_ summary: CredentialSummary, _ delete: Delete) async throws(StorageError) -> Bool {
   do throws(StorageError) {
@@ -42,7 +42,7 @@ func delete(_ summary: CredentialSummary, _ delete: Delete) async throws(Storage
   }
 }
 
-/// Deletes a credential that is meant for a tool; returns whether there was one.
+/// Deletes a credential that a tool may use; returns whether there was one.
 func delete(
   _ key: CredentialKey, for tool: Tool, load: Load, delete: Delete
 ) async throws(StorageError) -> Bool {
@@ -53,7 +53,8 @@ func delete(
 }
 
 extension StorageError {
-  /// The usual hint of `expired` names an option of `kist load`.
+  /// This error with another hint, because the usual hint of `expired` names an option of `kist
+  /// load`.
   var orSaveAnew: StorageError {
     guard code == .expired else { return self }
     var error = self

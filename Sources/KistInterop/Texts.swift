@@ -2,10 +2,10 @@ internal import KistCore
 internal import KistJSON
 
 extension Secret {
-  /// The bytes as text; `nil` where they are not UTF-8.
+  /// The bytes as text; `nil` if they are not UTF-8.
   var validText: String? { withBytes(String.init(validating:)) }
 
-  /// Refuses a secret for a tool that takes text, where it is other bytes.
+  /// Throws if the secret is not text, for a tool that accepts only text.
   func requireText() throws(StorageError) {
     guard validText != nil else {
       throw StorageError(
@@ -16,9 +16,9 @@ extension Secret {
 }
 
 extension StorageError {
-  /// What is wrong with the JSON that a tool sent.
+  /// Creates an error for invalid JSON from a tool.
   init(_ error: JSONError) { self = .badRequest("what was sent is not right: \(error)") }
 
-  /// The message and what to do about it, for a tool that shows one line.
-  var line: String { hint.map { "\(message); \($0)" } ?? message }
+  /// The message and the hint in one line, for a tool that shows only one, usually on a terminal.
+  var line: String { visible(hint.map { "\(message); \($0)" } ?? message) }
 }

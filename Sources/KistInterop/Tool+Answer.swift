@@ -1,7 +1,7 @@
 package import KistCore
 
 extension Tool {
-  /// What answers one call of the tool; `nil` for cargo, which says line after line: `answerCargo`.
+  /// The function that answers a call; `nil` for cargo, which sends several lines: `answerCargo`.
   package var answer: (@Sendable (HelperCall, UserStorage) async -> HelperAnswer)? {
     switch self {
     case .git: answerGit

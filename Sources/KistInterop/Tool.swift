@@ -1,4 +1,4 @@
-/// The tools that kist helps, by the names that they have in `kist helper TOOL`.
+/// The supported tools, by their names in `kist helper TOOL`.
 package enum Tool: String, CaseIterable, Sendable {
   case git
   case docker
@@ -9,7 +9,7 @@ package enum Tool: String, CaseIterable, Sendable {
   case keyring
   case askpass
 
-  /// What a tool calls its helper, where it calls it by a name of the tool's choice.
+  /// The name of the helper program, if the tool prescribes one.
   package var program: String? {
     switch self {
     case .git: "git-credential-kist"
@@ -22,7 +22,7 @@ package enum Tool: String, CaseIterable, Sendable {
     }
   }
 
-  /// The tool that calls its helper so.
+  /// Returns the tool whose helper program has this name.
   package init?(program: String) {
     guard let tool = Self.allCases.first(where: { $0.program == program }) else { return nil }
     self = tool

@@ -1,36 +1,36 @@
 package import KistCore
 
-/// How a tool is told to ask kist.
+/// The steps that make a tool ask kist.
 package struct ToolSetup: Sendable, Equatable {
-  /// What a person puts into a file, or says to a shell.
+  /// A line for a file or a shell.
   package struct Line: Sendable, Equatable {
     package var text: String
     package var place: String
   }
 
-  /// What the tool asks already.
+  /// The helpers that the tool already asks.
   package struct Asked: Sendable, Equatable {
-    /// The command of the tool that prints it, a line each.
+    /// The tool's command that prints them, one on each line.
     package var command: [String]
-    /// The line that is kist.
+    /// The line that means kist.
     package var kist: String
-    /// What is said instead where there are other lines.
+    /// The error to report if there are other lines.
     package var conflict: StorageError
   }
 
-  /// What the tool then looks for along PATH, where a line may put it.
+  /// The program that the tool then looks for on PATH; one of the lines may create it.
   package var program: String?
   package var lines: [Line] = []
-  /// A command of the tool's own, after the lines.
+  /// A command of the tool, to run after the lines.
   package var command: [String]?
-  /// What the command would take away.
+  /// The existing settings that the command would replace.
   package var asked: Asked?
 }
 
 extension Tool {
-  /// What makes this user's tool ask kist.
+  /// Returns the steps that make this user's tool ask kist.
   ///
-  /// - Parameter kist: the program, as a shell has it, that a link is made to.
+  /// - Parameter kist: The program for a link to point to, in shell syntax.
   package func setup(linkingTo kist: String) -> ToolSetup {
     switch self {
     case .git:
@@ -105,7 +105,7 @@ private func link(_ name: String, in folder: String, to kist: String) -> ToolSet
     text: linkCommand(name, in: folder, to: kist), place: "a shell, unless the link is there")
 }
 
-/// The command that makes a link to `kist`, by which a tool finds its helper.
+/// Returns the command that links a helper's name to `kist`.
 package func linkCommand(_ name: String, in folder: String, to kist: String) -> String {
   "mkdir -p \(folder) && ln -s \(kist) \(folder)/\(name)"
 }

@@ -1,6 +1,6 @@
 package import KistCore
 
-/// How many characters so many bytes are in base64 with padding.
+/// Returns the number of base64 characters, with padding, for a number of bytes.
 package func base64Count(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
 /// Appends bytes in base64 (RFC 4648 §4), with padding.
@@ -9,7 +9,7 @@ package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
     unsafe output.withUnsafeMutableBufferPointer { text, filled in
       let alphabet = unsafe alphabet.utf8Start
       var offset = 0
-      // Six bytes in a step, as long as eight can be read: a quarter of the work.
+      // Encodes six bytes in a step while eight can be read, which is a quarter of the work.
       while offset + 8 <= bytes.count {
         let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
         let group = UInt64(bigEndian: word)
@@ -37,8 +37,10 @@ package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
   }
 }
 
-/// Appends the bytes of a text in base64 (RFC 4648 §4); false unless it is padded and canonical, in
-/// which case what was appended means nothing.
+/// Appends the bytes of a base64 text (RFC 4648 §4); returns false if it is not valid.
+///
+/// A valid text is padded and canonical. If the text is not valid, the appended bytes have no
+/// meaning.
 package func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes) -> Bool {
   guard text.count.isMultiple(of: 4) else { return false }
   var padding = 0

@@ -9,7 +9,7 @@ extension Keyring {
     }
   }
 
-  /// What a look at the keyring tells.
+  /// Returns the state of the keyring.
   func probe() async -> StorageProbe {
     do throws(StorageError) {
       return try await perform { deadline in
@@ -23,11 +23,11 @@ extension Keyring {
     } catch { return error.code == .locked ? .locked : .unusable(error) }
   }
 
-  /// Locks the default keyring, for every program that uses it.
+  /// Locks the default keyring for every program that uses it.
   func lock() async throws(StorageError) -> StorageStatus {
     try await perform { deadline in
       let wasToStayLocked = isToStayLocked
-      // Before it is connected to, or again, which would open it.
+      // Set before kistd connects, because a connection would unlock the keyring.
       isToStayLocked = true
       return try await asking(by: deadline) { service in
         let collection = try await service.requiredCollection(by: deadline)
@@ -43,7 +43,7 @@ extension Keyring {
     }
   }
 
-  /// Unlocks the default keyring, where it must by a prompt that its provider shows.
+  /// Unlocks the default keyring, with its provider's prompt if necessary.
   func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
     guard passphrase == nil else {
       throw StorageError(
@@ -65,7 +65,7 @@ extension Keyring {
           guard error == .timeout, service.unlocking?.isOpen == true else { throw error }
           throw StorageError.unansweredPrompt(within: options.deadline)
         }
-        // What a prompt says of its result is not what counts.
+        // The result that a prompt reports does not count.
         let status = try await service.status(of: collection, by: deadline)
         guard !status.isLocked else {
           throw StorageError.locked(
@@ -92,6 +92,7 @@ extension SecretService {
       durability: .provider,
       keyProtection: "the keyring's own password, if it has one: any program of this user can "
         + "read what is in it while it is unlocked",
+      isSessionEncrypted: session.isEncrypted,
       count: isLocked
         ? nil
         : try await keys(with: Item.attributes(of: CredentialQuery()), by: deadline).count)

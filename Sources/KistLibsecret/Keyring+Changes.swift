@@ -1,8 +1,9 @@
 internal import KistCore
 
 extension Keyring {
-  /// Makes the new item, sees that the keyring keeps it as it is, and only then deletes the old one:
-  /// wherever it is cut off, one of them is there, and the next save deletes what was left.
+  /// Makes the new item, checks that the keyring keeps it unchanged, and then deletes the old one.
+  ///
+  /// If it is interrupted, one of them exists. The next save deletes a leftover.
   func save(_ request: SaveRequest) async throws(StorageError) -> CredentialSummary {
     try await change { deadline in
       let key = request.credential.key
@@ -17,13 +18,13 @@ extension Keyring {
         try await service.create(request.credential, bookkeeping, in: collection, by: deadline)
       }
       tell(of: Item(of: key, at: path, bookkeeping), at: path)
-      // The new one is there, whatever becomes of the old ones.
+      // The new item exists, so the save succeeds even if an old item remains.
       for item in items.reversed() { try? await service.delete(item.path, by: deadline) }
       return bookkeeping.summary(of: key)
     }
   }
 
-  /// Deletes the newest item last: wherever it is cut off, that is what is loaded.
+  /// Deletes the newest item last, so that an interrupted deletion leaves the current credential.
   func delete(_ request: DeleteRequest) async throws(StorageError) -> Bool {
     try await change { deadline in
       let (service, items) = try await asking(by: deadline) { service in
@@ -44,7 +45,7 @@ extension Keyring {
     }
   }
 
-  /// Carries out a change alone; an error says that nothing was changed, unless it says otherwise.
+  /// Performs one change at a time; unless an error says otherwise, nothing was changed.
   private func change<Answer: Sendable>(
     _ body: (Deadline) async throws -> Answer
   ) async throws(StorageError) -> Answer {
@@ -57,7 +58,7 @@ extension Keyring {
     } catch { throw error.withOutcome(.unchanged) }
   }
 
-  /// From here on, what gets no answer may have been carried out.
+  /// Runs the part of a change that may have been performed even without an answer.
   private func begun<Answer>(
     with service: SecretService, _ body: () async throws -> Answer
   ) async throws -> Answer {
@@ -80,11 +81,11 @@ extension BusError {
 }
 
 extension SecretService {
-  /// Makes an item beside those of its key and reads it back: providers have been seen to answer that
-  /// they stored what they did not, or not as it was.
+  /// Makes an item beside those of its key and reads it back.
   ///
-  /// What is not as it should be is deleted again, if it is the new item; else what became of the
-  /// change is `unknown`.
+  /// Some providers report that they stored an item when they did not, or changed it. If the new
+  /// item is wrong, it is deleted again. If that is not possible, the outcome of the change is
+  /// `unknown`.
   fileprivate func create(
     _ credential: NewCredential, _ bookkeeping: Bookkeeping, in collection: ObjectPath,
     by deadline: Deadline
@@ -116,7 +117,7 @@ extension SecretService {
     }
   }
 
-  /// Deletes an item that was just made; false where it is another one, or stays.
+  /// Deletes an item that was just made; returns `false` if it is another item, or remains.
   private func isGone(
     _ path: ObjectPath, of key: CredentialKey, besides known: Set<ObjectPath>,
     by deadline: Deadline

@@ -24,7 +24,7 @@ extension Keyring {
 }
 
 extension SecretService {
-  /// The credentials with these attributes: of several items of a key, the newest.
+  /// Returns the credentials with these attributes, with the newest of several items of a key.
   func summaries(
     with attributes: [String: String], by deadline: Deadline
   ) async throws -> [CredentialSummary] {

@@ -1,7 +1,7 @@
 internal import KistCore
 
 extension Keyring {
-  /// Begins to watch, also while the keyring is locked.
+  /// Begins to watch, even while the keyring is locked.
   func watch(_ request: WatchRequest) async throws(StorageError) -> CredentialChanges {
     let told = try watchers.watch(request) { () throws(StorageError) in nil }
     try await perform { deadline in
@@ -14,7 +14,7 @@ extension Keyring {
     return told
   }
 
-  /// Tells watchers of a change of this process's own: an item that was made, or is no more there.
+  /// Notifies watchers of a change by this process: an item that was made, or was deleted.
   func tell(of item: Item?, at path: ObjectPath) {
     if let following { watchers.tell(following.put(item, at: path)) }
   }
@@ -27,9 +27,9 @@ extension Keyring {
     }
   }
 
-  /// Tells watchers of what happens to the items, as long as there are any.
+  /// Notifies watchers of changes to the items while there are any watchers.
   ///
-  /// What is read stands still meanwhile, as far as this process can help it.
+  /// This process makes no changes while it reads the items.
   private func tellOfChanges() async {
     while let items = following {
       await items.wait()
@@ -55,7 +55,7 @@ extension Keyring {
       do { return try await items.changes(by: deadline) } catch BusError.disconnected,
         BusError.noOwner
       {
-        // It is heard of when the provider is back.
+        // A signal reports when the provider is back.
         items.forget()
         return []
       }

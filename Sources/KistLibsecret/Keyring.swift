@@ -1,22 +1,22 @@
 internal import KistCore
 
-/// The user's keyring: connected to when it is first needed, and again whenever it went away.
+/// The user's keyring; connects when it is first needed, and again after a lost connection.
 actor Keyring {
   let options: Libsecret.Options
   nonisolated let loop = MainLoop()
   private var service: SecretService?
   private(set) var isClosed = false
-  /// Whether a prompt is open; one at a time is.
+  /// Whether a prompt is open; only one is open at a time.
   var isUnlocking = false
-  /// Set by a lock that was asked for, after which not even what needs no password opens it.
+  /// Set by a requested lock; then kistd does not even unlock a keyring that needs no password.
   var isToStayLocked = false
   private let connecting = Turnstile()
-  /// Changes happen one after the other, so that conditions hold among the clients of this process.
+  /// Changes happen one at a time, so that conditions hold among the clients of this process.
   let changes = Turnstile()
   let watchers = Watchers()
-  /// The items, as long as somebody watches.
+  /// The items, while there are watchers.
   var following: ItemWatch?
-  /// Part of every revision, so that no two processes give out the same one.
+  /// A part of every revision, so that two processes never issue the same one.
   private let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
   private var sequence: UInt64 = 0
 
@@ -24,7 +24,7 @@ actor Keyring {
 
   init(_ options: Libsecret.Options) { self.options = options }
 
-  /// Waits for the change that is under way, which ends within its time; those behind it are refused.
+  /// Closes the keyring after the change in progress, which ends in time; refuses later changes.
   func close() async {
     isClosed = true
     await changes.enter()
@@ -40,7 +40,7 @@ actor Keyring {
     return Revision(epoch: epoch, sequence: sequence)
   }
 
-  /// Asks the provider something that changes nothing, a second time where it was restarted.
+  /// Performs a request that changes nothing, and repeats it once if the provider was restarted.
   func asking<Answer>(
     by deadline: Deadline,
     _ body: (SecretService) async throws -> Answer
@@ -66,14 +66,15 @@ actor Keyring {
     return new
   }
 
-  /// Connects anew at the next request, unless that has happened already.
+  /// Connects again at the next request, unless that has already happened.
   func disconnect(from gone: SecretService) {
     if service === gone { service = nil }
   }
 
-  /// A keyring without a password is locked, too, after each start of its provider.
+  /// Unlocks a keyring that needs no prompt.
   ///
-  /// A provider that refuses this is asked nothing worse than a request will be.
+  /// Even a keyring without a password is locked after each start of its provider. Refusals are
+  /// ignored, because the next request meets them, too.
   private func openWithoutPrompt(_ service: SecretService, by deadline: Deadline) async throws {
     do throws(BusError) {
       guard
@@ -88,7 +89,7 @@ actor Keyring {
 }
 
 extension Keyring {
-  /// Carries out a request within its time; what goes wrong on the bus is told in the words of a user.
+  /// Performs a request within its time, and converts bus errors to errors for the user.
   func perform<Answer: Sendable>(
     _ body: (Deadline) async throws -> Answer
   ) async throws(StorageError) -> Answer {

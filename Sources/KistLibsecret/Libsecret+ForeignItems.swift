@@ -1,19 +1,19 @@
 package import KistCore
 
 extension Libsecret {
-  /// What other programs have in the keyrings of the session.
+  /// The items of other programs in the keyrings of the session.
   package struct ForeignItems: Sendable {
-    /// What an item is found by and its value, as they are stored; no value where none is given.
+    /// The attributes and the value of each item, as stored; the value is `nil` if it is missing.
     package var items: [(attributes: [String: String], value: Secret?)] = []
-    /// How many are in keyrings that are locked.
+    /// The number of items in locked keyrings.
     package var locked = 0
   }
 
-  /// The items of other programs that have one of these sets of attributes.
+  /// Returns the items of other programs that have one of these sets of attributes.
   ///
-  /// The default keyring must be open, others stay locked where they are.
+  /// The default keyring must be open. Other keyrings stay locked, unless the user unlocks them.
   ///
-  /// - Parameter prompting: whether keyrings that are locked ask for their passwords first.
+  /// - Parameter prompting: whether locked keyrings first ask for their passwords.
   package static func foreignItems(
     with searches: [[String: String]], prompting: Bool, _ options: Options
   ) async throws(StorageError) -> ForeignItems {
@@ -35,7 +35,7 @@ extension Libsecret {
 }
 
 extension Keyring {
-  /// Shows the prompt, if it takes one, that unlocks the keyrings in which there are such items.
+  /// Unlocks the keyrings that contain such items, with a prompt if necessary.
   fileprivate func unlockForeignItems(with searches: [[String: String]]) async throws(StorageError)
   {
     try await perform { deadline in

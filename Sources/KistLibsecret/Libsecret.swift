@@ -2,16 +2,14 @@ package import KistCore
 
 /// A storage that keeps credentials in the user's keyring, through the Secret Service.
 package enum Libsecret {
-  /// How the keyring is used.
+  /// The options of the keyring.
   package struct Options: Sendable {
-    /// The address of the session bus; none where there is `nil`, and none is looked for elsewhere.
+    /// The address of the session bus; `nil` if there is none, and kist looks for no other.
     package var busAddress: String?
-    /// How long a request may take, with all that the provider does for it.
+    /// How long a request may take, including the work of the provider.
     package var deadline: Duration
-    /// The clock.
     package var now: @Sendable () -> Timestamp
 
-    /// Makes options.
     package init(
       busAddress: String?, deadline: Duration = .seconds(30),
       now: @escaping @Sendable () -> Timestamp = Timestamp.now
@@ -22,8 +20,9 @@ package enum Libsecret {
     }
   }
 
-  /// Opens the storage, which never fails: it connects at the first request, and again whenever it
-  /// must.
+  /// Opens the storage, which never fails.
+  ///
+  /// It connects at the first request, and again after a lost connection.
   package static func open(_ options: Options) -> OpenStorage {
     let keyring = Keyring(options)
     var storage = OpenStorage(
@@ -41,7 +40,7 @@ package enum Libsecret {
           try await keyring.find(query)
         }
       ).keepingPromises(now: options.now),
-      // Asked for so seldom that they may cross threads at each of their answers.
+      // These requests are so rare that they may switch threads at each answer.
       access: StorageAccess(
         status: { () throws(StorageError) in try await keyring.status() },
         lock: { () throws(StorageError) in try await keyring.lock() },
@@ -53,7 +52,7 @@ package enum Libsecret {
     return storage
   }
 
-  /// Looks at the keyring, as far as that takes neither a prompt nor a change.
+  /// Checks the keyring without a prompt or a change.
   package static func probe(_ options: Options) async -> StorageProbe {
     let keyring = Keyring(options)
     let probe = await keyring.probe()
@@ -63,7 +62,7 @@ package enum Libsecret {
 }
 
 extension Keyring {
-  /// A function whose calls run on the loop's thread from their beginning to their end.
+  /// Returns a function whose calls run on the loop's thread from beginning to end.
   fileprivate nonisolated func onLoop<Input: Sendable, Output: Sendable>(
     _ body: @escaping @Sendable (Keyring, Input) async throws(StorageError) -> Output
   ) -> @Sendable (Input) async throws(StorageError) -> Output {

@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// The errors of a keyring, each worded once.
+/// The errors of a keyring, each defined once.
 extension StorageError {
   static var noBus: StorageError {
     StorageError(
@@ -32,35 +32,39 @@ extension StorageError {
     .locked("the keyring is locked")
   }
 
-  /// A prompt that unlocks the keyring stays when nobody waits for it any more.
+  /// The error for a prompt without an answer in time; the prompt stays open.
   static func unansweredPrompt(within deadline: Duration) -> StorageError {
     StorageError(
       .timeout, "the keyring's prompt was not answered within \(deadline)",
       hint: "it stays open: answer it, or ask again (`kist unlock`), which waits for the same one")
   }
 
-  /// Items went away each time before they were read.
+  /// The error for items that went away each time before they were read.
   static var changingKeyring: StorageError {
     StorageError(
       .busy, "items of the keyring went away each time before they were read",
-      hint: "try again; if it stays so, start the keyring's provider anew")
+      hint: "try again; if it stays so, start the keyring's provider again")
   }
 
-  /// An item of ours whose bookkeeping cannot be read; it is left as it is.
+  /// The error for an item of kist with unreadable bookkeeping; kist leaves the item unchanged.
   static func damagedBookkeeping(_ path: ObjectPath, _ problem: String) -> StorageError {
     damagedItem(
       path, "its bookkeeping \(problem)",
       hint: "delete the item with the keyring's own program, and save the credential again")
   }
 
-  /// An item of ours whose value is no secret; a save replaces it, as it does every value unread.
+  /// The error for an item of kist whose value is not a secret.
+  ///
+  /// A save replaces it, because a save never reads the old value.
   static func damagedValue(_ path: ObjectPath, _ problem: String) -> StorageError {
     damagedItem(
       path, "its value \(problem)",
       hint: "save the credential again (`kist save`), or delete it (`kist delete`)")
   }
 
-  /// The end of the path is what other programs tell an item by, and says nothing of what is in it.
+  /// The error for a damaged item.
+  ///
+  /// Other programs identify the item by the end of its path, which contains nothing secret.
   private static func damagedItem(
     _ path: ObjectPath, _ problem: String, hint: String
   ) -> StorageError {
@@ -71,13 +75,13 @@ extension StorageError {
       hint: "\(hint); what is whole is still loaded (`kist load`)")
   }
 
-  /// A keyring that is not to be trusted with a credential.
+  /// The error for a keyring that cannot be trusted with a credential.
   static func notKept(_ message: String) -> StorageError {
     StorageError(
       .unavailable, message, hint: "use another provider")
   }
 
-  /// What went wrong on the bus, in the words of a user.
+  /// Converts a bus error to an error for the user.
   init(_ error: BusError, deadline: Duration) {
     switch error {
     case .timeout:
@@ -103,7 +107,7 @@ extension StorageError {
     case .locked: self = .lockedKeyring
     case .dismissed:
       self.init(
-        .denied, "the keyring's provider asked whether it may, and was told that it may not",
+        .denied, "the keyring's provider asked the user, who refused",
         hint: "answer its prompt, or have its settings ask less")
     case .malformed:
       self.init(

@@ -1,11 +1,11 @@
-/// Lets one in at a time, in the order of arrival; used on one actor.
+/// A lock that admits one task at a time, in the order of arrival; used on one actor.
 final class Turnstile {
   private var isTaken = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   func enter() async {
     if take() { return }
-    // It may have been left before the continuation is made.
+    // The turnstile may become free before the continuation is made.
     await withCheckedContinuation { continuation in
       if take() { continuation.resume() } else { waiting.append(continuation) }
     }

@@ -5,16 +5,16 @@ internal import Logging
 internal import NIOCore
 internal import Synchronization
 
-/// Decides who comes in, and knows who is in.
+/// Admits connections and tracks them, up to a limit.
 ///
-/// Where there is no room for one more, one makes room that has asked for nothing, or else the one
-/// whose last request is the longest ago. So who comes in can ask, however many there are who only
-/// hold connections; nobody is refused but while a request of everybody else is under way.
+/// At the limit, a new connection evicts one whose client has sent no request yet. If there is
+/// none, it evicts the one whose last request is the oldest. So idle connections cannot keep new
+/// clients out. A connection is refused only while every other one has a request in progress.
 final class Admission: Sendable {
   private struct State {
     var isStopping = false
     var admitted: [ObjectIdentifier: Connection] = [:]
-    /// Since when nobody has been in, or was the last time.
+    /// When a connection last ended; before that, when the server started.
     var emptySince = NIODeadline.now()
   }
 
@@ -32,22 +32,22 @@ final class Admission: Sendable {
     whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in }, logger: Logger
   ) {
     self.maximumConnections = maximumConnections
-    strangers = LogGate(interval: TimeAmount(logInterval))
-    crowd = LogGate(interval: TimeAmount(logInterval))
+    strangers = LogGate(interval: logInterval)
+    crowd = LogGate(interval: logInterval)
     self.admits = admits
     self.whenRefused = whenRefused
     self.logger = logger
   }
 
-  /// The number of connections that are in.
+  /// The number of admitted connections.
   var count: Int { state.withLock { $0.admitted.count } }
 
-  /// Since when nobody has been in; `nil` while somebody is.
+  /// The time since which no client has been connected; `nil` while one is connected.
   var emptySince: NIODeadline? {
     state.withLock { $0.admitted.isEmpty ? $0.emptySince : nil }
   }
 
-  /// Admits an accepted channel, before anything is read from it, or refuses and closes it.
+  /// Admits an accepted channel before anything is read from it, or refuses and closes it.
   func admit(_ channel: any Channel) throws -> Connection {
     var peer: Peer?
     do {
@@ -55,12 +55,12 @@ final class Admission: Sendable {
       peer = found
       try check(found)
       let connection = try Connection(wrapping: channel, peer: found, turns: turns)
-      // Last, so that whoever has entered is handed on, and leaves.
+      // Comes last: a connection that has entered must be returned, so that it leaves later.
       try enter(connection)
       return connection
     } catch {
       if let refusal = error as? StorageError {
-        // A fresh socket has room for it; a client that has gone already does without.
+        // A new socket has space for the refusal. A client that has already gone does not get it.
         channel.tell(refusal)
         if let peer { whenRefused(peer, .connection(refusal)) }
       }
@@ -69,7 +69,7 @@ final class Admission: Sendable {
     }
   }
 
-  /// Lets go of a connection whose last line was answered.
+  /// Removes a connection whose last line was answered.
   func leave(_ connection: Connection) {
     state.withLock { state in
       state.admitted.removeValue(forKey: ObjectIdentifier(connection.channel))
@@ -77,10 +77,10 @@ final class Admission: Sendable {
     }
   }
 
-  /// Admits nobody from now on and ends the streams of those who are in.
+  /// Stops admitting connections and ends the input of the admitted ones.
   ///
-  /// The kernel still hands over what it has received, and then the end: to a connection this is
-  /// a client that has said its last word, and its replies are finished the same way.
+  /// The kernel still delivers the bytes that it has received, and then the end of the stream. A
+  /// connection treats this like a client that sends nothing more, and finishes its replies.
   func stop() {
     shutDown(SHUT_RD)
     let admitted = state.withLock { state in
@@ -90,7 +90,7 @@ final class Admission: Sendable {
     for connection in admitted { connection.stopFollowing() }
   }
 
-  /// Cuts the connections that are left.
+  /// Cuts the remaining connections.
   func sever() { shutDown(SHUT_RDWR) }
 
   private func shutDown(_ how: some BinaryInteger) {
@@ -123,19 +123,19 @@ final class Admission: Sendable {
         throw crowded
       }
       leave(left)
-      warn("closed a connection to make room: there are too many")
+      warn("evicted a connection: there are too many")
       whenRefused(left.peer, .connection(crowded))
     }
     state.withLock { $0.admitted[ObjectIdentifier(connection.channel)] = connection }
   }
 
-  /// Closes the connection whose client loses least, and gives it.
+  /// Evicts the connection whose client loses least, and returns it.
   private func makeRoom(because reason: StorageError) -> Connection? {
     let all = state.withLock { Array($0.admitted.values) }
     var closable = all.compactMap { connection in
       connection.stake.map { (stake: $0, connection: connection) }
     }
-    // Nearly always the first one does.
+    // The first attempt nearly always succeeds.
     while let least = closable.indices.min(by: { closable[$0].stake < closable[$1].stake }) {
       let connection = closable.remove(at: least).connection
       if connection.makeRoom(because: reason) { return connection }

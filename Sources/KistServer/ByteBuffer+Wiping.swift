@@ -2,11 +2,11 @@ internal import Glibc
 internal import NIOCore
 
 extension ByteBuffer {
-  /// Overwrites the readable bytes where they are, for every buffer that shares this storage.
+  /// Overwrites the readable bytes in place, for every buffer that shares this storage.
   ///
-  /// Writing through `ByteBuffer` would copy a shared storage and leave the original as it was, and
-  /// the pool of receive buffers and the queue of pending writes do share it. Nobody may be reading
-  /// the bytes any more.
+  /// Writing through `ByteBuffer` would copy shared storage and leave the original unchanged. The
+  /// pool of receive buffers and the queue of pending writes share it. The bytes must not be in use
+  /// any more.
   func wipe() {
     unsafe withUnsafeReadableBytes { bytes in
       guard let start = bytes.baseAddress else { return }

@@ -1,31 +1,51 @@
 internal import Glibc
 package import KistCore
+package import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// Answers each connection to a listening socket with bytes, and closes it; nothing is read.
+/// Answers each connection to a listening socket with bytes and closes it, without reading.
 package struct ByteServer: Sendable {
-  /// The connections that are answered at once; one more waits for its turn.
-  package var maximumConnections: Int
-  /// How long clients may take to read their bytes when the server is told to stop; before that, as
-  /// long as they like, since one that is cut off cannot tell a part from the whole.
-  package var grace: Duration
-  /// The bytes for a client; not cancelled before `grace` is over.
-  package var give: @Sendable (Peer) async -> Secret
+  /// The answer to a client.
+  package struct Answer: Sendable {
+    /// The group whose places the client takes; `nil` for a client that proved nothing.
+    package var group: String?
+    /// The bytes; not cancelled before `grace` is over.
+    package var bytes: @Sendable () async -> Secret
 
-  package init(
-    maximumConnections: Int = 64, grace: Duration = .seconds(10),
-    give: @escaping @Sendable (Peer) async -> Secret
-  ) {
-    self.maximumConnections = maximumConnections
-    self.grace = grace
-    self.give = give
+    package init(group: String?, bytes: @escaping @Sendable () async -> Secret) {
+      self.group = group
+      self.bytes = bytes
+    }
   }
 
-  /// Serves until the task is cancelled; then accepts no more, and returns when those are answered
-  /// that were accepted, or after `grace`.
+  /// The number of connections that are answered at once.
   ///
-  /// The socket is closed at the end. Throws when it cannot be listened on.
+  /// A further connection takes the place of a client that does not read, or waits.
+  package var maximumConnections: Int
+  /// How long a client may take to read its bytes.
+  package var deadline: Duration
+  /// How long clients may take when the server is stopped.
+  package var grace: Duration
+  package var logger: Logger
+  /// Decides on the answer to a client; `nil` closes the connection at once.
+  package var answer: @Sendable (Peer) -> Answer?
+
+  package init(
+    maximumConnections: Int = 64, deadline: Duration = .seconds(30), grace: Duration = .seconds(10),
+    logger: Logger, answer: @escaping @Sendable (Peer) -> Answer?
+  ) {
+    self.maximumConnections = maximumConnections
+    self.deadline = deadline
+    self.grace = grace
+    self.logger = logger
+    self.answer = answer
+  }
+
+  /// Serves until the task is cancelled, then answers the accepted connections and returns.
+  ///
+  /// It returns after `grace` at the latest. The socket is closed at the end. Throws if the socket
+  /// cannot listen.
   package func run(listeningOn descriptor: CInt) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let result: Result<Void, any Error>
@@ -34,12 +54,14 @@ package struct ByteServer: Sendable {
         .childChannelOption(.autoRead, value: false)
         // systemd shuts down its side as soon as it is connected.
         .childChannelOption(.allowRemoteHalfClosure, value: true)
+        // The kernel keeps unread bytes until the client closes, too.
+        .childChannelOption(.socketOption(.so_sndbuf), value: 16 << 10)
         .bind(
           descriptor, serverBackPressureStrategy: .init(lowWatermark: 1, highWatermark: 1)
         ) { channel in
           channel.eventLoop.makeCompletedFuture { (channel: channel, peer: try channel.peer()) }
         }
-      // A task of its own, so that cancelling the caller cancels no answer.
+      // A separate task, so that cancelling the caller cancels no answer.
       let answering = Task { try await answerConnections(to: listener) }
       result = .success(
         try await withTaskCancellationHandler {
@@ -56,32 +78,59 @@ package struct ByteServer: Sendable {
   private func answerConnections(
     to listener: NIOAsyncChannel<(channel: any Channel, peer: Peer), Never>
   ) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      var room = maximumConnections
+    let places = BytePlaces(maximumConnections, logger: logger)
+    try await withThrowingDiscardingTaskGroup { group in
       try await listener.executeThenClose { connections in
         do {
           for try await (channel, peer) in connections {
-            if room == 0 { try await group.next() } else { room -= 1 }
-            group.addTask { await answer(channel, peer) }
+            guard let answer = answer(peer), await places.take(for: channel, peer, answer.group)
+            else {
+              channel.close(promise: nil)
+              continue
+            }
+            group.addTask {
+              await give(answer, over: channel, places)
+              places.leave(channel)
+            }
           }
         } catch is CancellationError {
-          // The grace was over before the listener had closed: who was not taken up by then is hung up on.
+          // The grace was over before the listener had closed: connections not yet taken are
+          // dropped.
         }
       }
     }
   }
 
-  /// A client that has gone is not an error: what it asked for is asked for again, or not wanted.
-  private func answer(_ channel: any Channel, _ peer: Peer) async {
-    let secret = await give(peer)
-    var buffer = channel.allocator.buffer(capacity: secret.count)
-    secret.withBytes { _ = unsafe buffer.writeBytes($0.bytes) }
+  /// Sends an answer and closes the channel.
+  ///
+  /// A client that has gone is not an error: it asks again, or no longer wants the answer.
+  private func give(_ answer: Answer, over channel: any Channel, _ places: BytePlaces) async {
+    let secret = await answer.bytes()
+    places.note(offeredTo: channel)
+    let limit = channel.eventLoop.scheduleTask(in: TimeAmount(deadline)) {
+      places.close(
+        channel, because: "closed a connection whose client did not read for \(deadline)")
+    }
     await withTaskCancellationHandler {
-      try? await channel.writeAndFlush(buffer)
+      try? await write(secret, to: channel)
     } onCancel: {
       channel.close(promise: nil)
     }
-    buffer.wipe()
+    limit.cancel()
     try? await channel.close()
+  }
+
+  /// Writes one part after another, so that clients that do not read take little memory.
+  private func write(_ secret: Secret, to channel: any Channel) async throws {
+    let size = 64 << 10
+    for start in stride(from: 0, to: secret.count, by: size) {
+      let end = min(start + size, secret.count)
+      var buffer = channel.allocator.buffer(capacity: end - start)
+      secret.withBytes { bytes in
+        _ = unsafe buffer.writeBytes(bytes.extracting(start..<end).bytes)
+      }
+      defer { buffer.wipe() }
+      try await channel.writeAndFlush(buffer)
+    }
   }
 }

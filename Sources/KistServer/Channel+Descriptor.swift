@@ -4,9 +4,9 @@ internal import KistWire
 internal import NIOCore
 
 extension Channel {
-  /// Lends the socket; throws when it is closed.
+  /// Passes the socket to the closure, and throws if the socket is closed.
   ///
-  /// On the channel's event loop only.
+  /// Call it on the channel's event loop only.
   func withDescriptor<Result>(_ body: (CInt) throws -> Result) throws -> Result {
     guard
       let result = try pipeline.syncOperations.withUnsafeTransportIfAvailable(
@@ -17,7 +17,7 @@ extension Channel {
 }
 
 extension Channel {
-  /// Who is connected to an accepted channel, whose socket no program that is started gets.
+  /// Returns the peer of an accepted channel, and keeps its socket from programs that kistd starts.
   func peer() throws -> Peer {
     try withDescriptor { descriptor in
       // NIO accepts without SOCK_CLOEXEC.
@@ -28,7 +28,7 @@ extension Channel {
 }
 
 extension Channel {
-  /// Tells a client why it is not served, as far as its socket has room.
+  /// Sends a client the reason why it is not served, if its socket has space.
   func tell(_ refusal: StorageError) {
     var bytes = WipedBytes(capacity: 512)
     bytes.append(Line.refusal(refusal))
@@ -36,7 +36,7 @@ extension Channel {
   }
 }
 
-/// Whether a socket has bytes that were not read.
+/// Returns whether a socket has unread bytes.
 func hasInput(_ descriptor: CInt) -> Bool {
   var byte: UInt8 = 0
   return unsafe recv(descriptor, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) == 1
@@ -49,8 +49,9 @@ extension WipedBytes {
     append(UInt8(ascii: "\n"))
   }
 
-  /// Sends the bytes, as far as the socket has room for them now, and tells how many that was: none to
-  /// a client that has gone.
+  /// Sends as many bytes as the socket takes now, and returns their number.
+  ///
+  /// The number is 0 if the client has gone.
   func send(to descriptor: CInt) -> Int {
     withBytes { bytes in
       unsafe bytes.withUnsafeBytes { bytes in

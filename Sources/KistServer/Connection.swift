@@ -3,7 +3,7 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// One client's connection.
+/// The connection of one client.
 struct Connection: Sendable {
   let channel: any Channel
   let peer: Peer
@@ -22,38 +22,39 @@ struct Connection: Sendable {
     self.peer = peer
   }
 
-  /// Answers each line until there are no more, and tells what else was refused; closes the connection.
+  /// Answers each line until there are no more, reports refused input, and closes the connection.
   func run(
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void
   ) async { await lines.run(answer, whenRefused: whenRefused) }
 
-  /// Has lines follow the reply to the line that is being answered.
+  /// Starts a watch stream after the reply to the current line.
   func follow(_ next: @escaping NextLine) {
     channel.eventLoop.preconditionInEventLoop()
     lines.follow(next)
   }
 
-  /// Ends what follows.
+  /// Ends the watch stream.
   func stopFollowing() { lines.stopFollowing() }
 }
 
 extension Connection {
-  /// What the client would lose if it were closed now; `nil` while that is the answer to a request.
+  /// The eviction priority of the connection; `nil` while a request is being answered.
   var stake: Stake? { lines.stake() }
 
-  /// Closes the connection for the sake of another one, unless a request has come meanwhile, and
-  /// tells whether it did; no request that the client could send is thrown away.
+  /// Evicts the connection unless a request has arrived meanwhile, and returns whether it did.
+  ///
+  /// No request that the client could send is lost.
   func makeRoom(because reason: StorageError) -> Bool {
     let isAsked = try? channel.withDescriptor { descriptor in
-      // Nothing is read from a client that does not read.
+      // A client that does not read its replies has no more requests read.
       if lines.hasUnreadReplies { return false }
-      // Whatever it sends is not answered any more.
+      // Requests on a watch stream are not answered any more.
       if lines.isFollowing {
         channel.tell(reason)
         return false
       }
-      // First, so that who asks keeps the connection, and again when nothing can be sent any more.
+      // The first check keeps a connection with a request. The second runs when no more can arrive.
       if hasInput(descriptor) { return true }
       shutdown(descriptor, CInt(SHUT_RD))
       if hasInput(descriptor) { return true }
@@ -68,7 +69,7 @@ extension Connection {
 }
 
 extension StorageError {
-  /// Said to who is refused, and to who makes room.
+  /// The error for a refused or evicted connection.
   static func crowded(limit: Int) -> StorageError {
     StorageError(
       .busy, "no more connections are served at once than the limit, \(limit)",

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Runs tasks on an event loop, so that a request is read, carried out and answered on one thread.
+/// Runs tasks on an event loop, so that a request is read, performed and answered on one thread.
 final class EventLoopExecutor: TaskExecutor {
   private let loop: any EventLoop
 

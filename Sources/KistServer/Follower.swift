@@ -2,10 +2,10 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// Says line after line on a connection on which nothing else is said any more; on its event loop only.
+/// A watch stream: the only output on its connection from then on; on its event loop only.
 ///
-/// A line is taken when there is room for it: a client that does not read holds up nobody but who tells of
-/// changes, who has a bound.
+/// It takes the next line only when the socket has space. A client that does not read delays only
+/// the source of its changes, whose queue is bounded.
 @safe
 final class Follower: @unchecked Sendable {
   private let next: NextLine
@@ -13,7 +13,7 @@ final class Follower: @unchecked Sendable {
   private var saying: Task<Void, Never>?
   private var whenRoom: CheckedContinuation<Void, Never>?
   private var isCancelled = false
-  /// Whether it has begun.
+  /// Whether the stream has begun.
   private(set) var isUnderWay = false
 
   init(_ next: @escaping NextLine, on lines: LineHandler) {
@@ -21,7 +21,7 @@ final class Follower: @unchecked Sendable {
     self.lines = lines
   }
 
-  /// Says what there is to say; tells the handler when that was all.
+  /// Sends all lines of the stream, then ends it.
   func begin() {
     isUnderWay = true
     saying = Task.immediate(executorPreference: lines.executor) {
@@ -38,13 +38,13 @@ final class Follower: @unchecked Sendable {
     if isCancelled { saying?.cancel() }
   }
 
-  /// Goes on where there was no room.
+  /// Continues when the socket has space again.
   func goOn() {
     whenRoom?.resume()
     whenRoom = nil
   }
 
-  /// Ends it, also before it has begun.
+  /// Ends the stream, even if it has not begun.
   func cancel() {
     isCancelled = true
     saying?.cancel()
@@ -53,27 +53,27 @@ final class Follower: @unchecked Sendable {
 }
 
 extension LineHandler {
-  /// Has lines follow the reply to the line that is being answered, and answers no other.
+  /// Starts a watch stream after the reply to the current line, and answers no other line.
   func follow(_ next: @escaping NextLine) {
     let follower = Follower(next, on: self)
     if isGone { follower.cancel() }
     self.follower = follower
-    // What came with it is not answered.
+    // Lines that arrived together with this one are not answered.
     events.removeAll()
     unanswered = 1
     isOver = true
   }
 
-  /// Whether lines follow that nobody asks for one by one.
+  /// Whether a watch stream is sending lines.
   var isFollowing: Bool { follower?.isUnderWay ?? false }
 
-  /// Ends what follows, with the connection where that is all it serves.
+  /// Ends the watch stream; closes the connection if the stream has begun.
   func stopFollowing() {
     follower?.cancel()
     if isFollowing { context?.channel.close(promise: nil) }
   }
 
-  /// Has what follows begin when all is answered, and ends the handler where nothing does.
+  /// Begins the watch stream after the last answer, or ends the handler if there is no stream.
   func finish() {
     if let follower {
       isAnswering = true

@@ -1,4 +1,4 @@
-/// Something to do again and again on the loop that serves, which shows that it does not hang.
+/// A periodic action on the serving event loop that shows that the loop does not hang.
 package struct Heartbeat: Sendable {
   package var interval: Duration
   package var beat: @Sendable () -> Void

@@ -1,12 +1,12 @@
 internal import NIOCore
 
-/// When a server stops by itself.
+/// The conditions under which an idle server stops by itself.
 package struct IdleExit: Sendable {
-  /// How long nobody has been connected by then.
+  /// How long no client may be connected before the server stops.
   package var after: Duration
-  /// Asked at that time; where it is `false`, asked again when as much time has gone by.
+  /// Decides at that time whether to stop; if `false`, it is called again after the same time.
   package var isAllowed: @Sendable () async -> Bool
-  /// Told when nothing calls it off any more.
+  /// Called when nothing can prevent the stop any more.
   package var whenStopping: @Sendable () -> Void
 
   package init(
@@ -20,9 +20,10 @@ package struct IdleExit: Sendable {
 }
 
 extension IdleExit {
-  /// Waits until nobody has been in for so long; `false` when the task is cancelled.
+  /// Waits until no client has been connected for `after`; returns `false` if the task is
+  /// cancelled.
   ///
-  /// On the loop that admits: there is still nobody in when this returns.
+  /// Runs on the event loop that admits connections, so there is still none when it returns.
   func isDue(_ admission: Admission) async -> Bool {
     var due = NIODeadline.now() + TimeAmount(after)
     while (try? await Task.sleep(for: Duration(due - .now()))) != nil {

@@ -2,39 +2,38 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// Turns the bytes of a channel into lines, has them answered one after another, and turns the
-/// replies into bytes; wipes the bytes behind it.
+/// Splits the bytes of a channel into lines, answers them in order, and writes the replies.
 ///
-/// `NIOAsyncChannel` would do the handing over for any types between any threads. Its locks and
-/// generic queues cost more than the rest of a load; none is needed here, because everything but the
-/// answering itself happens on the channel's event loop. That is also what makes it `Sendable`.
+/// It wipes the bytes after use. It runs on the channel's event loop, except the answering itself,
+/// and is therefore `Sendable`. `NIOAsyncChannel` would need locks and generic queues that cost
+/// more than the rest of a load.
 ///
-/// Every event is answered with one line, in order. So the handler knows how many are unanswered,
-/// and reads no more while there are `readAhead` of them, or `bytesAhead` wait in lines. What one
-/// connection holds is bounded by a line that is answered, one that waits, one that is unfinished, and
-/// two replies, each of 1 MiB at most, and one read of `readSize`.
+/// Every event is answered with one line, in order. So the handler knows how many are unanswered.
+/// It stops reading at `readAhead` unanswered events, or when `bytesAhead` bytes wait in lines. One
+/// connection holds at most three lines (answered, waiting, unfinished), two replies and one read of
+/// `readSize`. Each line and reply has at most 1 MiB.
 @safe
 final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = Never
   typealias OutboundOut = ByteBuffer
 
-  /// Bytes of one read.
+  /// The number of bytes of one read.
   static let readSize = 16 << 10
   private static let readAhead = 4
   private static let bytesAhead = 64 << 10
-  /// What may be done before other connections have their turn, and what a line counts for in that.
+  /// The work done before other connections get their turn, and the share of one line in it.
   private static let highestCost = 256 << 10
   private static let costOfLine = 1 << 10
 
   private let turns: Turns
   /// When the client connected.
   let connected: Turn
-  /// When a line was answered last.
+  /// When a line was last answered.
   private(set) var answered: Turn?
   private let loop: any EventLoop
   let executor: EventLoopExecutor
-  /// The channel's socket, where it has one.
+  /// The channel's socket, if it has one.
   private let descriptor: CInt?
   private var answer: (@Sendable (Line) async -> Line)?
   private var whenRefused: (@Sendable (StorageError) -> Void)?
@@ -42,21 +41,21 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var events = CircularBuffer<LineSplitter.Event>()
   var unanswered = 0
   var isAnswering = false
-  /// What is said once the replies have left, in place of anything else.
+  /// The watch stream that begins after the last reply.
   var follower: Follower?
   private var isStarting = false
-  /// The replies that have not left yet.
+  /// The replies that have not been sent yet.
   var outgoing = noReplies()
-  /// The writes that are with the channel.
+  /// The number of writes that the channel has not finished.
   private(set) var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
-  /// Since when there have been writes with the channel.
+  /// Since when the channel has had unfinished writes.
   private(set) var unwrittenSince = NIODeadline.now()
-  /// Whether no more lines come.
+  /// Whether no more lines will come.
   var isOver = false
-  /// Whether nobody is there any more to read replies.
+  /// Whether the client has gone and reads no more replies.
   private(set) var isGone = false
-  /// What was done since other connections had their turn, in bytes of replies.
+  /// The work done since other connections had their turn, in bytes of replies.
   private var cost = 0
   private var isResting = false
   private var isReadHeldBack = false
@@ -74,10 +73,10 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - What the connection calls
 
-  /// Answers each line, one after another, until there are no more; closes the channel.
+  /// Answers each line, one after another, until there are no more, and closes the channel.
   ///
-  /// A client that has gone gets no reply, and what it had sent is carried out all the same. On the
-  /// channel's event loop only.
+  /// A client that has gone gets no reply, but the requests it sent are still performed. Call it on
+  /// the channel's event loop only.
   func run(
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void
@@ -88,7 +87,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
       whenDone = continuation
       answerAll()
     }
-    // They may hold the connection, and so this handler.
+    // The closures may hold the connection, and so this handler.
     self.answer = nil
     self.whenRefused = nil
     // The channel drops its pending writes when it closes.
@@ -96,7 +95,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     try? await context?.channel.close()
   }
 
-  /// Forgets what was received and not answered, before the channel is closed.
+  /// Discards the unanswered input before the channel is closed.
   func forget() {
     events.removeAll()
     unanswered = 0
@@ -104,10 +103,11 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Answering
 
-  /// Answers what was received, as long as the client has room for replies; the replies to lines that
-  /// are answered at once leave together.
+  /// Answers the received lines while the client has space for replies.
+  ///
+  /// Replies to lines that are answered at once are sent together.
   func answerAll() {
-    // What happens while the channel writes is looked at behind it.
+    // Events that occur during a write are handled after it.
     guard let answer, !isWriting, !isResting else { return }
     cost = 0
     while !isAnswering, hasRoom, cost < Self.highestCost, let event = events.popFirst() {
@@ -127,11 +127,12 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     if isOver, !isAnswering, events.isEmpty { finish() }
   }
 
-  /// Whether the client reads its replies, or can read no more.
+  /// Whether the client reads its replies, or can no longer read.
   var hasRoom: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
 
-  /// Lets other connections have their turn; by the clock, since the loop looks at no socket as long as
-  /// it has something to execute.
+  /// Lets other connections have their turn.
+  ///
+  /// It uses a timer, since the loop checks no socket while it has tasks to execute.
   private func rest() {
     isResting = true
     loop.scheduleTask(in: .microseconds(50)) {
@@ -140,10 +141,10 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
   }
 
-  /// Has a line answered: before this returns, where nothing has to be waited for.
+  /// Answers a line, before returning if nothing has to be waited for.
   ///
-  /// What waits goes on on the event loop: without that preference a change would be answered by way of
-  /// one thread more.
+  /// With the executor preference, a waiting answer continues on the event loop. Without it,
+  /// answering a change would involve one more thread.
   private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
     isStarting = true
     defer { isStarting = false }
@@ -175,16 +176,18 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Writing
 
-  /// With room for nearly every reply.
+  /// Returns a buffer with space for nearly every reply.
   private static func noReplies() -> WipedBytes { WipedBytes(capacity: 1024) }
 
-  /// Hands the replies to the socket, which has room for nearly all, and to the channel what of them
-  /// the socket does not take: its queue of pending writes costs several times the system call.
+  /// Sends the replies to the socket, and passes the bytes that do not fit to the channel.
+  ///
+  /// The socket nearly always has space. The channel's queue of pending writes costs several times
+  /// as much as the system call.
   func flush() {
     guard outgoing.count > 0, let context else { return }
     let sent = sendAtOnce(context)
     if sent < outgoing.count { write(after: sent, context) }
-    // What a large reply took up is given back.
+    // Frees the memory of a large reply.
     if outgoing.capacity > 2 * Self.readSize {
       outgoing = Self.noReplies()
     } else {
@@ -194,7 +197,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   }
 
   private func sendAtOnce(_ context: ChannelHandlerContext) -> Int {
-    // The socket is open as long as the channel is active, and replies must not overtake each other.
+    // The socket is open while the channel is active. Replies must stay in order.
     guard let descriptor, unwritten == 0, context.channel.isActive else { return 0 }
     return outgoing.send(to: descriptor)
   }
@@ -233,8 +236,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     answerAll()
   }
 
-  // A read during a write is the channel's last one: the write found the client gone, and complete
-  // lines that it had sent before are still to be carried out.
+  // A read during a write is the channel's last one: the write failed because the client has gone.
+  // Complete lines that the client had sent before are still performed.
   func read(context: ChannelHandlerContext) {
     if hasRoomToRead || isWriting {
       context.read()
@@ -267,7 +270,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     follower?.goOn()
   }
 
-  // An error of a connection is only ever that the client has gone; NIO closes the channel.
+  // The only error of a connection is that the client has gone. NIO closes the channel.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 
   private func take(_ event: LineSplitter.Event) {
@@ -288,7 +291,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 }
 
 extension LineSplitter.Event {
-  /// Bytes that it holds.
+  /// The number of bytes of the event's line.
   fileprivate var size: Int {
     if case .line(let line) = self { line.content.count } else { 0 }
   }

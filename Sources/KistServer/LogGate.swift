@@ -1,8 +1,8 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Lets one log line through per interval, so that a flood of events is no flood of lines.
-final class LogGate: Sendable {
+/// Lets one log line through per interval, to limit the log during a flood of events.
+package final class LogGate: Sendable {
   private struct State {
     var opensAt: NIODeadline?
     var heldBack = 0
@@ -11,10 +11,12 @@ final class LogGate: Sendable {
   private let interval: TimeAmount
   private let state = Mutex(State())
 
-  init(interval: TimeAmount) { self.interval = interval }
+  package init(interval: Duration = .seconds(10)) { self.interval = TimeAmount(interval) }
 
-  /// How many lines were held back since the last one, if a line may be written now.
-  func pass(at now: NIODeadline = .now()) -> Int? {
+  /// Returns the number of lines held back since the last one, or `nil` if none may be written now.
+  package func pass() -> Int? { pass(at: .now()) }
+
+  func pass(at now: NIODeadline) -> Int? {
     state.withLock { state in
       if let opensAt = state.opensAt, now < opensAt {
         state.heldBack += 1

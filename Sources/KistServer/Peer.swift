@@ -5,8 +5,8 @@ internal import NIOCore
 package struct Peer: Sendable, Equatable {
   package var pid: Int32
   package var uid: UInt32
-  /// The name that its socket is bound to, without the zero byte before it (unix(7), "abstract");
-  /// empty where there is none.
+  /// The abstract name of its socket (unix(7)), without the leading zero byte; empty if it has
+  /// none.
   package var abstractName: [UInt8]
   package var process: PeerProcess
 
@@ -19,17 +19,17 @@ package struct Peer: Sendable, Equatable {
     self.process = process
   }
 
-  /// Whether it runs under this process's own uid: root is another one.
+  /// Returns whether the peer has this process's uid; root is a different user.
   package static func isOwner(_ peer: Peer) -> Bool { peer.uid == geteuid() }
 
-  /// Asks the kernel who is connected (unix(7), SO_PEERCRED).
+  /// Asks the kernel for the peer of a socket (unix(7), SO_PEERCRED).
   ///
   /// The option does not fail on sockets of other families, so the family is checked first.
   init(connectedTo descriptor: CInt) throws {
     var family: CInt = 0
     try unsafe read(&family, from: descriptor, option: SO_DOMAIN)
     guard family == AF_UNIX else { throw IOError(errnoCode: EAFNOSUPPORT, reason: "SO_DOMAIN") }
-    // struct ucred, which Glibc shows to GNU programs only: pid, uid, gid, of 32 bits each.
+    // struct ucred: pid, uid and gid, 32 bits each. Glibc declares it for GNU programs only.
     var credentials: (UInt32, UInt32, UInt32) = (0, 0, 0)
     try unsafe read(&credentials, from: descriptor, option: SO_PEERCRED)
     let pid = Int32(bitPattern: credentials.0)

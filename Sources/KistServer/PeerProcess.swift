@@ -2,11 +2,11 @@ internal import Glibc
 internal import KistSystem
 package import KistWire
 
-/// What the process at the other end was when it connected.
+/// Facts about the process at the other end, from the time when it connected.
 package struct PeerProcess: Sendable, Equatable {
-  /// The text of /proc/PID/cgroup (cgroups(7)); empty where it had ended.
+  /// The text of /proc/PID/cgroup (cgroups(7)); empty if the process had ended.
   package var cgroup: String
-  /// The text of /proc/PID/comm, a name that every process can give itself; empty where it had ended.
+  /// The text of /proc/PID/comm, which every process can set itself; empty if it had ended.
   package var name: String
   package var evidence: AuditedPeer.Evidence
 
@@ -16,16 +16,16 @@ package struct PeerProcess: Sendable, Equatable {
     self.evidence = evidence
   }
 
-  /// One that had ended.
+  /// A process that had ended.
   package static let gone = PeerProcess(cgroup: "", name: "", evidence: .gone)
 }
 
 extension PeerProcess {
-  /// Looks at the process of this pid that is connected to a socket.
+  /// Reads the facts about the process with this pid that is connected to a socket.
   ///
-  /// What /proc tells of a pid is told of the process only if that has the pid still afterwards, for
-  /// which a descriptor of the process stands (unix(7), SO_PEERPIDFD, from Linux 6.5 on). Where the
-  /// kernel has none, another process may have had the pid by then.
+  /// The facts in /proc count only if the process still has its pid afterwards. A descriptor of the
+  /// process proves that (unix(7), SO_PEERPIDFD, Linux 6.5 and later). On an older kernel, another
+  /// process may already have had the pid.
   init(_ pid: pid_t, connectedTo descriptor: CInt) {
     var process: CInt = -1
     var size = socklen_t(MemoryLayout<CInt>.size)
@@ -55,7 +55,7 @@ extension PeerProcess {
 /// SO_PEERPIDFD, which the headers of older systems do not have.
 private let peerPidfd: CInt = 77
 
-/// Whether nobody else can have the pid of a process: it has not ended, or was not waited for.
+/// Returns whether a process still has its pid: it is running, or was not waited for yet.
 private func hasItsPid(_ process: CInt) -> Bool {
   var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
   if unsafe poll(&end, 1, 0) == 0 { return true }

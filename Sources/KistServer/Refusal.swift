@@ -1,9 +1,9 @@
 package import KistCore
 
-/// What was not even tried.
+/// Input that the server refused without trying it.
 package enum Refusal: Sendable {
   /// A connection.
   case connection(StorageError)
-  /// What is no line: too long, or cut off.
+  /// Input that is not a valid line: too long, or cut off.
   case line(StorageError)
 }

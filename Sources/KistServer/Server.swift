@@ -5,27 +5,28 @@ internal import NIOPosix
 
 /// Serves lines on a listening socket.
 package struct Server: Sendable {
-  /// The connections that are served at once where nobody says how many.
+  /// The default number of connections that are served at once.
   package static let usualMaximumConnections = 128
 
-  /// The connections that are served at once; for one more, another one makes room.
+  /// The number of connections that are served at once; one more evicts another.
   package var maximumConnections: Int
-  /// How long replies in flight may take when the server is told to stop.
+  /// How long the last replies may take when the server is stopped.
   package var grace: Duration
-  /// How often at most the log tells of those who are refused or make room.
+  /// The shortest time between two log lines about refused or evicted connections.
   package var logInterval: Duration
-  /// Who is served.
+  /// Decides which peers are served.
   package var admits: @Sendable (Peer) -> Bool
-  /// Told of whoever is not served, and of lines that are none.
+  /// Called for connections that are refused or evicted, and for invalid lines.
   package var whenRefused: @Sendable (Peer, Refusal) -> Void
-  /// Called once, when requests are answered.
+  /// Called once, when the server answers requests.
   package var whenServing: @Sendable () -> Void
   package var heartbeat: Heartbeat?
-  /// Ends the server as cancelling it would.
+  /// When to stop the server by itself, as cancelling its task would.
   package var idleExit: IdleExit?
   package var logger: Logger
-  /// What answers the lines of a connection, one after another, and may have lines follow a reply; never
-  /// cancelled.
+  /// Returns the handler that answers the lines of one connection, one after another.
+  ///
+  /// The handler may start a watch stream after a reply. It is never cancelled.
   package var serve: @Sendable (Peer, @escaping Follow) -> @Sendable (Line) async -> Line
 
   package init(
@@ -49,15 +50,15 @@ package struct Server: Sendable {
     self.serve = serve
   }
 
-  /// Serves until the task is cancelled; then accepts no more, carries out what was received,
-  /// finishes the replies, and returns, all within `grace`.
+  /// Serves until the task is cancelled, then performs the received requests and returns.
   ///
-  /// The socket is closed at the end. Throws when it cannot be listened on.
+  /// After the cancellation it accepts no more connections. It finishes the replies, all within
+  /// `grace`. The socket is closed at the end. Throws if the socket cannot listen.
   package func run(listeningOn descriptor: CInt) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     do {
       let isDone = try await run(listeningOn: descriptor, group.next())
-      // What was given up on still runs there, and ends with the process.
+      // An abandoned connection still runs on the loop, and ends with the process.
       if isDone { try await group.shutdownGracefully() }
     } catch {
       try? await group.shutdownGracefully()
@@ -65,13 +66,13 @@ package struct Server: Sendable {
     }
   }
 
-  /// Tells whether every connection came to its end.
+  /// Returns whether every connection came to its end.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(
       maximumConnections: maximumConnections, logInterval: logInterval, admits: admits,
       whenRefused: whenRefused, logger: logger)
-    // The bootstrap backs off for a second when the process is out of descriptors.
-    // One client at a time, since those who are in wait while one is admitted.
+    // The bootstrap pauses for a second when the process is out of descriptors. It accepts one
+    // client at a time, since connected clients wait during an admission.
     let listener = try await ServerBootstrap(group: loop)
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .bind(descriptor) { channel in
@@ -79,7 +80,7 @@ package struct Server: Sendable {
       }
     let isDone = loop.makePromise(of: Bool.self)
     let executor = EventLoopExecutor(loop)
-    // A task of its own, so that cancelling the caller cancels no request.
+    // A separate task, so that cancelling the caller cancels no request.
     Task(executorPreference: executor) {
       do {
         try await answerConnections(to: listener, admission, executor)
@@ -87,7 +88,7 @@ package struct Server: Sendable {
       } catch { isDone.fail(error) }
     }
     loop.execute(whenServing)
-    // On the loop, where nobody is admitted meanwhile; whoever has connected since waits in the socket.
+    // Runs on the loop, so nothing is admitted meanwhile. New connections wait in the socket.
     @Sendable func stop() {
       admission.stop()
       listener.channel.close(promise: nil)
@@ -123,7 +124,7 @@ package struct Server: Sendable {
     to listener: NIOAsyncChannel<Connection, Never>, _ admission: Admission,
     _ executor: EventLoopExecutor
   ) async throws {
-    // Discarding, since a group that keeps the results of its tasks grows with every connection.
+    // A discarding group, since a group that keeps its tasks' results grows with every connection.
     try await withThrowingDiscardingTaskGroup { group in
       try await listener.executeThenClose { connections in
         for try await connection in connections {

@@ -1,23 +1,23 @@
 internal import NIOCore
 
-/// What a client would lose if its connection were closed now; who loses least makes room first.
+/// The eviction priority of a connection: what its client would lose, least first.
 enum Stake: Comparable {
-  /// Nothing: it has asked for nothing yet.
+  /// Nothing: the client has sent no request yet.
   case nothing(since: Turn)
-  /// Replies that it has had the time to read.
+  /// Replies that the client has had time to read.
   case neglectedReplies(since: NIODeadline)
-  /// Its place: it has all its replies, and can connect again when it has the next request.
+  /// Its place: it has all its replies, and can reconnect for its next request.
   case place(since: Turn)
-  /// The changes that it would be told at once; it can watch again, and read everything anew.
+  /// A watch: the client can watch again, and must read everything again.
   case watch(since: Turn)
-  /// Replies that it may be reading.
+  /// Replies that the client may be reading.
   case replies(since: NIODeadline)
 }
 
-/// The place of something in the order in which things happened on an event loop.
+/// The position of an event in the order of events on an event loop.
 typealias Turn = UInt
 
-/// Gives turns, as a clock would, for less; on one event loop only.
+/// A counter that orders events on one event loop; cheaper than a clock.
 @safe
 final class Turns: @unchecked Sendable {
   private var latest: Turn = 0
@@ -29,13 +29,12 @@ final class Turns: @unchecked Sendable {
 }
 
 extension LineHandler {
-  /// How long replies that the client does not read are a reason to keep its place.
+  /// How long unread replies protect a connection from eviction.
   private static let patience = TimeAmount.seconds(10)
 
-  /// What the client would lose if the channel were closed now; `nil` while that is the answer to a
-  /// line.
+  /// Returns the eviction priority; `nil` while a line is being answered.
   ///
-  /// On the channel's event loop only.
+  /// Call it on the channel's event loop only.
   func stake(at now: NIODeadline = .now()) -> Stake? {
     if isAnswering, !isFollowing { return nil }
     if hasUnreadReplies {
@@ -43,11 +42,11 @@ extension LineHandler {
         ? .neglectedReplies(since: unwrittenSince) : .replies(since: unwrittenSince)
     }
     if isFollowing { return .watch(since: answered ?? connected) }
-    // Where there is room for replies, whatever came is about to be answered.
+    // While there is space for replies, every received line is about to be answered.
     if unanswered > 0 { return nil }
     return answered.map { .place(since: $0) } ?? .nothing(since: connected)
   }
 
-  /// Whether the socket has no room for the last of its replies.
+  /// Whether the socket has no space for the last of the replies.
   var hasUnreadReplies: Bool { unwritten > 0 }
 }

@@ -2,15 +2,16 @@ internal import CSodium
 package import KistCore
 private import Synchronization
 
-/// A key of 32 bytes that cannot be touched, by this process either, except while it is being read.
+/// A key of 32 bytes that no code can access, not even in this process, except while it is being
+/// read.
 package final class GuardedKey: Sendable {
-  /// Bytes of every key.
+  /// The size of every key in bytes.
   package static let size = 32
 
   private let region: GuardedRegion
   private let readers = Mutex(0)
 
-  /// Makes a key of what the function puts out, which must be all 32 bytes.
+  /// Makes a key from the output of a function, which must fill all 32 bytes.
   package init(
     filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -18,7 +19,6 @@ package final class GuardedKey: Sendable {
     region.forbidAccess()
   }
 
-  /// Makes a random key.
   package static func random() throws(StorageError) -> GuardedKey {
     try GuardedKey { output throws(StorageError) in
       unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
@@ -28,7 +28,7 @@ package final class GuardedKey: Sendable {
     }
   }
 
-  /// Copies a key out of other memory.
+  /// Copies a key from other memory.
   package convenience init(copying bytes: Span<UInt8>) throws(StorageError) {
     precondition(bytes.count == Self.size, "a key has 32 bytes")
     try self.init { output throws(StorageError) in
@@ -36,7 +36,9 @@ package final class GuardedKey: Sendable {
     }
   }
 
-  /// Lends the bytes for the length of a call; the region is readable until the last such call ends.
+  /// Calls the body with the bytes, which are valid only during the call.
+  ///
+  /// The region stays readable until the last such call ends.
   package func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {

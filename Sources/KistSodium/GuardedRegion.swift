@@ -1,14 +1,18 @@
 internal import CSodium
 internal import KistCore
 
-/// Memory between two guard pages: locked into RAM, left out of core dumps, overwritten when it is
-/// released (`sodium_malloc`).
+/// Memory between two guard pages (`sodium_malloc`).
+///
+/// It is locked into RAM where the system allows it, excluded from core dumps, and overwritten when
+/// released.
 @safe
 final class GuardedRegion: @unchecked Sendable {
   private let start: UnsafeMutableRawPointer
   private let count: Int
+  /// Whether the system keeps the region in RAM and out of swap, with mlock(2).
+  let isInRAM: Bool
 
-  /// Takes a region and lets it be filled, wholly.
+  /// Allocates a region and calls the body, which must fill it completely.
   init(
     count: Int, filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -20,6 +24,9 @@ final class GuardedRegion: @unchecked Sendable {
     }
     unsafe self.start = unsafe start
     self.count = count
+    // sodium_malloc also locks it, but ignores a failure. The memory counts only once against the
+    // limit.
+    isInRAM = unsafe sodium_mlock(start, count) == 0
     let memory = unsafe UnsafeMutableBufferPointer(
       start: start.assumingMemoryBound(to: UInt8.self), count: count)
     var output = unsafe OutputSpan(buffer: memory, initializedCount: 0)
@@ -28,7 +35,7 @@ final class GuardedRegion: @unchecked Sendable {
     _ = unsafe output.finalize(for: memory)
   }
 
-  // sodium_free makes the region writable again by itself.
+  // sodium_free makes the region writable by itself.
   deinit { unsafe sodium_free(start) }
 
   func forbidAccess() { check(unsafe sodium_mprotect_noaccess(start)) }

@@ -1,8 +1,8 @@
-/// What a derived key is for: eight ASCII characters, as `crypto_kdf` wants them.
+/// The purpose of a derived key: eight ASCII characters, as `crypto_kdf` requires.
 package struct KeyContext: Sendable {
   private let characters: StaticString
 
-  /// Takes eight ASCII characters.
+  /// Makes a context from eight ASCII characters.
   package init(_ characters: StaticString) {
     precondition(characters.utf8CodeUnitCount == 8 && characters.isASCII)
     self.characters = characters

@@ -1,20 +1,21 @@
 internal import CSodium
 package import KistCore
 
-/// Seals one thing after another under one key, as `SymmetricKey.seal` does, for two thirds of its cost.
+/// Seals several messages under one key, as `SymmetricKey.seal` does, for two thirds of its cost.
 ///
-/// Each has a nonce of its own: the one that the run began with, whose last eight bytes are counted up.
-/// None comes twice in a run, as that would take 2^64 of them; and none of one run comes in another, as
-/// the 16 bytes before those differ: they are random, and that two of 2^32 runs have the same has
-/// the probability 2^-65. A run is for what is sealed at once, and not kept: a machine that is restored
-/// from a copy goes on with the count of the copy.
+/// Each message has a different nonce: the nonce of the run, with its last eight bytes counted up.
+/// A nonce would repeat within a run only after 2^64 messages. Two runs differ in the 16 random
+/// bytes before the counter. The probability that two of 2^32 runs share them is 2^-65.
 ///
-/// XChaCha20 is ChaCha20 with a key that is made of its own and these 16 bytes
-/// (draft-irtf-cfrg-xchacha-03, §2.3), which a run makes once.
+/// Use a run immediately and do not keep it: a machine restored from a copy would continue with the
+/// counter of the copy.
+///
+/// XChaCha20 is ChaCha20 with a key derived from its own key and these 16 bytes
+/// (draft-irtf-cfrg-xchacha-03, §2.3). A run derives that key once.
 package struct SealingRun: ~Copyable {
   private let key: SymmetricKey
   private let prefix: InlineArray<16, UInt8>
-  /// ChaCha20's nonce: four zeros, and the last eight bytes of XChaCha20's.
+  /// The nonce of ChaCha20: four zeros, and the last eight bytes of the XChaCha20 nonce.
   private var counter: InlineArray<12, UInt8>
 
   /// Begins a run with a nonce of 24 random bytes.
@@ -26,7 +27,8 @@ package struct SealingRun: ~Copyable {
     self.key = try SymmetricKey(of: key, forNoncesWith: prefix.span)
   }
 
-  /// Encrypts bytes, binds them to the associated data, and appends what `SymmetricKey.open` opens.
+  /// Encrypts bytes, binds them to the associated data, and appends a message for
+  /// `SymmetricKey.open`.
   package mutating func seal(
     _ bytes: Span<UInt8>, for associatedData: Span<UInt8>, into sealed: inout WipedBytes
   ) {

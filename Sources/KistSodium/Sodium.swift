@@ -1,13 +1,14 @@
 internal import CSodium
 
-/// Starts libsodium, which then picks the fastest code for this processor.
+/// Starts libsodium, which selects the fastest code for this processor.
 ///
-/// Every function of this room that needs it calls this first; only the first call does anything.
+/// Every function of this module that needs libsodium calls this first. Only the first call has an
+/// effect.
 func startSodium() { precondition(sodiumHasStarted, "libsodium could not be started") }
 
 private let sodiumHasStarted = sodium_init() >= 0
 
-/// Random bytes from the system's generator.
+/// Returns random bytes from the system's generator.
 package func randomBytes(_ count: Int) -> [UInt8] {
   startSodium()
   return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -16,13 +17,13 @@ package func randomBytes(_ count: Int) -> [UInt8] {
   }
 }
 
-/// The unkeyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
+/// Returns the unkeyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
 package func blake2b(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
   startSodium()
   return unsafe hash(bytes, key: UnsafeRawBufferPointer(start: nil, count: 0), count: count)
 }
 
-/// BLAKE2b with a key, or without one where the key is empty.
+/// Returns a BLAKE2b hash with a key, or without one where the key is empty.
 func hash(_ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, count: Int) -> [UInt8] {
   unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
     unsafe hash(bytes, key: key, into: UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
@@ -30,7 +31,7 @@ func hash(_ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, count: Int) -> [UIn
   }
 }
 
-/// The same, as many bytes as the output has.
+/// Writes the same hash, with as many bytes as the output has.
 func hash(
   _ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<UInt8>
 ) {

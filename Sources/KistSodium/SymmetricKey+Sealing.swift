@@ -1,12 +1,13 @@
 internal import CSodium
 package import KistCore
 
-/// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03). What is sealed is the nonce, the ciphertext and
-/// the tag, one after the other.
+/// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03).
+///
+/// A sealed message is the nonce, the ciphertext and the tag, in this order.
 extension SymmetricKey {
-  /// Bytes of a nonce, which is drawn at random for each sealing.
+  /// The size of a nonce in bytes; each sealing uses a random one.
   package static let nonceSize = 24
-  /// Bytes of the tag at the end of what is sealed.
+  /// The size in bytes of the tag at the end of a sealed message.
   package static let tagSize = 16
 
   /// Encrypts bytes and binds them to the associated data.
@@ -34,8 +35,7 @@ extension SymmetricKey {
     }
   }
 
-  /// Decrypts what was sealed for the same associated data, straight into wiped memory; `nil` when
-  /// it is not authentic.
+  /// Decrypts a message into memory that is wiped; `nil` when it is not authentic with this data.
   package func open(_ sealed: Span<UInt8>, for associatedData: Span<UInt8>) -> WipedBytes? {
     let count = sealed.count - Self.nonceSize - Self.tagSize
     guard count >= 0 else { return nil }
@@ -51,7 +51,7 @@ extension SymmetricKey {
     return opened
   }
 
-  /// Whether `open` would succeed; decrypts nothing.
+  /// Returns whether `open` would succeed, without decrypting.
   package func isAuthentic(_ sealed: Span<UInt8>, for associatedData: Span<UInt8>) -> Bool {
     guard sealed.count >= Self.nonceSize + Self.tagSize else { return false }
     return unsafe decrypt(sealed, for: associatedData, into: nil)

@@ -1,10 +1,14 @@
 internal import CSodium
 package import KistCore
 
-/// A key of 32 bytes in use: guarded like a `GuardedKey`, but readable as long as it lives, because
-/// changing the protection of a page at each use would cost more than the use.
+/// A key of 32 bytes in use, guarded like a `GuardedKey` but readable as long as it lives.
+///
+/// Changing the protection of a page at each use would cost more than the use.
 package final class SymmetricKey: Sendable {
   private let region: GuardedRegion
+
+  /// Whether the system keeps the key in RAM and out of swap, with mlock(2).
+  package var isInRAM: Bool { region.isInRAM }
 
   private init(
     filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
@@ -26,7 +30,7 @@ package final class SymmetricKey: Sendable {
                 buffer.baseAddress!, buffer.count, id, context, key.baseAddress!)
             }
             precondition(status == 0, "a subkey has 32 bytes")
-            // BLAKE2b leaves its state, and the key in it, on the stack.
+            // BLAKE2b leaves its state, with the key, on the stack.
             sodium_stackzero(4096)
             filled = buffer.count
           }
@@ -35,7 +39,7 @@ package final class SymmetricKey: Sendable {
     }
   }
 
-  /// Stretches a passphrase into a key with Argon2id (RFC 9106), one lane; takes a second or so.
+  /// Stretches a passphrase into a key with Argon2id (RFC 9106), one lane; takes about a second.
   package convenience init(
     stretching passphrase: Secret, salt: Span<UInt8>, cost: KDFCost
   ) throws(StorageError) {
@@ -63,8 +67,7 @@ package final class SymmetricKey: Sendable {
     }
   }
 
-  /// The key with which XChaCha20 encrypts under another where a nonce begins with these 16 bytes
-  /// (HChaCha20).
+  /// Derives the key that XChaCha20 uses for nonces that begin with these 16 bytes (HChaCha20).
   convenience init(of key: SymmetricKey, forNoncesWith prefix: Span<UInt8>) throws(StorageError) {
     try self.init { output throws(StorageError) in
       key.withBytes { key in
@@ -73,7 +76,7 @@ package final class SymmetricKey: Sendable {
             unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
               _ = unsafe crypto_core_hchacha20(
                 buffer.baseAddress!, prefix.baseAddress!, key.baseAddress!, nil)
-              // Its state, and the key in it, may be left on the stack.
+              // The state, with the key, may remain on the stack.
               sodium_stackzero(1024)
               filled = buffer.count
             }
@@ -83,7 +86,7 @@ package final class SymmetricKey: Sendable {
     }
   }
 
-  /// The keyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
+  /// Returns the keyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
   package func hash(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
     region.withBytes { key in
       unsafe key.withUnsafeBytes { key in
@@ -93,7 +96,7 @@ package final class SymmetricKey: Sendable {
     }
   }
 
-  /// The same, as many bytes as the output has room for.
+  /// Writes the same hash, with as many bytes as the output can take.
   package func hash(_ bytes: Span<UInt8>, into output: inout OutputSpan<UInt8>) {
     withBytes { key in
       unsafe key.withUnsafeBytes { key in

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Lends strings as C has them, an array of pointers that ends with a null pointer.
+/// Calls the body with the strings as a C array of pointers that ends with a null pointer.
 package func withCStrings<Result>(
   _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {

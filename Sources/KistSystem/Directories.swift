@@ -1,27 +1,44 @@
 internal import Glibc
 
-/// The directory that a path lies in.
+/// Returns the directory that contains a path.
 package func directory(of path: String) -> String {
   guard let slash = path.lastIndex(of: "/") else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
-/// Makes a directory of mode 0700, whatever the umask, and those above it, unless they are there; where it
-/// cannot, `errno` says why.
+/// Returns the names in a directory, unordered; empty where it cannot be read.
+package func names(in directory: String) -> [String] {
+  guard let entries = unsafe opendir(directory) else { return [] }
+  defer { unsafe closedir(entries) }
+  var names: [String] = []
+  while let entry = unsafe readdir(entries) {
+    let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+      unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
+        unsafe String(validatingCString: name)
+      }
+    }
+    if let name, ![".", ".."].contains(name) { names.append(name) }
+  }
+  return names
+}
+
+/// Creates a missing directory with mode 0700, whatever the umask, and its missing parents.
 ///
-/// That they are there does not say that their names are on disk.
+/// On failure `errno` gives the reason. Success does not mean that the names are on disk.
 package func makeDirectory(_ path: String) -> Bool {
   if isMade(path) { return true }
   guard errno == ENOENT, path.contains("/"), makeDirectory(directory(of: path)) else {
     return false
   }
-  // Once: behind a link to nowhere there is no parent, however often it is made.
+  // Only one retry: a dangling link has no parent, however often it is created.
   return isMade(path)
 }
 
-/// Whether there is something at a path, made with mode 0700 if there was not; `errno` says why not.
+/// Creates a directory with mode 0700 unless the path exists.
+///
+/// On failure `errno` gives the reason.
 private func isMade(_ path: String) -> Bool {
   guard unsafe mkdir(path, 0o700) == 0 else { return errno == EEXIST }
-  // The umask may have taken rights away.
+  // The umask may have removed permissions.
   return unsafe chmod(path, 0o700) == 0
 }

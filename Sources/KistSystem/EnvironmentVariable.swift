@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The value of a variable in this process's environment.
+/// Returns the value of a variable in this process's environment.
 package func environmentVariable(_ name: String) -> String? {
   unsafe getenv(name).map { unsafe String(cString: $0) }
 }

@@ -1,15 +1,17 @@
 internal import Glibc
 
-/// Puts a text in the place of what is in a lock's file, for others to read; `false` where it cannot be
-/// written, and `errno` says why.
+/// Replaces the content of a lock file with a text for other processes to read.
 ///
-/// It only informs: where there is no space for it, the file says nothing, and the lock holds all the same.
+/// Returns `false` where it cannot be written; `errno` gives the reason.
+///
+/// The text is only information. Without disk space the file stays empty, and the lock is still
+/// held.
 package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
   let bytes = Array(text.utf8)
-  // Over what is there, for which there is space.
+  // Overwrites the old content, whose space is already allocated.
   let count = unsafe pwrite(descriptor, bytes, bytes.count, 0)
   guard count >= 0 || isFull(errno) else { return false }
-  // Better nobody than half of a text, or the one of whoever had it before.
+  // An empty file is better than half a text, or the text of a previous owner.
   return ftruncate(descriptor, count == bytes.count ? off_t(count) : 0) == 0 || isFull(errno)
 }
 

@@ -1,7 +1,7 @@
-/// Whether the kernel shows other users by this uid, too: those that the user namespace of this process
-/// has no number for (user_namespaces(7), "Unmapped user and group IDs").
+/// Returns whether the kernel also shows other users with this uid.
 ///
-/// Whoever has such a uid cannot tell itself from them.
+/// These are users that the process's user namespace does not map (user_namespaces(7), "Unmapped
+/// user and group IDs"). A process with such a uid cannot distinguish its own user from them.
 ///
 /// - Parameters:
 ///   - overflowUID: the text of /proc/sys/kernel/overflowuid, where it can be read.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whether this process can be told from those of other users: whether its uid stands for them, too.
+/// Returns whether this process's uid belongs only to its own user, and not to unmapped users too.
 package func isOwnUserKnown() -> Bool {
   !standsForStrangers(
     uid: geteuid(), overflowUID: text(ofProcFile: "/proc/sys/kernel/overflowuid"),

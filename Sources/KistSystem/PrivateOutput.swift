@@ -1,14 +1,15 @@
 internal import Glibc
 
-/// Whether a descriptor is of a file of this user's, which no other may read.
+/// Returns whether a descriptor is a file of this user that no other user may read.
 package func isPrivateFile(_ descriptor: CInt) -> Bool {
   guard let status = status(of: descriptor) else { return false }
   return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 == 0
     && status.st_uid == geteuid()
 }
 
-/// Whether a descriptor is of a socket, or of a pipe that no other user may open: one with a name may have
-/// any mode, one without has 0600, whoever made it.
+/// Returns whether a descriptor is a socket, or a pipe that no other user may open.
+///
+/// A named pipe may have any mode. An unnamed one has mode 0600, regardless of its creator.
 package func isPrivatePipe(_ descriptor: CInt) -> Bool {
   guard let status = status(of: descriptor) else { return false }
   return switch status.st_mode & S_IFMT {

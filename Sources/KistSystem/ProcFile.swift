@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// A file of /proc, up to a page of it, which is as long as the kernel makes these; `nil` where it cannot
-/// be read.
+/// Returns the text of a file in /proc, up to one page; `nil` where it cannot be read.
+///
+/// The kernel limits these files to one page.
 package func text(ofProcFile path: String) -> String? {
   let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { return nil }

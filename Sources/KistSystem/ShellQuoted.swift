@@ -1,4 +1,5 @@
-/// A word as the shell reads it back, in a command that a person may paste; a plain one as it is.
+/// Returns a word quoted for the shell, for commands that the user may paste; a plain word is
+/// unchanged.
 package func shellQuoted(_ word: String) -> String {
   let isPlain = word.utf8.allSatisfy { byte in
     switch Character(Unicode.Scalar(byte)) {
@@ -6,7 +7,7 @@ package func shellQuoted(_ word: String) -> String {
     default: false
     }
   }
-  // Without quotes, an empty word is none.
+  // Without quotes, the shell drops an empty word.
   return isPlain && !word.isEmpty
     ? word
     : "'"

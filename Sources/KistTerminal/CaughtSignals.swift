@@ -2,10 +2,10 @@ internal import Glibc
 package import KistCore
 private import Synchronization
 
-/// Carries out a function that gets, from a pipe, the number of each signal that would end, stop or
-/// continue the process; afterwards they do so again.
+/// Calls a function with a pipe that delivers the number of each signal that it catches.
 ///
-/// A signal may come to any thread, so that it need not interrupt the one that waits.
+/// These are the signals that would end, stop or continue the process; afterwards they do so again.
+/// A pipe is needed because a signal may come to any thread and need not interrupt the waiting one.
 func catchingSignals<Result>(
   _ body: (CInt) throws(StorageError) -> Result
 ) throws(StorageError) -> Result {
@@ -14,14 +14,14 @@ func catchingSignals<Result>(
   return try body(signals.source)
 }
 
-/// Notes the signals that ask this process to end, but for those that it was started to ignore.
+/// Records the signals that ask this process to end, except those ignored since its start.
 package func notedSignals() throws(StorageError) -> NotedSignals {
   let numbers = [SIGHUP, SIGINT, SIGTERM]
   let signals = try CaughtSignals(numbers)
   return NotedSignals(
     first: {
       var byte: UInt8 = 0
-      // A prompt meanwhile may have left others.
+      // A prompt in between may have left others.
       while unsafe read(signals.source, &byte, 1) == 1 {
         if numbers.contains(CInt(byte)) { return CInt(byte) }
       }
@@ -29,13 +29,13 @@ package func notedSignals() throws(StorageError) -> NotedSignals {
     }, end: signals.end, carryOut: carryOut)
 }
 
-/// Signals that are noted in place of being carried out.
+/// Signals that are recorded instead of taking effect.
 package struct NotedSignals: Sendable {
-  /// The first that has come and was not asked for yet; `nil` where there is none.
+  /// Returns the first signal that was not returned yet; `nil` if there is none.
   package var first: @Sendable () -> CInt?
-  /// Lets signals do again what they did before.
+  /// Restores the previous effect of the signals.
   package var end: @Sendable () -> Void
-  /// Lets a signal do here and now what it does by default.
+  /// Performs the default action of a signal immediately.
   package var carryOut: @Sendable (CInt) -> Void
 
   package init(
@@ -48,16 +48,19 @@ package struct NotedSignals: Sendable {
   }
 }
 
-/// Signals whose numbers come out of a pipe; of two of these, the one that was begun last gets them.
+/// Signals whose numbers come from a pipe.
+///
+/// If two values exist, the later one gets them.
 private struct CaughtSignals: Sendable {
-  /// The end of the pipe that the numbers come out of.
+  /// The reading end of the pipe.
   let source: CInt
   private let previous: [(number: CInt, handler: SignalHandler?)]
 
   init(_ numbers: [CInt]) throws(StorageError) {
     let (source, isFirst) = try beginCatching()
     self.source = source
-    // What nobody asked for before is not told to who asks now; what somebody still may ask for stays.
+    // Discards signals that no earlier caller has read, unless an earlier caller may still read
+    // them.
     var byte: UInt8 = 0
     while isFirst, unsafe read(source, &byte, 1) == 1 {}
     previous = numbers.map { ($0, signal($0, write)) }
@@ -70,11 +73,11 @@ private struct CaughtSignals: Sendable {
   }
 }
 
-/// The end of the one pipe that the numbers come out of, which is opened when it is first needed; and
-/// whether nobody else waits for any.
+/// Returns the reading end of the only pipe, and whether no other caller waits for signals.
 ///
-/// It is never closed: a handler that runs on another thread while signals are given back writes into it
-/// later, when the number of a descriptor that was closed may be that of another file.
+/// The pipe is opened at the first call and never closed. A signal handler on another thread may
+/// still write to it after signals are restored. By then a closed descriptor's number could be
+/// another file's.
 private func beginCatching() throws(StorageError) -> (source: CInt, isFirst: Bool) {
   try catching.withLock { catching throws(StorageError) in
     let source = if let open = catching.source { open } else { try openSource() }
@@ -106,9 +109,10 @@ private func isIgnoring(_ handler: SignalHandler?) -> Bool {
   unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
 }
 
-/// Lets a signal do here and now what it does by default: end the process, or stop it for a while.
+/// Performs the default action of a signal immediately: it ends the process, or stops it for a
+/// while.
 package func carryOut(_ number: CInt) {
-  // A thread that blocks signals, as those of a pool do, would leave it pending.
+  // A thread that blocks signals, such as one of a pool, would leave it pending.
   var (set, previous) = (sigset_t(), sigset_t())
   unsafe sigemptyset(&set)
   unsafe sigaddset(&set, number)
@@ -117,7 +121,7 @@ package func carryOut(_ number: CInt) {
   unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
 }
 
-// What a signal handler can see must be global. It is set before the handlers are.
+// Global, because a signal handler uses it. It is set before the handlers are.
 private nonisolated(unsafe) var written: CInt = -1
 
 private func write(_ number: CInt) {

@@ -3,17 +3,17 @@ package import KistCore
 
 /// Asks for a line on a terminal that does not show it: termios(3).
 ///
-/// The question is broken between words where it does not fit into a line.
+/// A question that is too long for a line is wrapped between words.
 ///
-/// The echo is put back whatever happens, also while a signal stops the process and when one ends
-/// it. Whoever goes on after a stop is asked anew.
+/// The echo is restored in every case, also while a signal stops the process and when one ends it.
+/// When the process continues after a stop, the question is asked again.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
   try line(asking: question, on: path) { (terminal, settings, body) throws(StorageError) in
     try hiding(settings, on: terminal, body)
   }
 }
 
-/// Asks for a line on a terminal that shows it, as `hiddenLine` does.
+/// Asks for a line on a terminal that shows it; otherwise like `hiddenLine`.
 package func shownLine(asking question: String, on path: String) throws(StorageError) -> String {
   try line(asking: question, on: path) { (_, _, body) throws(StorageError) in try body() }
     .withBytes(String.init(repairing:))
@@ -36,7 +36,8 @@ private func line(
     case .line(let line): return line
     case .signal(let number):
       carryOut(number)
-      // Where somebody notes the signals that would end the process, it goes on, and must hear of it.
+      // If a caller records the signals that would end the process, it continues and needs an
+      // error.
       guard [SIGTSTP, SIGCONT].contains(number) else { throw .leftWithoutAnswer }
     }
   }
@@ -53,16 +54,16 @@ private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios
   return (terminal, settings)
 }
 
-/// Shows a question, and leaves a column between it and the answer.
+/// Shows a question in visible characters, with a column between it and the answer.
 private func show(_ question: String, on terminal: CInt) {
-  let lines = wrapped(question, to: (columns(ofTerminal: terminal) ?? 80) - 1)
+  let lines = wrapped(visible(question), to: (columns(ofTerminal: terminal) ?? 80) - 1)
   let text = lines.joined(separator: "\n") + (question.last == " " ? " " : "")
   _ = unsafe write(terminal, text, text.utf8.count)
 }
 
 private enum Answer { case line(Secret), signal(CInt) }
 
-/// Carries out a function while a terminal shows nothing that is typed but the newline.
+/// Calls a function while a terminal shows only the newline of the typed text.
 private func hiding(
   _ settings: termios, on terminal: CInt, _ body: () throws(StorageError) -> Answer
 ) throws(StorageError) -> Answer {
@@ -105,7 +106,7 @@ private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(St
   return .line(Secret(line))
 }
 
-/// Where the terminal cuts a line without saying so: N_TTY_BUF_SIZE, less the newline.
+/// The length at which a terminal cuts a line without notice: N_TTY_BUF_SIZE, less the newline.
 private let longestLine = 4095
 
 extension StorageError {

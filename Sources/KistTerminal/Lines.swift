@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// How many columns a terminal has, 80 where it does not say (TIOCGWINSZ(2const)); `nil` where the
-/// descriptor is of no terminal.
+/// Returns the number of a terminal's columns; `nil` if the descriptor is not a terminal.
+///
+/// Returns 80 if the terminal does not report it (TIOCGWINSZ(2const)).
 package func columns(ofTerminal descriptor: CInt) -> Int? {
   guard isatty(descriptor) == 1 else { return nil }
   var size = winsize()
@@ -9,10 +10,10 @@ package func columns(ofTerminal descriptor: CInt) -> Int? {
   return Int(size.ws_col)
 }
 
-/// A text in lines of at most so many columns, broken between words.
+/// Returns a text in lines of at most this many columns, broken between words.
 ///
-/// What stands between backticks is a command that somebody may take from the screen: it stays on a
-/// line of its own rather than be broken, and what is wider than that is left to the terminal.
+/// Text between backticks is a command that a user may copy. It gets a line of its own instead of
+/// being broken; if it is wider than the line, the terminal breaks it.
 package func wrapped(_ text: String, to width: Int) -> [String] {
   var lines: [String] = []
   for word in words(of: text) {
@@ -25,7 +26,7 @@ package func wrapped(_ text: String, to width: Int) -> [String] {
   return lines
 }
 
-/// What a text may be broken between.
+/// Returns the parts that a text may be broken between.
 private func words(of text: String) -> [String] {
   var words: [String] = []
   var isInCommand = false

@@ -1,7 +1,8 @@
 package import KistCore
 
-/// A passphrase that nothing knows yet, and so is typed twice, unless nothing is typed; `ask` asks for a
-/// line that is not shown.
+/// Asks for a new passphrase twice, or once if nothing is typed; `ask` asks for a hidden line.
+///
+/// It is typed twice because nothing can check it yet.
 package func newPassphrase(
   asking question: String, by ask: (String) throws(StorageError) -> Secret
 ) throws(StorageError) -> Secret {

@@ -1,4 +1,4 @@
-/// The name that a word is a slip of the hand away from; `nil` where there is none.
+/// Returns the name that a word is a misspelling of; `nil` if there is none.
 package func nameMeant(by word: String, among names: [String]) -> String? {
   guard word.count <= 40 else { return nil }
   let nearest = names.map { (name: $0, slips: slips(from: word, to: $0)) }
@@ -7,8 +7,9 @@ package func nameMeant(by word: String, among names: [String]) -> String? {
   return nearest.name
 }
 
-/// What the argument parser says, with a guess at what an unknown option was meant for only where it
-/// may be that: the parser guesses wildly, and never at the options that it has of its own.
+/// Returns the argument parser's message, with a guess for an unknown option only if it is likely.
+///
+/// The parser's own guesses are often wrong, and never include the parser's own options.
 package func withLikelyGuess(_ message: String, orAtOneOf own: [String]) -> String {
   let (start, guess) = ("Unknown option '", ". Did you mean '")
   guard message.hasPrefix(start) else { return message }
@@ -19,8 +20,8 @@ package func withLikelyGuess(_ message: String, orAtOneOf own: [String]) -> Stri
   return "\(parts[0])\(guess)\(name)'?"
 }
 
-/// How many letters were left out, put in, taken for others or swapped with the next one (the optimal
-/// string alignment distance).
+/// Returns the number of omitted, added, replaced or swapped letters (optimal string alignment
+/// distance).
 private func slips(from word: String, to name: String) -> Int {
   let (word, name) = (Array(word), Array(name))
   var slips = Array(repeating: Array(0...name.count), count: word.count + 1)

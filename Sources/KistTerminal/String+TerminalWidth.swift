@@ -1,9 +1,8 @@
 extension String {
-  /// How many columns of a terminal the text takes, as the C library's wcwidth(3) has it.
+  /// The number of terminal columns that the text needs, according to wcwidth(3).
   package var terminalWidth: Int { unicodeScalars.reduce(0) { $0 + $1.terminalWidth } }
 
-  /// The text if it takes no more columns than that; else as much of its beginning as leaves room
-  /// for an ellipsis.
+  /// Returns the text if it fits; otherwise as much of its beginning as fits with an ellipsis.
   package func cut(toTerminalWidth width: Int) -> String {
     guard terminalWidth > width else { return self }
     var (beginning, rest) = ("", width - 1)
@@ -17,10 +16,12 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// How many columns of a terminal it takes: none where it is put onto the one before it, two where
-  /// Unicode's EastAsianWidth.txt has it wide, else one.
+  /// The number of terminal columns.
   ///
-  /// The C library would need a locale, which a program that is linked to nothing cannot count on.
+  /// It is 0 for a scalar that combines with the one before it, and 2 for wide ones in Unicode's
+  /// EastAsianWidth.txt. It is 1 for all others.
+  ///
+  /// The C library would need a locale, which a static program may not find.
   fileprivate var terminalWidth: Int {
     if value < 0x300 { return 1 }
     switch properties.generalCategory {
@@ -28,7 +29,7 @@ extension Unicode.Scalar {
     default: break
     }
     switch value {
-    // The vowels and final consonants of Hangul, which are put onto a first consonant.
+    // The vowels and final consonants of Hangul, which combine with a first consonant.
     case 0x1160...0x11FF, 0xD7B0...0xD7FB: return 0
     case 0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C,
       0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6B, 0xFF01...0xFF60,

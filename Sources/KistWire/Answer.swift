@@ -1,10 +1,10 @@
 package import KistCore
 internal import KistJSON
 
-/// The server's edge, where a line becomes a message and an error becomes a reply.
+/// Returns the server's edge: it turns a line into a message, and an error into a reply.
 ///
-/// `id` is echoed whatever happens, as long as it could be read. What is asked, and why it is refused,
-/// is noted where there are notes.
+/// Every reply has the request's `id`, if it could be read. The operation, the names and the error
+/// are recorded in `notes`, if there are any.
 package func answer(
   with dispatch: @escaping Dispatch, noting notes: RequestNotes? = nil
 ) -> @Sendable (Line) async -> Line {
@@ -24,14 +24,17 @@ package func answer(
 }
 
 extension Line {
-  /// The reply to what is not even a line: too long, cut off, or not to be served at all.
+  /// Returns the reply to input that is not a line (too long, or cut off), or that kistd refuses to
+  /// serve.
   package static func refusal(_ error: StorageError) -> Line {
     failureLine(error.withOutcome(.unchanged), id: nil)
   }
 }
 
-/// Until the operation is known, a request is nothing but refused: whatever it was, it changed
-/// nothing, and the error says so.
+/// Reads a request.
+///
+/// Its errors say `unchanged`, because a request cannot change anything before its operation is
+/// known.
 private func readRequest(
   _ line: Line, id: inout JSONValue?, _ notes: RequestNotes?
 ) throws(StorageError) -> Message {

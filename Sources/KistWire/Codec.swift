@@ -1,7 +1,7 @@
 internal import KistCore
 internal import KistJSON
 
-/// How a value is read from the members of an object, and written as them.
+/// The functions that read a value from the members of an object, and write it as members.
 struct Codec<Value>: Sendable {
   let read: @Sendable (JSONObject) throws(JSONError) -> Value
   let write: @Sendable (Value, inout JSONWriter) throws(StorageError) -> Void
@@ -16,6 +16,6 @@ struct Codec<Value>: Sendable {
 }
 
 extension Codec<Void> {
-  /// No members at all.
+  /// The codec of an empty object.
   static var nothing: Self { Self(read: { _ in }, write: { _, _ in }) }
 }

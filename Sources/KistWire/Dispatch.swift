@@ -1,20 +1,20 @@
 package import KistCore
 
-/// Finds what carries out a request, by the name of its operation; `nil` where there is none of that name.
+/// Returns the function that carries out a request, by the name of its operation; `nil` if it does
+/// not exist.
 package typealias Dispatch = @Sendable (Message) -> Exchange?
 
-/// Answers that there is no such operation.
+/// Throws the error for an operation that does not exist.
 @Sendable package func refuseUnknown(_ request: Message) async throws(StorageError) -> Message {
   throw .unknownOperation.withOutcome(.unchanged)
 }
 
-/// Everything that can be asked of kistd and is answered once: a table from the names of operations to
-/// functions.
+/// Returns the table of all kistd's operations with one reply: from names to functions.
 ///
-/// What is answered again and again, `watch`, stands beside it (`watching`).
+/// `watch`, which sends several lines, is separate (`watching`).
 package func dispatch(
   _ credentials: UserStorage, _ access: StorageAccess, _ keySlots: KeySlots = .none,
-  _ backups: Backups = .none, audit: @escaping AuditLookup = noAuditLog, hello: Hello
+  _ backups: Backups = .none, audit: AuditAccess = .none, hello: Hello
 ) -> Dispatch {
   var handlers = [
     Handler("save", Operation.save.served(by: credentials.save)),
@@ -24,7 +24,10 @@ package func dispatch(
     Handler(
       "status", Operation.status.served { () throws(StorageError) in try await access.status() }),
     Handler("lock", Operation.lock.served { () throws(StorageError) in try await access.lock() }),
-    Handler("audit", Operation.audit.served(by: limitingPage(audit))),
+    Handler("audit", Operation.audit.served(by: limitingPage(audit.find))),
+    Handler(
+      "auditVerify",
+      Operation.auditVerify.served { () throws(StorageError) in try await audit.verify() }),
     Handler("unlock", Operation.unlock.served(by: limitingPassphrase(access.unlock))),
     Handler(
       "slots", Operation.slots.served { () throws(StorageError) in try await keySlots.list() }),
@@ -49,8 +52,8 @@ package func dispatch(
 
 /// A row of the table.
 ///
-/// Of a handful of rows the right one is found sooner than a name is hashed, and a function in a
-/// dictionary would be called through another that converts its types.
+/// With so few rows a search is faster than hashing a name. A function in a dictionary would also
+/// be called through a function that converts its types.
 private struct Handler: Sendable {
   let operation: String
   let handle: Exchange

@@ -1,7 +1,7 @@
 internal import KistCore
 internal import KistJSON
 
-/// The client's edge, where a message becomes a line and an error reply becomes an error.
+/// Returns the client's edge: it turns a message into a line, and an error reply into an error.
 package func exchange(over lines: @escaping LineExchange) -> Exchange {
   { request throws(StorageError) in
     let line = try requestLine(request)
@@ -30,8 +30,9 @@ func readReply(_ line: Line, to operation: String) throws(StorageError) -> Messa
 }
 
 extension StorageError {
-  /// A reply that cannot be read is a fault of one of the two programs; what it says of a change is
-  /// not known.
+  /// Returns the error for a reply that cannot be read: a fault of the client or of kistd.
+  ///
+  /// The outcome of a change is unknown then.
   static func malformedReply(_ error: JSONError) -> StorageError {
     StorageError(
       .internal, "the reply does not follow the protocol: \(error)",

@@ -3,36 +3,37 @@ package import KistJSON
 
 /// A request or a reply: the name of an operation and the members of one JSON object.
 ///
-/// It holds either what was read from a line or what a codec wrote behind the member that makes it a
-/// line, so that neither end encodes or reads anything twice; each can be asked for as the other.
+/// It holds either an object that was read from a line, or the text that a codec wrote. Each
+/// converts to the other, so that neither end encodes or reads anything twice.
 package struct Message: Sendable {
-  /// The operation that is asked for, or replied to.
+  /// The name of the operation, in a request and in its reply.
   package let operation: String
-  /// Where what a request names is noted, if anywhere.
+  /// The notes that record the names in a request, if any.
   let notes: RequestNotes?
   private let content: Content
 
   private enum Content {
     case read(JSONObject)
-    /// The text of an object; what it begins with up to this offset makes it a line.
+    /// The text of an object; the members that make it a line end at this offset.
     case written(Secret, head: Int)
   }
 
-  /// What was read, with the members that make it a line among its own.
+  /// Creates a message from an object that was read; the object includes the members of the
+  /// envelope.
   package init(operation: String, read object: JSONObject, notes: RequestNotes? = nil) {
     self.operation = operation
     self.notes = notes
     content = .read(object)
   }
 
-  /// A request that a codec writes.
+  /// Creates a request; a codec writes its members.
   package init(
     request operation: String, writing members: (inout JSONWriter) throws(StorageError) -> Void
   ) throws(StorageError) {
     try self.init(operation, head: { $0.member("op", operation) }, members)
   }
 
-  /// A reply that a codec writes.
+  /// Creates a reply; a codec writes its members.
   package init(
     replyTo operation: String, writing members: (inout JSONWriter) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -54,7 +55,7 @@ package struct Message: Sendable {
     content = .written(text, head: headCount)
   }
 
-  /// The members as an object to read from.
+  /// Returns the members as an object.
   package func object() throws(JSONError) -> JSONObject {
     switch content {
     case .read(let object): object
@@ -62,10 +63,12 @@ package struct Message: Sendable {
     }
   }
 
-  /// The members that make a message a line; no operation has a key of one of these names.
+  /// The members that make a message a line.
+  ///
+  /// No operation has a key with one of these names.
   package static let envelope: [StaticString] = ["op", "ok", "id"]
 
-  /// The text of the line that asks for it.
+  /// Returns the text of the request line.
   func requestText() -> Secret {
     if case .written(let text, _) = content { return text }
     return JSONWriter.object(capacity: count + 64) { writer in
@@ -74,7 +77,7 @@ package struct Message: Sendable {
     }
   }
 
-  /// The text of the line that replies to a request with this id, or with none.
+  /// Returns the text of the reply line to a request with this id, or with none.
   func replyText(id: JSONValue?) -> Secret {
     if id == nil, case .written(let text, _) = content { return text }
     return JSONWriter.object(capacity: count + 256) { writer in
@@ -92,7 +95,7 @@ package struct Message: Sendable {
     }
   }
 
-  /// About how many bytes it takes to write.
+  /// The approximate number of bytes when written.
   var count: Int {
     switch content {
     case .read(let object): object.count
@@ -101,5 +104,5 @@ package struct Message: Sendable {
   }
 }
 
-/// What answers one message with one message: a storage behind its operations, or a connection.
+/// Answers one message with one message: a storage behind its operations, or a connection.
 package typealias Exchange = @Sendable (Message) async throws(StorageError) -> Message

@@ -1,16 +1,18 @@
 internal import KistCore
 internal import KistJSON
 
-/// One operation of the protocol, written once and used from both ends of the socket.
+/// One operation of the protocol, defined once for both ends of the socket.
 struct Operation<Input, Output>: Sendable {
   typealias Run = @Sendable (Input) async throws(StorageError) -> Output
 
   let name: String
-  /// Whether it changes credentials, so that its errors say what became of the change.
+  /// Whether it changes credentials.
+  ///
+  /// If so, its errors report the outcome of the change.
   let isChange: Bool
-  /// Every key that a request may have, with those that make it a line.
+  /// All keys that a request may have, including those of the envelope.
   let keys: [StaticString]
-  /// What a request names, where it names anything.
+  /// Returns the names in a request, if it has any.
   let names: (@Sendable (Input) -> RequestedNames)?
   let request: Codec<Input>
   let reply: Codec<Output>
@@ -28,12 +30,12 @@ struct Operation<Input, Output>: Sendable {
     self.reply = reply
   }
 
-  /// The server's end: a function behind messages.
+  /// Returns the server's end: messages answered by a function.
   func served(by run: @escaping Run) -> Exchange {
     isChange ? tellingOutcome(handler(run)) : handler(run)
   }
 
-  /// The client's end: messages behind the function.
+  /// Returns the client's end: a function that sends messages.
   func called(over exchange: @escaping Exchange) -> Run {
     let call = chain(encodeRequest, exchange, decodeReply)
     return isChange ? tellingOutcome(call) : call

@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// Makes every error to a change say what became of the change.
+/// Adds the outcome of the change to every error of a change.
 func tellingOutcome<Input, Output>(
   _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
 ) -> @Sendable (Input) async throws(StorageError) -> Output {
@@ -12,8 +12,9 @@ func tellingOutcome<Input, Output>(
 }
 
 extension StorageError.Code {
-  /// What became of a change whose error does not say so itself: `unknown`, unless this kind of
-  /// error is only ever given instead of a change.
+  /// The outcome of a change if its error does not contain one.
+  ///
+  /// It is `unknown`, except for codes that only occur if nothing was changed.
   fileprivate var outcome: StorageError.Outcome {
     switch self {
     case .notFound, .conflict, .expired, .locked, .denied, .tooLarge, .corrupt, .wrongPassphrase,

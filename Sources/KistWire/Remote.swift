@@ -1,7 +1,7 @@
 package import KistCore
 
 extension UserStorage {
-  /// The storage that is served at the other end of an exchange.
+  /// Returns the storage that is served at the other end of an exchange.
   package static func remote(over exchange: @escaping Exchange) -> UserStorage {
     let load = Operation.load.called(over: exchange)
     return UserStorage(
@@ -13,7 +13,7 @@ extension UserStorage {
 }
 
 extension StorageAccess {
-  /// The way in to the storage that is served at the other end of an exchange.
+  /// Returns the access (status, lock, unlock) to the storage at the other end of an exchange.
   package static func remote(over exchange: @escaping Exchange) -> StorageAccess {
     let status = Operation.status.called(over: exchange)
     let lock = Operation.lock.called(over: exchange)
@@ -25,7 +25,7 @@ extension StorageAccess {
 }
 
 extension KeySlots {
-  /// The key slots of the storage that is served at the other end of an exchange.
+  /// Returns the key slots of the storage at the other end of an exchange.
   package static func remote(over exchange: @escaping Exchange) -> KeySlots {
     let list = Operation.slots.called(over: exchange)
     return KeySlots(
@@ -36,7 +36,7 @@ extension KeySlots {
 }
 
 extension Backups {
-  /// The backups of the storage that is served at the other end of an exchange.
+  /// Returns the backups of the storage at the other end of an exchange.
   package static func remote(over exchange: @escaping Exchange) -> Backups {
     Backups(
       make: Operation.backup.called(over: exchange),

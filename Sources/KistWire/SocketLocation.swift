@@ -1,15 +1,17 @@
 package import KistCore
 
-/// Where the daemon's socket is: the one rule that both ends follow.
+/// The path of kistd's socket, found by the same rule at both ends.
 package struct SocketLocation: Sendable, Equatable {
-  /// The bytes of a path that fit in `sun_path` with its terminating NUL (unix(7)).
+  /// The number of bytes of a path that fit in `sun_path` with its terminating NUL (unix(7)).
   package static let longestPath = 107
 
   /// The path of the socket, at most 107 bytes of UTF-8.
   package let path: String
 
-  /// Takes a path; throws `badRequest` where it is none, and `tooLarge`, naming it, where the kernel
-  /// would not take it.
+  /// Takes a path.
+  ///
+  /// Throws `badRequest` if it is not a path, and `tooLarge`, with the path, if the kernel would
+  /// refuse it.
   package init(path: String) throws(StorageError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw .badRequest("the socket path is empty or has a NUL in it")
@@ -24,11 +26,15 @@ package struct SocketLocation: Sendable, Equatable {
     self.path = path
   }
 
-  /// Finds the socket: `$KIST_SOCKET`; else below `$XDG_RUNTIME_DIR`; else below `/run/user/UID`
-  /// where that is ours; else below `~/.local/state`.
+  /// Finds the socket in the first of these places.
   ///
-  /// A variable that is empty counts as unset, and so does a relative `$XDG_RUNTIME_DIR` (XDG Base
-  /// Directory Specification). Throws `unavailable` where not even `$HOME` is set.
+  /// - `$KIST_SOCKET`
+  /// - below `$XDG_RUNTIME_DIR`
+  /// - below `/run/user/UID`, if that directory is this user's
+  /// - below `~/.local/state`
+  ///
+  /// An empty variable counts as unset. So does a relative `$XDG_RUNTIME_DIR` (XDG Base Directory
+  /// Specification). Throws `unavailable` if not even `$HOME` is set.
   package init(
     environment: (String) -> String?, uid: UInt32, isOurDirectory: (String) -> Bool
   ) throws(StorageError) {

@@ -1,11 +1,15 @@
 package import KistCore
 internal import KistJSON
 
-/// Takes what says line after line, to be said once the reply has left; nothing else is answered then.
+/// Takes a function that returns the lines to send after the reply.
+///
+/// Nothing else is answered from then on.
 package typealias Follow = @Sendable (@escaping NextLine) -> Void
 
-/// The server's end of `watch`: carries out the request, and has its changes follow the reply; throws
-/// `unknownOperation` at every other.
+/// Returns the server's end of `watch`: carries out the request, then sends its changes after the
+/// reply.
+///
+/// Throws `unknownOperation` for any other operation.
 package func watching(_ watch: WatchCredentials, _ follow: @escaping Follow) -> Exchange {
   let begin = Operation.watch.served { request throws(StorageError) in
     let changes = try await watch.begin(request)
@@ -26,12 +30,13 @@ private func lines(of changes: CredentialChanges) -> NextLine {
   }
 }
 
-/// Sends a line over a connection of its own, and gives the reply and what waits for each line after it.
+/// Sends a line over a connection of its own; returns the reply and the function that waits for
+/// later lines.
 package typealias Conversation =
   @Sendable (Line) async throws(StorageError) -> (reply: Line, next: NextLine)
 
 extension WatchCredentials {
-  /// Watches the storage that is served at the other end of a conversation.
+  /// Returns watches of the storage at the other end of a conversation.
   package static func remote(over converse: @escaping Conversation) -> WatchCredentials {
     WatchCredentials { request throws(StorageError) in
       let operation = Operation.watch
@@ -44,7 +49,7 @@ extension WatchCredentials {
   }
 }
 
-/// The change that a line tells of; throws the error that it ends the watch with.
+/// Returns the change in a line; throws the error that ends the watch if the line contains one.
 private func change(in line: Line) throws(StorageError) -> CredentialChange {
   let failure: StorageError
   do throws(JSONError) {

@@ -1,3 +1,3 @@
 import KistDaemon
 
-await startKistd()
+startKistd()

@@ -90,6 +90,35 @@ import Testing
     }
   }
 
+  @Test func `is verified by kist and by the reader of the format, and not once a line is gone`()
+    async throws
+  {
+    try await withHome { home in
+      for _ in 0..<2 {
+        try await withDaemon(in: home) { _ in
+          for number in 0..<5 {
+            _ = try await command("kist", ["save", "s", "\(number)"], in: home, input: "pw")
+          }
+          let whole = try await command("kist", ["audit", "--verify"], in: home)
+          #expect(whole.output.hasPrefix("ok: verified "), "\(whole.output)\(whole.error)")
+          #expect(whole.status == .exited(0))
+        }
+      }
+      let reading = ["--audit", path(in: home), "--verify"]
+      #expect(try await readStore(home, reading).contains(#""operation": "save""#))
+      var log = try String(contentsOfFile: path(in: home), encoding: .utf8)
+        .components(separatedBy: "\n")
+      log.remove(at: log.count / 2)
+      try log.joined(separator: "\n").write(
+        toFile: path(in: home), atomically: false, encoding: .utf8)
+      try await withDaemon(in: home) { _ in
+        let changed = try await command("kist", ["audit", "--verify"], in: home)
+        #expect(changed.error.contains("1 line is missing at or before line"), "\(changed.error)")
+        #expect(changed.status == .exited(10))
+      }
+    }
+  }
+
   @Test func `keeps its names to itself while the storage is locked`() async throws {
     try await withHome { home in
       try await withDaemon(in: home, ["--passphrase-fd", "0"], input: "open sesame") { _ in

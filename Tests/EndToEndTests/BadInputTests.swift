@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite struct `A word that is not UTF-8` {
+@Suite(.timeLimit(.minutes(10))) struct `A word that is not UTF-8` {
   @Test(arguments: [
     (#"kistd --data "$(printf 'caf\351')""#, "an argument is not UTF-8"),
     (#"kistd -- "$(printf 'caf\351')""#, "an argument is not UTF-8"),

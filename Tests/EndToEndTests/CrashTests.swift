@@ -3,7 +3,7 @@ import Glibc
 import Subprocess
 import Testing
 
-@Suite struct `A program that crashes` {
+@Suite(.timeLimit(.minutes(10))) struct `A program that crashes` {
   @Test(arguments: [
     // It is past its start when it says hello, and when it starts a command.
     "mkfifo in; kist helper cargo <in >out & exec 3>in; until [ -s out ]; do sleep 0.01; done;"

@@ -4,7 +4,7 @@ import KistTesting
 import Subprocess
 import Testing
 
-@Suite struct `Asking what is wrong` {
+@Suite(.timeLimit(.minutes(10))) struct `Asking what is wrong` {
   @Test func `finds nothing wrong where kistd answers`() async throws {
     try await withHome { home in
       _ = try await withDaemon(in: home) { _ in
@@ -101,6 +101,15 @@ import Testing
       }
       probing.cancel()
       try await probing.value
+    }
+  }
+
+  @Test func `answers a user who is not in the list of users`() async throws {
+    try await withHome { home in
+      let end = try await command(
+        "unshare", ["--user", "--map-user=4242", "kist", "doctor"], in: home)
+      #expect(end.status == .exited(7), "\(end.error)")
+      #expect(end.output.contains("\nok\tstorage\t"), "\(end.output)")
     }
   }
 

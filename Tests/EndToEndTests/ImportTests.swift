@@ -7,7 +7,7 @@ import Testing
 /// How many credentials are imported: `KIST_IMPORTED`, or 10,000; more than a page.
 private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap(Int.init) ?? 10_000
 
-@Suite(.serialized) struct `An import` {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct `An import` {
   @Test func `of 10,000 credentials is whole, and a second one changes nothing`() async throws {
     try await withHome { home in
       let file = try writeCSV(in: home)

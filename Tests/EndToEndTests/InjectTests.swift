@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite struct `A template` {
+@Suite(.timeLimit(.minutes(10))) struct `A template` {
   @Test func `that is filled by a kist that is killed leaves no file`() async throws {
     let folder = "/dev/shm/kist-\(UUID())"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

@@ -7,7 +7,7 @@ import Testing
 /// How often the daemon is killed: `KIST_KILLS`, or 200.
 private let kills = ProcessInfo.processInfo.environment["KIST_KILLS"].flatMap(Int.init) ?? 200
 
-@Suite struct `Killing the daemon` {
+@Suite(.timeLimit(.minutes(10))) struct `Killing the daemon` {
   @Test func `SIGKILL at random moments under load loses no acknowledged save`() async throws {
     let writers = (0..<8).map { Writer(key: CredentialKey(service: "counter", account: "\($0)")) }
     var random = SystemRandomNumberGenerator()

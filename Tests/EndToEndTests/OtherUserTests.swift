@@ -42,7 +42,7 @@ struct `Processes of other users` {
   func `keep a kistd from starting that would see them as its own`(map: [String]) async throws {
     let end = try await withDaemon(asUser: ["unshare", "--user"] + map) { _ in }
     #expect(end.status == .exited(6))
-    #expect(end.log.contains("uid 65534 stands for every user"))
+    #expect(end.log.contains("uid 65534 represents every user"))
   }
 
   /// Runs kistd as user 61234 with a socket that others could reach, were it not for kistd's check.

@@ -3,7 +3,7 @@ import KistClient
 import Subprocess
 import Testing
 
-@Suite struct `A store of pass` {
+@Suite(.timeLimit(.minutes(10))) struct `A store of pass` {
   @Test func `is imported with gpg, and no secret is an argument or a file`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in

@@ -3,7 +3,7 @@ import KistClient
 import Subprocess
 import Testing
 
-@Suite struct `The programs together` {
+@Suite(.timeLimit(.minutes(10))) struct `The programs together` {
   private let saveLine = #"{"op":"save","service":"s","account":"a","secret":"hunter2"}"#
   private let loadLine = #"{"op":"load","service":"s","account":"a"}"#
 

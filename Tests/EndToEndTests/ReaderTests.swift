@@ -2,7 +2,7 @@ import Foundation
 import KistClient
 import Testing
 
-@Suite struct `A reader in another language` {
+@Suite(.timeLimit(.minutes(10))) struct `A reader in another language` {
   @Test func `prints what kistd has written, from the document alone`() async throws {
     try await withHome { home in
       let saved = try await withSavedCredentials(in: home)
@@ -12,6 +12,19 @@ import Testing
       }
       #expect(Set(printed) == Set(saved))
       #expect(printed.count == saved.count)
+    }
+  }
+
+  @Test func `prints how far kistd has noted that the store has come`() async throws {
+    try await withHome { home in
+      let saved = try await withSavedCredentials(in: home)
+      let state = home.path + "/.local/state/kist"
+      let name = try #require(
+        try FileManager.default.contentsOfDirectory(atPath: state)
+          .first { $0.hasPrefix("progress-") })
+      let line = try await readStore(home, ["--progress", "\(state)/\(name)"])
+      // All saves, one more that was deleted, and the delete.
+      #expect(line.contains("\"sequence\": \(saved.count + 2),"))
     }
   }
 

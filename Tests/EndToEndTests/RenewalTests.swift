@@ -3,7 +3,7 @@ import KistClient
 import Subprocess
 import Testing
 
-@Suite struct `Backups and new keys` {
+@Suite(.timeLimit(.minutes(10))) struct `Backups and new keys` {
   @Test func `a backup that was made while eight clients save is restored on an empty home`()
     async throws
   {
@@ -80,7 +80,8 @@ import Testing
     try await withHome { home in
       try await withDaemon(in: home) { _ in
         _ = try await command("kist", ["save", "s", "a"], in: home, input: "hunter2")
-        let set = try await command("kist", ["passphrase", "set"], in: home, input: "old\n")
+        let set = try await command(
+          "kist", ["passphrase", "set"], in: home, input: "the old one\n")
         #expect(set.status == .exited(0), "\(set.error)")
         let busy = try await command("kistd", ["rekey"], in: home)
         #expect(busy.status == .exited(12) && busy.error.contains("`kill "), "\(busy.error)")
@@ -95,7 +96,7 @@ import Testing
         "bash",
         [
           "-c",
-          "kistd rekey --passphrase-fd 3 --new-passphrase-fd 4 3<<<old 4<<<new; "
+          "kistd rekey --passphrase-fd 3 --new-passphrase-fd 4 3<<<'the old one' 4<<<'the new one'; "
             + "mv \(home.keyFile).before-* \(home.path)/old-key",
         ], in: home)
       #expect(end.status == .exited(0), "\(end.error)")
@@ -107,7 +108,8 @@ import Testing
         return end.status == .exited(0)
       }
       let ways = [
-        "", "--passphrase-fd 3 3<<<new", "--key-file ~/old-key", "--passphrase-fd 3 3<<<old",
+        "", "--passphrase-fd 3 3<<<'the new one'", "--key-file ~/old-key",
+        "--passphrase-fd 3 3<<<'the old one'",
       ]
       for (number, way) in ways.enumerated() {
         let (store, copied) = try await (opens("", with: way), opens("--data \(copy)", with: way))

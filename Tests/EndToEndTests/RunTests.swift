@@ -8,7 +8,7 @@ import Testing
 /// The runtime directory of these tests: files of secrets must be in memory.
 private let memory = "/dev/shm"
 
-@Suite struct `A command with secrets` {
+@Suite(.timeLimit(.minutes(10))) struct `A command with secrets` {
   /// Runs `kist run` beside a kistd that keeps `s/a` = hunter2, `s/nul` and `s/pem`.
   ///
   /// - Parameter starter: what starts it, with words of its own.
@@ -62,6 +62,47 @@ private let memory = "/dev/shm"
     let end = try await kistRun(
       ["--env-file", file.path, "--env", "A=kist://s/a"], ["sh", "-c", #"echo "$A,$B,$C""#])
     #expect(end.output == "hunter2,plain text,hunter2\n", "\(end.error)")
+  }
+
+  @Test(arguments: [[], ["--allow-env", "LD_PRELOAD"], ["--allow-env", "BASH_ENV"]])
+  func `is not started with a variable of a file that runs code, unless that is allowed`(
+    options: [String]
+  ) async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID()).env")
+    let code = file.path + ".sh"
+    defer { for path in [file.path, code] { try? FileManager.default.removeItem(atPath: path) } }
+    try "echo run by $A".write(toFile: code, atomically: false, encoding: .utf8)
+    try "A=kist://s/a\n# why\nBASH_ENV=\(code)\n"
+      .write(to: file, atomically: false, encoding: .utf8)
+    let end = try await kistRun(
+      options + ["--env-file", file.path], ["bash", "-c", "echo started"])
+    if options.last == "BASH_ENV" {
+      #expect(end.output == "run by hunter2\nstarted\n", "\(end.error)")
+    } else {
+      #expect(end.status == .exited(125))
+      #expect(end.output.isEmpty)
+      #expect(
+        end.error == """
+          kist: --env-file, line 3: BASH_ENV may make a program run other code, and nothing was started
+          hint: remove the line; or, where you know the value, allow it with `--allow-env BASH_ENV`
+
+          """)
+    }
+  }
+
+  @Test func `is not started where a file refers to another service than those that are named`()
+    async throws
+  {
+    let file = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID()).env")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try "A=kist://s/a\nB=kist://t/b\n".write(to: file, atomically: false, encoding: .utf8)
+    let words = ["sh", "-c", "echo started"]
+    let refused = try await kistRun(["--env-file", file.path, "--only", "s"], words)
+    #expect(refused.status == .exited(125))
+    #expect(refused.output.isEmpty)
+    #expect(refused.error.hasPrefix("kist: --env-file, line 2: the reference names a service"))
+    let missing = try await kistRun(["--env-file", file.path, "--only", "s", "--only", "t"], words)
+    #expect(missing.error.hasPrefix("kist: --env-file, line 2: there is no such credential"))
   }
 
   @Test func `has files for it alone, in memory, until it ends`() async throws {

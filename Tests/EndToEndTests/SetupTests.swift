@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite struct `Setting up git` {
+@Suite(.timeLimit(.minutes(10))) struct `Setting up git` {
   @Test(arguments: [
     ("", 0, "kist\n"), ("kist", 0, "kist\n"), ("store", 3, "store\n"),
     ("!f() { echo; }; f", 3, "!f() { echo; }; f\n"),

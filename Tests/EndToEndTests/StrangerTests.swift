@@ -3,7 +3,7 @@ import KistTesting
 import Subprocess
 import Testing
 
-@Suite(.needsRoot("to become another user"))
+@Suite(.needsRoot("to become another user"), .timeLimit(.minutes(10)))
 struct `A stranger's socket` {
   @Test func `is told nothing by kist`() async throws {
     try await withHome { home in

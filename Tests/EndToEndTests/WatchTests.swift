@@ -44,7 +44,7 @@ import Testing
           try await watch.untilBegun(first.connect())
           first.send(.terminate)
           try await watch.until("it says that the connection is lost") { _ in
-            watch.errors.contains("watched again")
+            watch.errors.contains("watches again")
           }
           try await untilEnded(first.processIdentifier)
           try await withDaemon(in: home) { next in

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct `The documentation` {
+@Suite(.timeLimit(.minutes(10))) struct `The documentation` {
   @Test func `every relative link leads to a file`() throws {
     for page in try pages() {
       let folder = page.deletingLastPathComponent()
@@ -25,6 +25,19 @@ import Testing
       {
         #expect(names.contains(String(match.1)), "\(page.lastPathComponent): \(match.1)")
       }
+    }
+  }
+
+  @Test func `pages for users name no test files, which are listed on the page of evidence`() throws
+  {
+    let pagesForMaintainers = [
+      "architecture.md", "evidence.md", "file-format.md", "performance.md", "performance-tried.md",
+      "protocol.md", "threat-model.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+    ]
+    for page in try pages() where !pagesForMaintainers.contains(page.lastPathComponent) {
+      let text = try String(contentsOf: page, encoding: .utf8)
+      let names = text.matches(of: /\w+Tests?\b(\.swift)?|test_\w+\.py/).map(\.output.0)
+      #expect(names.isEmpty, "\(page.lastPathComponent): \(names)")
     }
   }
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// One source file of a room.
+/// One source file of a module.
 struct SourceFile {
-  let room: String
+  let module: String
   let name: String
   let lines: [Substring]
 
@@ -21,7 +21,7 @@ struct SourceFile {
 let packageRoot = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
   .deletingLastPathComponent()
 
-/// All Swift files under a folder, with the room that each stands in.
+/// All Swift files under a folder, with the module of each.
 func sourceFiles(under folder: String = "Sources") throws -> [SourceFile] {
   let sources = packageRoot.appending(path: folder)
   let paths = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
@@ -29,7 +29,7 @@ func sourceFiles(under folder: String = "Sources") throws -> [SourceFile] {
     let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
     let parts = path.split(separator: "/")
     return SourceFile(
-      room: String(parts[0]), name: String(parts[parts.count - 1]),
+      module: String(parts[0]), name: String(parts[parts.count - 1]),
       lines: text.split(separator: "\n", omittingEmptySubsequences: false))
   }
 }

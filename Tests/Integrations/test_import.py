@@ -35,7 +35,8 @@ class Import(InAWorld):
         server = registry({basic("alice", "hunter2")})
         self.addCleanup(server.close)
         place = f"127.0.0.1:{server.port}"
-        self.run_("docker", "login", "-u", "alice", "--password-stdin", place, input="hunter2")
+        self.run_("docker", "login", "-u", "alice", "--password-stdin", place, input="hunter2",
+                  PATH=self.world.path_of_only("docker"))
         config = self.world.home / ".docker" / "config.json"
         self.assertIn("auth", json.loads(config.read_text())["auths"][place])
         self.import_("docker")

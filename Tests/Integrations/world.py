@@ -36,6 +36,8 @@ class World:
         self.env = {
             "HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.home / "run"), "LANG": "C.UTF-8",
             "PATH": f"{self.home}/bin:{PROGRAMS}:" + os.environ["PATH"],
+            # A browser in the terminal would write over what a tool prints.
+            "BROWSER": "true",
         }
         try:
             if keyring:
@@ -44,6 +46,13 @@ class World:
         except BaseException:
             self.end()
             raise
+
+    def path_of_only(self, *tools):
+        """A PATH with these tools and no others, such as helpers that a tool would find by itself."""
+        folder = Path(tempfile.mkdtemp(dir=self.home))
+        for tool in tools:
+            (folder / tool).symlink_to(shutil.which(tool))
+        return str(folder)
 
     def start_kistd(self):
         self.kistd = self.start("kistd", "--log-level", "error")

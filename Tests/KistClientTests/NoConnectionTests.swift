@@ -52,7 +52,7 @@ import Testing
       try await connect(to: path)(Line("change"))
     }
     #expect(error?.code == .unavailable)
-    #expect(error?.message == "what is at \(path) is no socket")
+    #expect(error?.message == "what is at \(path) is not a socket")
     #expect(error?.hint == "name kistd's socket with --socket or KIST_SOCKET")
   }
 

@@ -5,7 +5,7 @@ import KistTesting
 import KistWire
 import Testing
 
-@Suite struct `The table of the audit log` {
+@Suite(.timeLimit(.minutes(10))) struct `The table of the audit log` {
   @Test(arguments: [
     (60, "TIME OPERATION OUTCOME SERVICE ACCOUNT PROGRAM"),
     (80, "TIME OPERATION OUTCOME SERVICE ACCOUNT PROGRAM"),
@@ -19,12 +19,111 @@ import Testing
     var terminal = recorder.terminal(isTerminal: true)
     terminal.outputWidth = width
     let status = await Kist.status(of: ["audit"], on: terminal) { [terminal] command in
-      try await (command as? any RequiresAuditLog)?.perform(longestLines, terminal)
+      try await (command as? any RequiresAuditLog)?.perform(
+        AuditAccess(find: longestLines, verify: AuditAccess.none.verify), terminal)
     }
     #expect(status == 0)
     let lines = recorder.output.split(separator: "\n")
     #expect(lines.first?.split(separator: " ").joined(separator: " ") == heading)
     if width >= 80 { for line in lines { #expect(String(line).terminalWidth <= width, "\(line)") } }
+  }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct `A check of the audit log` {
+  @Test func `says what is missing, and ends with the status of what is corrupt`() async {
+    let (output, error, status) = await run("audit", "--verify")
+    #expect(
+      output == """
+        verified 4 lines from 2026-11-20T10:00:00.007Z to 2026-11-20T10:00:40.007Z
+        1 line without a chain: kistd had no key, or another program wrote it.
+        kist did not check 12 earlier lines, because they use another key.
+
+        """)
+    #expect(
+      error == """
+        kist: audit.jsonl: 3 lines are missing at or before line 19
+        hint: Earlier lines are unchanged. Later lines were not checked.
+
+        """)
+    #expect(status == 10)
+  }
+
+  @Test func `as JSON is the reply of the protocol`() async {
+    let (output, _, status) = await run("audit", "--verify", "--json")
+    #expect(output.hasPrefix(#"{"verified":4,"unchained":1,"unchecked":12,"#))
+    #expect(output.hasSuffix(#""first":18,"last":19,"count":3}}"# + "\n"))
+    #expect(status == 10)
+  }
+
+  @Test(
+    arguments: [
+      (.changed, 2...2, nil, "a line was changed at line 2"),
+      (.changed, 4...7, nil, "a line was changed among lines 4 to 7"),
+      (.removed, 1...1, nil, "lines are missing at or before line 1"),
+      (.removed, 12...12, 1, "1 line is missing at or before line 12"),
+      (.added, 9...10, 1, "1 line was added among lines 9 to 10"),
+      (.added, 11...11, nil, "lines were added at line 11"),
+      (.cut, 9...9, 2, "2 lines are missing after line 9"),
+      (
+        .tooLarge, 1...1, nil,
+        "kistd did not read this file, which is larger than `--audit` allows"
+      ),
+    ] as [(AuditVerdict.Kind, ClosedRange<Int>, Int?, String)])
+  func `names the file and the place`(
+    kind: AuditVerdict.Kind, lines: ClosedRange<Int>, count: Int?, text: String
+  ) async {
+    var verdict = AuditVerdict()
+    verdict.fault = .init(kind, file: "audit.jsonl", lines: lines, count: count)
+    let (_, error, _) = await run("audit", "--verify", log: .verified(verdict))
+    #expect(error.hasPrefix("kist: audit.jsonl: \(text)\n"))
+    // kist checked no earlier line.
+    #expect(!error.contains("Earlier lines"))
+    #expect(error.contains("Later lines were not checked.") == (kind != .cut))
+  }
+
+  @Test func `says that no line uses the current key`() async {
+    var verdict = AuditVerdict()
+    verdict.unchecked = 1
+    let (output, error, status) = await run("audit", "--verify", log: .verified(verdict))
+    #expect(
+      output == """
+        ok: no line uses the current key
+        kist did not check 1 earlier line, because it uses another key.
+
+        """)
+    #expect(error == "")
+    #expect(status == 0)
+  }
+
+  @Test(arguments: [[], ["--json"]])
+  func `is advised where lines were skipped`(options: [String]) async {
+    let (_, error, status) = await run(["audit"] + options)
+    #expect(error.contains("skipped 2 lines of the log that kistd did not write"))
+    #expect(error.contains("kist audit --verify"))
+    #expect(status == 0)
+  }
+
+  private func run(
+    _ arguments: String..., log: AuditAccess = cutAuditLog
+  ) async -> (String, String, CInt) {
+    await run(arguments, log: log)
+  }
+
+  private func run(
+    _ arguments: [String], log: AuditAccess = cutAuditLog
+  ) async -> (String, String, CInt) {
+    let recorder = Recorder()
+    let terminal = recorder.terminal()
+    let status = await Kist.status(of: arguments, on: terminal) { command in
+      try await (command as? any RequiresAuditLog)?.perform(log, terminal)
+    }
+    return (recorder.output, recorder.error, status)
+  }
+}
+
+extension AuditAccess {
+  fileprivate static func verified(_ verdict: AuditVerdict) -> AuditAccess {
+    AuditAccess(find: AuditAccess.none.find, verify: { () throws(StorageError) in verdict })
   }
 }
 

@@ -5,7 +5,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-@Suite struct `kist backup` {
+@Suite(.timeLimit(.minutes(10))) struct `kist backup` {
   private let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7919) })
 
   @Test func `writes the parts one after another, and says what to do with the file`() async throws
@@ -138,11 +138,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (Backup(id: "b", size: 10, count: 1), BackupProgress.copied(7, of: 3, id: "b")),
+    (Backup(id: "b", size: 10, count: 1), .copied(0, of: 0, id: "b")),
+    (Backup(id: "b", size: 10, count: 1), .copied(-7, of: -3, id: "b")),
+  ])
+  func `ends where kistd says numbers that cannot be`(backup: Backup, progress: BackupProgress)
+    async throws
+  {
+    try await withDirectory { directory in
+      let backups = Backups(
+        make: { request throws(StorageError) in
+          if case .begin = request { progress } else { .made(backup) }
+        },
+        read: { _ throws(StorageError) in Secret(utf8: "more than ten bytes") })
+      let recorder = Recorder()
+      let terminal = recorder.terminal(
+        typed: ["correct horse", "correct horse"], isTerminal: true, errorWidth: 80)
+      let words = ["backup", directory + "/backup"]
+      #expect(await `kist backup`().run(words, backups, terminal) == 1)
+      #expect(recorder.error.contains("goes on behind its end"))
+      let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+      #expect(names.isEmpty)
+    }
+  }
+
   private func backups(expecting passphrase: String) -> Backups {
     Backups(
       make: { [content] request throws(StorageError) in
         switch request {
-        case .begin(let given):
+        case .begin(let given, _):
           #expect(given == Secret(utf8: passphrase))
           return .copied(5, of: 12, id: "b")
         case .goOn(let id): return .made(Backup(id: id, size: content.count, count: 12))

@@ -3,7 +3,7 @@ import KistCore
 import KistTesting
 import Testing
 
-@Suite struct `The command line` {
+@Suite(.timeLimit(.minutes(10))) struct `The command line` {
   @Test(arguments: Case.all)
   func `does what the cases say`(_ example: Case) async {
     let storage = UserStorage.inMemory(now: { .sample }).withKnownRevisions()

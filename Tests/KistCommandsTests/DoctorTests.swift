@@ -4,7 +4,7 @@ import KistTesting
 import KistWire
 import Testing
 
-@Suite struct `kist doctor` {
+@Suite(.timeLimit(.minutes(10))) struct `kist doctor` {
   @Test func `says that all is well, in a line for each, and ends with 0`() async {
     let (output, status) = await examine(.healthy)
     #expect(
@@ -56,6 +56,7 @@ import Testing
     ),
     (.keyless, "problem\tstorage\tthere is no keyring; the key file is missing\tput it back\n", 5),
     (.damaged, "problem\tstorage\tthere is no keyring; it is damaged,", 10),
+    (.swappable, "note\tmemory\tthe keys may be written to swap: ", 0),
     (.notOpened, "problem\tstorage\tthere is no session bus\tlog in\n", 7),
     (.keyGone, "note\trestart\tthe key file is missing or not as it was: ", 0),
     (.closesAtRestart, "note\trestart\tthe storage is locked after a restart of kistd\t", 0),
@@ -65,17 +66,33 @@ import Testing
     (.keyringBeside, "note\tkeyring\tthere is one, and credentials are kept elsewhere\t", 0),
     (.noKeyring, "problem\tkeyring\tthere is no session bus\t", 7),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
+    (.plainSession, "note\tsession\tthe keyring's provider does not encrypt sessions: ", 0),
     (.noDaemonProgram, "note\tkistd\tthere is none beside kist or on PATH\t", 0),
+    (
+      .readableProgram,
+      "note\tprograms\tyou can read /usr/bin/kist, so your other programs can open its memory while it "
+        + "starts\tmake it unreadable: `sudo chmod 711 /usr/bin/kist`", 0
+    ),
+    (
+      .readableOwnProgram,
+      "note\tprograms\tyou can read /usr/bin/kistd, so your other programs can open its memory while it "
+        + "starts\tmake it unreadable: `chmod 111 /usr/bin/kistd`", 0
+    ),
     (.otherKist, "; by the name of kist, /usr/local/bin/kist is run\t", 0),
     (.otherHelper, "note\tgit\tit asks /usr/local/bin/git-credential-kist, which is another", 0),
     (
       .noHelper,
-      "note\tgit\tit is to ask kist, and there is no git-credential-kist on PATH\t"
+      "note\tgit\tit is set to ask kist, but there is no git-credential-kist on PATH\t"
         + "make the link in a directory of PATH: `mkdir -p ~/.local/bin && "
         + #"ln -s "$(command -v kist)" ~/.local/bin/git-credential-kist`"#, 0
     ),
     (.openDirectory, "note\tfiles\t/home/u/.local/state/kist lets other users in\t", 0),
     (.othersDirectory, "problem\tfiles\t/run/user/7/kist belongs to another user\t", 6),
+    (
+      .formerKey,
+      "note\tformer key\t/home/u/.local/state/kist/key.before-0a opens copies of the store from before",
+      0
+    ),
     (.fullDisk, "problem\tdisk\t3 MiB are free for /home/u/.local/share/kist\t", 13),
     (.nearlyFullDisk, "note\tdisk\t63 MiB are free", 0),
     (.disabled, "note\tservice\tsystemd does not start kistd\t", 0),
@@ -112,6 +129,14 @@ import Testing
       let (output, _) = await examine(machine)
       #expect(output.contains("\(fault)\tuse one that is yours alone, of mode 700\n"), "\(output)")
     }
+  }
+
+  @Test func `finds former keys beside a key file of a relative path`() async {
+    var machine = Machine.healthy
+    machine.variables = ["KISTD_KEY_FILE": "key"]
+    machine.files["./key.before-0a"] = .init(owner: 7, mode: 0o600, identity: [3, 1])
+    let (output, _) = await examine(machine)
+    #expect(output.contains("note\tformer key\tkey.before-0a opens copies"), "\(output)")
   }
 
   @Test func `says nothing good of a key that does not open the storage`() async {
@@ -164,7 +189,7 @@ import Testing
     let plain = await examine(machine, onTerminal: true).output
     for line in plain.split(separator: "\n") { #expect(line.count <= 60, "\(line)") }
     #expect(plain.contains("problem  disk       3 MiB are free for"))
-    #expect(plain.contains("\n                    hint: make room;"))
+    #expect(plain.contains("\n                    hint: free some"))
     #expect(!plain.contains("\u{1B}"))
     let colored = await examine(machine, onTerminal: true, hasColors: true).output
     #expect(colored.contains("\u{1B}[31mproblem\u{1B}[0m  disk "))

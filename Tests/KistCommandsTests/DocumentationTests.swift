@@ -5,7 +5,7 @@ import KistCore
 import KistInterop
 import Testing
 
-@Suite struct `The page about the command line` {
+@Suite(.timeLimit(.minutes(10))) struct `The page about the command line` {
   private let page: String
 
   init() throws { page = try documentation("cli.md") }
@@ -38,7 +38,7 @@ import Testing
       try await (command as? any RequiresStorageAccess)?.perform(.inMemory(), terminal)
     }
     let names = recorder.output.split(separator: "\n").compactMap { $0.split(separator: ":").first }
-    try #require(names.count == 10)
+    try #require(names.count == 11)
     let section = try section(of: "status")
     for name in names {
       #expect(section.contains("\n\(name): "), "the session: \(name)")

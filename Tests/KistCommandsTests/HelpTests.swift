@@ -3,7 +3,7 @@ import KistCommands
 import KistCore
 import Testing
 
-@Suite struct `What explains the command line` {
+@Suite(.timeLimit(.minutes(10))) struct `What explains the command line` {
   @Test(arguments: [
     [], ["-h"], ["--help"], ["help"], ["help", "load"], ["load", "--help"], ["load", "s", "-h"],
     ["load", "--help", "--", "-path"],

@@ -5,7 +5,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `A tool finds its helper` {
+@Suite(.timeLimit(.minutes(10))) struct `A tool finds its helper` {
   @Test(arguments: [
     ("git-credential-kist", ["get"], Tool.git, ["get"]),
     ("git-credential-kist", ["--get"], .git, ["--get"]),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import KistCommands
 
-@Suite struct `What is imported without a name` {
+@Suite(.timeLimit(.minutes(10))) struct `What is imported without a name` {
   /// The format, the variables beside `HOME`, and where its file is then.
   private static let places: [(format: String, variables: [String: String], place: String)] = [
     ("netrc", [:], "/home/u/.netrc"),

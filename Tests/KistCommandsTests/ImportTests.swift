@@ -5,7 +5,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-@Suite struct `An import at a terminal` {
+@Suite(.timeLimit(.minutes(10))) struct `An import at a terminal` {
   private let storage = UserStorage.inMemory(now: { .sample })
 
   private func run(at terminal: Terminal) async -> Int32 {

@@ -4,7 +4,7 @@ import KistCommands
 import KistTesting
 import Testing
 
-@Suite struct `The file that inject writes` {
+@Suite(.timeLimit(.minutes(10))) struct `The file that inject writes` {
   private let folder: URL
 
   init() throws {
@@ -66,7 +66,7 @@ import Testing
     let before = try FileManager.default.attributesOfItem(atPath: out)[.type] as? FileAttributeType
     let (status, recorder) = await inject("text", .inMemory(now: { .sample }))
     #expect(status == 64)
-    #expect(recorder.error.hasPrefix("kist: what is there is no regular file"))
+    #expect(recorder.error.hasPrefix("kist: the file is not a regular one"))
     let after = try FileManager.default.attributesOfItem(atPath: out)[.type] as? FileAttributeType
     #expect(after == before)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["out"])

@@ -4,7 +4,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-@Suite struct `A load without options` {
+@Suite(.timeLimit(.minutes(10))) struct `A load without options` {
   @Test(arguments: [
     ["github.com"], ["github.com", "alice"], ["github.com", ""], [""], ["help"], ["a b", "c=d"],
     ["kist://git.example/a%2Fb"], ["e\u{301}", "\u{e9}"], ["\u{2013}dash"], ["s", "-\u{301}a"],

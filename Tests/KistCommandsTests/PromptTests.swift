@@ -4,7 +4,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-@Suite struct `A save at a terminal` {
+@Suite(.timeLimit(.minutes(10))) struct `A save at a terminal` {
   @Test(arguments: [
     StorageError(.unavailable, "no kistd is listening"), StorageError(.locked, "it is locked"),
   ])

@@ -2,7 +2,7 @@ import KistCommands
 import KistCore
 import Testing
 
-@Suite struct `kist setup` {
+@Suite(.timeLimit(.minutes(10))) struct `kist setup` {
   @Test(arguments: [
     ("terraform", "~/.terraform.d/plugins", "terraform-credentials-kist"),
     ("keyring", "~/.local/bin", "keyring"),

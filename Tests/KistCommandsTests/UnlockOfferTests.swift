@@ -4,7 +4,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-@Suite struct `A locked storage` {
+@Suite(.timeLimit(.minutes(10))) struct `A locked storage` {
   private static let commands = [
     ["save", "s", "--generate", "8"], ["load", "s"], ["delete", "s"], ["list"],
   ]
@@ -92,7 +92,7 @@ import Testing
 }
 
 /// The storage is locked at the beginning, and once more when 64 of 130 were saved.
-@Suite struct `An import while its storage is locked` {
+@Suite(.timeLimit(.minutes(10))) struct `An import while its storage is locked` {
   private static let file = Secret(
     utf8: (1...130).map { "machine m\($0) login a password p\n" }.joined())
   private let world = World(unlocksWith: .passphrase, locksAtSave: 64)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `What the daemon adds to a status` {
+@Suite(.timeLimit(.minutes(10))) struct `What the daemon adds to a status` {
   @Test func `the reason and the seconds since the start, each time`() async throws {
     let bare = StorageStatus(
       storage: "memory", isLocked: false, reopensAtRestart: true, durability: .memory,

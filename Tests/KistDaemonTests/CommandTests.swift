@@ -3,7 +3,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `kistd with a command` {
+@Suite(.timeLimit(.minutes(10))) struct `kistd with a command` {
   /// Arguments for a store in a directory, up to the command.
   private func arguments(_ directory: String, _ script: String) -> [String] {
     ["--data", directory + "/data", "--key-file", directory + "/key", "--log-level", "trace"]
@@ -140,6 +140,18 @@ import Testing
     }
   }
 
+  @Test func `kistd keeps no socket of a command that it has started`() async {
+    await #expect(processExitsWith: .success) {
+      let previous = try Hardening.apply()
+      let before = try openSockets()
+      let command = try ChildProcess(
+        waitingFor: ["true"], socket: "/nonexistent", previous: previous)
+      #expect(try openSockets().count == before.count + 1)
+      #expect(try command.start())
+      #expect(try openSockets() == before)
+    }
+  }
+
   @Test func `a signal to kistd is for the command`() async throws {
     try await withDirectory { directory in
       let script = """
@@ -174,4 +186,14 @@ import Testing
       }
     }
   }
+}
+
+/// The sockets that this process has open.
+private func openSockets() throws -> Set<String> {
+  let manager = FileManager.default
+  let links = try manager.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+    // One that is closed meanwhile has no link.
+    try? manager.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
+  }
+  return Set(links.filter { $0.hasPrefix("socket:") })
 }

@@ -1,10 +1,11 @@
 import CLinux
 import Foundation
+import KistCore
 import Testing
 
 @testable import KistDaemon
 
-@Suite struct `The hardening of the process` {
+@Suite(.timeLimit(.minutes(10))) struct `The hardening of the process` {
   @Test func `there is no core file, and files are for this user alone`() async {
     await #expect(processExitsWith: .success) {
       _ = try Hardening.apply()
@@ -53,7 +54,7 @@ import Testing
     ("\u{2028}\u{202E}", "\\u{2028}\\u{202e}"), ("a\u{E0002}b", "a\\u{e0002}b"),
   ])
   func `a value in the log makes no line of its own`(text: String, line: String) {
-    #expect(onOneLine(text) == line)
+    #expect(visible(text) == line)
   }
 
   @Test func `writing to a client that has gone is an error and not the end`() async {
@@ -90,6 +91,30 @@ import Testing
       if umask(0) != 0o077 { exit(2) }
     }
   }
+
+  @Test func `memory may be locked up to the hard limit, but not by a command`() async {
+    await #expect(processExitsWith: .success) {
+      setLockedMemoryLimit(rlimit(rlim_cur: 4096, rlim_max: 65536))
+      let previous = try Hardening.apply()
+      if lockedMemoryLimit() != 65536 { exit(1) }
+      if Hardening.lifted(previous, lockedMemoryLimit) != 4096 { exit(2) }
+      if lockedMemoryLimit() != 65536 { exit(3) }
+    }
+  }
+}
+
+private let lockedMemory = __rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue)
+
+private func setLockedMemoryLimit(_ limit: rlimit) {
+  var limit = limit
+  unsafe setrlimit(lockedMemory, &limit)
+}
+
+/// The soft limit.
+private func lockedMemoryLimit() -> rlim_t {
+  var limit = rlimit()
+  unsafe getrlimit(lockedMemory, &limit)
+  return limit.rlim_cur
 }
 
 /// Sends this thread a signal that the tasks' threads would keep pending.

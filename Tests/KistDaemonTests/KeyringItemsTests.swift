@@ -5,7 +5,7 @@
   @testable import KistDaemon
 
   /// There is no session bus: what is not refused, with status 6, ends with 7.
-  @Suite struct `The output of kistd keyring-items` {
+  @Suite(.timeLimit(.minutes(10))) struct `The output of kistd keyring-items` {
     @Test(arguments: [(0o644, 6), (0o640, 6), (0o604, 6), (0o620, 6), (0o600, 7), (0o200, 7)])
     func `may be a file where nobody else may read it, and else stays as it was`(
       permissions: mode_t, status: CInt

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `The options of kistd` {
+@Suite(.timeLimit(.minutes(10))) struct `The options of kistd` {
   struct Case: Sendable, CustomTestStringConvertible {
     var arguments: [String] = []
     var environment: [String: String] = [:]
@@ -17,9 +17,11 @@ import Testing
   private static let standard = Options(
     socket: nil, storage: nil, dataDirectory: "/home/u/.local/share/kist",
     keySource: .file(path: "/home/u/.local/state/kist/key"),
+    allowsWeakPassphrase: false,
     pinFile: "/home/u/.local/state/kist/storage",
     usualPinFile: "/home/u/.local/state/kist/storage",
     keyringLock: "/home/u/.local/state/kist/keyring.lock",
+    progressDirectory: "/home/u/.local/state/kist", acceptsRollback: false,
     auditFile: "/home/u/.local/state/kist/audit.jsonl", auditSize: 16 << 20,
     maximumConnections: 128,
     deadline: .seconds(30),
@@ -38,6 +40,8 @@ import Testing
     Case(arguments: ["--socket", "/s"]) { $0.socket = "/s" },
     Case(environment: ["KISTD_SOCKET": "/s"]) { $0.socket = "/s" },
     Case(arguments: ["--socket", "/a"], environment: ["KISTD_SOCKET": "/b"]) { $0.socket = "/a" },
+    Case(arguments: ["--accept-rollback"]) { $0.acceptsRollback = true },
+    Case(environment: ["KISTD_ACCEPT_ROLLBACK": "1"]),
     Case(arguments: ["--storage", "auto"]),
     Case(environment: ["KISTD_STORAGE": "encrypted-file"]) { $0.storage = .encryptedFile },
     Case(environment: ["KISTD_STORAGE": "libsecret"]) { $0.storage = .libsecret },
@@ -61,6 +65,7 @@ import Testing
       $0.pinFile = "/x/kist/storage"
       $0.usualPinFile = "/x/kist/storage"
       $0.auditFile = "/x/kist/audit.jsonl"
+      $0.progressDirectory = "/x/kist"
       $0.keyringLock = "/x/kist/keyring.lock"
     },
     Case(arguments: ["--passphrase-fd", "3"], environment: ["KISTD_KEY_FILE": "/k"]) {
@@ -81,6 +86,9 @@ import Testing
     Case(environment: ["CREDENTIALS_DIRECTORY": "/elsewhere", "KISTD_KEY_FILE": "/k"]) {
       $0.keySource = .file(path: "/k")
     },
+    Case(arguments: ["--weak"]) { $0.allowsWeakPassphrase = true },
+    Case(environment: ["KISTD_WEAK": "1"]) { $0.allowsWeakPassphrase = true },
+    Case(environment: ["KISTD_WEAK": "0"]),
     Case(arguments: ["--audit", "off"]) { $0.auditSize = 0 },
     Case(arguments: ["--audit", "64KiB"]) { $0.auditSize = 64 << 10 },
     Case(environment: ["KISTD_AUDIT": "2GiB"]) { $0.auditSize = 2 << 30 },
@@ -116,7 +124,8 @@ import Testing
     Case(arguments: ["--deadline", "0"]), Case(arguments: ["--deadline", "25h"]),
     Case(arguments: ["--deadline", "86401"]), Case(environment: ["KISTD_DEADLINE": "s"]),
     Case(arguments: ["--log-level", "loud"]), Case(environment: ["HOME": ""]),
-    Case(arguments: ["--audit", "on"]), Case(arguments: ["--audit", "63KiB"]),
+    Case(environment: ["KISTD_WEAK": "yes"]), Case(arguments: ["--audit", "on"]),
+    Case(arguments: ["--audit", "63KiB"]),
     Case(arguments: ["--audit", "0"]), Case(environment: ["KISTD_AUDIT": "17GiB"]),
     Case(arguments: ["--audit", "9223372036854775807KiB"]),
     Case(arguments: ["--nonsense"]), Case(arguments: ["--deadline", "5"]),

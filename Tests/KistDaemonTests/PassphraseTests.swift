@@ -4,7 +4,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `A passphrase from a descriptor` {
+@Suite(.timeLimit(.minutes(10))) struct `A passphrase from a descriptor` {
   private func pipe(holding text: String) throws -> CInt {
     let pipe = Pipe()
     try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
@@ -56,6 +56,16 @@ import Testing
       var status = stat()
       unsafe stat("/dev/null", &null)
       if unsafe fstat(CInt(descriptor), &status) != 0 || status.st_rdev != null.st_rdev { exit(1) }
+    }
+  }
+
+  @Test func `a first one that is too short is refused before anything is made`() async throws {
+    try await withDirectory { path in
+      let home = RenewalHome(path: path)
+      let words = ["--passphrase-fd", "70", "--", "/bin/true"]
+      let error = try await home.kistd(words, [70: "1234567"], endsWith: 64).error
+      #expect(error.contains("fewer than 8 bytes") && error.contains("nothing was changed"))
+      #expect(mode(of: path + "/.local") == nil)
     }
   }
 

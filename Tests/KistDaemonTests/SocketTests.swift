@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `The socket of kistd` {
+@Suite(.timeLimit(.minutes(10))) struct `The socket of kistd` {
   private func claim(_ path: String) throws(StorageError) -> DaemonSocket {
     try DaemonSocket(claiming: SocketLocation(path: path))
   }

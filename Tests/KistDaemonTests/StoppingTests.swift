@@ -13,7 +13,7 @@ private func daemon(
   var options = try Kistd.parse([]).options { ["HOME": directory][$0] }
   options.command = command
   options.socket = command.isEmpty ? directory + "/s" : nil
-  return Daemon(
+  var daemon = Daemon(
     options: options,
     open: { () throws(StorageError) in
       opening()
@@ -22,8 +22,13 @@ private func daemon(
       continuation.finish()
       throw .internal("this never ends")
     },
-    environment: { ["XDG_RUNTIME_DIR": directory][$0] }, logger: .kistd(level: .critical),
-    previous: Hardening.Previous(umask: 0o077, coreLimit: rlimit()))
+    environment: { ["XDG_RUNTIME_DIR": directory][$0] }, logger: .kistd(level: .critical))
+  if !command.isEmpty {
+    try daemon.prepareCommand(
+      previous: Hardening.Previous(
+        umask: 0o077, coreLimit: rlimit(), lockedMemoryLimit: rlimit()))
+  }
+  return daemon
 }
 
 @Suite(.timeLimit(.minutes(5)))
@@ -47,7 +52,8 @@ struct `Stopping kistd while it opens its storage, as when it stretches a passph
       await #expect(processExitsWith: .exitCode(0)) {
         [directory = directory as String, number = number as CInt] in
         let daemon = try daemon(in: directory) { kill(getpid(), number) }
-        exit(try await untilToldToStop(daemon, hasTerminal: true))
+        let signals = try Signals.take(forCommand: false)
+        exit(try await untilToldToStop(daemon, by: signals, hasTerminal: true))
       }
       #expect(mode(of: directory + "/s") == nil)
     }
@@ -61,8 +67,9 @@ struct `Stopping kistd while it opens its storage, as when it stretches a passph
       await #expect(processExitsWith: .exitCode(128 + number)) {
         [directory = directory as String, number = number as CInt] in
         let command = ["touch", directory + "/started"]
+        let signals = try Signals.take(forCommand: true)
         let daemon = try daemon(in: directory, command: command) { kill(getpid(), number) }
-        exit(try await untilToldToStop(daemon))
+        exit(try await untilToldToStop(daemon, by: signals, hasTerminal: true))
       }
       let left = try FileManager.default.contentsOfDirectory(atPath: directory)
       #expect(left.isEmpty, "no socket of its own, and nothing that the command makes")

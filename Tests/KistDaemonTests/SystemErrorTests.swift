@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `What the system refuses` {
+@Suite(.timeLimit(.minutes(10))) struct `What the system refuses` {
   @Test(
     arguments: [
       (ENOSPC, .full), (EDQUOT, .full), (EACCES, .denied), (EPERM, .denied),

@@ -4,7 +4,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `A change that takes too long` {
+@Suite(.timeLimit(.minutes(10))) struct `A change that takes too long` {
   let store = try! TestStore()
 
   @Test func `is a timeout of unknown outcome, and goes on`() async throws {
@@ -28,7 +28,8 @@ import Testing
   @Test func `of the key slots is told by the status once it is carried out`() async throws {
     let passphrase = Secret(utf8: "correct horse")
     let opened = try await store.open()
-    _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    _ = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: passphrase, currentKey: store.key()))
     await opened.close()
     let gate = DispatchSemaphore(value: 0)
     let slow = try await openKeptWaiting(at: gate)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistFile
 
-@Suite struct `What outlives a closed store` {
+@Suite(.timeLimit(.minutes(10))) struct `What outlives a closed store` {
   let store = try! TestStore()
 
   @Test func `is no key, though somebody still holds on to it`() async throws {

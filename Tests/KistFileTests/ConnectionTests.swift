@@ -4,7 +4,7 @@ import Testing
 
 @testable import KistFile
 
-@Suite struct `A connection` {
+@Suite(.timeLimit(.minutes(10))) struct `A connection` {
   let store = try! TestStore()
 
   @Test(arguments: [true, false])

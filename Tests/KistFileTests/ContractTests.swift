@@ -4,7 +4,7 @@ import KistTesting
 import KistWire
 import Testing
 
-@Suite struct `The encrypted file` {
+@Suite(.timeLimit(.minutes(10))) struct `The encrypted file` {
   @Test(arguments: UserStorageContract.all)
   func `keeps the contract`(rule: UserStorageContract.Rule) async throws {
     try await check(rule) { $0 }

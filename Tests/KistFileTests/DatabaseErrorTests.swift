@@ -8,7 +8,7 @@ import Testing
 private let corrupt: CInt = 11, full: CInt = 13, cannotOpen: CInt = 14, notADatabase: CInt = 26
 private let writeFailed: CInt = 778, flushFailed: CInt = 1034
 
-@Suite struct `An error of the database` {
+@Suite(.timeLimit(.minutes(10))) struct `An error of the database` {
   @Test(arguments: [full, cannotOpen, writeFailed, flushFailed])
   func `is full when space or a quota is used up, whatever SQLite calls it`(code: CInt) {
     #expect(StorageError(database: code, errno: ENOSPC).code == .full)

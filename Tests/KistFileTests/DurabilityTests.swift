@@ -4,7 +4,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `The durability of changes` {
+@Suite(.timeLimit(.minutes(10))) struct `The durability of changes` {
   let store = try! TestStore()
 
   @Test func `a copy of the files taken after any answer opens with what was answered`()

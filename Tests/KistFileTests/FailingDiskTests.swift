@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistFile
 
-@Suite struct `A file that may not grow` {
+@Suite(.timeLimit(.minutes(10))) struct `A file that may not grow` {
   @Test func `fails a save, which changes nothing, and the next one succeeds when it may again`()
     async
   {
@@ -71,7 +71,7 @@ private func fillDisk(_ path: String) {
 }
 
 /// File systems that truly fail; to mount them takes root.
-@Suite(.needsRoot("to mount a file system"))
+@Suite(.needsRoot("to mount a file system"), .timeLimit(.minutes(10)))
 struct `A disk that fails` {
   let store = try! TestStore()
 

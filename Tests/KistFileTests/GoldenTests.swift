@@ -28,18 +28,35 @@ struct GoldenContent: Decodable {
 }
 
 /// A committed store of a version of the format, which every later version must read.
-@Suite struct `A golden store of version 1` {
+@Suite(.timeLimit(.minutes(10))) struct `A golden store of version 1` {
   let store = try! TestStore()
   let content = try! GoldenContent.read()
 
-  @Test func `with a key file tells what was put into it`() async throws {
-    try lay("v1-key-file.db")
-    try golden("v1-key-file.key").write(to: URL(filePath: store.directory("key")))
-    try FileManager.default.setAttributes(
-      [.posixPermissions: 0o600], ofItemAtPath: store.directory("key"))
-    try await expectContent(
-      try await store.open(.keyFile(path: store.directory("key"))))
+  @Test(arguments: ["v1-key-file.db", "v1-extended.db"])
+  func `with a key file tells what was put into it`(name: String) async throws {
+    try lay(name)
+    try layKey(of: store)
+    try await expectContent(try await store.open())
   }
+
+  @Test func `with a key slot and fields of a later version keeps them`() async throws {
+    try lay("v1-extended.db")
+    try layKey(of: store)
+    let before = try store.rawRow()
+    let slot = try #require(try store.slotBodies()[2])
+    let opened = try await store.open()
+    #expect(try await opened.keySlots.list().map(\.kind) == [.keyFile, .unknown])
+    let last = try #require(
+      try await opened.credentials.findAll().max { $0.sequence < $1.sequence })
+    try await opened.credentials.save(NewCredential(key: last.key, secret: Secret(utf8: "new")))
+    await opened.close()
+    let row = try store.rawRow()
+    #expect(row.metadata.suffix(laterFields.count) == laterFields[...] && row != before)
+    #expect(row.secret.suffix(laterFields.count + 4).starts(with: laterFields))
+    #expect(try store.slotBodies()[2] == slot)
+  }
+
+  private let laterFields = field(1, "of a later version") + field(0x100, "")
 
   @Test func `with a passphrase tells what was put into it`() async throws {
     try lay("v1-passphrase.db")
@@ -53,6 +70,8 @@ struct GoldenContent: Decodable {
     let target = try #require(ProcessInfo.processInfo.environment["KIST_WRITE_GOLDEN"])
     for (name, passphrase) in [("v1-key-file", nil), ("v1-passphrase", content.passphrase)] {
       let store = try TestStore()
+      // The key stays: the page of the audit log has lines that it opens.
+      try layKey(of: store)
       let opened = try await store.open(passphrase.map { .passphrase(Secret(utf8: $0)) })
       for entry in content.credentials {
         for moment in Set([entry.createdAt, entry.modifiedAt]).sorted() {
@@ -64,9 +83,20 @@ struct GoldenContent: Decodable {
       await opened.close()
       try FileManager.default.copyItem(atPath: store.path, toPath: "\(target)/\(name).db")
       if passphrase == nil {
-        try FileManager.default.copyItem(atPath: store.keyPath, toPath: "\(target)/\(name).key")
+        try store.addFields(toMetadata: laterFields, toSecret: laterFields)
+        try store.addSlot(2, Array("of a later version".utf8))
+        try FileManager.default.copyItem(
+          atPath: store.path, toPath: "\(target)/v1-extended.db")
       }
     }
+  }
+
+  private func layKey(of store: TestStore) throws {
+    try FileManager.default.createDirectory(
+      atPath: store.directory("state"), withIntermediateDirectories: false)
+    try golden("v1-key-file.key").write(to: URL(filePath: store.keyPath))
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o600], ofItemAtPath: store.keyPath)
   }
 
   private func lay(_ name: String) throws {
@@ -93,5 +123,12 @@ struct GoldenContent: Decodable {
       #expect(loaded.summary.revision.rawValue.hasSuffix("." + entry.revision))
     }
     await opened.close()
+  }
+}
+
+extension CredentialSummary {
+  /// The number of the change that wrote it.
+  fileprivate var sequence: Int {
+    revision.rawValue.split(separator: ".").last.flatMap { Int($0) } ?? 0
   }
 }

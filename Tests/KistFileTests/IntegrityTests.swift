@@ -5,7 +5,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `The integrity of a store` {
+@Suite(.timeLimit(.minutes(10))) struct `The integrity of a store` {
   let store = try! TestStore()
 
   @Test(

@@ -4,7 +4,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `A key file` {
+@Suite(.timeLimit(.minutes(10))) struct `A key file` {
   let store = try! TestStore()
 
   @Test func `is made with the store: 32 bytes that are never the same`() async throws {
@@ -129,6 +129,30 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
     let error = await expect(.denied) { try await store.open(.keyFile(path: path)) }
     #expect(error?.hint?.hasPrefix("`chmod 600 '\(path)'`") == true)
+  }
+
+  @Test(arguments: [0o770, 0o707, 0o722, 0o1777])
+  func `in a directory that others may write to is refused; it and the store stay as they are`(
+    permissions: Int
+  ) async throws {
+    try await store.fill([.sample()])
+    let state = store.directory("state")
+    try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: state)
+    let error = try await store.expectRefusedUntouched(.denied) { try await store.open() }
+    #expect(error?.message.contains("in a directory that others may write to") == true)
+    #expect(error?.hint?.hasPrefix("`chmod go-w \(state)`") == true)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: state)
+    let opened = try await store.open()
+    #expect(try await opened.access.status().isLocked == false)
+    await opened.close()
+  }
+
+  @Test(.needsRoot("to give a directory away"))
+  func `in a directory of another user is refused`() async throws {
+    try await store.fill([.sample()])
+    #expect(unsafe chown(store.directory("state"), 65534, 65534) == 0)
+    let error = try await store.expectRefusedUntouched(.denied) { try await store.open() }
+    #expect(error?.message.contains("in a directory that belongs to another user") == true)
   }
 
   @Test func `that is a symbolic link is refused`() async throws {

@@ -40,7 +40,8 @@ import Testing
     try await store.fill(threeCredentials)
     let slot = try bytesOfSlot()
     let first = try await store.open()
-    _ = try await first.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    _ = try await first.keySlots.add(
+      KeySlotAddition(passphrase: passphrase, currentKey: store.key()))
     await first.close()
 
     let permits = DispatchSemaphore(value: 0)

@@ -4,7 +4,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `Key slots` {
+@Suite(.timeLimit(.minutes(10))) struct `Key slots` {
   let store = try! TestStore()
   let passphrase = Secret(utf8: "correct horse battery staple")
   let another = Secret(utf8: "a new one")
@@ -39,7 +39,8 @@ import Testing
   @Test func `a passphrase that is added opens the store beside its key file`() async throws {
     try await store.fill([.sample()])
     let opened = try await store.open()
-    let slots = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    let slots = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: passphrase, currentKey: store.key()))
     #expect(slots.map(\.kind) == [.keyFile, .passphrase])
     #expect(try await opened.keySlots.list() == slots)
     #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
@@ -57,7 +58,8 @@ import Testing
   ) async throws {
     try await store.fill([.sample()])
     var opened = try await store.open()
-    _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    _ = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: passphrase, currentKey: store.key()))
     #expect(try await opened.access.status().unlocksWith == .keyFile)
     await opened.close()
     let original = try Data(contentsOf: URL(filePath: store.keyPath))
@@ -72,14 +74,13 @@ import Testing
     #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
     let protection = try await opened.access.status().keyProtection
     #expect(protection.hasPrefix("a key file, or a passphrase: "))
-    let refused = await expect(.badRequest) {
-      try await opened.keySlots.add(KeySlotAddition(passphrase: another))
+    let other = Secret(utf8: "the key of another store, of 32B")
+    await expect(.denied) {
+      try await opened.keySlots.add(KeySlotAddition(passphrase: another, currentKey: other))
     }
-    #expect(refused?.message.contains("key file \(store.keyPath)") == true)
-    let kept = await expect(.badRequest) {
-      try await opened.keySlots.remove(KeySlotRemoval(number: 2))
+    await expect(.denied) {
+      try await opened.keySlots.remove(KeySlotRemoval(number: 2, currentKey: other))
     }
-    #expect(kept?.message.hasPrefix("the key file, which alone would open the store") == true)
     try writePrivate(original)
     #expect(try await opened.access.status().unlocksWith == .keyFile)
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: store.keyPath)
@@ -101,6 +102,7 @@ import Testing
       KeySlotAddition(passphrase: another, current: passphrase, replacesCurrent: true))
     #expect(slots.map(\.number) == [2])
     await expect(.wrongPassphrase) { try await opened.access.unlock(passphrase) }
+    await store.attempts.holdBack(.wrongPassphrase)
     #expect(try await opened.access.unlock(another).isLocked == false)
     await opened.close()
     #expect(try await !opens(with: passphrase))
@@ -119,6 +121,7 @@ import Testing
             KeySlotAddition(passphrase: another, current: current, replacesCurrent: replaces))
         }
         #expect(error?.outcome == .unchanged)
+        await store.attempts.holdBack(.wrongPassphrase)
       }
     }
     await expect(.badRequest) {
@@ -136,7 +139,7 @@ import Testing
     let error = await expect(.badRequest) {
       try await opened.keySlots.remove(KeySlotRemoval(number: 1))
     }
-    #expect(error?.message == "this slot is the only way in")
+    #expect(error?.message == "this is the only key slot")
     await expect(.badRequest) { try await opened.keySlots.remove(KeySlotRemoval(number: 2)) }
     await opened.close()
   }
@@ -144,11 +147,16 @@ import Testing
   @Test func `one is removed only when another one was shown to open the store`() async throws {
     try await store.fill([.sample()])
     let opened = try await store.open()
-    _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+    _ = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: passphrase, currentKey: store.key()))
     await expect(.badRequest) { try await opened.keySlots.remove(KeySlotRemoval(number: 1)) }
+    await expect(.denied) {
+      try await opened.keySlots.remove(KeySlotRemoval(number: 1, currentKey: store.key()))
+    }
     await expect(.wrongPassphrase) {
       try await opened.keySlots.remove(KeySlotRemoval(number: 1, current: another))
     }
+    await store.attempts.holdBack(.wrongPassphrase)
     let slots = try await opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
     #expect(slots.map(\.number) == [2])
     #expect(try await opened.access.status().unlocksWith == .passphrase)
@@ -161,15 +169,69 @@ import Testing
     await again.close()
   }
 
+  @Test func `none is added or removed for a client that shows no passphrase and no key`()
+    async throws
+  {
+    let opened = try await store.open()
+    let key = try store.key()
+    let before = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: passphrase, currentKey: key))
+    for (key, code) in [
+      (nil, StorageError.Code.badRequest), (Secret(utf8: "short"), .badRequest),
+      (Secret(utf8: "the key of another store, of 32B"), .denied),
+    ] {
+      let added = await expect(code) {
+        try await opened.keySlots.add(KeySlotAddition(passphrase: another, currentKey: key))
+      }
+      let removed = await expect(code) {
+        try await opened.keySlots.remove(KeySlotRemoval(number: 2, currentKey: key))
+      }
+      #expect(added?.outcome == .unchanged && removed?.outcome == .unchanged)
+    }
+    await expect(.badRequest) {
+      try await opened.keySlots.remove(
+        KeySlotRemoval(number: 2, current: passphrase, currentKey: key))
+    }
+    #expect(try await opened.keySlots.list() == before)
+    #expect(
+      try await opened.keySlots.remove(KeySlotRemoval(number: 2, currentKey: key)).count == 1)
+    await opened.close()
+  }
+
+  @Test func `a passphrase of fewer than 8 bytes is added only where that is allowed`() async throws
+  {
+    let opened = try await store.open()
+    let key = try store.key()
+    let short = Secret(utf8: "1234567")
+    let error = await expect(.badRequest) {
+      try await opened.keySlots.add(KeySlotAddition(passphrase: short, currentKey: key))
+    }
+    #expect(error?.hint?.contains("--weak") == true && error?.outcome == .unchanged)
+    await expect(.badRequest) { try await opened.backups.make(.begin(passphrase: short)) }
+    _ = try await opened.backups.make(.begin(passphrase: short, allowsWeak: true))
+    _ = try await opened.keySlots.add(
+      KeySlotAddition(passphrase: short, currentKey: key, allowsWeak: true))
+    await opened.close()
+    #expect(try await opens(with: short))
+    let new = try TestStore()
+    await expect(.badRequest) { try await new.open(.passphrase(short)) }
+    #expect(try new.names() == ["credentials.db.lock"])
+  }
+
   @Test func `a ninth passphrase is refused`() async throws {
     try await store.fill([])
     let opened = try await store.open()
+    let key = try store.key()
     for number in 1...8 {
-      _ = try await opened.keySlots.add(KeySlotAddition(passphrase: Secret(utf8: "\(number)")))
+      _ = try await opened.keySlots.add(
+        KeySlotAddition(passphrase: Secret(utf8: "number \(number)"), currentKey: key))
     }
-    await expect(.tooLarge) { try await opened.keySlots.add(KeySlotAddition(passphrase: another)) }
+    await expect(.tooLarge) {
+      try await opened.keySlots.add(KeySlotAddition(passphrase: another, currentKey: key))
+    }
     let slots = try await opened.keySlots.add(
-      KeySlotAddition(passphrase: another, current: Secret(utf8: "3"), replacesCurrent: true))
+      KeySlotAddition(passphrase: another, current: Secret(utf8: "number 3"), replacesCurrent: true)
+    )
     #expect(slots.map(\.number) == [1, 2, 3, 5, 6, 7, 8, 9, 10])
     await opened.close()
     #expect(try await opens(with: another))
@@ -178,7 +240,10 @@ import Testing
   @Test func `changes of them and saves at once all count`() async throws {
     let opened = try await store.open()
     await withThrowingTaskGroup { group in
-      group.addTask { _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase)) }
+      group.addTask {
+        _ = try await opened.keySlots.add(
+          KeySlotAddition(passphrase: passphrase, currentKey: store.key()))
+      }
       for number in 0..<50 {
         group.addTask {
           try await opened.credentials.save(

@@ -11,12 +11,14 @@ import Testing
     case add(String)
     case remove(Int, current: Secret?)
 
-    func carryOut(on slots: KeySlots) async throws -> [KeySlotSummary] {
+    func carryOut(on slots: KeySlots, key: Secret) async throws -> [KeySlotSummary] {
       switch self {
       case .add(let text):
-        try await slots.add(KeySlotAddition(passphrase: Secret(utf8: text)))
+        try await slots.add(KeySlotAddition(passphrase: Secret(utf8: text), currentKey: key))
       case .remove(let number, let current):
-        try await slots.remove(KeySlotRemoval(number: number, current: current))
+        try await slots.remove(
+          KeySlotRemoval(
+            number: number, current: current, currentKey: current == nil ? key : nil))
       }
     }
   }
@@ -27,7 +29,7 @@ import Testing
   /// Two changes, and how many slots there are after the first.
   static let pairs: [([Change], Int)] = [
     ([.remove(1, current: passphrase), .remove(2, current: nil)], 1),
-    ([.add("first"), .add("second")], 3),
+    ([.add("the first"), .add("the second")], 3),
   ]
 
   @Test(arguments: pairs)
@@ -35,7 +37,8 @@ import Testing
     changes: [Change], slotsAfterOne: Int
   ) async throws {
     let made = try await store.open()
-    _ = try await made.keySlots.add(KeySlotAddition(passphrase: Self.passphrase))
+    _ = try await made.keySlots.add(
+      KeySlotAddition(passphrase: Self.passphrase, currentKey: store.key()))
     await made.close()
 
     // The writer asks for the moment of a save, and is kept waiting there.
@@ -72,7 +75,9 @@ import Testing
   private func decide(
     _ change: Change, on opened: OpenStorage
   ) async -> Task<[KeySlotSummary], any Error> {
-    let task = Task.immediate { try await change.carryOut(on: opened.keySlots) }
+    let task = Task.immediate { [store] in
+      try await change.carryOut(on: opened.keySlots, key: store.key())
+    }
     while (try? await opened.access.unlock(nil)) == nil { await Task.yield() }
     return task
   }

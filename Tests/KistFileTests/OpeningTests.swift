@@ -5,7 +5,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `Opening a store` {
+@Suite(.timeLimit(.minutes(10))) struct `Opening a store` {
   let store = try! TestStore()
 
   @Test func `makes everything for its owner alone, whatever the umask`() async throws {

@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-@Suite struct `The pages of a find` {
+@Suite(.timeLimit(.minutes(10))) struct `The pages of a find` {
   let store = try! TestStore()
 
   @Test func `end early so that each fits into a line of the protocol`() async throws {

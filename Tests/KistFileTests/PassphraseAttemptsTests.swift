@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistFile
 
-@Suite struct `Attempts with a passphrase` {
+@Suite(.timeLimit(.minutes(1))) struct `Attempts with a passphrase` {
   let tried = Secret(utf8: "hunter2")
 
   @Test func `are answered later each time one was wrong, until one is right`() async throws {
@@ -16,6 +16,7 @@ import Testing
         await expect(error.code) {
           try await attempts.make(with: tried) { () throws(StorageError) in throw error }
         }
+        await attempts.holdBack(error)
       }
     }
     await fail(6, with: .wrongPassphrase)
@@ -35,13 +36,40 @@ import Testing
       begin.yield()
       for await _ in releases { break }
     })
-    async let wrong = expect(.wrongPassphrase) {
+    await expect(.wrongPassphrase) {
       try await attempts.make(with: tried) { () throws(StorageError) in throw .wrongPassphrase }
     }
+    async let heldBack: Void = attempts.holdBack(.wrongPassphrase)
     for await _ in begun { break }
     await expect(.busy) { try await attempts.make(with: tried) {} }
+    // Nor does another error wait for it.
+    await attempts.holdBack(.notFound)
     release.yield()
-    _ = await wrong
+    await heldBack
     try await attempts.make(with: tried) {}
+  }
+
+  @Test func `go on where they were when the store is opened again`() async throws {
+    let store = try TestStore()
+    let delays = Mutex<[Duration]>([])
+    let (releases, release) = AsyncStream.makeStream(of: Void.self)
+    let attempts = PassphraseAttempts(sleep: { delay in
+      delays.withLock { $0.append(delay) }
+      for await _ in releases { break }
+    })
+    let options = EncryptedFile.Options(
+      path: store.path, keySource: .keyFile(path: store.keyPath), attempts: attempts)
+    for _ in 0..<3 {
+      let opened = try await EncryptedFile.open(options)
+      await expect(.wrongPassphrase) { try await opened.access.unlock(tried) }
+      // Closing does not wait for the answer that is held back, nor does it let another one be tried.
+      await opened.close()
+      let again = try await EncryptedFile.open(options)
+      await expect(.busy) { try await again.access.unlock(tried) }
+      release.yield()
+      await attempts.holdBack(.wrongPassphrase)
+      await again.close()
+    }
+    #expect(delays.withLock(\.self) == [1, 2, 4].map { .seconds($0) })
   }
 }

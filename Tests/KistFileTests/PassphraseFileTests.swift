@@ -4,7 +4,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `A passphrase file` {
+@Suite(.timeLimit(.minutes(10))) struct `A passphrase file` {
   let store = try! TestStore()
   var path: String { store.keyPath }
 
@@ -36,7 +36,9 @@ import Testing
     let key = path + ".key"
     var opened = try await store.open(.keyFile(path: key))
     _ = try await opened.keySlots.add(
-      KeySlotAddition(passphrase: Secret(utf8: "correct horse")))
+      KeySlotAddition(
+        passphrase: Secret(utf8: "correct horse"),
+        currentKey: Secret(copying: Array(Data(contentsOf: URL(filePath: key))))))
     await opened.close()
     try write("correct horse")
     opened = try await store.open(.passphraseFile(path: path))

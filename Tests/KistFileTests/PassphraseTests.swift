@@ -6,7 +6,7 @@ import KistSodium
 import KistTesting
 import Testing
 
-@Suite struct `A passphrase` {
+@Suite(.timeLimit(.minutes(10))) struct `A passphrase` {
   let store = try! TestStore()
   let passphrase = Secret(utf8: "correct horse battery staple")
 
@@ -29,6 +29,7 @@ import Testing
     try await store.expectRefusedUntouched(.wrongPassphrase) {
       try await opened.access.unlock(wrong)
     }
+    await store.attempts.holdBack(.wrongPassphrase)
     #expect(try await opened.access.unlock(passphrase).isLocked == false)
     #expect(try await opened.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
     await opened.close()
@@ -112,9 +113,5 @@ import Testing
           sql: "INSERT INTO slot VALUES (?, ?)", arguments: [number, Data(body)])
       }
     }
-  }
-
-  private func littleEndian(_ value: UInt32) -> [UInt8] {
-    (0..<4).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
   }
 }

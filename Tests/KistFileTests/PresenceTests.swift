@@ -4,7 +4,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `A look at a store without its key` {
+@Suite(.timeLimit(.minutes(10))) struct `A look at a store without its key` {
   @Test func `tells whether there is one, which, and whether credentials are in it`() async throws {
     let store = try TestStore()
     #expect(EncryptedFile.presence(at: store.path) == .absent)

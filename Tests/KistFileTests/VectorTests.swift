@@ -18,6 +18,21 @@ struct Vectors: Decodable {
     let keyFile, passphrase: String?
   }
   struct Header: Decodable { let nonce, sealed: String }
+  /// A row with fields of a later version, alone in its store.
+  struct Extended: Decodable {
+    let row: StoredRow
+    let header, metadataMessage, secretMessage: String
+
+    private enum CodingKeys: CodingKey { case header, metadataMessage, secretMessage }
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      row = try StoredRow(from: decoder)
+      header = try container.decode(String.self, forKey: .header)
+      metadataMessage = try container.decode(String.self, forKey: .metadataMessage)
+      secretMessage = try container.decode(String.self, forKey: .secretMessage)
+    }
+  }
   struct StoredRow: Decodable {
     let service, account: String
     let label: String?
@@ -42,31 +57,60 @@ struct Vectors: Decodable {
   let rows: [StoredRow]
   let slots: [Slot]
   let header: Header
+  let extended: Extended
 
   static func read() throws -> Vectors {
     try JSONDecoder().decode(Vectors.self, from: try golden("vectors.json"))
   }
 }
 
-@Suite struct `The vectors of the file format` {
+@Suite(.timeLimit(.minutes(10))) struct `The vectors of the file format` {
   let vectors = try! Vectors.read()
   let store = try! TestStore()
 
   @Test func `a store made of the vectors opens with the key file and tells what is in it`()
     async throws
   {
-    try await makeStore(empty: false)
+    try await makeStore(vectors.rows, vectors.header.sealed)
     try await expectContent(try await store.open())
   }
 
+  @Test func `a key slot of an unknown kind is listed as it is in the vectors`() async throws {
+    try await makeStore(vectors.rows, vectors.header.sealed)
+    let opened = try await store.open()
+    #expect(
+      try await opened.keySlots.list().map(\.kind) == [.keyFile, .passphrase, .unknown])
+    await opened.close()
+  }
+
+  @Test func `a row with fields is read, and a copy of it has the fields of the vectors`()
+    async throws
+  {
+    let extended = vectors.extended
+    try await makeStore([extended.row], extended.header)
+    let opened = try await store.open()
+    let loaded = try await opened.credentials.load(extended.row.credential.key)
+    #expect(loaded.secret == extended.row.credential.secret)
+    await expect(.denied) { try await opened.credentials.save(extended.row.credential) }
+    await opened.close()
+    let copy = RawRow(
+      metadata: bytes(extended.metadataMessage), secret: bytes(extended.secretMessage))
+    #expect(try store.rawRow() == copy)
+    let salvaged = try TestStore()
+    _ = try EncryptedFile.salvage(
+      path: store.path, keySource: .keyFile(path: store.keyPath),
+      to: .init(path: salvaged.path, keySource: .keyFile(path: store.keyPath)))
+    #expect(try salvaged.rawRow(openedBy: store.keyPath) == copy)
+  }
+
   @Test func `a store made of the vectors opens with the passphrase`() async throws {
-    try await makeStore(empty: false)
+    try await makeStore(vectors.rows, vectors.header.sealed)
     let passphrase = try #require(vectors.slots.compactMap(\.passphrase).first)
     try await expectContent(try await store.open(.passphrase(Secret(utf8: passphrase))))
   }
 
   @Test func `with the nonces of the vectors the same bytes are written`() async throws {
-    try await makeStore(empty: true)
+    try await makeStore()
     let (first, second) = (vectors.rows[0], vectors.rows[1])
     let unused = [UInt8](repeating: 0xFF, count: 24)
     let nonces = Mutex(
@@ -96,7 +140,7 @@ struct Vectors: Decodable {
   }
 
   @Test func `the tags and addresses of the vectors are written`() async throws {
-    try await makeStore(empty: true)
+    try await makeStore()
     let opened = try await store.open()
     for tag in vectors.tags {
       try await opened.credentials.save(.sample(.init(service: tag.service, account: tag.account)))
@@ -111,7 +155,7 @@ struct Vectors: Decodable {
   }
 
   @Test func `two credentials that share their addresses are told apart`() async throws {
-    try await makeStore(empty: true)
+    try await makeStore()
     let pair = vectors.tags.suffix(2).map {
       CredentialKey(service: $0.service, account: $0.account)
     }
@@ -174,7 +218,9 @@ struct Vectors: Decodable {
   }
 
   /// Makes a store whose keys are those of the vectors, by writing its tables.
-  private func makeStore(empty: Bool) async throws {
+  private func makeStore(
+    _ rows: [Vectors.StoredRow] = [], _ header: String? = nil
+  ) async throws {
     try await store.fill([])
     try Data(bytes(try #require(vectors.slots.compactMap(\.keyFile).first)))
       .write(to: URL(filePath: store.keyPath))
@@ -183,14 +229,14 @@ struct Vectors: Decodable {
         sql: "UPDATE store SET id = ?, header = ?",
         arguments: [
           Data(bytes(vectors.storeID)),
-          Data(bytes(empty ? vectors.emptyHeader : vectors.header.sealed)),
+          Data(bytes(header ?? vectors.emptyHeader)),
         ])
       try database.execute(sql: "DELETE FROM slot")
       for slot in vectors.slots {
         try database.execute(
           sql: "INSERT INTO slot VALUES (?, ?)", arguments: [slot.number, Data(bytes(slot.body))])
       }
-      for (row, tag) in empty ? [] : vectors.rows.map({ ($0, tags(of: $0)) }) {
+      for (row, tag) in rows.map({ ($0, tags(of: $0)) }) {
         try database.execute(
           sql: "INSERT INTO credential VALUES (?, ?, ?, ?, ?, ?)",
           arguments: [

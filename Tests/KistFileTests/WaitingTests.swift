@@ -7,7 +7,7 @@ import Testing
 @testable import KistFile
 
 /// A check is begun, ended and awaited at will here, which no face of the store allows.
-@Suite struct `Waiting for the check` {
+@Suite(.timeLimit(.minutes(10))) struct `Waiting for the check` {
   let store = try! TestStore()
 
   @Test func `ends at the deadline with a timeout`() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import KistInterop
 import Testing
 
-@Suite struct `The pages about other tools` {
+@Suite(.timeLimit(.minutes(10))) struct `The pages about other tools` {
   private func page(_ name: String) throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

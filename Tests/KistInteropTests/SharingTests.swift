@@ -7,7 +7,7 @@ import Testing
 /// Has a tool use a storage; what it is answered.
 typealias Use = @Sendable (UserStorage) async -> Secret
 
-@Suite struct `A credential that a person saved and a tool saves anew` {
+@Suite(.timeLimit(.minutes(10))) struct `A credential that a person saved and a tool saves anew` {
   /// A key, and what saves the secret `new` under it.
   private static let uses: [(CredentialKey, Use)] = [
     (
@@ -102,7 +102,7 @@ typealias Use = @Sendable (UserStorage) async -> Secret
   }
 }
 
-@Suite struct `A credential that another tool saved` {
+@Suite(.timeLimit(.minutes(10))) struct `A credential that another tool saved` {
   private static let uses: [(CredentialKey, Use)] = [
     (
       CredentialKey(service: "aws:n", account: "id"), Call(helper: answerAWS, arguments: ["n"]).use

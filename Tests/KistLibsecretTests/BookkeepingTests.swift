@@ -4,7 +4,7 @@
   @testable import KistLibsecret
   import Testing
 
-  @Suite struct `The bookkeeping of an item` {
+  @Suite(.timeLimit(.minutes(10))) struct `The bookkeeping of an item` {
     private let item = ObjectPath(rawValue: "/org/freedesktop/secrets/collection/login/7")
     private static let moment = Timestamp(rfc3339: "2026-01-02T03:04:05Z")!
 

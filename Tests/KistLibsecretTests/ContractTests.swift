@@ -8,7 +8,7 @@
 
   private let starts: [GnomeKeyring.Start] = [.password("pw"), .blankPassword]
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring))
+  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring), .timeLimit(.minutes(10)))
   struct `A keyring of gnome-keyring` {
     @Test(.serialized, arguments: starts, UserStorageContract.all)
     func `keeps the contract`(
@@ -45,7 +45,7 @@
     }
   }
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .keePassXC, .xvfb), .serialized)
+  @Suite(.requires(.dbusDaemon, .gdbus, .keePassXC, .xvfb), .serialized, .timeLimit(.minutes(10)))
   struct `A keyring of KeePassXC` {
     @Test(arguments: UserStorageContract.all)
     func `keeps the contract`(rule: UserStorageContract.Rule) async throws {

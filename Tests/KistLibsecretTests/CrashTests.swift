@@ -4,7 +4,7 @@
   import KistLibsecret
   import Testing
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool))
+  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool), .timeLimit(.minutes(10)))
   struct `A crash between any two calls on the bus` {
     @Test(arguments: InterruptedChange.allCases)
     func `leaves the old or the new credential, and the next save cleans up`(

@@ -4,7 +4,7 @@
   import KistLibsecret
   import Testing
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .python, .secretTool))
+  @Suite(.requires(.dbusDaemon, .gdbus, .python, .secretTool), .timeLimit(.minutes(10)))
   struct `An item that is damaged` {
     private let whole = CredentialKey(service: "example.org", account: "alice")
     private let damaged = CredentialKey(service: "example.net", account: "bob")

@@ -3,7 +3,7 @@
 
   @testable import KistLibsecret
 
-  @Suite struct `A service or an account` {
+  @Suite(.timeLimit(.minutes(10))) struct `A service or an account` {
     @Test(arguments: ["", "github.com", " a ", "C:\\x", "日本語", "a=b", "https://x/?a=b#c", "kist"])
     func `stands as it is in its attribute`(name: String) {
       #expect(ItemName.encode(name) == name)

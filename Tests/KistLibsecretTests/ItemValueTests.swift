@@ -3,7 +3,7 @@
   @testable import KistLibsecret
   import Testing
 
-  @Suite struct `The value of an item` {
+  @Suite(.timeLimit(.minutes(10))) struct `The value of an item` {
     private let item = ObjectPath(rawValue: "/org/freedesktop/secrets/collection/login/7")
 
     @Test(arguments: [

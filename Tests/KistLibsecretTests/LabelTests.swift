@@ -5,7 +5,7 @@
   import KistLibsecret
   import Testing
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .python))
+  @Suite(.requires(.dbusDaemon, .gdbus, .python), .timeLimit(.minutes(10)))
   struct `A label that another program gave an item` {
     private let key = CredentialKey(service: "example.org", account: "alice")
 

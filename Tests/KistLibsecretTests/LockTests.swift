@@ -5,7 +5,7 @@
   import KistTesting
   import Testing
 
-  @Suite struct `A keyring that is to be locked` {
+  @Suite(.timeLimit(.minutes(10))) struct `A keyring that is to be locked` {
     @Test(.requires(.dbusDaemon, .gdbus, .gnomeKeyring))
     func `stays so without a password, too, until it is unlocked`() async throws {
       try await withPrivateBus { bus in

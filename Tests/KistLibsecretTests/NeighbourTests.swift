@@ -5,7 +5,7 @@
   import KistTesting
   import Testing
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool))
+  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool), .timeLimit(.minutes(10)))
   struct `Other programs on the same keyring` {
     private let key = CredentialKey(service: "example.org", account: "alice")
 

@@ -4,7 +4,7 @@
   import KistLibsecret
   import Testing
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .python))
+  @Suite(.requires(.dbusDaemon, .gdbus, .python), .timeLimit(.minutes(10)))
   struct `A look at a keyring` {
     private static let ours = MockProvider.Item("example.org", "alice", value: "x")
     private static let damaged = MockProvider.Item("a", "b", ["kist": "???"], value: "x")

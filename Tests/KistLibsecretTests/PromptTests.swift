@@ -5,7 +5,7 @@
   import KistTesting
   import Testing
 
-  @Suite struct `A prompt that nobody answers in time` {
+  @Suite(.timeLimit(.minutes(10))) struct `A prompt that nobody answers in time` {
     @Test(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .prompter, .xvfb))
     func `does not end gnome-keyring`() async throws {
       try await withPrivateBus { bus in

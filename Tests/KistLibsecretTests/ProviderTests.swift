@@ -5,7 +5,7 @@
   import KistTesting
   import Testing
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .python))
+  @Suite(.requires(.dbusDaemon, .gdbus, .python), .timeLimit(.minutes(10)))
   struct `A provider that misbehaves` {
     /// What it does, what is asked of it, and what that answers.
     struct Case: Sendable, CustomTestStringConvertible {
@@ -224,10 +224,22 @@
       }
     }
 
-    @Test func `refuses encrypted sessions is served without`() async throws {
+    @Test func `encrypts sessions is shown so in the status`() async throws {
+      try await withPrivateBus { bus in
+        _ = try await MockProvider(on: bus)
+        let storage = Libsecret.open(.init(busAddress: bus.address))
+        #expect(try await storage.access.status().isSessionEncrypted == true)
+        await storage.close()
+      }
+    }
+
+    @Test func `refuses encrypted sessions is served without, and shown so in the status`()
+      async throws
+    {
       try await withPrivateBus { bus in
         _ = try await MockProvider([.plainOnly], on: bus)
         let storage = Libsecret.open(.init(busAddress: bus.address))
+        #expect(try await storage.access.status().isSessionEncrypted == false)
         try await storage.credentials.save(.sample(secret: "plain"))
         #expect(try await storage.credentials.load(.sample).secret == Secret(utf8: "plain"))
         await storage.close()

@@ -14,7 +14,7 @@
     .init("a find") { _ = try await $0.credentials.find(CredentialQuery()) },
   ]
 
-  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring))
+  @Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring), .timeLimit(.minutes(10)))
   struct `A keyring that cannot be reached` {
     @Test(arguments: requests)
     func `for there is no bus is unavailable`(request: Request) async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KistServer
 
-@Suite struct `Who is served` {
+@Suite(.timeLimit(.minutes(2))) struct `Who is served` {
   @Test func `the peer is the process that connected`() async throws {
     let peers = Mutex<[Peer]>([])
     let recording: Serve = { peer, _ in

@@ -8,7 +8,7 @@ import KistTesting
 import KistWire
 import Testing
 
-@Suite struct `A backup over a socket` {
+@Suite(.timeLimit(.minutes(2))) struct `A backup over a socket` {
   @Test func `is answered for as long as it is being made, so that no client gives it up`()
     async throws
   {

@@ -1,6 +1,7 @@
 import Foundation
 import KistCore
 import KistServer
+import Logging
 import Synchronization
 import Testing
 
@@ -22,12 +23,31 @@ import Testing
     }
   }
 
+  /// A server that puts each client into the group of its abstract name up to a `/`.
+  private func server(
+    maximumConnections: Int = 64, deadline: Duration = .seconds(600),
+    grace: Duration = .seconds(10),
+    bytes: @escaping @Sendable (Peer) async -> Secret
+  ) -> ByteServer {
+    ByteServer(
+      maximumConnections: maximumConnections, deadline: deadline, grace: grace,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) { peer in
+      let group = peer.abstractName.split(separator: UInt8(ascii: "/")).first
+      return ByteServer.Answer(group: group.map { String(decoding: $0, as: UTF8.self) }) {
+        await bytes(peer)
+      }
+    }
+  }
+
+  private static let many = Secret(copying: [UInt8](repeating: 0x61, count: 500_000))
+
   @Test(arguments: [0, 1, 5_000, 500_000])
   func `answers each client, who says nothing, with all of them, and hangs up`(count: Int)
     async throws
   {
     let bytes = Secret(copying: [UInt8](repeating: 0x61, count: count))
-    try await withByteServer(ByteServer { _ in bytes }) { path, _ in
+    try await withByteServer(server { _ in bytes }) { path, _ in
       for _ in 0..<2 {
         let client = try RawClient(connectingTo: path)
         #expect(await client.rest().utf8.count == count)
@@ -39,7 +59,7 @@ import Testing
     async throws
   {
     let gate = Gate()
-    let server = ByteServer { peer in
+    let server = server { peer in
       if !peer.abstractName.isEmpty { await gate.pass() }
       return Secret(utf8: "bytes")
     }
@@ -56,7 +76,7 @@ import Testing
 
   @Test func `tells who asks, and the abstract name that its socket has`() async throws {
     let peers = Mutex<[Peer]>([])
-    let server = ByteServer { peer in
+    let server = server { peer in
       peers.withLock { $0.append(peer) }
       return Secret(utf8: "x")
     }
@@ -75,7 +95,7 @@ import Testing
   @Test func `lets one wait its turn that is one too many, and refuses none`() async throws {
     let gate = Gate()
     let count = Mutex((now: 0, most: 0))
-    let server = ByteServer(maximumConnections: 2) { _ in
+    let server = server(maximumConnections: 2) { _ in
       count.withLock {
         $0.now += 1
         $0.most = max($0.most, $0.now)
@@ -93,12 +113,13 @@ import Testing
     }
   }
 
-  @Test func `cuts nobody off who is slow to read`() async throws {
-    let bytes = Secret(copying: [UInt8](repeating: 0x61, count: 500_000))
-    let server = ByteServer(maximumConnections: 1, grace: .milliseconds(1)) { _ in bytes }
+  @Test func `lets another one wait while each client is of a group of its own and reads`()
+    async throws
+  {
+    let server = server(maximumConnections: 1, grace: .milliseconds(1)) { _ in Self.many }
     try await withByteServer(server) { path, _ in
-      let slow = try RawClient(connectingTo: path)
-      let next = try RawClient(connectingTo: path)
+      let slow = try RawClient(connectingTo: path, from: "\(UUID())/slow")
+      let next = try RawClient(connectingTo: path, from: "\(UUID())/next")
       // Longer than the grace, which is for the end only; what it shows does not hang on how long.
       try await Task.sleep(for: .milliseconds(50))
       #expect(await slow.rest().utf8.count == 500_000)
@@ -106,10 +127,79 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `closes the oldest of a group that does not read, where one more is too many`(
+    isNextOfTheGroup: Bool
+  ) async throws {
+    try await withByteServer(server(maximumConnections: 3) { _ in Self.many }) { path, _ in
+      let (group, other) = (UUID(), UUID())
+      let alone = try RawClient(connectingTo: path, from: "\(other)/alone")
+      let oldest = try RawClient(connectingTo: path, from: "\(group)/oldest")
+      let newer = try RawClient(connectingTo: path, from: "\(group)/newer")
+      let next = try RawClient(
+        connectingTo: path, from: "\(isNextOfTheGroup ? group : UUID())/next")
+      #expect(await next.rest().utf8.count == 500_000)
+      #expect(await newer.rest().utf8.count == 500_000)
+      #expect(await alone.rest().utf8.count == 500_000)
+      #expect(await oldest.rest().utf8.count < 500_000)
+    }
+  }
+
+  @Test func `closes a client without a group before any other`() async throws {
+    try await withByteServer(server(maximumConnections: 3) { _ in Self.many }) { path, _ in
+      let group = UUID()
+      let older = try RawClient(connectingTo: path, from: "\(group)/older")
+      let newer = try RawClient(connectingTo: path, from: "\(group)/newer")
+      let stranger = try RawClient(connectingTo: path)
+      let next = try RawClient(connectingTo: path, from: "\(UUID())/next")
+      for client in [next, newer, older] {
+        #expect(await client.rest().utf8.count == 500_000)
+      }
+      #expect(await stranger.rest().utf8.count < 500_000)
+    }
+  }
+
+  @Test func `serves others while a thousand clients hold connections and read nothing`()
+    async throws
+  {
+    try await withByteServer(server { _ in Self.many }) { path, _ in
+      let deaf = try (0..<1000).map { _ in try RawClient(connectingTo: path) }
+      for _ in 0..<4 {
+        let next = try RawClient(connectingTo: path, from: "\(UUID())/next")
+        #expect(await next.rest().utf8.count == 500_000)
+      }
+      withExtendedLifetime(deaf) {}
+    }
+  }
+
+  @Test func `closes a client that has not read its bytes by the deadline`() async throws {
+    let server = server(maximumConnections: 1, deadline: .milliseconds(20)) { peer in
+      peer.abstractName.contains(UInt8(ascii: "/")) ? Self.many : Secret(utf8: "x")
+    }
+    try await withByteServer(server) { path, _ in
+      let deaf = try RawClient(connectingTo: path, from: "\(UUID())/deaf")
+      let next = try RawClient(connectingTo: path, from: "\(UUID())")
+      #expect(await next.rest() == "x")
+      #expect(await deaf.rest().utf8.count < 500_000)
+    }
+  }
+
+  @Test func `closes at once a client that it has no answer for`() async throws {
+    let server = ByteServer(
+      maximumConnections: 1, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) { _ in nil }
+    try await withByteServer(server) { path, _ in
+      for _ in 0..<3 {
+        let client = try RawClient(connectingTo: path)
+        #expect(await client.rest() == "")
+      }
+    }
+  }
+
   @Test func `waits at its end no longer than its grace for who does not read`() async throws {
     let bytes = Secret(copying: [UInt8](repeating: 0x61, count: 500_000))
     let (asked, ask) = AsyncStream.makeStream(of: Void.self)
-    let server = ByteServer(grace: .milliseconds(20)) { _ in
+    let server = server(grace: .milliseconds(20)) { _ in
       ask.yield()
       return bytes
     }
@@ -124,7 +214,7 @@ import Testing
 
   @Test func `ends without an error when its grace is over as soon as it begins`() async throws {
     let gate = Gate()
-    let server = ByteServer(grace: .zero) { _ in
+    let server = server(grace: .zero) { _ in
       await gate.pass()
       return Secret(utf8: "x")
     }
@@ -140,7 +230,7 @@ import Testing
 
   @Test func `answers those whom it has accepted when it is told to stop`() async throws {
     let gate = Gate()
-    let server = ByteServer { _ in
+    let server = server { _ in
       await gate.pass()
       return Secret(utf8: Task.isCancelled ? "cancelled" : "x")
     }

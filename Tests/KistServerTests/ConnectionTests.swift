@@ -4,7 +4,7 @@ import KistWire
 import Synchronization
 import Testing
 
-@Suite struct `The life of a connection` {
+@Suite(.timeLimit(.minutes(2))) struct `The life of a connection` {
   @Test func `requests of one connection run one after another`() async throws {
     let running = Atomic(0)
     let most = Atomic(0)

@@ -6,7 +6,7 @@ import KistTesting
 import KistWire
 import Testing
 
-@Suite struct `The contract over a socket` {
+@Suite(.timeLimit(.minutes(2))) struct `The contract over a socket` {
   @Test(arguments: UserStorageContract.all)
   func `a storage behind a server keeps the contract`(rule: UserStorageContract.Rule) async throws {
     let clock = ManualClock()

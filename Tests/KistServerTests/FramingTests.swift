@@ -1,7 +1,7 @@
 import KistCore
 import Testing
 
-@Suite struct `The lines of a connection` {
+@Suite(.timeLimit(.minutes(2))) struct `The lines of a connection` {
   @Test func `pipelined lines are answered in order`() async throws {
     let lines = (1...500).map { "line \($0)\n" }.joined()
     try await withServer { server in

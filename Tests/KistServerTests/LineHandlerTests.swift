@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistServer
 
-@Suite struct `The buffers of a connection` {
+@Suite(.timeLimit(.minutes(2))) struct `The buffers of a connection` {
   private let sink = Sink()
   private let channel = EmbeddedChannel()
   private let handler: LineHandler
@@ -76,7 +76,7 @@ import Testing
   }
 }
 
-@Suite struct `What a client would lose` {
+@Suite(.timeLimit(.minutes(2))) struct `What a client would lose` {
   private let sink = Sink()
   private let channel = EmbeddedChannel()
   private let handler: LineHandler

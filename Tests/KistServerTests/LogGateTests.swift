@@ -3,7 +3,7 @@ import Testing
 
 @testable import KistServer
 
-@Suite struct `The gate of the log` {
+@Suite(.timeLimit(.minutes(2))) struct `The gate of the log` {
   @Test func `it lets one line through in ten seconds and counts the others`() {
     let gate = LogGate(interval: .seconds(10))
     let start = NIODeadline.uptimeNanoseconds(1_000)

@@ -13,7 +13,7 @@ private let kernelHoldsPeers: Bool = {
   return PeerProcess(getpid(), connectedTo: ends[0]).evidence == .pidfd
 }()
 
-@Suite struct `The process at the other end` {
+@Suite(.timeLimit(.minutes(2))) struct `The process at the other end` {
   private let own = try! String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)
 
   /// A client that connects, says nothing, and ends.

@@ -9,6 +9,12 @@ final class RawClient: Sendable {
   init(connectingTo path: String, from name: String? = nil) throws {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.descriptor = descriptor
+    // Only so that a test that went wrong ends; a full backlog keeps connect(2) waiting.
+    var limit = timeval(tv_sec: 120, tv_usec: 0)
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+      unsafe setsockopt(
+        descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
     let isBound = name.map { name in
       unsafe withAddress([0] + Array(name.utf8)) { unsafe bind(descriptor, $0, $1) } == 0
     }
@@ -16,10 +22,6 @@ final class RawClient: Sendable {
       isBound != false,
       unsafe withAddress(Array(path.utf8) + [0], { unsafe connect(descriptor, $0, $1) }) == 0
     else { throw POSIXError(POSIXErrorCode(rawValue: errno)!) }
-    // Only so that a test that went wrong ends.
-    var limit = timeval(tv_sec: 120, tv_usec: 0)
-    unsafe setsockopt(
-      descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
   deinit { Foundation.close(descriptor) }

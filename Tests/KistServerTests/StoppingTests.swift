@@ -4,7 +4,7 @@ import KistWire
 import Synchronization
 import Testing
 
-@Suite struct `Stopping` {
+@Suite(.timeLimit(.minutes(2))) struct `Stopping` {
   @Test func `replies in flight and requests already sent are finished`() async throws {
     let gate = Gate()
     let wasCancelled = Atomic(false)

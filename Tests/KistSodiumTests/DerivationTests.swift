@@ -3,7 +3,7 @@ import KistSodium
 import Testing
 
 /// The expected values come from Python's hashlib and from PyNaCl.
-@Suite struct `Hashing and deriving` {
+@Suite(.timeLimit(.minutes(10))) struct `Hashing and deriving` {
   @Test func `BLAKE2b gives the value of RFC 7693, appendix A`() {
     let hash = blake2b(Array("abc".utf8).span, count: 64)
     #expect(

@@ -3,7 +3,7 @@ import KistCore
 import KistSodium
 import Testing
 
-@Suite struct `Guarded keys` {
+@Suite(.timeLimit(.minutes(10))) struct `Guarded keys` {
   @Test func `a key is lent while it is read, to several readers at once`() async throws {
     let key = try GuardedKey(copying: [UInt8](0..<32).span)
     await withTaskGroup { group in
@@ -31,6 +31,21 @@ import Testing
     #expect(keys[0] != keys[1])
     #expect(randomBytes(24) != randomBytes(24))
     #expect(randomBytes(24).count == 24)
+  }
+
+  @Test(arguments: [(0, false), (4096, true)] as [(rlim_t, Bool)])
+  func `a key says whether the system keeps it in RAM`(limit: rlim_t, isInRAM: Bool) async {
+    await #expect(processExitsWith: .success) {
+      [limit = limit as rlim_t, isInRAM = isInRAM as Bool] in
+      let master = try GuardedKey.random()
+      // Root may lock as much as it likes.
+      if getuid() == 0, setuid(65534) != 0 { exit(1) }
+      munlockall()
+      var limit = rlimit(rlim_cur: limit, rlim_max: limit)
+      unsafe setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+      let key = try SymmetricKey(derivedFrom: master, id: 1, context: KeyContext("kistTEST"))
+      if key.isInRAM != isInRAM { exit(2) }
+    }
   }
 
   @Test func `a key that is not filled because of an error is that error`() {

@@ -2,7 +2,7 @@ import KistCore
 import KistSodium
 import Testing
 
-@Suite struct `Sealing` {
+@Suite(.timeLimit(.minutes(10))) struct `Sealing` {
   let key = try! SymmetricKey(
     derivedFrom: GuardedKey(copying: [UInt8](0..<32).span), id: 1, context: KeyContext("kistTEST"))
   let nonce = [UInt8](repeating: 9, count: SymmetricKey.nonceSize)
@@ -59,7 +59,7 @@ import Testing
   }
 }
 
-@Suite struct `A run of sealing` {
+@Suite(.timeLimit(.minutes(10))) struct `A run of sealing` {
   private let key = try! SymmetricKey(
     derivedFrom: GuardedKey.random(), id: 1, context: KeyContext("kistTEST"))
   private let place = Array("place".utf8)

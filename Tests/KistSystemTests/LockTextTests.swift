@@ -2,7 +2,7 @@ import Foundation
 import KistSystem
 import Testing
 
-@Suite struct `The text in a lock's file` {
+@Suite(.timeLimit(.minutes(10))) struct `The text in a lock's file` {
   @Test func `leaves nothing of a longer one that was there`() throws {
     let file = try unsafe #require(unsafe tmpfile())
     defer { unsafe fclose(file) }

@@ -1,7 +1,7 @@
 import KistSystem
 import Testing
 
-@Suite struct `A uid stands for strangers` {
+@Suite(.timeLimit(.minutes(10))) struct `A uid stands for strangers` {
   private static let everybody = "         0          0 4294967295\n"
   private static let one = "      1000       1000          1\n"
   private static let container = "0 1000 1\n1 100000 65536\n"

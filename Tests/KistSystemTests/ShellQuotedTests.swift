@@ -2,7 +2,7 @@ import Foundation
 import KistSystem
 import Testing
 
-@Suite struct `A word in a command to paste` {
+@Suite(.timeLimit(.minutes(10))) struct `A word in a command to paste` {
   @Test(arguments: ["/home/a/.local/state/kist/key", "a-b_c.d:e@f+g", "0"])
   func `is as it is where it is plain`(word: String) { #expect(shellQuoted(word) == word) }
 

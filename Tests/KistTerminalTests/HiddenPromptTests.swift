@@ -14,6 +14,14 @@ import Testing
     #expect(terminal.echoes)
   }
 
+  @Test func `asks with a question that the terminal does not obey`() throws {
+    let terminal = try PseudoTerminal()
+    terminal.type("hunter2\n", after: "Secret: ")
+    let question = "\u{1B}[2J\u{202E}x\n\u{9B}2J. Secret: "
+    _ = try hiddenLine(asking: question, on: terminal.path)
+    #expect(terminal.screenText == #"\u{1b}[2J\u{202e}x\u{a}\u{9b}2J. Secret: "#)
+  }
+
   @Test func `refuses a line that the terminal would cut`() throws {
     let terminal = try PseudoTerminal()
     terminal.type(String(repeating: "x", count: 5000) + "\n", after: "Secret: ")

@@ -1,7 +1,7 @@
 import KistTerminal
 import Testing
 
-@Suite struct `A text on a terminal` {
+@Suite(.timeLimit(.minutes(10))) struct `A text on a terminal` {
   @Test(arguments: [
     ("", []), ("one two", ["one two"]), ("one two three", ["one two", "three"]),
     ("longer-than-all-of-it x", ["longer-than-all-of-it", "x"]),

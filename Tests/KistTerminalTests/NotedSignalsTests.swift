@@ -3,7 +3,7 @@ import Glibc
 import KistTerminal
 import Testing
 
-@Suite struct `Signals that are noted` {
+@Suite(.timeLimit(.minutes(10))) struct `Signals that are noted` {
   @Test func `are told one after another, once, and to nobody who asks later`() async throws {
     await #expect(processExitsWith: .success) {
       let first = try notedSignals()

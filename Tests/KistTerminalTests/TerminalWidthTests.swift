@@ -2,7 +2,7 @@ import Glibc
 import KistTerminal
 import Testing
 
-@Suite struct `The width of a text` {
+@Suite(.timeLimit(.minutes(10))) struct `The width of a text` {
   @Test(arguments: [
     ("", 0), ("abc", 3), ("\u{E9}", 1), ("e\u{301}", 1), ("\u{6F22}\u{5B57}", 4), ("\u{FF21}", 2),
     ("\u{1F511}", 2), ("\u{AC00}", 2), ("\u{1112}\u{1161}\u{11AB}", 2), ("\u{FF76}", 1),

@@ -10,7 +10,7 @@ struct DocumentTests {
     let storage = LockableStorage(now: clock.now)
     let dispatch = dispatch(
       storage.credentials, storage.access, documentedSlots, documentedBackups,
-      audit: { _ in documentedPage },
+      audit: AuditAccess(find: { _ in documentedPage }, verify: { documentedVerdict }),
       hello: Hello(version: "1.0.0", durability: .disk))
     let answer = answer(with: { dispatch($0) ?? watching(storage.watch) { _ in } })
     var epoch = "k3f9."
@@ -40,7 +40,7 @@ private let documentedSlots = KeySlots(
   add: { _ throws(StorageError) in [.passphrase(2)] },
   remove: { _ throws(StorageError) in
     throw StorageError(
-      .badRequest, "this slot is the only way in", hint: "add another one first")
+      .badRequest, "this is the only key slot", hint: "add another one first")
   })
 
 /// One that takes a while, and whose last part has four bytes, as the document has it.
@@ -69,6 +69,17 @@ private let documentedPage = AuditPage(
             pid: 4242, uid: 1000, unit: "session-2.scope", claims: "kist", evidence: .pidfd),
           names: .open(RequestedNames(service: "github.com", account: "alice")))))
   ], next: "131-4096")
+
+/// What stands there as what a check of it found.
+private let documentedVerdict: AuditVerdict = {
+  var verdict = AuditVerdict()
+  verdict.verified = 1200
+  verdict.unchained = 14
+  verdict.since = .init(second: .sample, milliseconds: 7)
+  verdict.until = .init(second: .sample.advanced(bySeconds: 3600)!, milliseconds: 0)
+  verdict.fault = AuditVerdict.Fault(.removed, file: "audit.jsonl", lines: 1215...1218, count: 3)
+  return verdict
+}()
 
 private func document() throws -> String {
   let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

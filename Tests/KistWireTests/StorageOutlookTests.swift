@@ -3,7 +3,7 @@ import KistTesting
 import KistWire
 import Testing
 
-@Suite struct `What kistd would open` {
+@Suite(.timeLimit(.minutes(10))) struct `What kistd would open` {
   private static let error = StorageError(.unavailable, "there is none", hint: "make one")
 
   @Test(arguments: [

@@ -1,6 +1,7 @@
 """The Debian package: made twice, and installed, used and purged on booted systems. Needs root (`make test-deb`)."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -118,7 +119,7 @@ class Installing:
         self.assertEqual(shell("dpkg-query --show --showformat '${db:Status-Status} ${Conffiles}' kist"), "installed")
         self.assertEqual(shell("dpkg --verify kist"), "")
 
-        self.assertEqual(shell("stat --format %a /usr/bin/kistd"), "711")
+        self.assertEqual(shell("stat --format %a:%U /usr/bin/kistd /usr/bin/kist"), "711:root\n711:root")
 
         # Nothing is started for those who are there, until they do it or log in anew.
         for user in ["alice", "bob"]:
@@ -149,9 +150,11 @@ class Installing:
         shell("dpkg --purge kist")
         self.assertEqual(self.machine.files() - before, set())
         left = set(shell("find . ! -type d", "alice").splitlines()) - set(home.splitlines())
+        left = {re.sub("progress-[0-9a-f]{32}$", "progress", name) for name in left}
         self.assertEqual(left, {
             "./.local/share/kist/credentials.db", "./.local/share/kist/credentials.db.lock",
-            "./.local/state/kist/audit.jsonl", "./.local/state/kist/key", "./.local/state/kist/storage"})
+            "./.local/state/kist/audit.jsonl", "./.local/state/kist/audit.jsonl.mark",
+            "./.local/state/kist/key", "./.local/state/kist/progress", "./.local/state/kist/storage"})
 
         # Who installs it again has it all as it was.
         shell(f"dpkg --install {file}")
@@ -163,9 +166,10 @@ class Installing:
         shell(f"dpkg --install /kist/.build-release/{package().name}")
         script = """
             export KIST_SOCKET=$HOME/own/socket; mkdir -m 700 own
-            kistd --socket "$KIST_SOCKET" & until kist status; do sleep 0.1; done >/dev/null 2>&1
+            kistd --socket "$KIST_SOCKET" --log-level debug 2>log & until kist status; do sleep 0.1; done >/dev/null 2>&1
             printf pw | kist save s && kist load s; kill %1; wait"""
         self.assertEqual(shell(script, "alice").splitlines()[-1], "pw")
+        self.assertIn("confined calls=seccomp files=Landlock ", shell("cat log", "alice"))
 
     def test_turned_off(self):
         """An administrator's choice outlives an update."""

@@ -30,9 +30,12 @@ SCHEMA = {
     "slot": "CREATE TABLE slot (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT",
     "store": "CREATE TABLE store (id BLOB NOT NULL, header BLOB NOT NULL) STRICT",
 }
-SLOT, HEADER, METADATA, SECRET, NAMES = 1, 2, 3, 4, 5
+SLOT, HEADER, METADATA, SECRET, NAMES, CHAIN, PROGRESS = 1, 2, 3, 4, 5, 6, 7
 KEY_FILE, PASSPHRASE = 1, 2
+LABEL, EXPIRY, FIELDS, SECRET_FIELDS = 1, 2, 4, 8
+MOST_FIELDS = 32768
 TIMES = range(-62167219200, 253402300799 + 1)
+LONGEST_ROW, LONGEST_SECRET, LAST_SEQUENCE = 640 << 10, 512 << 10, (1 << 63) - 1
 
 
 def require(right: bool, otherwise: str) -> None:
@@ -77,8 +80,8 @@ def subkey(identifier: int, context: bytes, key: bytes) -> bytes:
 
 
 def subkeys(master: bytes) -> list[bytes]:
-    """The tagKey, metadataKey, secretKey, headerKey, sumKey and nameKey."""
-    return [subkey(identifier, b"kiststor", master) for identifier in range(1, 7)]
+    """The tagKey, metadataKey, secretKey, headerKey, sumKey, nameKey, auditKey and progressKey."""
+    return [subkey(identifier, b"kiststor", master) for identifier in range(1, 9)]
 
 
 def prefix(part: int, store_id: bytes) -> bytes:
@@ -112,8 +115,43 @@ def unpadded(padded: bytes) -> bytes:
     return padded[:size]
 
 
+def parse_fields(area: bytes) -> dict[int, bytes]:
+    """The value of each field, by its tag."""
+    require(0 < len(area) <= MOST_FIELDS, "there are no fields, or too many bytes of them")
+    fields, last = {}, 0
+    while area:
+        tag, size = number(area[:4]), number(area[4:8])
+        require(len(area) >= 8 + size, "a field ends too early")
+        require(tag > last, "the fields are not in the order of their tags, or one occurs twice")
+        fields[tag], area, last = area[8:8 + size], area[8 + size:], tag
+    return fields
+
+
+def split_secret(message: bytes) -> tuple[bytes, dict[int, bytes]]:
+    """The secret, and the fields that the flags say are behind it."""
+    end = len(message) - 4
+    start = end - number(message[-4:])
+    require(0 <= start <= end, "the fields are longer than what is sealed")
+    return message[:start], parse_fields(message[start:end])
+
+
+def check_limits(service: str, account: str, label: str, attributes: list[tuple[str, str]]) -> None:
+    """Refuses what no save can have left."""
+    require(service != "", "the service is empty")
+    for name, value in (("service", service), ("account", account), ("label", label)):
+        require(len(value.encode()) <= 1024, f"the {name} has more than 1024 bytes")
+        require(not any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in value),
+                f"the {name} has a control character")
+    require(all(1 <= len(name) <= 64 and all(" " <= c <= "~" for c in name) for name, _ in attributes),
+            "an attribute's name is not 1 to 64 printable ASCII characters")
+    sizes = [len(value.encode()) for _, value in attributes]
+    require(max(sizes, default=0) <= 1024, "an attribute's value has more than 1024 bytes")
+    require(sum(sizes) + sum(len(name) for name, _ in attributes) <= 16 << 10,
+            "the attributes have more than 16 KiB together")
+
+
 def parse_metadata(message: bytes) -> dict:
-    """The fields of the metadata."""
+    """What the metadata say."""
     rest = io.BytesIO(message)
 
     def field(size: int) -> bytes:
@@ -126,18 +164,24 @@ def parse_metadata(message: bytes) -> dict:
 
     flags, created, modified, expires = struct.unpack("<Iqqq", field(28))
     service, account, label = string(), string(), string()
-    attributes = [(string(), string()) for _ in range(number(field(4)))]
-    require(not rest.read(), "something follows its end")
-    require(flags < 4, "a flag is unknown")
-    require(flags & 1 or not label, "there is a label without its flag")
-    require(flags & 2 or not expires, "there is an expiry without its flag")
+    count = number(field(4))
+    require(count <= 64, "there are more than 64 attributes")
+    attributes = [(string(), string()) for _ in range(count)]
+    area = rest.read()
+    require(flags < 16, "a flag is unknown")
+    require(flags & FIELDS or not area, "something follows its end")
+    require(flags & LABEL or not label, "there is a label without its flag")
+    require(flags & EXPIRY or not expires, "there is an expiry without its flag")
     require(all(time in TIMES for time in (created, modified, expires)), "a time is out of range")
     require(all(a.encode() < b.encode() for (a, _), (b, _) in pairwise(attributes)),
             "the attributes are not sorted, or one occurs twice")
+    check_limits(service, account, label, attributes)
     return {
-        "service": service, "account": account, "label": label if flags & 1 else None,
+        "service": service, "account": account, "label": label if flags & LABEL else None,
         "attributes": dict(attributes), "createdAt": created, "modifiedAt": modified,
-        "expiresAt": expires if flags & 2 else None,
+        "expiresAt": expires if flags & EXPIRY else None,
+        "fields": parse_fields(area) if flags & FIELDS else {},
+        "hasSecretFields": bool(flags & SECRET_FIELDS),
     }
 
 
@@ -147,7 +191,9 @@ def open_names(name_key: bytes, store_id: bytes, line: bytes) -> dict:
     if "names" not in record:
         return record
     bound = line[:line.rindex(b',"names":"')]
-    sealed = base64.b64decode(record.pop("names"), validate=True)
+    names = record.pop("names")
+    require(line[len(bound):].startswith(f',"names":"{names}"'.encode()), "names are not where they were sealed")
+    sealed = base64.b64decode(names, validate=True)
     rest = io.BytesIO(unpadded(unseal(name_key, prefix(NAMES, store_id) + bound, sealed)))
     flags = number(rest.read(4))
     require(0 < flags < 4, "nothing is named, or a flag is unknown")
@@ -160,14 +206,69 @@ def open_names(name_key: bytes, store_id: bytes, line: bytes) -> dict:
     return record
 
 
+def chain_hash(audit_key: bytes, store_id: bytes, use: int, message: bytes) -> bytes:
+    """The hash of the audit log's chain: use is 1 for unchained lines, 2 for a block, 3 for the mark."""
+    return blake2b(prefix(CHAIN, store_id) + bytes([use]) + message, digest_size=16, key=audit_key).digest()
+
+
+def chain_part(line: bytes) -> bytes:
+    """What the chain covers of a line that is not the last of its block."""
+    names = json.loads(line).get("names")
+    return b"\0" + line + b"\n" if names is None else b"\1" + base64.b64decode(names, validate=True)[-16:]
+
+
+def verify_chain(keys: list[bytes], store_id: bytes, log: bytes) -> int:
+    """Checks the chain of one file of the audit log; the number of the last line of the chain."""
+    name_key, audit_key = keys[6], keys[7]
+    lines, first, chain, last = log.split(b"\n")[:-1], 0, None, None
+    for index, line in enumerate(lines):
+        if not line.startswith(b"{") or b',"chain":"' not in line:
+            continue
+        with within(f"line {index + 1}"):
+            link = json.loads(line)
+            covered = line[:line.rindex(b',"chain":"')]
+            require(line == covered + f',"chain":"{link["chain"]}"}}'.encode(), "the chain is not its last member")
+            section, unchained = lines[first:index + 1], link.get("unchained", 0)
+            before = base64.b64decode(link["after"], validate=True) if "after" in link else chain
+            require(before is not None, "lines before it are missing")
+            require(unchained < len(section), "it covers more lines than there are")
+            require(last is None or "after" in link or link["number"] == last + len(section),
+                    "lines before it are missing, or were added")
+            found, value = b"".join(each + b"\n" for each in section[:unchained]), before
+            for start in range(0, len(found), 1 << 16):
+                value = chain_hash(audit_key, store_id, 1, value + found[start:start + (1 << 16)])
+            for each in section[unchained:]:
+                open_names(name_key, store_id, each)
+            parts = b"".join(map(chain_part, section[unchained:-1]))
+            value = chain_hash(audit_key, store_id, 2, value + parts + covered)
+            require(value == base64.b64decode(link["chain"], validate=True),
+                    "it, or a line before it, is not as it was written")
+            require(not link.get("foreign"), "lines before it were added by another program")
+            first, chain, last = index + 1, value, link["number"]
+    require(last is not None, "the audit log has no chain")
+    return last
+
+
+def read_progress(progress_key: bytes, store_id: bytes, file: bytes) -> dict:
+    """The number of the last change that was noted outside of the store, and when."""
+    require(len(file) == 80 and file[:8] == b"kistmark", "it does not follow the format")
+    require(file[8:24] == store_id, "it is of another store")
+    message = unseal(progress_key, prefix(PROGRESS, store_id), file[24:])
+    sequence, time = struct.unpack("<Qq", message)
+    return {"sequence": sequence, "time": timestamp(time)}
+
+
 def check_slot(store_id: bytes, slot: int, body: bytes) -> None:
-    """Refuses a slot whose size, checksum, kind or limits are wrong."""
+    """Refuses a slot whose size, checksum or limits are wrong; one of an unknown kind may be there."""
     require(slot in range(1 << 32), "its number is out of range")
-    require(isinstance(body, bytes) and len(body) == 116, "it has not 116 bytes")
-    checksum = blake2b(store_id + u32(slot) + body[:100], digest_size=16).digest()
-    require(body[100:] == checksum, "its checksum is wrong")
-    kind, passes, memory = struct.unpack("<III", body[:12])
-    require(kind in (KEY_FILE, PASSPHRASE), "its kind is unknown")
+    require(isinstance(body, bytes) and 20 <= len(body) <= 4096, "it has not 20 to 4096 bytes")
+    checksum = blake2b(store_id + u32(slot) + body[:-16], digest_size=16).digest()
+    require(body[-16:] == checksum, "its checksum is wrong")
+    kind = number(body[:4])
+    if kind not in (KEY_FILE, PASSPHRASE):
+        return
+    require(len(body) == 116, "it has not 116 bytes")
+    passes, memory = struct.unpack("<II", body[4:12])
     if kind == KEY_FILE:
         require(not any(body[4:28]), "it is for a key file, and has passes, memory or a salt")
     else:
@@ -176,8 +277,8 @@ def check_slot(store_id: bytes, slot: int, body: bytes) -> None:
 
 def check_total_cost(slots: list[tuple]) -> None:
     """Refuses checked slots that cost too much together, if each is tried."""
-    costs = [passes * memory for kind, passes, memory in
-             (struct.unpack("<III", body[:12]) for _, body in slots) if kind == PASSPHRASE]
+    costs = [number(body[4:8]) * number(body[8:12]) for _, body in slots
+             if body[:4] == u32(PASSPHRASE)]
     require(len(costs) <= 8 and sum(costs) <= 16 << 20,
             "damaged slots: those of passphrases are too many, or cost too much together")
 
@@ -219,7 +320,9 @@ def open_header(header_key: bytes, store_id: bytes, header: bytes) -> tuple:
     """The sequence, count, epoch, sum and hash of the slots."""
     message = unseal(header_key, prefix(HEADER, store_id), header)
     require(len(message) == 88, "its message has not 88 bytes")
-    return struct.unpack("<QQQ32s32s", message)
+    sequence, count, *rest = struct.unpack("<QQQ32s32s", message)
+    require(count <= sequence <= LAST_SEQUENCE, "its sequence or its count is out of range")
+    return sequence, count, *rest
 
 
 def tags(tag_key: bytes, service: str, account: str) -> tuple[bytes, bytes]:
@@ -259,7 +362,10 @@ def open_row(keys: list[bytes], store_id: bytes, row: tuple) -> dict:
         message = unpadded(unseal(keys[1], prefix(METADATA, store_id) + place, metadata))
         opened = parse_metadata(message)
     with within("secret"):
-        opened["secret"] = unpadded(unseal(keys[2], prefix(SECRET, store_id) + place, secret))
+        message = unpadded(unseal(keys[2], prefix(SECRET, store_id) + place, secret))
+        opened["secret"], opened["secretFields"] = (
+            split_secret(message) if opened.pop("hasSecretFields") else (message, {}))
+        require(len(opened["secret"]) <= LONGEST_SECRET, "it has more than 512 KiB")
     right_tags = tags(keys[0], opened["service"], opened["account"])
     require((service_tag, key_tag) == right_tags, "it has not the tags of its service and account")
     return opened
@@ -286,6 +392,10 @@ def json_line(credential: dict) -> str:
     shown = {name: value for name, value in credential.items() if value is not None}
     for name in {"createdAt", "modifiedAt", "expiresAt"} & shown.keys():
         shown[name] = timestamp(shown[name])
+    for name in ("fields", "secretFields"):
+        fields = shown.pop(name)
+        if fields:
+            shown[name] = {str(tag): value.hex() for tag, value in fields.items()}
     shown["secretBase64"] = base64.b64encode(shown.pop("secret")).decode()
     return json.dumps(shown, ensure_ascii=False)
 
@@ -359,6 +469,9 @@ def parse_arguments() -> argparse.Namespace:
                         " a process")
     parser.add_argument("--audit", metavar="FILE", type=Path, help="print the lines of this audit"
                         " log instead, with their names opened")
+    parser.add_argument("--progress", metavar="FILE", type=Path, help="print the content of this"
+                        " progress file instead")
+    parser.add_argument("--verify", action="store_true", help="with --audit: check the chain of the lines before")
     return parser.parse_args()
 
 
@@ -374,11 +487,17 @@ def main() -> None:
         kind, credential = read_credential(arguments)
         uri = Path(arguments.store).absolute().as_uri() + "?mode=ro"
         database = sqlite3.connect(uri, uri=True, isolation_level=None)
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
         master, store_id, credentials = read_store(database, kind, credential)
         keys = [master, *subkeys(master)]
         if arguments.audit:
+            if arguments.verify:
+                verify_chain(keys, store_id, arguments.audit.read_bytes())
             lines = [json.dumps(open_names(keys[6], store_id, line), ensure_ascii=False)
                      for line in arguments.audit.read_bytes().splitlines()]
+        elif arguments.progress:
+            with within("the progress file"):
+                lines = [json.dumps(read_progress(keys[8], store_id, arguments.progress.read_bytes()))]
         elif arguments.keys:
             lines = [key.hex() for key in keys]
         else:

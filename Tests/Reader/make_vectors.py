@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import kist_reader as reader  # noqa: E402
 
 MASTER, STORE_ID = bytes(range(0x00, 0x20)), bytes(range(0x60, 0x70))
-TAGS, METADATA, SECRETS, HEADER, SUM, _ = reader.subkeys(MASTER)
+TAGS, METADATA, SECRETS, HEADER, SUM, *_ = reader.subkeys(MASTER)
 EPOCH = 0x0123456789ABCDEF
 KEYS = [("github.com", "alice"), ("github.com", ""), ("a", "bc"), ("ab", "c"), ("é", "👩‍👩‍👧‍👦"),
         # Two that share their addresses.
@@ -34,7 +34,16 @@ SLOTS = [
     {"number": 1, "kind": reader.KEY_FILE, "keyFile": bytes(range(0x80, 0xA0))},
     {"number": 2, "kind": reader.PASSPHRASE, "passphrase": "correct horse battery staple",
      "passes": 2, "kibibytes": 64, "salt": bytes(range(0xA0, 0xB0))},
+    # Of a kind that this version does not know.
+    {"number": 3, "kind": 3, "content": b"of a later version"},
 ]
+# One with fields that this version does not know, the last of which is critical.
+EXTENDED = {
+    "service": "example.net", "account": "bob", "label": None, "attributes": {},
+    "createdAt": 1795168800, "modifiedAt": 1795168800, "expiresAt": None, "sequence": 4,
+    "secret": b"correct horse", "fields": {1: b"of metadata", 0x7FFFFFFF: b""},
+    "secretFields": {2: b"beside the secret", 0x80000002: b"critical"},
+}
 
 
 def seal(key: bytes, part: int, bound: bytes, message: bytes, nonce: bytes) -> bytes:
@@ -48,14 +57,28 @@ def padded(message: bytes) -> bytes:
     return message + bytes(reader.padded_size(size + 4) - size - 4) + reader.u32(size)
 
 
+def encoded(fields: dict) -> bytes:
+    """Fields in the order of their tags."""
+    return b"".join(reader.u32(tag) + reader.u32(len(fields[tag])) + fields[tag]
+                    for tag in sorted(fields))
+
+
+def secret(row: dict) -> bytes:
+    """What is sealed as the secret of a row, before it is padded."""
+    fields = encoded(row.get("secretFields", {}))
+    return row["secret"] + (fields + reader.u32(len(fields)) if fields else b"")
+
+
 def metadata(row: dict) -> bytes:
     """The metadata of a row, before they are padded."""
-    flags = (row["label"] is not None) | (row["expiresAt"] is not None) << 1
+    fields = encoded(row.get("fields", {}))
+    flags = ((row["label"] is not None) | (row["expiresAt"] is not None) << 1 | bool(fields) << 2
+             | ("secretFields" in row) << 3)
     times = row["createdAt"], row["modifiedAt"], row["expiresAt"] or 0
     attributes = sorted(row["attributes"].items(), key=lambda pair: pair[0].encode())
     texts = map(reader.text, (row["service"], row["account"], row["label"] or ""))
     return (struct.pack("<Iqqq", flags, *times) + b"".join(texts) + reader.u32(len(attributes))
-            + b"".join(reader.text(name) + reader.text(value) for name, value in attributes))
+            + b"".join(reader.text(name) + reader.text(value) for name, value in attributes) + fields)
 
 
 def tag(key: tuple, taken: set) -> dict:
@@ -73,7 +96,7 @@ def stored_row(row: dict, number: int, taken: set) -> dict:
     place = tags["serviceTag"] + tags["keyTag"] + reader.u64(row["sequence"])
     message, nonces = metadata(row), [bytes([number + part]) * 24 for part in (0, 1)]
     sealed = (seal(METADATA, reader.METADATA, place, padded(message), nonces[0]),
-              seal(SECRETS, reader.SECRET, place, padded(row["secret"]), nonces[1]))
+              seal(SECRETS, reader.SECRET, place, padded(secret(row)), nonces[1]))
     columns = tags["address"], tags["serviceTag"], tags["keyTag"], row["sequence"], *sealed
     return {**row, **tags, "metadataNonce": nonces[0], "secretNonce": nonces[1],
             "metadataMessage": message, "metadata": sealed[0], "secret": sealed[1],
@@ -83,13 +106,28 @@ def stored_row(row: dict, number: int, taken: set) -> dict:
 def stored_slot(slot: dict) -> dict:
     """A slot with its body."""
     nonce, number = bytes([0x10 + slot["number"]]) * 24, slot["number"]
+    if "content" in slot:
+        return {**slot, "body": with_checksum(number, reader.u32(slot["kind"]) + slot["content"])}
     start = struct.pack("<III16s", slot["kind"], slot.get("passes", 0), slot.get("kibibytes", 0),
                         slot.get("salt", bytes(16)))
     credential = slot.get("keyFile") or slot["passphrase"].encode()
     key = reader.wrapping_key(start, credential)
     body = start + seal(key, reader.SLOT, reader.u32(number) + start, MASTER, nonce)
-    checksum = reader.blake2b(STORE_ID + reader.u32(number) + body, digest_size=16).digest()
-    return {**slot, "nonce": nonce, "wrappingKey": key, "body": body + checksum}
+    return {**slot, "nonce": nonce, "wrappingKey": key, "body": with_checksum(number, body)}
+
+
+def with_checksum(number: int, body: bytes) -> bytes:
+    """The body of a slot, with the checksum that follows it."""
+    return body + reader.blake2b(STORE_ID + reader.u32(number) + body, digest_size=16).digest()
+
+
+def extended(slots_hash: bytes) -> dict:
+    """A row with fields, and the header of the store that has it alone."""
+    row = stored_row(EXTENDED, 0x31, set())
+    message = header([row], slots_hash)
+    del row["columns"]
+    return {**row, "secretMessage": secret(EXTENDED),
+            "header": seal(HEADER, reader.HEADER, b"", message, b"\x22" * 24)}
 
 
 def header(rows: list, slots_hash: bytes) -> bytes:
@@ -116,7 +154,7 @@ def vectors() -> dict:
                    "slotsHash": slots_hash, "nonce": nonce, "message": message,
                    "sealed": seal(HEADER, reader.HEADER, b"", message, nonce)},
         "emptyHeader": seal(HEADER, reader.HEADER, b"", header([], slots_hash), b"\x20" * 24),
-        "revision": reader.revision(EPOCH, rows[-1]["sequence"]),
+        "revision": reader.revision(EPOCH, rows[-1]["sequence"]), "extended": extended(slots_hash),
     }
 
 

@@ -25,10 +25,11 @@ import make_vectors  # noqa: E402
 
 DEFAULT = Path(__file__).parent.parent / "KistFileTests" / "Golden" / "vectors.json"
 VECTORS = json.loads(Path(os.environ.get("KIST_VECTORS", DEFAULT)).read_text("utf-8"))
-KINDS = {"emptyHeader", "header", "master", "paddedSizes", "revision", "rows", "slots", "storeID",
+KINDS = {"emptyHeader", "extended", "header", "master", "paddedSizes", "revision", "rows", "slots", "storeID",
          "subkeys", "sum", "tags"}
 MASTER, STORE_ID = bytes.fromhex(VECTORS["master"]), bytes.fromhex(VECTORS["storeID"])
 KEYS = reader.subkeys(MASTER)
+EXTENDED = VECTORS["extended"]
 ROW_FIELDS = ("service", "account", "label", "attributes", "createdAt", "modifiedAt", "expiresAt")
 
 
@@ -84,14 +85,17 @@ class Functions(unittest.TestCase):
     def test_slots_open_with_their_wrapping_keys(self) -> None:
         for slot in VECTORS["slots"]:
             with self.subTest(slot["number"]):
-                number, body, credential = (
-                    slot["number"], bytes.fromhex(slot["body"]), slot_credential(slot))
+                number, body = slot["number"], bytes.fromhex(slot["body"])
                 reader.check_slot(STORE_ID, number, body)
                 self.assertEqual(body[:4], reader.u32(slot["kind"]))
+                if "content" in slot:
+                    self.assertEqual(body[4:-16].hex(), slot["content"])
+                    continue
                 self.assertEqual(body[4:8], reader.u32(slot.get("passes", 0)))
                 self.assertEqual(body[8:12], reader.u32(slot.get("kibibytes", 0)))
                 self.assertEqual(body[12:28].hex(), slot.get("salt", bytes(16).hex()))
                 self.assertEqual(body[28:52].hex(), slot["nonce"])
+                credential = slot_credential(slot)
                 self.assertEqual(reader.wrapping_key(body, credential).hex(), slot["wrappingKey"])
                 self.assertEqual(reader.open_slot(STORE_ID, number, body, credential), MASTER)
 
@@ -122,11 +126,23 @@ class Functions(unittest.TestCase):
                 ad = reader.prefix(reader.METADATA, STORE_ID) + place
                 metadata = reader.unpadded(reader.unseal(KEYS[1], ad, row[4]))
                 self.assertEqual(metadata.hex(), vector["metadataMessage"])
-                expected = {name: vector[name] for name in ROW_FIELDS}
-                self.assertEqual(reader.parse_metadata(metadata), expected)
-                expected["secret"] = bytes.fromhex(vector["secretHex"])
+                expected = {name: vector[name] for name in ROW_FIELDS} | {"fields": {}}
+                self.assertEqual(reader.parse_metadata(metadata),
+                                 expected | {"hasSecretFields": False})
+                expected |= {"secret": bytes.fromhex(vector["secretHex"]), "secretFields": {}}
                 self.assertEqual(reader.open_row(KEYS, STORE_ID, row), expected)
                 self.assertEqual(reader.row_hash(KEYS[4], row).hex(), vector["hash"])
+
+    def test_row_with_fields(self) -> None:
+        row = stored_row(EXTENDED)
+        opened = reader.open_row(KEYS, STORE_ID, row)
+        self.assertEqual(opened["secret"].hex(), EXTENDED["secretHex"])
+        for name in ("fields", "secretFields"):
+            self.assertEqual(opened[name], {int(tag): bytes.fromhex(value)
+                                            for tag, value in EXTENDED[name].items()})
+        self.assertEqual(reader.row_hash(KEYS[4], row).hex(), EXTENDED["hash"])
+        message = bytes.fromhex(EXTENDED["secretMessage"])
+        self.assertEqual(reader.split_secret(message), (opened["secret"], opened["secretFields"]))
 
     def test_sum(self) -> None:
         rows = [stored_row(vector) for vector in VECTORS["rows"]]
@@ -176,7 +192,7 @@ class Program(unittest.TestCase):
         for word in words:
             self.assertIn(word, result.stderr)
 
-    def change(self, sql: str, *parameters: bytes) -> None:
+    def change(self, sql: str, *parameters: bytes | int) -> None:
         """Changes the store behind the back of kist."""
         with closing(sqlite3.connect(self.store)) as database, database:
             database.execute(sql, parameters)
@@ -205,6 +221,16 @@ class Program(unittest.TestCase):
         passphrase = VECTORS["slots"][1]["passphrase"]
         self.assert_printed(self.run_reader("--passphrase-fd", "0", input=passphrase))
 
+    def test_prints_the_fields_of_a_later_version(self) -> None:
+        self.change("DELETE FROM credential")
+        self.change("UPDATE store SET header = ?", bytes.fromhex(EXTENDED["header"]))
+        self.change("INSERT INTO credential VALUES (?, ?, ?, ?, ?, ?)", *stored_row(EXTENDED))
+        result = self.run_reader("--key-file", str(self.key_file))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        printed = json.loads(result.stdout)
+        for name in ("fields", "secretFields"):
+            self.assertEqual(printed[name], EXTENDED[name])
+
     def test_prints_the_keys(self) -> None:
         result = self.run_reader("--key-file", str(self.key_file), "--keys")
         self.assertEqual(result.stdout.split(), [key.hex() for key in [MASTER, *KEYS]])
@@ -220,6 +246,21 @@ class Program(unittest.TestCase):
         records = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual([(each.get("service"), each.get("account")) for each in records],
                          [("github.com", "alice"), ("backup.example", ""), (None, None)])
+
+    def test_verifies_the_chain_of_the_audit_log_in_its_page(self) -> None:
+        page = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
+        whole = page.partition("```jsonl\n")[2].partition("```")[0].encode()
+        golden = DEFAULT.parent
+        shutil.copy(golden / "v1-key-file.db", self.store)
+        shutil.copy(golden / "v1-key-file.key", self.key_file)
+        log = self.key_file.with_name("audit.jsonl")
+        first, second, third = whole.splitlines(keepends=True)
+        for lines, is_right in [(whole, True), (first + third, False), (second + first + third, False),
+                                (first + second + second + third, False), (first + second, False),
+                                (whole.replace(b"5001", b"5002"), False), (whole.replace(b"977", b"978"), False)]:
+            log.write_bytes(lines)
+            result = self.run_reader("--key-file", str(self.key_file), "--audit", str(log), "--verify")
+            self.assertEqual(result.returncode == 0, is_right, lines)
 
     def test_reads_a_copy_with_changes_that_are_only_in_the_log(self) -> None:
         with closing(sqlite3.connect(self.store)) as database:
@@ -291,6 +332,10 @@ class Program(unittest.TestCase):
         self.change("UPDATE credential SET sequence = 2 WHERE sequence = 1")
         self.assert_refused("row", "does not open")
 
+    def test_refuses_a_longer_row_than_any(self) -> None:
+        self.change(f"UPDATE credential SET secret = zeroblob({reader.LONGEST_ROW + 1}) WHERE sequence = 3")
+        self.assert_refused("too big")
+
     def test_refuses_a_removed_row(self) -> None:
         self.change("DELETE FROM credential WHERE sequence = 1")
         self.assert_refused("sum", "1 rows")
@@ -353,14 +398,64 @@ class Damage(unittest.TestCase):
 
     def test_metadata_with_wrong_flags(self) -> None:
         plain, full = (bytes.fromhex(row["metadataMessage"]) for row in VECTORS["rows"])
-        self.assert_refused(reader.u32(4) + plain[4:])
+        for flags in (4, 16, 1 << 31):
+            self.assert_refused(reader.u32(flags) + plain[4:])
         for flags in (0, 1, 2):
             self.assert_refused(reader.u32(flags) + full[4:])
+
+    def test_fields_that_break_the_format(self) -> None:
+        def field(tag: int, value: bytes = b"") -> bytes:
+            return reader.u32(tag) + reader.u32(len(value)) + value
+
+        greatest = field(1, bytes(32760))
+        self.assertEqual(reader.parse_fields(greatest), {1: bytes(32760)})
+        for wrong in (b"", field(0), field(2) + field(2), field(2) + field(1), field(1, b"cut")[:-1],
+                      field(1)[:-1], field(1) + b"\0", greatest + field(2)):
+            with self.subTest(wrong[:40]), self.assertRaises(ValueError):
+                reader.parse_fields(wrong)
+            with self.subTest(wrong[:40]), self.assertRaises(ValueError):
+                reader.split_secret(b"secret" + wrong + reader.u32(len(wrong)))
+        for wrong in (b"", b"\0\0\0", b"secret" + reader.u32(7), b"secret" + b"\xff" * 4):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                reader.split_secret(wrong)
 
     def test_metadata_with_unsorted_attributes(self) -> None:
         full = bytes.fromhex(VECTORS["rows"][1]["metadataMessage"])
         self.assert_refused(full.replace(b"host", b"post"))
         self.assert_refused(full.replace(b"host", b"port"))
+
+    def test_metadata_that_no_save_leaves(self) -> None:
+        def message(service="s", account="", label="", attributes=()) -> bytes:
+            texts = b"".join(map(reader.text, (service, account, label)))
+            pairs = b"".join(reader.text(name) + reader.text(value) for name, value in attributes)
+            return reader.u32(1) + bytes(24) + texts + reader.u32(len(attributes)) + pairs
+
+        many = [(f"{number:05}", "") for number in range(60_000)]
+        reader.parse_metadata(message("s" * 1024, "a" * 1024, "\u00e9" * 512, many[:64]))
+        for fields in (
+            {"service": ""}, {"service": "a\x1b[31m"}, {"account": "a\nb"}, {"label": "a\x9b"},
+            {"service": "s" * 1025}, {"account": "a" * 1025}, {"label": "\u00e9" * 513},
+            {"attributes": many}, {"attributes": many[:65]}, {"attributes": [("", "a")]},
+            {"attributes": [("\u00e9", "a")]}, {"attributes": [("a" * 65, "a")]},
+            {"attributes": [("a", "a" * 1025)]},
+            {"attributes": [(name, "a" * 1024) for name, _ in many[:16]]},
+        ):
+            with self.subTest(str(fields)[:60]):
+                self.assert_refused(message(**fields))
+
+    def test_header_with_numbers_of_no_change(self) -> None:
+        rest = bytes.fromhex(VECTORS["header"]["message"])[16:]
+        for sequence, count, right in (
+            (2, 2, True), ((1 << 63) - 1, 2, True), (1, 2, False), (1 << 63, 2, False),
+            ((1 << 64) - 1, (1 << 64) - 1, False),
+        ):
+            sealed = sealed_header(reader.u64(sequence) + reader.u64(count) + rest)
+            with self.subTest(sequence=sequence, count=count):
+                if right:
+                    reader.open_header(KEYS[3], STORE_ID, sealed)
+                else:
+                    with self.assertRaisesRegex(ValueError, "out of range"):
+                        reader.open_header(KEYS[3], STORE_ID, sealed)
 
     def test_wrong_padding(self) -> None:
         right = b"secret" + bytes(54) + reader.u32(6)
@@ -372,7 +467,8 @@ class Damage(unittest.TestCase):
 
     def test_slot_out_of_limits(self) -> None:
         for kind, passes, memory, right in (
-            (1, 0, 0, True), (1, 1, 0, False), (1, 0, 8, False), (3, 1, 8, False),
+            (1, 0, 0, True), (1, 1, 0, False), (1, 0, 8, False), (3, 1, 8, True),
+            (0, 17, 0, True), (1 << 31, 17, 0, True),
             (2, 1, 8, True), (2, 16, 1 << 20, True), (2, 0, 8, False), (2, 17, 8, False),
             (2, 1, 7, False), (2, 1, (1 << 20) + 1, False),
         ):
@@ -384,6 +480,20 @@ class Damage(unittest.TestCase):
                 else:
                     with self.assertRaisesRegex(ValueError, "kind|passes"):
                         reader.check_slot(STORE_ID, 7, body + checksum)
+
+    def test_slot_of_an_unknown_kind_and_of_any_size(self) -> None:
+        for size, right in ((15, False), (19, False), (20, True), (4096, True), (4097, False)):
+            start = reader.u32(3) + bytes(max(size - 20, 0))
+            body = start + blake2b(STORE_ID + reader.u32(7) + start, digest_size=16).digest()
+            body = body[:size]
+            with self.subTest(size):
+                if right:
+                    reader.check_slot(STORE_ID, 7, body)
+                    with self.assertRaisesRegex(ValueError, "checksum"):
+                        reader.check_slot(STORE_ID, 8, body)
+                else:
+                    with self.assertRaisesRegex(ValueError, "20 to 4096"):
+                        reader.check_slot(STORE_ID, 7, body)
 
     def test_slots_that_cost_too_much_together(self) -> None:
         for count, passes, memory, right in (

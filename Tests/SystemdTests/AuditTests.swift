@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `The audit log of kistd.service` {
   @Test(arguments: Systemd.allCases)
   func `has the unit of who asked, also of one that has ended, within a second and over a reload`(

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `A machine of the tests` {
   @Test(arguments: Systemd.allCases)
   func `runs the systemd that it is named after, and a manager for each user`(

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `A unit that takes its credential from kistd` {
   @Test(arguments: Systemd.allCases)
   func `gets exactly the bytes, and starts kistd for them`(systemd: Systemd) async throws {
@@ -39,7 +39,7 @@ struct `A unit that takes its credential from kistd` {
   }
 }
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `The passphrase of the encrypted file` {
   @Test func `is decrypted by systemd, at the other end of a socket`() async throws {
     try await withMachine(.version257) { machine in

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `make install` {
   @Test(arguments: Systemd.allCases)
   func `puts all in place, and says the one command that enables it`(
@@ -17,6 +17,11 @@ struct `make install` {
       }
       #expect(try await machine.property("ActiveState") == "inactive")
       #expect(try await machine.printed(by: "printf pw | kist save s && kist load s") == "pw")
+      let modes = "stat --format %a:%U ~/.local/bin/kist ~/.local/bin/kistd"
+      #expect(try await machine.printed(by: modes) == "111:alice\n111:alice")
+      // Over programs that cannot be read.
+      try await machine.printed(by: "cd /kist && make install")
+      #expect(try await machine.printed(by: modes) == "111:alice\n111:alice")
     }
   }
 
@@ -31,13 +36,16 @@ struct `make install` {
       try await machine.printed(by: "systemctl --user disable kistd.socket")
       try await machine.printed(by: "cd /kist && make uninstall")
       #expect(
-        try await machine.printed(by: "find . ! -type d | sort") == """
-          ./.local/share/kist/credentials.db
-          ./.local/share/kist/credentials.db.lock
-          ./.local/state/kist/audit.jsonl
-          ./.local/state/kist/key
-          ./.local/state/kist/storage
-          """)
+        try await machine.printed(
+          by: "find . ! -type d | sed -E 's/progress-[0-9a-f]{32}/progress/' | sort") == """
+            ./.local/share/kist/credentials.db
+            ./.local/share/kist/credentials.db.lock
+            ./.local/state/kist/audit.jsonl
+            ./.local/state/kist/audit.jsonl.mark
+            ./.local/state/kist/key
+            ./.local/state/kist/progress
+            ./.local/state/kist/storage
+            """)
       for unit in ["kistd.service", "kistd.socket", "kistd-credentials.socket"] {
         #expect(try await machine.property("ActiveState", of: unit) == "inactive", "\(unit)")
       }
@@ -52,6 +60,10 @@ struct `make install` {
       let output = try await machine.printed(
         by: "cd /kist && make install PREFIX=/usr/local", as: .root)
       let command = try machine.commandToEnable(in: output)
+      #expect(
+        try await machine.printed(
+          by: "stat --format %a:%U /usr/local/bin/kist /usr/local/bin/kistd")
+          == "711:root\n711:root")
       for user in [Machine.User.alice, .bob] {
         try await machine.printed(by: command, as: user)
         try await machine.printed(by: "printf \(user) | kist save s", as: user)

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `kistd as a service, with a keyring` {
   private let unlock = "printf pw | gnome-keyring-daemon --replace --unlock --components=secrets"
 

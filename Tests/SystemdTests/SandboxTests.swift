@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `The sandbox of kistd.service` {
   /// What gives leave, or says how the others refuse.
   private let refusesNothing: Set = ["ReadWritePaths", "SystemCallErrorNumber"]

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `kistd as a service` {
   @Test(arguments: Systemd.allCases)
   func `is started by the first connection, and keeps what it saved over a restart`(
@@ -31,6 +31,31 @@ struct `kistd as a service` {
       try await machine.printed(by: "systemctl --user start kistd.service")
       #expect(try await machine.printed(by: "printf pw | kist save s && kist load s") == "pw")
       #expect(try await machine.journal("--output json").contains(#""PRIORITY":"7""#))
+    }
+  }
+
+  @Test(arguments: Systemd.allCases)
+  func `confines its system calls, and its files where the kernel has Landlock`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.addSettings("[Service]\nEnvironment=KISTD_LOG_LEVEL=debug\n")
+      try await machine.printed(by: "printf pw | kist save s")
+      let journal = try await machine.journal()
+      #expect(
+        journal.contains(
+          /confined calls=seccomp files=(Landlock \d|not: this kernel has no Landlock)/),
+        "\(journal)")
+    }
+  }
+
+  @Test func `allows itself, when it is confined, the calls that scripts/list-calls lists`()
+    async throws
+  {
+    try await withMachine(.version252) { machine in
+      let list = "python3 -B /kist/scripts/list-calls"
+      try await machine.printed(by: "\(list) | diff - /kist/Sources/CLinux/calls.h")
     }
   }
 

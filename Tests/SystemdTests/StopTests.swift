@@ -1,6 +1,6 @@
 import Testing
 
-@Suite(.needsSystemd)
+@Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `Stopping the service while a hundred clients save` {
   @Test(arguments: Systemd.allCases)
   func `loses no save that was answered, and no answer to a save that was carried out`(

@@ -50,8 +50,8 @@ class Picture:
         return "\n".join(self.parts + ["</svg>", ""])
 
 
-def rooms() -> str:
-    p = Picture(1000, 470, "The rooms of kist, and which imports which")
+def modules() -> str:
+    p = Picture(1000, 470, "The modules of kist and their imports")
     p.box(40, 20, 150, 44, "kist", kind="program")
     p.box(470, 20, 150, 44, "kistd", kind="program")
     p.box(20, 104, 170, 56, "KistCommands", ["the CLI"], "program")
@@ -115,7 +115,7 @@ def request() -> str:
 
 def main() -> int:
     folder, stale = Path(__file__).parent, []
-    for name, picture in {"rooms.svg": rooms(), "request.svg": request()}.items():
+    for name, picture in {"modules.svg": modules(), "request.svg": request()}.items():
         path = folder / name
         if "--check" in sys.argv:
             if not path.exists() or path.read_text(encoding="utf-8") != picture:

@@ -4,13 +4,13 @@ internal import KistCore
 internal import KistSystem
 internal import KistTerminal
 
-/// A command could not be started; the exit statuses are those of env(1).
+/// The error of a command that could not be started; its exit statuses are those of env(1).
 struct CommandNotStarted: Error {
   let failure: CInt
 
   var exitStatus: CInt { failure == ENOENT ? 127 : 126 }
 
-  /// What a person is told.
+  /// The error to report to the user.
   var complaint: StorageError {
     StorageError(
       .unavailable, "the command cannot be started: \(systemText(of: failure))", hint: hint)
@@ -25,7 +25,7 @@ struct CommandNotStarted: Error {
   }
 }
 
-/// Puts a command, found in PATH, in the place of this process; returns only where that fails.
+/// Replaces this process by a command, found in PATH; returns only if that fails.
 func replaceProcess(by command: [String], _ environment: ChildEnvironment) -> CommandNotStarted {
   unsafe withCStrings(command) { words in
     unsafe environment.withPointers { environment in
@@ -35,13 +35,15 @@ func replaceProcess(by command: [String], _ environment: ChildEnvironment) -> Co
   }
 }
 
-/// Keeps the signals that would end this process for the command that is to run in it.
+/// Keeps the signals that would end this process, for the command that will run in it.
 func keepSignals() throws(CommandNotStarted) {
   guard kist_take_signals(1) >= 0 else { throw CommandNotStarted(failure: errno) }
   kist_hand_over_signals()
 }
 
-/// Ends that signals are kept, and ends this process with one that came meanwhile and asks for that.
+/// Stops keeping signals.
+///
+/// Ends this process if one came meanwhile that asks for it.
 func giveBackSignals() {
   let number = kist_give_back_signals()
   if number > 0 { carryOut(number) }
@@ -50,8 +52,8 @@ func giveBackSignals() {
 /// Starts a command, found in PATH.
 ///
 /// - Parameters:
-///   - output: the descriptor of its standard output, if it is not ours.
-///   - silencing: whether what it says on standard error is not shown.
+///   - output: The descriptor of its standard output, if it differs from this process's.
+///   - silencing: Whether its standard error is discarded.
 func startChild(
   _ command: [String], _ environment: ChildEnvironment, output: CInt? = nil,
   silencing: Bool = false
@@ -73,8 +75,10 @@ func startChild(
   return pid
 }
 
-/// Gives a command the signals that were kept and that come until it ends; gives its exit status, or
-/// 128 and the number of the signal that ended it, or `Run.failure` where nothing can be known.
+/// Forwards the kept signals, and those that come until the command ends; returns its exit status.
+///
+/// Returns 128 plus the signal's number if a signal ended it, or `Run.failure` if the status is
+/// unknown.
 func endOfChild(_ pid: pid_t) -> CInt {
   let status = kist_wait_for_command(pid)
   return status < 0 ? Run.failure : status

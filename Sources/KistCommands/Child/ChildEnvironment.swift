@@ -2,17 +2,18 @@ internal import Glibc
 internal import KistCore
 internal import KistInterop
 
-/// The environment of this process, but for some variables, for a command; the values are
-/// wiped when it goes.
+/// The environment of this process with some variables added or replaced, for a command.
+///
+/// Their values are wiped when it is released.
 struct ChildEnvironment {
-  /// The environment of this process as it is.
+  /// The unchanged environment of this process.
   static let unchanged = ChildEnvironment(entries: [])
 
   private let entries: [Secret]
 
   private init(entries: [Secret]) { self.entries = entries }
 
-  /// Refuses a value with a NUL in it, behind which the command would see nothing.
+  /// Refuses a value that contains a NUL, because the command would see it only up to there.
   init(setting settings: [Setting]) throws(StorageError) {
     var entries: [Secret] = []
     for setting in settings {
@@ -31,7 +32,7 @@ struct ChildEnvironment {
     self.entries = entries
   }
 
-  /// Lends it as pointers, the last of them null, as exec(3) takes it.
+  /// Lends it as pointers that end with null, as exec(3) expects.
   func withPointers<Result>(
     _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {
@@ -57,7 +58,7 @@ struct ChildEnvironment {
   }
 }
 
-/// Whether two entries, `NAME=value`, are of one name; the second has an equals sign.
+/// Whether two entries, `NAME=value`, have the same name; the second contains an equals sign.
 private func isSameName(
   _ left: UnsafePointer<CChar>, _ right: UnsafePointer<CChar>
 ) -> Bool {

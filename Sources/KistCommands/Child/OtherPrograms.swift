@@ -2,7 +2,7 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// Becomes another program, found along PATH; returns why not, where it cannot.
+/// Replaces this process by another program, found in PATH; returns the error if that fails.
 func become(_ words: [String]) -> StorageError {
   let command = [absolutePath(of: words[0]) ?? "/nonexistent/\(words[0])"] + words.dropFirst()
   let failure = replaceProcess(by: command, .unchanged).failure
@@ -15,7 +15,8 @@ func absolutePath(of program: String) -> String? {
   path(of: program, in: environmentVariable("PATH")) { unsafe access($0, X_OK) == 0 }
 }
 
-/// Where a program is along PATH; one that has a path is there.
+/// Returns the path of a program found in PATH; a program with a slash in its name is itself a
+/// path.
 func path(
   of program: String, in directories: String?, isProgram: (String) -> Bool
 ) -> String? {
@@ -23,10 +24,10 @@ func path(
   return programDirectories(directories).map { "\($0)/\(program)" }.first(where: isProgram)
 }
 
-/// The directories of a value of PATH.
+/// Returns the directories in a value of PATH.
 ///
-/// The entries that are not absolute are passed over: in them may be a program of somebody else's, as in a
-/// directory of downloads.
+/// Skips relative entries: they may contain another user's program, for example in a download
+/// directory.
 func programDirectories(_ path: String?) -> [String] {
   (path ?? "/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
 }

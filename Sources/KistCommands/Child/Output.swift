@@ -3,16 +3,16 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// What a program printed, and the status that it ended with.
+/// The output of a program and its exit status.
 struct Printed {
   var output: Secret
-  /// That of exit(3), or 128 and the number of the signal that ended it, as a shell has it.
+  /// The status of exit(3), or 128 plus the number of the signal that ended it, as in a shell.
   var status: CInt
 }
 
-/// The lines that a program prints, found along PATH, however it ends; none where it cannot be run.
+/// Returns the lines that a program, found in PATH, prints; none if it cannot run.
 ///
-/// What it says on standard error is not shown.
+/// Its exit status is ignored, and its standard error is discarded.
 func linesPrinted(by words: [String]) -> [String] {
   guard let output = try? output(of: words, upTo: 1 << 20, silencing: true).output else {
     return []
@@ -20,7 +20,7 @@ func linesPrinted(by words: [String]) -> [String] {
   return output.withBytes(String.init(repairing:)).split(separator: "\n").map(String.init)
 }
 
-/// What a program prints, found along PATH, however it ends.
+/// Returns the output of a program, found in PATH, whatever its exit status.
 func output(
   of words: [String], upTo limit: Int, silencing: Bool = false
 ) throws(StorageError) -> Printed {
@@ -49,7 +49,7 @@ func output(
         () throws(StorageError) in try nextPiece(of: ends[0], "the output of \(words[0])")
       })
   } catch { output = .failure(error) }
-  // Without a reader, a program that has more to say ends rather than waits.
+  // Closes the reading end, so that a program with more output ends instead of waiting.
   close(ends[0])
   var status: CInt = 0
   while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}

@@ -1,9 +1,9 @@
 package import KistCore
 package import KistWire
 
-/// What `kist doctor` looks at.
+/// The inputs of `kist doctor`.
 package struct Checkup: Sendable {
-  /// Where kistd listens.
+  /// The path of kistd's socket.
   package var socket: String
   package var hello: HelloLookup
   package var access: StorageAccess
@@ -23,7 +23,7 @@ package struct Checkup: Sendable {
 }
 
 extension Checkup {
-  /// All that there is to say, what matters most first.
+  /// Returns all findings, the most important first.
   func findings() async -> [Finding] {
     let status: Result<StorageStatus, StorageError>
     do throws(StorageError) { status = .success(try await access.status()) } catch {
@@ -38,7 +38,7 @@ extension Checkup {
       + surroundings.fileFindings(socket: socket) + surroundings.programFindings()
   }
 
-  /// Why a storage is locked, in the words of what cannot be had then: its key may be missing.
+  /// Returns the error that explains why the storage is locked: its key may be missing.
   private func whyLocked(_ status: Result<StorageStatus, StorageError>) async -> StorageError? {
     guard case .success(let status) = status, status.isLocked else { return nil }
     do throws(StorageError) { try await storage.checkIsOpen() } catch { return error }
@@ -52,13 +52,13 @@ extension Checkup {
       guard hello.version != KistVersion.current else { return Finding(.ok, "kistd", answer) }
       return Finding(
         .note, "kistd", "\(answer), and this is kist \(KistVersion.current)",
-        hint: "start it anew: `systemctl --user restart kistd`")
+        hint: "start it again: `systemctl --user restart kistd`")
     } catch { return Finding(error, about: "kistd") }
   }
 }
 
 extension Surroundings {
-  /// What the kistd that stands beside this program, or is on PATH, would open.
+  /// Returns what the kistd beside this program, or else on PATH, would open.
   fileprivate func outlook() -> StorageOutlook? {
     daemonProgram.flatMap { lines([$0, "probe", "--json"]).first }.flatMap { StorageOutlook($0) }
   }

@@ -1,23 +1,23 @@
 internal import KistCore
 internal import KistJSON
 
-/// Something that `kist doctor` has to say.
+/// A finding of `kist doctor`.
 struct Finding: Sendable, Equatable {
-  /// How it is to be taken.
+  /// The severity of a finding.
   enum State: Sendable, Equatable {
-    /// As it should be.
+    /// No problem.
     case ok
-    /// Worth knowing; credentials can be had all the same.
+    /// Worth knowing; credentials are still available.
     case note
-    /// Credentials cannot be had, or can be lost; the code says how.
+    /// Credentials are unavailable or may be lost; the code is the error's.
     case problem(StorageError.Code)
   }
 
   var state: State
-  /// What it is about, in a word.
+  /// The subject, in one word.
   var subject: String
   var message: String
-  /// What to do about it.
+  /// The remedy.
   var hint: String?
 
   init(_ state: State, _ subject: String, _ message: String, hint: String? = nil) {
@@ -27,14 +27,14 @@ struct Finding: Sendable, Equatable {
     self.hint = hint
   }
 
-  /// What an error says.
+  /// Creates a finding from an error.
   init(_ error: StorageError, about subject: String) {
     self.init(.problem(error.code), subject, error.message, hint: error.hint)
   }
 }
 
 extension Finding.State {
-  /// The state in a word.
+  /// The state's name.
   var word: String {
     switch self {
     case .ok: "ok"
@@ -43,14 +43,14 @@ extension Finding.State {
     }
   }
 
-  /// The code of a problem.
+  /// The error code of a problem.
   var code: StorageError.Code? {
     if case .problem(let code) = self { code } else { nil }
   }
 }
 
 extension Finding {
-  /// The text of one JSON object.
+  /// Returns the text of one JSON object.
   func json() -> Secret {
     JSONWriter.object { writer in
       writer.member("state", state.word)

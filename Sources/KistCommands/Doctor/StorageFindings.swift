@@ -1,14 +1,14 @@
 internal import KistCore
 internal import KistWire
 
-/// What is to be said of a storage, and of the keyring beside it.
+/// Returns the findings about a storage, and about the keyring beside it.
 func storageFindings(
   _ status: Result<StorageStatus, StorageError>, kistdAnswers: Bool, _ outlook: StorageOutlook?,
   whyLocked: StorageError?
 ) -> [Finding] {
   if kistdAnswers, case .failure(let error) = status { return [Finding(error, about: "storage")] }
   guard case .success(let status) = status else {
-    // Why kistd does not answer is said already; this is what it would do.
+    // Another finding says why kistd does not answer; these say what it would open.
     guard let outlook else { return [] }
     switch outlook.choice {
     case .success(let choice):
@@ -20,9 +20,16 @@ func storageFindings(
     }
   }
   var findings = [state(of: status, whyLocked)]
-  // Of a key that does not open it, there is nothing more to say than that.
+  // A key file that does not open the storage is already reported.
   if !status.isLocked || status.reopensAtRestart || status.unlocksWith != .keyFile {
     findings.append(Finding(.ok, "key", status.keyProtection))
+  }
+  if status.keysInRAM == false {
+    findings.append(
+      Finding(
+        .note, "memory", "the keys may be written to swap: the limit of locked memory is too low",
+        hint: "raise it for kistd and start it again: `ulimit -l 1024`, or `LimitMEMLOCK=1M` in "
+          + "`systemctl --user edit kistd`"))
   }
   if !status.isLocked, !status.reopensAtRestart {
     findings.append(
@@ -33,6 +40,14 @@ func storageFindings(
         : Finding(
           .note, "restart", "the storage is locked after a restart of kistd",
           hint: "open it then with `kist unlock`"))
+  }
+  if status.isSessionEncrypted == false {
+    findings.append(
+      Finding(
+        .note, "session",
+        "the keyring's provider does not encrypt sessions: a monitor of the session bus sees secrets",
+        hint: "use gnome-keyring or KeePassXC; or stop kistd, and move to the encrypted file with "
+          + "`kistd migrate --to encrypted-file`"))
   }
   if let keyring = outlook?.keyring {
     findings.append(finding(of: keyring, beside: status.storage))

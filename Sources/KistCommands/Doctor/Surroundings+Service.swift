@@ -1,5 +1,5 @@
 extension Surroundings {
-  /// Whether systemd starts kistd, and keeps it; nothing where there is no systemd.
+  /// Returns whether systemd starts kistd and keeps it running; nothing without systemd.
   func serviceFindings() -> [Finding] {
     guard file("/run/systemd/system") != nil else { return [] }
     switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {
@@ -20,13 +20,13 @@ extension Surroundings {
     }
   }
 
-  /// Without lingering, what a user has running ends when the user's last session does (loginctl(1)).
+  /// Without lingering, a user's processes end with the last session (loginctl(1)).
   private var lingering: Finding {
     if let user, file("/var/lib/systemd/linger/\(user)") != nil {
       return Finding(.ok, "linger", "kistd can run without a session")
     }
     let message = "kistd ends with the last session of this user"
-    // At a desk that is as it should be.
+    // On a desktop this is normal.
     let isAtDesk = ["x11", "wayland"].contains(environment("XDG_SESSION_TYPE") ?? "")
     return isAtDesk
       ? Finding(.ok, "linger", message)

@@ -4,11 +4,12 @@ internal import KistCore
 internal import KistSystem
 internal import KistTerminal
 
-/// A file of mode 0600 that gets its name when all of it is on the disk.
+/// A file of mode 0600 that gets its name when all of it is on disk.
 ///
-/// Until then it has none, so that nothing is left of a kist that is killed, on all file systems that
-/// have this: open(2), O_TMPFILE. On others it has another one, with a number and `.new` behind it; so it
-/// has everywhere, for a moment that only SIGKILL ends early, where it replaces a file.
+/// Until then it has no name, so a killed kist leaves nothing behind. This works on all file
+/// systems that support O_TMPFILE (open(2)). On others the file has a temporary name with a number
+/// and `.new`. When it replaces a file, it has such a name on every file system for a moment, and
+/// only SIGKILL could leave it behind.
 struct NewFile: ~Copyable {
   private let path: String
   private let isReplacing: Bool
@@ -17,12 +18,14 @@ struct NewFile: ~Copyable {
   private let file: CInt
   private let folder: CInt
 
-  /// Begins a file in the folder of a path; refuses one where something else than a regular file is,
-  /// such as a device or a link.
+  /// Begins a file in the directory of a path.
+  ///
+  /// Refuses a path where there is something other than a regular file, such as a device or a link.
   ///
   /// - Parameters:
-  ///   - replacing: whether a file that is there is replaced; else `conflict` is thrown, here or at the end.
-  ///   - permissions: tells those that a file was made with.
+  ///   - replacing: Whether an existing file is replaced. If not, one throws `conflict`, here or at
+  ///     the end.
+  ///   - permissions: Returns the permissions that a file was created with.
   init(
     for path: String, replacing: Bool, permissions: (CInt) -> mode_t = permissions(of:)
   ) throws(StorageError) {
@@ -30,14 +33,14 @@ struct NewFile: ~Copyable {
     let isThere = unsafe lstat(path, &status) == 0
     guard !isThere || status.st_mode & S_IFMT == S_IFREG else {
       throw StorageError(
-        .badRequest, "what is there is no regular file, and is not replaced",
+        .badRequest, "the file is not a regular one, and is not replaced",
         hint: "name a regular file, or one that is not there yet",
         outcome: .unchanged)
     }
     if !replacing, isThere { throw .fileIsThere }
-    // No name that a kist which was killed may have left: it may have had this one's process id.
+    // Random, because a killed kist with the same process id may have left its name.
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
-    // What could not be put on the disk, too, is better not begun.
+    // Opens the directory first: if it cannot be synced to disk later, the write should not begin.
     let folder = unsafe open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw notWritten(errno) }
     let unnamed = unsafe kist_open_unnamed(directory(of: path))
@@ -60,22 +63,22 @@ struct NewFile: ~Copyable {
     isNamed = unnamed < 0
   }
 
-  /// Writes at the end of it.
+  /// Appends bytes.
   mutating func append(_ bytes: Secret) throws(StorageError) {
     let failure = writeAll(bytes, to: file)
     if failure != 0 { throw notWritten(failure) }
   }
 
-  /// Gives the file its name, when it is on the disk.
+  /// Gives the file its name after its contents are on disk.
   mutating func finish() throws(StorageError) {
-    // A umask may have taken more away than others' permissions.
+    // A umask may have removed more than the permissions of others.
     guard fchmod(file, 0o600) == 0, fsync(file) == 0 else { throw notWritten(errno) }
     if isReplacing {
       try replace()
     } else if !isLinked(as: path) {
       throw errno == EEXIST ? .fileIsThere : notWritten(errno)
     }
-    // Until its folder is on the disk, too, a power cut may take the name away.
+    // Until the directory is on disk too, a power cut may remove the name.
     guard fsync(folder) == 0 else {
       throw StorageError(
         .unavailable,
@@ -84,7 +87,9 @@ struct NewFile: ~Copyable {
     }
   }
 
-  /// Takes the place of the file that is there; a signal that would end kist does so afterwards.
+  /// Replaces the existing file.
+  ///
+  /// A signal that would end kist takes effect afterwards.
   private func replace() throws(StorageError) {
     let signals = try notedSignals()
     defer {
@@ -113,8 +118,9 @@ struct NewFile: ~Copyable {
   }
 }
 
-/// Opens a file of mode 0600 that is not there yet; leaves none where others may read or write it all the
-/// same.
+/// Creates a file of mode 0600.
+///
+/// Leaves none if others can still read or write it.
 func openNewFile(
   _ path: String, permissions: (CInt) -> mode_t = permissions(of:)
 ) throws(StorageError) -> CInt {
@@ -128,14 +134,15 @@ func openNewFile(
   return file
 }
 
-/// The permissions of an open file; all where that cannot be told.
+/// Returns the permissions of an open file; all permissions if they are unknown.
 func permissions(of file: CInt) -> mode_t {
   var status = stat()
   return unsafe fstat(file, &status) == 0 ? status.st_mode & 0o777 : 0o777
 }
 
-/// Refuses a file that others may read or write though it was made with mode 0600, before anything is in
-/// it: there are file systems, such as vfat, that keep no modes and say nothing.
+/// Refuses an empty file that others can read or write although it was created with mode 0600.
+///
+/// Some file systems, such as vfat, ignore modes without an error.
 private func checkPrivate(_ permissions: mode_t) throws(StorageError) {
   guard permissions & 0o077 == 0 else {
     throw StorageError(
@@ -153,7 +160,7 @@ func notWritten(_ failure: CInt) -> StorageError {
 }
 
 extension StorageError {
-  /// A file is there that is not to be replaced.
+  /// The error for an existing file that must not be replaced.
   static var fileIsThere: StorageError {
     StorageError(
       .conflict, "the file is there already",

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whether two paths are of one file that is there.
+/// Whether two paths lead to the same existing file.
 func isSameFile(_ path: String, _ other: String) -> Bool {
   var (status, otherStatus) = (stat(), stat())
   return unsafe stat(path, &status) == 0 && stat(other, &otherStatus) == 0

@@ -4,13 +4,14 @@ internal import KistCore
 internal import KistInterop
 internal import KistSystem
 
-/// Files with secrets in them that are never on a disk, in a directory of their own under
-/// $XDG_RUNTIME_DIR, which a person's login owns.
+/// Files with secrets that are never on a disk.
+///
+/// They are in a directory of their own under $XDG_RUNTIME_DIR, which belongs to the user's login.
 struct SecretFiles {
   private let directory: String
   private var names: [String] = []
 
-  /// Writes a file for each setting, named as the variable; refuses where a disk would be written to.
+  /// Writes a file for each setting, named like the variable; throws if it would be on a disk.
   init(_ settings: [Setting], under runtimeDirectory: String?) throws(StorageError) {
     directory = try Self.makeDirectory(under: runtimeDirectory)
     for setting in settings {
@@ -24,12 +25,12 @@ struct SecretFiles {
     }
   }
 
-  /// The variables that tell where the files are.
+  /// The variables with the paths of the files.
   var settings: [Setting] {
     names.map { Setting(name: $0, value: Secret(utf8: path(of: $0))) }
   }
 
-  /// Removes the directory, with what the command may have put there as well.
+  /// Removes the directory, including files that the command created in it.
   func remove() { unsafe kist_remove_directory(directory) }
 
   private func path(of name: String) -> String { "\(directory)/\(name)" }
@@ -65,7 +66,7 @@ struct SecretFiles {
     }
   }
 
-  /// Whether a directory is this user's, and closed to all others.
+  /// Whether a directory belongs to this user and is closed to all others.
   private static func isOwn(_ path: String) -> Bool {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return false }

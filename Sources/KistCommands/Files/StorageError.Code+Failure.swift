@@ -2,7 +2,7 @@ internal import Glibc
 internal import KistCore
 
 extension StorageError.Code {
-  /// What kind of failure it is that a file or a folder cannot be had that a person named: errno(3).
+  /// Creates the code for a failure (errno(3)) to open a file or directory that the user named.
   init(failure: CInt) {
     self =
       switch failure {

@@ -2,9 +2,9 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// Reads what a stream has, at most 64 KiB; nothing at its end.
+/// Reads the available bytes of a stream, at most 64 KiB; returns none at its end.
 ///
-/// - Parameter what: what an error calls it.
+/// - Parameter what: The name of the stream in errors.
 func nextPiece(of descriptor: CInt, _ what: String) throws(StorageError) -> Secret {
   var bytes = WipedBytes(capacity: 4 << 10)
   while true {
@@ -23,7 +23,7 @@ func nextPiece(of descriptor: CInt, _ what: String) throws(StorageError) -> Secr
   }
 }
 
-/// Puts pieces together up to the empty one; `limit` is what an error calls its bound.
+/// Joins pieces up to the empty one; `limit` is the limit that an error mentions.
 func allPieces(
   upTo size: Int, _ what: String, limit: Int? = nil,
   _ nextPiece: () throws(StorageError) -> Secret
@@ -37,7 +37,7 @@ func allPieces(
   }
 }
 
-/// Writes all of it; an error number, or 0.
+/// Writes all bytes; returns an error number, or 0.
 func writeAll(_ bytes: Secret, to descriptor: CInt) -> CInt {
   bytes.withBytes { bytes in
     var written = 0

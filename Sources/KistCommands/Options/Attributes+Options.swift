@@ -1,7 +1,7 @@
 internal import KistCore
 
 extension Attributes {
-  /// Reads what was given with `--attribute NAME=VALUE`, once for each.
+  /// Reads the values of `--attribute NAME=VALUE`.
   init(options: [String]) throws(StorageError) {
     self.init()
     for option in options {

@@ -2,7 +2,7 @@ package import ArgumentParser
 internal import KistClient
 internal import KistWire
 
-/// The options that every command has.
+/// The options of every command.
 package struct CommonOptions: ParsableArguments {
   @Flag(help: "Print JSON, one object on a line; errors too.")
   package var json = false
@@ -12,8 +12,9 @@ package struct CommonOptions: ParsableArguments {
 
   package init() {}
 
-  /// Where kistd listens: what was asked for, else by the rule of the protocol; what can be no socket's
-  /// path is refused before anything is asked for over it.
+  /// Returns the path of kistd's socket: the option's, or the default of the protocol.
+  ///
+  /// Throws for an invalid path before any request is sent.
   func socketPath() throws(StorageError) -> String {
     if let socket { return try SocketLocation(path: socket).path }
     return try SocketLocation.current().path

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// What must hold for a credential to be saved.
+/// The conditions for saving a credential.
 struct ConditionOptions: ParsableArguments {
   @Flag(help: "Save only if there is no such credential.")
   var ifAbsent = false

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 
-/// Whether a person has said already that it may be done.
+/// The option that confirms in advance.
 struct ConfirmationOptions: ParsableArguments {
-  @Flag(help: "Do not ask whether there is to be only one way in.")
+  @Flag(help: "Do not ask whether only one key slot may remain.")
   var yes = false
 }

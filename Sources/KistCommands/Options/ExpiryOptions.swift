@@ -1,9 +1,10 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// When a credential ceases to be handed out.
+/// The options for the time when a credential expires.
 struct ExpiryOptions: ParsableArguments {
-  // What follows is the value even with a dash before it, so that the answer is about times.
+  // Takes the next word as the value even if it begins with a dash, so that the error is about
+  // times.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Expire after so long: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))

@@ -1,6 +1,8 @@
 internal import KistSystem
 
-/// The same hint for who named a socket: without that, its commands would ask another kistd, or find none.
+/// Adds `--socket` to the commands in a hint if the user named a socket.
+///
+/// Without it, these commands would ask another kistd, or find none.
 func hint(_ hint: String?, over socket: String?) -> String? {
   guard let hint, let socket else { return hint }
   let parts = hint.split(separator: "`", omittingEmptySubsequences: false)
@@ -10,7 +12,7 @@ func hint(_ hint: String?, over socket: String?) -> String? {
   }.joined(separator: "`")
 }
 
-/// The socket that is named on a command line, of which the rest may be wrong; the last one counts.
+/// Returns the socket on a command line that may contain errors; the last one counts.
 func namedSocket(in words: ArraySlice<String>) -> String? {
   guard let last = words.lastIndex(where: { $0 == "--socket" || $0.hasPrefix("--socket=") }) else {
     return nil
@@ -19,7 +21,7 @@ func namedSocket(in words: ArraySlice<String>) -> String? {
     ? words[last...].dropFirst().first : String(words[last].dropFirst("--socket=".count))
 }
 
-/// Whether it is a command of kist that asks kistd, and takes an option at its end.
+/// Whether this is a kist command that asks kistd and accepts an option at its end.
 private func asksKistd(_ line: Substring) -> Bool {
   let words = line.split(separator: " ").map(String.init)
   return words.first == "kist"

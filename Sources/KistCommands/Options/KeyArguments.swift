@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// The credential that is meant.
+/// The arguments that name a credential.
 struct KeyArguments: ParsableArguments {
   @Argument(help: "The service, or a reference: kist://SERVICE/ACCOUNT.")
   var service: String
@@ -9,13 +9,13 @@ struct KeyArguments: ParsableArguments {
   @Argument(help: "The account, where a service has several.")
   var account = ""
 
-  /// The key, with a reference taken apart.
+  /// Returns the key; splits a reference.
   func key() throws(StorageError) -> CredentialKey {
     try CredentialKey(service: service, orReferenceBeside: account)
   }
 }
 
-/// The same, where a person can be asked for it.
+/// The same arguments, for commands that can ask the user for them.
 struct AskedKeyArguments: ParsableArguments {
   @Argument(help: "The service, or a reference: kist://SERVICE/ACCOUNT.")
   var service: String?
@@ -23,7 +23,7 @@ struct AskedKeyArguments: ParsableArguments {
   @Argument(help: "The account, where a service has several.")
   var account = ""
 
-  /// The key; whoever named no service is asked for both, at a terminal.
+  /// Returns the key; asks for service and account at a terminal if no service is given.
   func key(askingAt terminal: Terminal) throws(StorageError) -> CredentialKey {
     if let service { return try CredentialKey(service: service, orReferenceBeside: account) }
     guard terminal.inputIsTerminal else {
@@ -54,7 +54,7 @@ extension CredentialKey {
         hint: "percent-encode everything but letters, digits and -._~")
     }
     guard account.isEmpty else {
-      throw .badRequest("an account stands beside a reference, which has its own")
+      throw .badRequest("an account is given beside a reference, which has its own")
     }
     self = reference.key
   }

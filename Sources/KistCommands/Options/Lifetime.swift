@@ -1,12 +1,12 @@
 internal import KistCore
 
-/// How long a credential is, or is still to be, handed out: a number and a unit, from a second to 36,500 days.
+/// The time until a credential expires: a number and a unit, from a second to 36,500 days.
 struct Lifetime: Equatable {
   static let longest: Int64 = 36_500 * 86_400
 
   let seconds: Int64
 
-  /// Reads `90s`, `15m`, `12h`, `90d` or `4w`; `nil` for anything else.
+  /// Reads `90s`, `15m`, `12h`, `90d` or `4w`; returns `nil` for anything else.
   init?(_ text: String) {
     let digits = text.dropLast()
     guard
@@ -18,7 +18,7 @@ struct Lifetime: Equatable {
     self.seconds = seconds
   }
 
-  /// Reads the value of an option, or throws what is wrong with it.
+  /// Reads the value of an option; throws if it is not valid.
   init(_ text: String, of option: String) throws(StorageError) {
     guard let lifetime = Lifetime(text) else {
       throw StorageError(
@@ -28,7 +28,7 @@ struct Lifetime: Equatable {
     self = lifetime
   }
 
-  /// The moment that is so long after another.
+  /// Returns the moment this long after another one.
   func end(from start: Timestamp) -> Timestamp {
     Timestamp(clamping: start.secondsSinceEpoch + seconds)
   }

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// What a person may be asked.
+/// The option that turns off prompts.
 package struct PromptOptions: ParsableArguments {
   @Flag(help: "Ask nobody to unlock what is locked.")
   package var noPrompt = false

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// Which credentials are meant; all of them where nothing is said.
+/// The options that select credentials; without any, all are selected.
 struct QueryOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Only credentials of this service.", valueName: "service"))
   var service: String?
@@ -14,7 +14,7 @@ struct QueryOptions: ParsableArguments {
     help: ArgumentHelp("Only credentials that have it; may be repeated.", valueName: "name=value"))
   var attributes: [String] = []
 
-  /// Whether nothing is said, so that all of them are meant.
+  /// Whether no option is given, so that all credentials are selected.
   var meansAll: Bool { service == nil && account == nil && attributes.isEmpty }
 
   func query() throws(StorageError) -> CredentialQuery {

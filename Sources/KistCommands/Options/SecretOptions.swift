@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// Where the secret comes from.
+/// The options for the source of the secret.
 struct SecretOptions: ParsableArguments {
   @Flag(help: "Keep the newline at the end of standard input.")
   var exact = false
@@ -12,7 +12,7 @@ struct SecretOptions: ParsableArguments {
       "Save a random secret of 8 to 1024 letters and digits.", valueName: "length"))
   var generate: String?
 
-  /// The secret: typed, piped in, or made here.
+  /// Returns the secret: typed, piped in, or generated here.
   func secret(from terminal: Terminal) throws(StorageError) -> Secret {
     guard let generate else { return try terminal.newSecret(exact: exact) }
     guard !exact else { throw .badRequest("--exact and --generate exclude each other") }

@@ -2,12 +2,12 @@ internal import KistInterop
 internal import KistSystem
 
 extension Surroundings {
-  /// What a link to kist is made to, as a shell has it: the kist on PATH, or else this program.
+  /// The target of a link to kist, in shell syntax: the kist on PATH, or else this program.
   var linkTarget: String {
     path(of: "kist") == nil ? shellQuoted(program) : #""$(command -v kist)""#
   }
 
-  /// How the program is had by which a tool asks kist, where there is none on PATH.
+  /// Returns a hint for installing the program that a tool uses to ask kist, if it is not on PATH.
   func hint(atMissing name: String) -> String {
     let link = "`\(linkCommand(name, in: "~/.local/bin", to: linkTarget))`"
     let folder = environment("HOME").map { "\($0)/.local/bin" }

@@ -2,7 +2,7 @@ internal import KistCore
 internal import KistTerminal
 internal import KistWire
 
-/// What the audit log tells a program of a request.
+/// Returns the columns of an audit record for a program.
 func columns(of record: AuditRecord) -> [String] {
   let time = record.moment.description
   switch record.event {
@@ -14,16 +14,16 @@ func columns(of record: AuditRecord) -> [String] {
       time, request.operation ?? "", request.outcome, "\(request.microseconds)", "\(peer.pid)",
       "\(peer.uid)", peer.unit ?? "", peer.claims ?? "", peer.evidence.rawValue, names.service,
       names.account,
-    ].map(visible)
+    ].map { visible($0) }
   }
 }
 
-/// A table with a heading for a person; it fits into a terminal of this many columns, unless that is
-/// very narrow.
+/// Returns the lines of a table with a heading; it fits the width of the terminal if possible.
 ///
-/// What no request has takes no room; where there is too little, the unit gives way, and then the process.
-func table(of records: [AuditRecord], width: Int) -> String {
-  guard !records.isEmpty else { return "there is no such request\n" }
+/// Columns without any value are left out. If the table is too wide, the unit column is left out,
+/// then also the process id.
+func table(of records: [AuditRecord], width: Int) -> [String] {
+  guard !records.isEmpty else { return ["there is no such request"] }
   let rows = records.map(row)
   let columns = heading.indices.filter { column in
     rows.contains { !["", "-"].contains($0[column]) }
@@ -32,7 +32,7 @@ func table(of records: [AuditRecord], width: Int) -> String {
     table(columns.filter { !leftOut.contains(heading[$0]) }, of: rows, width: width)
   }
   let fitting = tables.first { table in
-    table.split(separator: "\n").allSatisfy { String($0).terminalWidth <= width }
+    table.allSatisfy { $0.terminalWidth <= width }
   }
   return fitting ?? tables[2]
 }
@@ -41,7 +41,7 @@ private let heading = [
   "TIME", "OPERATION", "OUTCOME", "SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "PID",
 ]
 
-private func table(_ columns: [Int], of rows: [[String]], width: Int) -> String {
+private func table(_ columns: [Int], of rows: [[String]], width: Int) -> [String] {
   let shown = ([heading] + rows).map { row in columns.map { row[$0] } }
   let flexible = columns.indices.filter { (3...6).contains(columns[$0]) }
   return table(shown, width: width, narrowest: "SERVICE".count) { widths in
@@ -59,7 +59,7 @@ private func row(of record: AuditRecord) -> [String] {
     return [
       time, request.operation ?? "-", request.outcome, names.service, names.account,
       request.peer.unit ?? "-", request.peer.claims ?? "-", "\(request.peer.pid)",
-    ].map(visible)
+    ]
   }
 }
 

@@ -1,7 +1,8 @@
 internal import KistCore
 
-/// How far something is that takes a while, in the last line of a terminal, without colors; nothing
-/// where standard error is none.
+/// A progress bar in the last line of a terminal, without colors.
+///
+/// It is not shown if standard error is not a terminal.
 struct ProgressBar {
   private let terminal: Terminal
   private let what: String
@@ -12,10 +13,11 @@ struct ProgressBar {
     self.what = what
   }
 
-  /// Shows how many of how many are done; nothing where all is done at the first look.
+  /// Shows the progress; shows nothing if everything is done at the first call.
   mutating func show(_ done: Int, of all: Int) {
     guard let width = terminal.errorWidth, done < all || !line.isEmpty else { return }
-    let filled = barWidth * done / all
+    // The numbers come from kistd and may have any value.
+    let filled = Int(Double(barWidth) * min(1, max(0, Double(done) / Double(max(1, all)))))
     let bar =
       String(repeating: "#", count: filled) + String(repeating: " ", count: barWidth - filled)
     let new = String("\(what) [\(bar)] \(done) of \(all)".prefix(width - 1))
@@ -23,10 +25,10 @@ struct ProgressBar {
     replaceLine(with: new)
   }
 
-  /// Takes it away.
+  /// Removes the bar.
   mutating func clear() {
     guard !line.isEmpty, let width = terminal.errorWidth else { return }
-    // Behind it may stand what a person typed, such as ^C.
+    // The rest of the line may contain typed text, such as ^C.
     line = ""
     terminal.writeError(
       Secret(utf8: "\r" + String(repeating: " ", count: width - 1) + "\r"))

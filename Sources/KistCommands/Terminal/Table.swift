@@ -1,8 +1,7 @@
 internal import KistCore
 internal import KistTerminal
 
-/// What a list tells a program of a credential; no column has a tab or a newline in it, since keys
-/// and labels have no control characters.
+/// Returns the columns of a list for a program.
 func columns(of credential: CredentialSummary) -> [String] {
   [
     credential.key.service, credential.key.account, credential.label ?? "",
@@ -11,19 +10,20 @@ func columns(of credential: CredentialSummary) -> [String] {
   ]
 }
 
-/// A table with a heading, its columns aligned, for a person: it fits into a terminal of this many
-/// columns, unless that is very narrow.
-func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> String {
+/// Returns the lines of a table with a heading and aligned columns.
+///
+/// It fits into a terminal of this many columns, unless that is very narrow.
+func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> [String] {
   let rows =
     [["SERVICE", "ACCOUNT", "LABEL", "MODIFIED", "EXPIRES"]]
     + credentials.map { credential in
       [
-        visible(credential.key.service), visible(credential.key.account),
-        visible(credential.label ?? ""), day(of: credential.modifiedAt),
+        credential.key.service, credential.key.account, credential.label ?? "",
+        day(of: credential.modifiedAt),
         credential.isExpired(at: now) ? "expired" : credential.expiresAt.map(day) ?? "",
       ]
     }
-  // First the label, then the wider of service and account.
+  // Shortens the label first, then the wider of service and account.
   return table(rows, width: width) { widths in
     widths[2] > narrowest || widths[0...1].allSatisfy { $0 <= narrowest }
       ? 2
@@ -31,33 +31,27 @@ func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> S
   }
 }
 
-/// Rows with their columns aligned; where they are too wide, the column that is chosen is made
-/// narrower, again and again, as far as `narrowest`.
+/// Returns rows as lines with visible cells and aligned columns.
+///
+/// While they are too wide, it shortens the column that `column` chooses, down to `narrowest`.
 func table(
   _ rows: [[String]], width: Int, narrowest: Int = narrowest, shortening column: ([Int]) -> Int
-) -> String {
+) -> [String] {
+  let rows = rows.map { $0.map { visible($0) } }
   var widths = rows[0].indices.map { column in rows.map { $0[column].terminalWidth }.max() ?? 0 }
   while widths.reduce(0, +) > width - gap.count * (widths.count - 1) {
     let column = column(widths)
     guard widths[column] > narrowest else { break }
     widths[column] -= 1
   }
-  return rows.map { row in line(of: row, widths: widths) }.joined()
+  return rows.map { row in line(of: row, widths: widths) }
 }
 
 private let gap = "  "
 private let narrowest = 8
 
-/// The date of a moment, in UTC.
+/// Returns the date of a moment, in UTC.
 private func day(of moment: Timestamp) -> String { String(moment.description.prefix(10)) }
-
-/// The text with what a terminal obeys, or what would reorder or hide a part of a line on it, replaced
-/// by U+FFFD.
-func visible(_ text: String) -> String {
-  var visible = String.UnicodeScalarView()
-  for scalar in text.unicodeScalars { visible.append(scalar.isMisleading ? "\u{FFFD}" : scalar) }
-  return String(visible)
-}
 
 private func line(of row: [String], widths: [Int]) -> String {
   let cells = zip(row, widths).map { cell, width in
@@ -66,5 +60,5 @@ private func line(of row: [String], widths: [Int]) -> String {
   }
   var line = cells.joined(separator: gap)
   while line.last == " " { line.removeLast() }
-  return line + "\n"
+  return line
 }

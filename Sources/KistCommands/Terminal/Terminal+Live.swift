@@ -31,8 +31,9 @@ extension Terminal {
   }
 }
 
-/// Whether a descriptor is a terminal that knows colors, and a person who has not refused them: the
-/// convention of NO_COLOR (no-color.org).
+/// Whether a descriptor is a terminal with colors, and the user has not turned them off.
+///
+/// The user turns them off with NO_COLOR (no-color.org).
 private func mayShowColors(_ descriptor: CInt) -> Bool {
   isatty(descriptor) == 1 && environmentVariable("TERM") ?? "dumb" != "dumb"
     && environmentVariable("NO_COLOR") ?? "" == ""

@@ -2,18 +2,18 @@ internal import KistCore
 internal import KistTerminal
 internal import KistWire
 
-/// A passphrase that a person is asked for, or that is a line of standard input.
+/// A passphrase that the user types, or that is a line of standard input.
 enum AskedPassphrase {
-  /// The one that opens the storage now.
+  /// The passphrase that opens the storage now.
   case current
-  /// One that opens it and goes on doing so.
+  /// A passphrase that opens the storage and stays valid.
   case staying
-  /// The one that is to open it; typed twice.
+  /// The new passphrase; typed twice.
   case new
 }
 
 extension Terminal {
-  /// As many passphrases as are asked for, in that order.
+  /// Returns the requested passphrases, in that order.
   func passphrases(asking kinds: [AskedPassphrase]) throws(StorageError) -> [Secret] {
     if inputIsTerminal {
       return try kinds.map { kind throws(StorageError) in try filled(try ask(kind)) }
@@ -23,7 +23,7 @@ extension Terminal {
     guard passphrases.count <= kinds.count else {
       throw StorageError(
         .badRequest, "there are more lines than passphrases that are asked for",
-        hint: "pipe in \(counted(kinds)); a new one stands there once", outcome: .unchanged)
+        hint: "pipe in \(counted(kinds)); give a new one once", outcome: .unchanged)
     }
     guard passphrases.count == kinds.count else {
       throw StorageError(

@@ -2,9 +2,9 @@ internal import KistCore
 internal import KistWire
 
 extension Terminal {
-  /// All of standard input; `limit` is what an error calls its bound.
+  /// Reads all of standard input; `limit` is the limit that an error mentions.
   ///
-  /// A person who sees no prompt is told what is waited for.
+  /// On a terminal, which shows no prompt, it prints a note first.
   func input(
     upTo size: Int, _ what: String, limit: Int? = nil
   ) throws(StorageError) -> Secret {
@@ -12,7 +12,7 @@ extension Terminal {
     return try allPieces(upTo: size, what, limit: limit, readPiece)
   }
 
-  /// Answers each line of standard input with a piece of standard output, until the input ends.
+  /// Writes an answer to standard output for each line of standard input, until the input ends.
   func answerLines(
     upTo limit: Int, _ answer: (Secret) async -> Secret
   ) async throws(StorageError) {

@@ -1,11 +1,11 @@
 internal import KistCore
 
 extension Terminal {
-  /// A secret to save: typed twice, or piped in.
+  /// Returns a secret to save: typed twice, or piped in.
   ///
-  /// One newline at the end of what is piped in is dropped, unless it is wanted exactly. An empty
-  /// secret is most often a variable that is not set, and would replace what is there; so it must be
-  /// wanted exactly, too.
+  /// Removes one newline at the end of piped input, unless `exact` is true. An empty secret also
+  /// needs `exact`: usually it comes from an unset variable, and it would replace the stored
+  /// secret.
   func newSecret(exact: Bool) throws(StorageError) -> Secret {
     let secret = try anySecret(exact: exact)
     guard exact || !secret.isEmpty else {
@@ -33,7 +33,7 @@ extension Terminal {
     return secret
   }
 
-  /// The passphrase of the storage: typed, or piped in without its newline.
+  /// Returns the passphrase of the storage: typed, or piped in without its newline.
   func passphrase() throws(StorageError) -> Secret {
     let passphrase =
       inputIsTerminal

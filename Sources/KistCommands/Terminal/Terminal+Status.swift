@@ -1,12 +1,11 @@
 internal import KistCore
-internal import KistTerminal
 internal import KistWire
 
 extension Terminal {
-  /// Shows how a storage stands, under the names that it has on the wire.
+  /// Prints the status of a storage with the names of the protocol.
   func show(_ status: StorageStatus, asJSON: Bool) throws(StorageError) {
-    if asJSON { return try writeLine(status.json()) }
-    let lines: [(name: String, value: String?)] = [
+    if asJSON { return try writeJSON(status.json()) }
+    let members: [(name: String, value: String?)] = [
       ("storage", status.storage),
       ("reason", status.reason),
       ("locked", "\(status.isLocked)"),
@@ -14,15 +13,16 @@ extension Terminal {
       ("reopensAtRestart", "\(status.reopensAtRestart)"),
       ("durability", status.durability.rawValue),
       ("keyProtection", status.keyProtection),
+      ("sessionEncrypted", status.isSessionEncrypted.map { "\($0)" }),
+      ("keysInRAM", status.keysInRAM.map { "\($0)" }),
       ("integrity", status.integrity?.rawValue),
       ("count", status.count.map { "\($0)" }),
       ("uptime", status.uptime.map { "\($0)s" }),
     ]
-    for line in lines {
-      guard let value = line.value else { continue }
-      let text = "\(line.name): \(value)"
-      let lines = outputIsTerminal ? wrapped(text, to: outputWidth - 2) : [text]
-      try write(lines.joined(separator: "\n  ") + "\n")
+    for member in members {
+      guard let value = member.value else { continue }
+      let text = lines("\(member.name): \(value)", to: outputIsTerminal ? outputWidth - 2 : nil)
+      try writeLines(text.prefix(1) + text.dropFirst().map { "  " + $0 })
     }
   }
 }

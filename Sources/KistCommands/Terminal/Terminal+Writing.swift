@@ -1,20 +1,44 @@
 internal import KistCore
+internal import KistJSON
 internal import KistTerminal
 internal import KistWire
 
+// All output of `kist` goes through these functions (`HouseTests`). They make each line visible, so
+// that text from a reply, a path or a variable cannot control a terminal or imitate another line.
 extension Terminal {
-  /// Writes text to standard output.
-  func write(_ text: String) throws(StorageError) { try writeBytes(Secret(utf8: text)) }
+  /// Writes lines of text to standard output.
+  func writeLines(_ lines: [String]) throws(StorageError) { try writeBytes(text(of: lines)) }
 
-  /// Writes bytes and a newline to standard output, in one piece.
-  func writeLine(_ bytes: Secret) throws(StorageError) { try writeBytes(bytes.withNewline) }
-
-  /// Says what was done, where a person reads it; a program has the exit status.
-  func tell(_ what: String) throws(StorageError) {
-    if outputIsTerminal { try write(lines(what, to: outputWidth)) }
+  /// Writes a line with tabs between its columns.
+  ///
+  /// On a terminal the columns are made visible. A pipe gets names unchanged, except control
+  /// characters: no name may have them, and they would begin another line or column.
+  func writeColumns(_ columns: [String]) throws(StorageError) {
+    let columns = columns.map { column in
+      outputIsTerminal ? visible(column) : visible(column, escaping: \.isControl)
+    }
+    try writeBytes(Secret(utf8: columns.joined(separator: "\t") + "\n"))
   }
 
-  /// Asks a person for a yes or a no; no answer is a no, and throws what was not done.
+  /// Writes JSON on a line of standard output; escapes misleading characters as JSON does.
+  func writeJSON(_ json: Secret) throws(StorageError) {
+    try writeBytes(visible(json: json).withNewline)
+  }
+
+  /// Writes lines of text to standard output; the first begins with a word that may have a color.
+  func writeLines(_ lines: [String], after word: String, color: Int) throws(StorageError) {
+    let start = visible(word)
+    try writeBytes(
+      Secret(utf8: outputHasColors ? "\u{1B}[\(color)m\(start)\u{1B}[0m" : start))
+    try writeLines(lines)
+  }
+
+  /// Reports success on a terminal; a program uses the exit status instead.
+  func tell(_ what: String) throws(StorageError) {
+    if outputIsTerminal { try writeLines(lines(what, to: outputWidth)) }
+  }
+
+  /// Asks the user a yes-or-no question; throws unless the answer is yes.
   func confirm(
     _ question: String, orElse notDone: String, hint: String
   ) throws(StorageError) {
@@ -23,20 +47,30 @@ extension Terminal {
     }
   }
 
-  /// Says what went wrong, and what to do about it.
+  /// Reports an error and its hint.
   func report(_ error: StorageError, asJSON: Bool) {
-    if asJSON { return writeError(error.json().withNewline) }
+    if asJSON { return writeError(visible(json: error.json()).withNewline) }
     note(error.message, hint: error.hint)
   }
 
-  /// Says on standard error what a person is to know, and what to do about it.
+  /// Prints a note and its hint for the user on standard error.
   func note(_ message: String, hint: String? = nil) {
     let texts = ["kist: \(message)"] + (hint.map { ["hint: \($0)"] } ?? [])
-    writeError(Secret(utf8: texts.map { lines($0, to: errorWidth) }.joined()))
+    writeErrorLines(texts.flatMap { lines($0, to: errorWidth) })
   }
 
-  /// A text as lines of a terminal that has so many columns, or as one line where there is none.
-  private func lines(_ text: String, to width: Int?) -> String {
-    (width.map { wrapped(text, to: $0).joined(separator: "\n") } ?? text) + "\n"
+  /// Writes lines of text to standard error.
+  func writeErrorLines(_ lines: [String]) { writeError(text(of: lines)) }
+
+  /// Splits a text into lines of this width; returns one line if `width` is `nil`.
+  ///
+  /// Makes the text visible first, because that makes it wider.
+  func lines(_ text: String, to width: Int?) -> [String] {
+    let text = visible(text)
+    return width.map { wrapped(text, to: $0) } ?? [text]
+  }
+
+  private func text(of lines: [String]) -> Secret {
+    Secret(utf8: lines.map { visible($0) + "\n" }.joined())
   }
 }

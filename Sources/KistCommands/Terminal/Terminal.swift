@@ -1,33 +1,33 @@
 package import KistCore
 package import KistTerminal
 
-/// What a command has of the world beside its storage: input, output, a person and the time.
+/// The input, output, user and time of a command.
 package struct Terminal: Sendable {
-  /// Whether standard input is a terminal, so that a person can be asked.
+  /// Whether standard input is a terminal, so that the user can be asked.
   package var inputIsTerminal: Bool
-  /// Whether standard output is a terminal, so that a person reads it.
+  /// Whether standard output is a terminal.
   package var outputIsTerminal: Bool
   /// Whether that terminal may show colors.
   package var outputHasColors: Bool
-  /// How many columns that terminal has.
+  /// The number of columns of that terminal.
   package var outputWidth: Int
-  /// Whether standard output is a file that nobody but this user can read.
+  /// Whether standard output is a file that only this user can read.
   package var outputIsPrivate: Bool
-  /// How many columns standard error has; `nil` where it is no terminal.
+  /// The number of columns of standard error; `nil` if it is not a terminal.
   package var errorWidth: Int?
-  /// Reads the next bytes of standard input, as many as there are; none at its end.
+  /// Reads the available bytes of standard input; returns none at its end.
   package var readPiece: @Sendable () throws(StorageError) -> Secret
-  /// Asks a person for a line; the newline is not part of it.
+  /// Asks the user for a line; returns it without its newline.
   package var ask: @Sendable (String) throws(StorageError) -> String
-  /// Asks a person for a line that is not shown; the newline is not part of it.
+  /// Asks the user for a line that is not shown; returns it without its newline.
   package var askHidden: @Sendable (String) throws(StorageError) -> Secret
   /// Writes bytes to standard output.
   package var writeBytes: @Sendable (Secret) throws(StorageError) -> Void
   /// Writes text to standard error.
   package var writeError: @Sendable (Secret) -> Void
-  /// From now on, notes the signals that ask this process to end.
+  /// Begins to record the signals that ask this process to end.
   package var noteSignals: @Sendable () throws(StorageError) -> NotedSignals
-  /// The present.
+  /// Returns the current time.
   package var now: @Sendable () -> Timestamp
 
   package init(

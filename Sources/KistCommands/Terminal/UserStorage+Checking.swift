@@ -1,16 +1,17 @@
 internal import KistCore
 
-// What would be refused is refused before a person is asked for anything.
+// These checks report an error before the user is asked for anything.
 extension UserStorage {
-  /// Asks for any one credential: where there is no daemon, or the storage is locked, it throws
-  /// what a change would throw.
+  /// Checks that kistd runs and the storage is open; throws the same errors as a change.
+  ///
+  /// It asks for one credential.
   func checkIsOpen() async throws(StorageError) {
     do throws(StorageError) { _ = try await find(CredentialQuery(limit: 1)) } catch {
       throw error.withOutcome(.unchanged)
     }
   }
 
-  /// Throws what a save would throw, whatever the secret.
+  /// Throws the error that a save would throw, whatever the secret.
   func checkTakes(
     _ credential: NewCredential, if condition: Condition
   ) async throws(StorageError) {

@@ -1,10 +1,11 @@
 internal import KistCore
 
 extension UserStorage {
-  /// Offers a person to unlock what answers `locked`, and then asks it once more.
+  /// Offers the user to unlock the storage when a request fails with `locked`, then repeats the
+  /// request.
   ///
-  /// Nothing that was `locked` was carried out, so that a change may be repeated, too. Requests that are
-  /// under way together share an offer.
+  /// A request that failed with `locked` did nothing, so changes may be repeated too. Requests that
+  /// run at the same time share an offer.
   func offeringToUnlock(_ access: StorageAccess, at terminal: Terminal) -> UserStorage {
     let offers = UnlockOffers { error throws(StorageError) in
       try await access.offerToUnlock(because: error, at: terminal)
@@ -30,9 +31,9 @@ private func unlocking<Input: Sendable, Output: Sendable>(
   }
 }
 
-/// Offers to unlock, one at a time; who turns one down is not asked again.
+/// Offers to unlock, one offer at a time; makes no more offers after the user declines one.
 private actor UnlockOffers {
-  /// How many have been answered.
+  /// The number of answered offers.
   private(set) var count = 0
   private var latest: Task<Result<Bool, StorageError>, Never>?
   private var mayOffer = true
@@ -46,8 +47,10 @@ private actor UnlockOffers {
     }
   }
 
-  /// What is said to a new offer; or was to the latest one, where that is not answered yet, was made
-  /// since so many were answered, or was turned down.
+  /// Makes a new offer and returns its answer.
+  ///
+  /// Returns the answer of the latest offer instead if that is still open, was answered after
+  /// `count` offers, or was declined.
   func answer(because error: StorageError, after count: Int) async throws(StorageError) -> Bool {
     if let latest, !mayOffer || count < self.count { return try await latest.value.get() }
     mayOffer = false
@@ -61,10 +64,11 @@ private actor UnlockOffers {
 }
 
 extension StorageAccess {
-  /// Whether a person unlocked the storage: with the passphrase that it needs, or by saying so where
-  /// it has a key file or a provider with prompts of its own.
+  /// Returns whether the user unlocked the storage.
   ///
-  /// The question begins with why it is locked, which may be that its key is missing.
+  /// The user types the passphrase if the storage needs one. If it has a key file, or a provider
+  /// with prompts of its own, the user confirms. The question begins with the reason for the lock,
+  /// such as a missing key.
   func offerToUnlock(
     because error: StorageError, at terminal: Terminal
   ) async throws(StorageError) -> Bool {

@@ -2,10 +2,10 @@ internal import KistCore
 internal import KistInterop
 internal import KistWire
 
-/// The most bytes of a file that `kist export` wrote: 1 GiB.
+/// The maximum size of a file of `kist export`: 1 GiB.
 let longestExport = 1 << 30
 
-/// Reads what `kist export` wrote: on each line a credential, as `kist load --json` prints it.
+/// Reads a file of `kist export`: each line is a credential as printed by `kist load --json`.
 func exportedCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(tellsAll: true)
   try text.forEachLine { (line, number) throws(StorageError) in

@@ -4,10 +4,10 @@ internal import KistInterop
 internal import KistSystem
 
 extension ImportSource {
-  /// Reads the source at a path, or standard input where that is `-`; without one, what kistd reads of
-  /// the keyring.
+  /// Reads the source at a path, or standard input if that is `-`; without a path, the keyring
+  /// through kistd.
   ///
-  /// - Parameter prompting: whether a keyring that is locked asks for its password.
+  /// - Parameter prompting: Whether a locked keyring asks for its password.
   func read(
     _ path: String?, prompting: Bool, _ terminal: Terminal
   ) throws(StorageError) -> ForeignCredentials {
@@ -45,7 +45,7 @@ extension ImportSource {
       : try readFile(path, upTo: limit, "the file")
   }
 
-  /// Of cargo, the file that says where the registries are.
+  /// Returns cargo's configuration file, which contains the addresses of the registries.
   private func configuration(beside path: String) -> Secret? {
     guard self == .foreign(.cargo) else { return nil }
     let folder =
@@ -53,20 +53,20 @@ extension ImportSource {
       ? ImportSource.foreign(.cargo).usualPlace(environmentVariable).map(directory(of:))
       : directory(of: path)
     return folder.flatMap {
-      try? readFile($0 + "/config.toml", upTo: ForeignFormat.cargo.longestFile, "the configuration")
+      regularFile($0 + "/config.toml", upTo: ForeignFormat.cargo.longestFile, "the configuration")
     }
   }
 }
 
 extension Terminal {
-  /// Says that others can read what is imported, where they can.
+  /// Prints a warning if others can read the imported file.
   fileprivate func warnOfReaders(of path: String) {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
       status.st_mode & 0o077 != 0
     else { return }
     note(
-      "others may read \(visible(path)), and so may have read what is in it",
+      "others may read \(path), and so may have read what is in it",
       hint: "replace what it gives access to, where you share this machine")
   }
 }

@@ -2,16 +2,16 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistInterop
 
-/// What `kist import` reads.
+/// A source for `kist import`.
 enum ImportSource: Hashable, Sendable {
-  /// What `kist export` wrote.
+  /// A file written by `kist export`.
   case exported
-  /// A folder of `pass` or gopass.
+  /// A directory of `pass` or gopass.
   case pass
-  /// A file of another program's.
+  /// A file of another program.
   case foreign(ForeignFormat)
 
-  /// Where it is, unless the command line says so: what the program itself takes.
+  /// Returns its default location, which the program itself uses.
   func usualPlace(_ variable: (String) -> String?) -> String? {
     func value(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
     func home(_ path: String) -> String? { value("HOME").map { "\($0)/\(path)" } }
@@ -28,7 +28,7 @@ enum ImportSource: Hashable, Sendable {
     }
   }
 
-  /// What of a file is needed no more once all of it was taken.
+  /// The part of the file that is no longer needed after a complete import.
   var whatCanGo: String { self == .foreign(.docker) ? "`auths` from it" : "it" }
 }
 
@@ -56,12 +56,12 @@ extension ImportSource: ExpressibleByArgument, CaseIterable {
   static var allValueStrings: [String] { allCases.map(\.defaultValueDescription) }
 }
 
-/// What becomes of a credential where another one of its name is stored, or is in the file.
+/// The choice for a credential whose name is already stored, or occurs several times in the file.
 enum ConflictChoice: String, ExpressibleByArgument, CaseIterable {
-  /// What is there stays, and of several in the file the first is taken.
+  /// Keeps the stored one; takes the first of several in the file.
   case keep
-  /// What is there is replaced, and of several in the file the last is taken.
+  /// Replaces the stored one; takes the last of several in the file.
   case replace
-  /// Nothing is imported.
+  /// Imports nothing.
   case fail
 }

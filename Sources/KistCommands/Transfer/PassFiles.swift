@@ -3,22 +3,23 @@ internal import KistClient
 internal import KistCore
 internal import KistInterop
 
-/// A file of a store of `pass`, or what is in the place of one.
+/// A file of a `pass` store, or something else at the place of one.
 struct PassFile {
-  /// Its path below the store, without `.gpg`.
+  /// Its path in the store, without `.gpg`.
   var name: String
-  /// Why it is left out.
+  /// The reason for leaving it out.
   var problem: LeftOut?
 }
 
-/// The entries of a store of `pass` in the order of their names, and what is left out among them; the
-/// folders of git have none.
+/// Returns the entries of a `pass` store sorted by name, with those to leave out.
+///
+/// Skips the directories of git.
 func passFiles(below folder: String) throws(StorageError) -> [PassFile] {
   var files: [PassFile] = []
   try addFiles(of: folder, "", depth: 0, to: &files)
   guard !files.isEmpty else {
     throw StorageError(
-      .badRequest, "there are no entries of pass in \(visible(folder))",
+      .badRequest, "there are no entries of pass in \(folder)",
       hint: "name the folder that has some: `kist import pass FOLDER`", outcome: .unchanged)
   }
   return files.sorted { $0.name < $1.name }
@@ -64,7 +65,7 @@ private enum FileKind {
   case linkedFolder
 }
 
-/// What is at a path; something that is gone is a file.
+/// Returns the kind of file at a path; a removed one counts as a file.
 private func kind(of path: String) throws(StorageError) -> FileKind {
   var status = stat()
   guard unsafe lstat(path, &status) == 0 else {

@@ -3,14 +3,15 @@ internal import KistClient
 internal import KistCore
 internal import KistInterop
 
-/// The most bytes of an entry: 1 MiB.
+/// The maximum size of an entry: 1 MiB.
 private let longestEntry = 1 << 20
 
-/// Reads the folder of `pass` or gopass, with gpg(1): only paths are its arguments, and what it
-/// decrypts comes through a pipe.
+/// Reads the directory of `pass` or gopass with gpg(1).
 ///
-/// Where the very first entry cannot be decrypted, it is the key that is missing; a later one is left
-/// out, since a store may have entries for others, and so is one that is longer than 1 MiB.
+/// gpg gets only paths as arguments, and its decrypted output comes through a pipe.
+///
+/// If the very first entry cannot be decrypted, the key is missing. A later one is left out,
+/// because a store may have entries for other users. An entry longer than 1 MiB is left out too.
 func readPassStore(_ folder: String, _ terminal: Terminal) throws(StorageError)
   -> ForeignCredentials
 {

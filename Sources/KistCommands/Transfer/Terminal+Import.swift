@@ -4,30 +4,30 @@ internal import KistTerminal
 internal import KistWire
 
 extension Terminal {
-  /// Shows the names of what is to be imported: a table for a person, and lines for a program.
+  /// Prints the names of the credentials to import: a table on a terminal, or lines for a program.
   func show(_ plan: ImportPlan, asJSON: Bool) throws(StorageError) {
     if outputIsTerminal, !asJSON {
-      if !plan.rows.isEmpty { try write(table(of: plan.rows, width: outputWidth)) }
+      if !plan.rows.isEmpty { try writeLines(table(of: plan.rows, width: outputWidth)) }
       return
     }
     for row in plan.rows {
       try asJSON
-        ? writeLine(row.json()) : write(columns(of: row).joined(separator: "\t") + "\n")
+        ? writeJSON(row.json()) : writeColumns(columns(of: row))
     }
   }
 
-  /// Says what of the file is not taken, and where it stands.
+  /// Reports the parts of the file that are not imported, and where they are.
   func tellWhatStaysBehind(_ plan: ImportPlan, of credentials: ForeignCredentials) {
     for what in LeftOut.allCases {
       guard let places = plan.leftOut[what] else { continue }
-      let some = places.prefix(8).map { visible(credentials.name(of: $0)) }.joined(separator: ", ")
+      let some = places.prefix(8).map(credentials.name).joined(separator: ", ")
       let rest = places.count > 8 ? " …" : ""
       let units = places.count == 1 ? credentials.unit : credentials.unit.plural
       note("not taken: \(places.count) \(what.words) (\(units) \(some)\(rest))")
     }
   }
 
-  /// Saves all of these, many at a time; ends between two portions where a signal asks for it.
+  /// Saves these changes in portions of many; stops between two portions if a signal asks for it.
   func save(_ changes: [SaveRequest], to storage: UserStorage) async throws(StorageError) {
     let signals = try noteSignals()
     var progress = ProgressBar("saving", on: self)
@@ -45,7 +45,7 @@ extension Terminal {
       }
       progress.show(saved, of: changes.count)
     }
-    // A prompt that a signal ends fails, and it is the signal that counts.
+    // A signal that ends a prompt also makes it fail; the signal takes precedence.
     if failure != nil { signal = signal ?? signals.first() }
     signals.end()
     progress.clear()
@@ -65,7 +65,7 @@ extension Terminal {
 }
 
 extension String {
-  /// Of a line, an entry or an item.
+  /// The plural of a line, an entry or an item.
   fileprivate var plural: String { hasSuffix("y") ? dropLast() + "ies" : self + "s" }
 }
 
@@ -76,8 +76,9 @@ extension StorageError {
       hint: goesOn)
   }
 
-  /// The same of one of many, of which so many were saved: then it is not true that nothing was changed,
-  /// as what went wrong at a prompt says.
+  /// Returns this error with the number of saved credentials.
+  ///
+  /// If some were saved, it removes the outcome `unchanged` of the failed one.
   fileprivate func afterSaving(_ saved: Int, of all: Int) -> StorageError {
     var error = self
     error.message += "; \(saved) of \(all) were saved"
@@ -92,7 +93,7 @@ extension StorageError {
 }
 
 extension ImportPlan {
-  /// What was done, for a person.
+  /// Returns a summary of the import for the user.
   func summary(saved: Int) -> String {
     var parts = ["saved \(saved)"]
     if count(.same) > 0 {
@@ -104,7 +105,7 @@ extension ImportPlan {
   }
 }
 
-/// What the list of an import tells a program of a credential.
+/// Returns the columns of a credential in the list of an import, for a program.
 private func columns(of row: ImportPlan.Row) -> [String] {
   let credential = row.entry.credential
   return [
@@ -112,9 +113,9 @@ private func columns(of row: ImportPlan.Row) -> [String] {
   ]
 }
 
-private func table(of rows: [ImportPlan.Row], width: Int) -> String {
+private func table(of rows: [ImportPlan.Row], width: Int) -> [String] {
   KistCommands.table(
-    [["STATE", "SERVICE", "ACCOUNT", "LABEL"]] + rows.map { columns(of: $0).map(visible) },
+    [["STATE", "SERVICE", "ACCOUNT", "LABEL"]] + rows.map(columns),
     width: width
   ) { widths in
     (1...3).max { widths[$0] < widths[$1] } ?? 1

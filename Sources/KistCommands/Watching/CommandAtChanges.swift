@@ -3,17 +3,18 @@ internal import KistClient
 internal import KistInterop
 internal import KistWire
 
-/// Runs a command at each change, one at a time, until there are no more changes; those that come while
-/// it runs wait, the latest of each key.
+/// Runs a command at each change, one at a time, until there are no more changes.
 ///
-/// A command that fails is reported, and run again at the next change; one that cannot be started ends
-/// this process.
+/// Changes that come while it runs wait; only the latest change of each key is kept.
+///
+/// If the command fails, that is reported, and it runs again at the next change. If it cannot be
+/// started, this process ends.
 func runAtEach(
   of changes: CredentialChanges, _ command: [String], _ terminal: Terminal,
   _ options: CommonOptions
 ) async throws(StorageError) {
   let waiting = WaitingChanges()
-  // Not on the calling thread, which waits for the command.
+  // Detached, because the calling thread waits for the command.
   let reading = Task.detached {
     do throws(StorageError) {
       for try await change in changes { waiting.put(change) }
@@ -32,7 +33,7 @@ func runAtEach(
   }
 }
 
-/// Runs a command to its end, and gives it the signals that come meanwhile.
+/// Runs a command to its end, and forwards signals to it.
 private func status(
   of command: [String], at change: CredentialChange, _ terminal: Terminal, _ options: CommonOptions
 ) throws(StorageError) -> CInt {

@@ -1,10 +1,12 @@
 internal import KistCore
 private import Synchronization
 
-/// Changes that wait for a command to end: of each key the latest, in the order in which the keys came.
+/// Changes that wait for a command to end: the latest of each key, in the order in which the keys
+/// came.
 ///
-/// A `reset` stands for all that wait, before it and behind it, since whoever reads anew reads those, too;
-/// so it does for more keys than a watcher's queue has room for.
+/// A `reset` replaces all waiting changes and those after it, because a watcher then reads
+/// everything again. If there are more keys than the limit of a watcher's queue, a `reset` replaces
+/// them too.
 final class WaitingChanges: Sendable {
   private struct State {
     var changes: [CredentialChange] = []
@@ -27,7 +29,7 @@ final class WaitingChanges: Sendable {
     }
   }
 
-  /// Ends the changes behind those that wait.
+  /// Ends the changes after those that wait.
   func end(_ reason: StorageError?) {
     wake { state in
       state.isOver = true
@@ -35,7 +37,7 @@ final class WaitingChanges: Sendable {
     }
   }
 
-  /// Waits for the next one, for one task; `nil` when there are no more.
+  /// Waits for the next change, for one task; returns `nil` if there are no more.
   func next() async throws(StorageError) -> CredentialChange? {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in

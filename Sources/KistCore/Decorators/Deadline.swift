@@ -1,9 +1,10 @@
 extension UserStorage {
-  /// Answers `timeout` to a change or a search that takes longer than the deadline.
+  /// Returns a storage whose changes and searches throw `timeout` when they take longer than the
+  /// deadline.
   ///
-  /// What was begun goes on: the outcome of a change is `unknown`. A load is left as it is, because
-  /// a load that hits never waits and should not pay for a watch; a storage whose loads may wait
-  /// bounds them itself.
+  /// The operation itself continues, so the outcome of a change is `unknown`. Loads have no
+  /// deadline here: most never wait and should not pay for a timer. A storage whose loads may wait
+  /// limits them itself.
   package func withDeadline(
     _ deadline: Duration, sleep: @escaping @Sendable (Duration) async -> Void
   ) -> UserStorage {

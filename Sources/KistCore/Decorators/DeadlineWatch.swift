@@ -1,6 +1,6 @@
 private import Synchronization
 
-/// Watches over requests that all have the same time, with one timer for all of them.
+/// Applies one deadline to many requests, with one timer for all of them.
 ///
 /// A timer per request would stay in the system's queue long after the request was answered.
 @usableFromInline package final class DeadlineWatch: Sendable {
@@ -15,7 +15,9 @@ private import Synchronization
     var timer: Timer?
   }
 
-  /// The one that counts: one that was set for later ends when it wakes up.
+  /// The current timer.
+  ///
+  /// A timer that was replaced ends when it wakes up.
   private struct Timer {
     let number: UInt64
     var wakesAt: ContinuousClock.Instant
@@ -30,9 +32,10 @@ private import Synchronization
     self.sleep = sleep
   }
 
-  /// Watches over what is begun here and answers elsewhere; what it answers too late is dropped.
+  /// Runs an operation that answers through a closure, and drops an answer that comes too late.
   ///
-  /// Inlinable, so that a storage has a version for its own answers: one for any costs a save 3 %.
+  /// Inlinable, so that each storage gets a version for its own types: a generic one makes a save 3
+  /// % slower.
   @inlinable package func over<Output: Sendable>(
     outcome: StorageError.Outcome?, since start: ContinuousClock.Instant = .now,
     _ begin: (_ answer: @escaping @Sendable (Result<Output, StorageError>) -> Void) -> Void
@@ -51,12 +54,13 @@ private import Synchronization
     return try result.get()
   }
 
-  /// Watches over an asynchronous function, which goes on in a task of its own.
+  /// Runs an asynchronous function in a task of its own.
   package func over<Output: Sendable>(
     outcome: StorageError.Outcome?,
     _ body: @escaping @Sendable () async throws(StorageError) -> Output
   ) async throws(StorageError) -> Output {
-    // It begins at once and goes on where the caller runs, so that only the storage changes threads.
+    // The task starts immediately, on the caller's executor, so that only the storage changes
+    // threads.
     let executor = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor?.asTaskExecutor() }
     return try await over(outcome: outcome) { answer in
       Task.immediate(executorPreference: executor) {
@@ -75,7 +79,7 @@ private import Synchronization
     let (number, needsTimer) = state.withLock { state in
       state.lastNumber += 1
       state.watched[state.lastNumber] = Watched(expiresAt: expiry, expire: expire)
-      // What began earlier may be watched later.
+      // A request that is added later may expire earlier.
       if let timer = state.timer, timer.wakesAt <= expiry { return (state.lastNumber, false) }
       state.timer = Timer(number: state.lastNumber, wakesAt: expiry)
       return (state.lastNumber, true)
@@ -84,7 +88,7 @@ private import Synchronization
     return number
   }
 
-  /// Whether it was still watched.
+  /// Stops watching a request and returns whether it was still watched.
   @usableFromInline func remove(_ number: UInt64) -> Bool {
     state.withLock { $0.watched.removeValue(forKey: number) != nil }
   }
@@ -96,7 +100,8 @@ private import Synchronization
     }
   }
 
-  /// When the timer must look again; ends it when nothing is watched, or another one counts.
+  /// Returns when the timer must look again, or `nil` to end it: nothing is watched, or it was
+  /// replaced.
   private func nextExpiry(for timer: UInt64) -> ContinuousClock.Instant? {
     state.withLock { state in
       guard state.timer?.number == timer else { return nil }

@@ -1,10 +1,12 @@
 extension UserStorage {
-  /// The promises that every storage makes alike: what exceeds the limits of the protocol reaches
-  /// nothing, and a credential past its time is `expired` unless the request allows it.
+  /// Returns a storage that enforces the limits of the protocol and the expiry of credentials.
   ///
-  /// Each opening function applies this last, so that what it gives keeps the contract by itself. One
-  /// function for both, since each one around a load costs it 1 %. `find`, `delete` and conditions
-  /// treat an expired credential as present.
+  /// A request that exceeds a limit never reaches the storage. Loading an expired credential throws
+  /// `expired`, unless the request allows it. `find`, `delete` and conditions treat an expired
+  /// credential as present.
+  ///
+  /// Each function that opens a storage applies this last. It is one function because each wrapper
+  /// makes a load 1 % slower.
   package func keepingPromises(now: @escaping @Sendable () -> Timestamp) -> UserStorage {
     UserStorage(
       save: { request throws(StorageError) in
@@ -30,7 +32,7 @@ extension UserStorage {
   }
 }
 
-/// Says of a refused change that nothing was changed.
+/// Sets the outcome of a refused change to `unchanged`.
 private func unchanged(_ check: () throws(StorageError) -> Void) throws(StorageError) {
   do { try check() } catch { throw error.withOutcome(.unchanged) }
 }

@@ -1,9 +1,10 @@
 private import Synchronization
 
 extension OpenStorage {
-  /// A storage that keeps credentials for as long as it lives: for tests and previews.
+  /// Opens a storage that keeps credentials in memory as long as it lives, for tests and previews.
   ///
-  /// It keeps every promise of the contracts; its durability is `memory`. Nothing locks it.
+  /// It follows the same contract as every storage. Its durability is `memory`, and it cannot be
+  /// locked.
   public static func inMemory(now: @escaping @Sendable () -> Timestamp = Timestamp.now)
     -> OpenStorage
   {
@@ -21,7 +22,7 @@ extension OpenStorage {
 }
 
 extension UserStorage {
-  /// The credentials of a storage that keeps them for as long as it lives.
+  /// Opens a storage that keeps credentials in memory as long as it lives.
   public static func inMemory(now: @escaping @Sendable () -> Timestamp = Timestamp.now)
     -> UserStorage
   { OpenStorage.inMemory(now: now).credentials }
@@ -96,7 +97,7 @@ private final class InMemory: Sendable {
     watchers.end(.closed)
   }
 
-  /// The mark of the latest change.
+  /// Returns the revision of the latest change.
   private func revision(in state: State) -> Revision {
     Revision(epoch: epoch, sequence: state.sequence)
   }

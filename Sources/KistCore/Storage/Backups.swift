@@ -1,14 +1,17 @@
-/// Copies of all that is in a storage, sealed under a passphrase of their own, while it goes on being used.
+/// Copies of a whole storage, sealed under their own passphrase, made while the storage is in use.
 public struct Backups: Sendable {
-  /// Has a backup made of the storage as it is at one moment; answers when that is done, or a few seconds
-  /// later how far it is, and is to be asked again then.
+  /// Makes a backup of the storage as it is at one moment.
   ///
-  /// It is kept until it is read to its end, the next one is made, or nobody asks for it any more.
+  /// Returns when the backup is done, or after a few seconds with the progress so far; then call it
+  /// again.
+  ///
+  /// The backup is kept until it is read to its end, another one is made, or the caller stops
+  /// asking for it.
   public var make: @Sendable (BackupRequest) async throws(StorageError) -> BackupProgress
-  /// Reads a part of a backup that was made.
+  /// Reads a part of a finished backup.
   public var read: @Sendable (BackupPart) async throws(StorageError) -> Secret
 
-  /// Makes the two functions one value.
+  /// Makes a value from the two functions.
   public init(
     make: @escaping @Sendable (BackupRequest) async throws(StorageError) -> BackupProgress,
     read: @escaping @Sendable (BackupPart) async throws(StorageError) -> Secret
@@ -17,19 +20,19 @@ public struct Backups: Sendable {
     self.read = read
   }
 
-  /// Of a storage that cannot be asked: every request is answered with why.
+  /// Returns a value whose functions throw this error, for a storage that cannot be reached.
   public static func failing(_ error: StorageError) -> Backups {
     Backups(
       make: { _ throws(StorageError) in throw error },
       read: { _ throws(StorageError) in throw error })
   }
 
-  /// Of a storage that makes none.
+  /// The value for a storage that makes no backups.
   public static let none = failing(.noBackups)
 }
 
 extension StorageError {
-  /// The storage makes no backups.
+  /// The error of a storage that makes no backups.
   package static let noBackups = StorageError(
     .badRequest, "this storage makes no backups: only the encrypted file does",
     hint: "a keyring is backed up as its own program says; or move the credentials to the "
@@ -37,13 +40,16 @@ extension StorageError {
 }
 
 extension Backups {
-  /// Makes a backup of the storage as it is at one moment, however long that takes.
+  /// Makes a backup of the storage as it is at one moment, and waits until it is done.
   ///
-  /// - Parameter report: told, every few seconds, how many of how many credentials are copied.
+  /// - Parameters:
+  ///   - allowsWeak: whether the passphrase may have fewer than 8 bytes.
+  ///   - report: called every few seconds with the number of copied credentials and the total.
   public func make(
-    under passphrase: Secret, report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
+    under passphrase: Secret, allowsWeak: Bool = false,
+    report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
   ) async throws(StorageError) -> Backup {
-    var progress = try await make(.begin(passphrase: passphrase))
+    var progress = try await make(.begin(passphrase: passphrase, allowsWeak: allowsWeak))
     while case .copied(let done, let all, let id) = progress {
       report(done, all)
       progress = try await make(.goOn(id: id))
@@ -53,35 +59,35 @@ extension Backups {
   }
 }
 
-/// What is asked of the making of a backup.
+/// A request to make a backup.
 public enum BackupRequest: Equatable, Sendable {
-  /// That one is begun, which the passphrase opens.
-  case begin(passphrase: Secret)
-  /// How far the one is that was begun.
+  /// Begins a backup that this passphrase opens; a weak passphrase has fewer than 8 bytes.
+  case begin(passphrase: Secret, allowsWeak: Bool = false)
+  /// Asks for the progress of a backup that was begun.
   case goOn(id: String)
 }
 
-/// How far a backup is.
+/// The progress of a backup.
 public enum BackupProgress: Hashable, Sendable {
-  /// It is being made: so many of so many credentials are copied.
+  /// The backup is being made; the numbers are the copied credentials and the total.
   case copied(Int, of: Int, id: String)
-  /// It can be read.
+  /// The backup is finished and can be read.
   case made(Backup)
 }
 
-/// A backup that was made and is to be read.
+/// A finished backup that can be read.
 public struct Backup: Hashable, Sendable {
-  /// Which one it is.
+  /// The identifier of the backup.
   public var id: String
-  /// Bytes of the file.
+  /// The size of the file in bytes.
   public var size: Int
-  /// How many credentials are in it.
+  /// The number of credentials in the backup.
   public var count: Int
 
-  /// Bytes of a part, but of the last one.
+  /// The size in bytes of each part except the last.
   public static let partSize = 512 << 10
 
-  /// Puts the words together.
+  /// Makes a backup from its fields.
   public init(id: String, size: Int, count: Int) {
     self.id = id
     self.size = size
@@ -89,14 +95,14 @@ public struct Backup: Hashable, Sendable {
   }
 }
 
-/// A part of a backup that is asked for.
+/// A request for a part of a backup.
 public struct BackupPart: Hashable, Sendable {
-  /// Of which one.
+  /// The identifier of the backup.
   public var id: String
-  /// Where in the file it begins.
+  /// The offset in the file at which the part begins.
   public var offset: Int
 
-  /// Names a part.
+  /// Makes a request for the part that begins at an offset.
   public init(of id: String, from offset: Int) {
     self.id = id
     self.offset = offset

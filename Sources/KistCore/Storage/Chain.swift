@@ -1,7 +1,7 @@
-/// Chains three functions into one: the output of each is the input of the next.
+/// Chains three functions: the output of each is the input of the next.
 ///
-/// Always inlined, so that a chain is of the types at hand: one of any types would convert them, in
-/// a function with a suspension of its own.
+/// Always inlined, so that it is compiled for concrete types. A generic version converts the values
+/// and adds a suspension point.
 @inlinable @inline(__always)
 package func chain<A, B, C, D>(
   _ first: @escaping @Sendable (A) throws(StorageError) -> B,

@@ -1,15 +1,18 @@
-/// The ways in to a storage that keeps its own key: in each slot, that key is wrapped under another.
+/// The key slots of a storage that has its own key.
+///
+/// Each slot contains that key, wrapped under another key.
 public struct KeySlots: Sendable {
-  /// All of them, by number.
+  /// Returns all slots, ordered by number.
   public var list: @Sendable () async throws(StorageError) -> [KeySlotSummary]
-  /// Adds a passphrase, and gives the slots that there are then.
+  /// Adds a passphrase and returns the resulting slots.
   public var add: @Sendable (KeySlotAddition) async throws(StorageError) -> [KeySlotSummary]
-  /// Removes one, and gives the slots that there are then.
+  /// Removes a slot and returns the resulting slots.
   ///
-  /// Another one must be shown to open the storage first; so the last one is never removed.
+  /// The caller must prove that another slot opens the storage. The last slot is therefore never
+  /// removed.
   public var remove: @Sendable (KeySlotRemoval) async throws(StorageError) -> [KeySlotSummary]
 
-  /// Makes the three functions one value.
+  /// Makes a value from the three functions.
   public init(
     list: @escaping @Sendable () async throws(StorageError) -> [KeySlotSummary],
     add: @escaping @Sendable (KeySlotAddition) async throws(StorageError) -> [KeySlotSummary],
@@ -20,7 +23,9 @@ public struct KeySlots: Sendable {
     self.remove = remove
   }
 
-  /// Of a storage without any, and of one that cannot be asked: every request is answered with why.
+  /// Returns a value whose functions throw this error.
+  ///
+  /// It is for a storage that has no key slots or cannot be reached.
   public static func failing(_ error: StorageError) -> KeySlots {
     KeySlots(
       list: { () throws(StorageError) in throw error },
@@ -28,38 +33,42 @@ public struct KeySlots: Sendable {
       remove: { _ throws(StorageError) in throw error.withOutcome(.unchanged) })
   }
 
-  /// Of a storage whose key is somebody else's affair.
+  /// The value for a storage whose key another program manages.
   public static let none = failing(
     StorageError(
       .badRequest, "this storage has no key slots",
       hint: "the password of a keyring is changed with the keyring's own program"))
 }
 
-/// What is to be known of one slot.
+/// The public facts about one slot.
 public struct KeySlotSummary: Hashable, Sendable {
-  /// What opens a slot; a client keeps a word that it does not know as it was told.
+  /// The kind of secret that opens a slot.
+  ///
+  /// A client keeps a value that it does not know unchanged.
   public struct Kind: RawRepresentable, Hashable, Sendable {
     /// A file of 32 bytes.
     public static let keyFile = Self(rawValue: "keyFile")
     /// A passphrase.
     public static let passphrase = Self(rawValue: "passphrase")
+    /// A kind that this daemon does not know, because a later version made the slot.
+    public static let unknown = Self(rawValue: "unknown")
 
-    /// The word on the wire.
+    /// The text in the protocol.
     public let rawValue: String
-    /// Takes a word as it is.
+    /// Makes a kind from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
-  /// Which of the slots it is.
+  /// The number of the slot.
   public var number: Int
-  /// What opens it.
+  /// The kind of secret that opens it.
   public var kind: Kind
-  /// How often the memory is passed over to try a passphrase (RFC 9106); `nil` for a file.
+  /// The number of passes over the memory to try a passphrase (RFC 9106); `nil` for a key file.
   public var passes: Int?
-  /// How much memory that takes, in KiB; `nil` for a file.
+  /// The memory needed to try a passphrase, in KiB; `nil` for a key file.
   public var kibibytes: Int?
 
-  /// Puts a summary together.
+  /// Makes a summary from its fields.
   public init(number: Int, kind: Kind, passes: Int? = nil, kibibytes: Int? = nil) {
     self.number = number
     self.kind = kind
@@ -68,33 +77,49 @@ public struct KeySlotSummary: Hashable, Sendable {
   }
 }
 
-/// A passphrase that is to open the storage.
+/// A request to add a passphrase that opens the storage.
 public struct KeySlotAddition: Equatable, Sendable {
   /// The new passphrase, of 1 to 1,024 bytes.
   public var passphrase: Secret
-  /// A passphrase that opens the storage now; `nil` where the daemon has a key of its own.
+  /// A passphrase that opens the storage now.
+  ///
+  /// Either this or `currentKey` is required.
   public var current: Secret?
-  /// Whether the slot that `current` opens is removed, in the same step.
+  /// The 32 bytes of a key file that opens the storage now.
+  public var currentKey: Secret?
+  /// Whether to remove the slot that `current` opens, in the same step.
   public var replacesCurrent: Bool
+  /// Whether the new passphrase may have fewer than 8 bytes.
+  public var allowsWeak: Bool
 
-  /// Makes an addition.
-  public init(passphrase: Secret, current: Secret? = nil, replacesCurrent: Bool = false) {
+  /// Makes a request.
+  public init(
+    passphrase: Secret, current: Secret? = nil, currentKey: Secret? = nil,
+    replacesCurrent: Bool = false, allowsWeak: Bool = false
+  ) {
     self.passphrase = passphrase
     self.current = current
+    self.currentKey = currentKey
     self.replacesCurrent = replacesCurrent
+    self.allowsWeak = allowsWeak
   }
 }
 
-/// A slot that is to open the storage no more.
+/// A request to remove a slot.
 public struct KeySlotRemoval: Equatable, Sendable {
-  /// Which one.
+  /// The number of the slot.
   public var number: Int
-  /// The passphrase of a slot that stays; `nil` where the daemon has a key of its own.
+  /// A passphrase of another slot.
+  ///
+  /// Either this or `currentKey` is required.
   public var current: Secret?
+  /// The 32 bytes of the key file of another slot.
+  public var currentKey: Secret?
 
-  /// Makes a removal.
-  public init(number: Int, current: Secret? = nil) {
+  /// Makes a request.
+  public init(number: Int, current: Secret? = nil, currentKey: Secret? = nil) {
     self.number = number
     self.current = current
+    self.currentKey = currentKey
   }
 }

@@ -1,4 +1,6 @@
-/// What a request names: a service and an account, or, of a search, as many of the two as it has.
+/// The service and account that a request names.
+///
+/// A search may name both, one or neither.
 package struct RequestedNames: Sendable {
   package var service: String?
   package var account: String?
@@ -22,25 +24,37 @@ extension RequestedNames: Equatable {
   }
 }
 
-/// Seals what requests name under a key of the storage, for a log that lies beside it.
+/// Seals the names in requests and hashes lines, with keys of the storage, for the log beside it.
 package struct NameSeal: Sendable {
-  /// Appends names, sealed and bound to other bytes.
+  /// A function that appends sealed names, bound to other bytes.
   package typealias Sealing = (RequestedNames, _ boundTo: Span<UInt8>, inout WipedBytes) -> Void
 
-  /// Gives what seals the names of some requests, to be used at once; `nil` while the storage is locked.
+  /// Returns a function that seals the names of some requests, or `nil` while the storage is
+  /// locked.
+  ///
+  /// Use the function immediately and do not keep it.
   package var begin: @Sendable () -> Sealing?
-  /// Opens what was sealed and bound to the same bytes; throws `locked`, or `corrupt` for what this
-  /// storage did not seal so.
+  /// Opens sealed names that are bound to the same bytes.
+  ///
+  /// Throws `locked`, or `corrupt` where this storage did not seal them or not with these bytes.
   package var open:
     @Sendable (_ sealed: Span<UInt8>, _ boundTo: Span<UInt8>) throws(StorageError) -> RequestedNames
+
+  /// A function that returns a keyed hash of 16 bytes, or `nil` while the storage is locked.
+  package typealias Hash = @Sendable (Span<UInt8>) -> [UInt8]?
+
+  /// The hash that chains each line of the log to the previous one.
+  package var hash: Hash
 
   package init(
     begin: @escaping @Sendable () -> Sealing?,
     open:
       @escaping @Sendable (_ sealed: Span<UInt8>, _ boundTo: Span<UInt8>) throws(StorageError) ->
-      RequestedNames
+      RequestedNames,
+    hash: @escaping Hash = { _ in nil }
   ) {
     self.begin = begin
     self.open = open
+    self.hash = hash
   }
 }

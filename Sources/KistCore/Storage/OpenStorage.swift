@@ -1,31 +1,31 @@
-/// What opening a storage gives: the faces of one owner, and the end of its life.
+/// An open storage: its functions, and how to close it.
 public struct OpenStorage: Sendable {
-  /// The credentials in it.
+  /// The credentials in the storage.
   public var credentials: UserStorage
-  /// The way in to it.
+  /// The functions that lock, unlock and describe the storage.
   public var access: StorageAccess
-  /// What its key is wrapped under, where it has one of its own.
+  /// The key slots, where the storage has its own key.
   public var keySlots = KeySlots.none
-  /// Copies of it, where it can be asked for them.
+  /// The backups, where the storage can make them.
   public var backups = Backups.none
-  /// Who changes what in it.
+  /// The changes of credentials in the storage.
   public var watch = WatchCredentials.none
-  /// What tells this storage from others of its kind, where there can be several.
+  /// The identifier of this storage, where several of its kind can exist.
   public var id: String?
-  /// Why it is this one, where it was chosen among others.
+  /// The reason why this storage was chosen among several.
   public var reason: String?
-  /// Seals what requests name, where the storage has a key for that.
+  /// The functions that seal the names in requests, where the storage has a key for this.
   package var nameSeal: NameSeal?
-  /// Gives back memory that is kept for requests to come, as when none has come for a while.
+  /// Releases memory that is kept for future requests, for example after an idle time.
   package var releaseMemory: @Sendable () -> Void = {}
-  /// What an answered change survives; known also where the storage cannot be reached yet.
+  /// The durability of an answered change; known even where the storage cannot be reached yet.
   public var durability: StorageStatus.Durability
-  /// Finishes what was begun, wipes the keys and lets go of the files.
+  /// Finishes the running operations, wipes the keys and closes the files.
   ///
-  /// Every request after that is `unavailable`. Closing twice is closing once.
+  /// Every later request throws `unavailable`. Closing a second time does nothing.
   public var close: @Sendable () async -> Void
 
-  /// Puts the faces together.
+  /// Makes an open storage from its parts.
   public init(
     credentials: UserStorage, access: StorageAccess, id: String? = nil,
     reason: String? = nil, durability: StorageStatus.Durability,

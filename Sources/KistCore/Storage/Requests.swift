@@ -1,8 +1,8 @@
-/// What `save` is asked.
+/// A request to save a credential.
 public struct SaveRequest: Sendable, Equatable {
-  /// The credential to keep.
+  /// The credential to save.
   public var credential: NewCredential
-  /// What must hold for it to be kept.
+  /// The condition that must hold for the save.
   public var condition: Condition
 
   /// Makes a request.
@@ -12,11 +12,11 @@ public struct SaveRequest: Sendable, Equatable {
   }
 }
 
-/// What `load` is asked.
+/// A request to load a credential.
 public struct LoadRequest: Sendable, Equatable {
-  /// The credential that is wanted.
+  /// The key of the credential.
   public var key: CredentialKey
-  /// Whether one past its time is given all the same.
+  /// Whether to return an expired credential too.
   public var allowExpired: Bool
 
   /// Makes a request.
@@ -26,11 +26,11 @@ public struct LoadRequest: Sendable, Equatable {
   }
 }
 
-/// What `delete` is asked.
+/// A request to delete a credential.
 public struct DeleteRequest: Sendable, Equatable {
-  /// The credential to delete.
+  /// The key of the credential.
   public var key: CredentialKey
-  /// The revision that it must be at; whatever it is at when `nil`.
+  /// The revision that the credential must have; `nil` for any.
   public var ifRevision: Revision?
 
   /// Makes a request.
@@ -40,17 +40,19 @@ public struct DeleteRequest: Sendable, Equatable {
   }
 }
 
-/// What `find` is asked; what is `nil` or empty matches everything.
+/// A request to find credentials.
+///
+/// A field that is `nil` or empty matches everything.
 public struct CredentialQuery: Sendable {
-  /// The service, byte for byte.
+  /// The service, compared byte by byte.
   public var service: String?
-  /// The account, byte for byte.
+  /// The account, compared byte by byte.
   public var account: String?
-  /// Attributes that must all be there.
+  /// Attributes that a credential must all have.
   public var attributes: Attributes
-  /// The most credentials on the page, 1 to 1,000.
+  /// The maximum number of credentials on the page, 1 to 1,000.
   public var limit: Int
-  /// Where the page before this one ended: its `next`.
+  /// The `next` of the previous page.
   public var after: String?
 
   /// Makes a query.
@@ -65,7 +67,7 @@ public struct CredentialQuery: Sendable {
     self.after = after
   }
 
-  /// Whether a credential of this key and these attributes is asked for.
+  /// Returns whether a credential matches the query.
   package func matches(_ summary: CredentialSummary) -> Bool {
     (service?.hasSameBytes(as: summary.key.service) ?? true)
       && (account?.hasSameBytes(as: summary.key.account) ?? true)
@@ -74,8 +76,9 @@ public struct CredentialQuery: Sendable {
 }
 
 extension CredentialQuery {
-  /// The page of a storage that can only list all it has: by key, each cursor the reference of the
-  /// last key on its page.
+  /// Returns a page of the query, for a storage that can only list all its credentials.
+  ///
+  /// The page is sorted by key. A cursor is the reference of the last key on its page.
   package func page(of summaries: [CredentialSummary]) throws(StorageError) -> CredentialPage {
     let start = try after.map(Self.key(at:))
     let matching =
@@ -114,11 +117,11 @@ extension CredentialQuery: Equatable {
   }
 }
 
-/// One page of what `find` found.
+/// One page of the results of `find`.
 public struct CredentialPage: Sendable, Equatable {
   /// The credentials, without their secrets.
   public var credentials: [CredentialSummary]
-  /// Where to go on, as the same query's `after`; `nil` when there is no more.
+  /// The `after` of the next page; `nil` when there are no more credentials.
   ///
   /// A page may be shorter than its limit and still have a next one.
   public var next: String?

@@ -1,15 +1,17 @@
-/// The way in to a storage: how it stands, locking it, unlocking it.
+/// The functions that report the status of a storage, lock it and unlock it.
 public struct StorageAccess: Sendable {
-  /// Tells how the storage stands; answers also while it is locked.
+  /// Returns the status of the storage, even while it is locked.
   public var status: @Sendable () async throws(StorageError) -> StorageStatus
-  /// Forgets the keys; everything but `status` and `unlock` is `locked` from then on.
+  /// Forgets the keys.
+  ///
+  /// Afterwards every request except `status` and `unlock` throws `locked`.
   public var lock: @Sendable () async throws(StorageError) -> StorageStatus
   /// Opens the storage with a passphrase, or without one where it has another key.
   ///
-  /// Unlocking what is open still verifies the passphrase.
+  /// Unlocking an open storage still verifies the passphrase.
   public var unlock: @Sendable (Secret?) async throws(StorageError) -> StorageStatus
 
-  /// Makes the three functions one value.
+  /// Makes a value from the three functions.
   public init(
     status: @escaping @Sendable () async throws(StorageError) -> StorageStatus,
     lock: @escaping @Sendable () async throws(StorageError) -> StorageStatus,

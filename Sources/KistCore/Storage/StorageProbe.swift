@@ -1,9 +1,11 @@
-/// What a look at a storage told before anything was asked of it: without a prompt, without a write.
+/// The result of looking at a storage before its first use, without a prompt and without a write.
 package enum StorageProbe: Sendable, Equatable {
-  /// It is there, and open, or would be made when it is opened; whether credentials are in it.
+  /// The storage is open, or opening would create it.
+  ///
+  /// The value reports whether it contains credentials.
   case open(hasCredentials: Bool)
-  /// It is there, and locked: what is in it is not known.
+  /// The storage exists and is locked, so its contents are not known.
   case locked
-  /// It cannot be used as things stand; the error says why.
+  /// The storage cannot be used now; the error says why.
   case unusable(StorageError)
 }

@@ -1,80 +1,91 @@
-/// How a storage stands.
+/// The status of a storage.
 public struct StorageStatus: Sendable, Equatable {
-  // The words below are open: a client keeps one that it does not know as it was told.
+  // The following types accept any text: a client keeps a value that it does not know unchanged.
 
   /// What an answered change survives.
   public struct Durability: RawRepresentable, Hashable, Sendable {
-    /// A power cut.
+    /// It survives a power cut.
     public static let disk = Self(rawValue: "disk")
-    /// What the keyring's provider lets it survive.
+    /// It survives what the keyring's provider guarantees.
     public static let provider = Self(rawValue: "provider")
-    /// Not known: the storage could not be opened.
+    /// Not known, because the storage could not be opened.
     public static let unknown = Self(rawValue: "unknown")
-    /// Nothing: it is gone with the process.
+    /// It survives nothing: it is lost when the process ends.
     public static let memory = Self(rawValue: "memory")
 
-    /// The word on the wire.
+    /// The text in the protocol.
     public let rawValue: String
-    /// Takes a word as it is.
+    /// Makes a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
-  /// What is known of the integrity of what is stored.
+  /// The integrity of the stored data.
   public struct Integrity: RawRepresentable, Hashable, Sendable {
-    /// Being checked.
+    /// The check is running.
     public static let checking = Self(rawValue: "checking")
-    /// Checked, and whole.
+    /// The check found no damage.
     public static let ok = Self(rawValue: "ok")
-    /// Checked, and damaged: what is whole is still loaded, nothing is changed.
+    /// The check found damage.
+    ///
+    /// Undamaged credentials can still be loaded, and no change is accepted.
     public static let failed = Self(rawValue: "failed")
 
-    /// The word on the wire.
+    /// The text in the protocol.
     public let rawValue: String
-    /// Takes a word as it is.
+    /// Makes a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
-  /// What a storage is unlocked with.
+  /// The means to unlock a storage.
   public struct Unlocking: RawRepresentable, Hashable, Sendable {
-    /// The key file that the daemon was started with: `unlock` takes nothing.
+    /// The key file that the daemon was started with; `unlock` takes no passphrase.
     public static let keyFile = Self(rawValue: "keyFile")
-    /// A passphrase, which `unlock` takes.
+    /// A passphrase, passed to `unlock`.
     public static let passphrase = Self(rawValue: "passphrase")
-    /// What the keyring's provider asks for itself: `unlock` takes nothing.
+    /// A prompt of the keyring's provider; `unlock` takes no passphrase.
     public static let provider = Self(rawValue: "provider")
+    /// Means that this daemon does not know, because a later version made all key slots.
+    public static let unknown = Self(rawValue: "unknown")
 
-    /// The word on the wire.
+    /// The text in the protocol.
     public let rawValue: String
-    /// Takes a word as it is.
+    /// Makes a value from any text.
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
-  /// The kind of storage: `memory`, `encrypted-file`.
+  /// The kind of storage, for example `memory` or `encrypted-file`.
   public var storage: String
-  /// Why this storage was chosen.
+  /// The reason why this storage was chosen.
   public var reason: String?
-  /// Whether it is locked.
+  /// Whether the storage is locked.
   public var isLocked: Bool
-  /// What it is unlocked with; `nil` where nothing locks it.
+  /// The means to unlock it; `nil` where it cannot be locked.
   public var unlocksWith: Unlocking?
-  /// Whether it would open again by itself, without a person, after a restart.
+  /// Whether the storage opens again unattended after a restart.
   public var reopensAtRestart: Bool
   /// What an answered change survives.
   public var durability: Durability
-  /// What protects the key, and from what, in a sentence.
+  /// One sentence about what protects the key, and from what.
   public var keyProtection: String
-  /// What is known of the integrity; `nil` where the storage cannot tell or is locked.
+  /// Whether secrets are encrypted on their way to the keyring's provider; `nil` for other
+  /// storages.
+  public var isSessionEncrypted: Bool?
+  /// Whether the system keeps the keys in RAM and out of swap, with mlock(2).
+  ///
+  /// `nil` while the daemon has no keys.
+  public var keysInRAM: Bool?
+  /// The integrity of the stored data; `nil` where the storage cannot check it or is locked.
   public var integrity: Integrity?
-  /// How many credentials there are; `nil` when it is locked.
+  /// The number of credentials; `nil` while the storage is locked.
   public var count: Int?
-  /// Seconds since the daemon started.
+  /// The seconds since the daemon started.
   public var uptime: Int?
 
-  /// Puts a status together.
+  /// Makes a status from its fields.
   public init(
     storage: String, reason: String? = nil, isLocked: Bool,
     unlocksWith: Unlocking? = nil, reopensAtRestart: Bool, durability: Durability,
-    keyProtection: String,
+    keyProtection: String, isSessionEncrypted: Bool? = nil, keysInRAM: Bool? = nil,
     integrity: Integrity? = nil, count: Int? = nil, uptime: Int? = nil
   ) {
     self.storage = storage
@@ -84,6 +95,8 @@ public struct StorageStatus: Sendable, Equatable {
     self.reopensAtRestart = reopensAtRestart
     self.durability = durability
     self.keyProtection = keyProtection
+    self.isSessionEncrypted = isSessionEncrypted
+    self.keysInRAM = keysInRAM
     self.integrity = integrity
     self.count = count
     self.uptime = uptime

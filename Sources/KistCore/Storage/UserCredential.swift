@@ -1,13 +1,15 @@
-/// One credential, its key frozen in: what a program that knows its one credential wants to inject.
+/// The functions for one credential with a fixed key.
+///
+/// A program that uses a single credential can inject this value.
 public struct UserCredential: Sendable {
   /// Saves these bytes, replacing the whole credential.
   public var save: @Sendable (Secret) async throws(StorageError) -> CredentialSummary
   /// Loads the bytes.
   public var load: @Sendable () async throws(StorageError) -> Secret
-  /// Deletes it; `false` when there was none.
+  /// Deletes the credential and returns whether it existed.
   public var delete: @Sendable () async throws(StorageError) -> Bool
 
-  /// Makes a credential of three functions.
+  /// Makes a value from the three functions.
   public init(
     save: @escaping @Sendable (Secret) async throws(StorageError) -> CredentialSummary,
     load: @escaping @Sendable () async throws(StorageError) -> Secret,
@@ -20,7 +22,7 @@ public struct UserCredential: Sendable {
 }
 
 extension UserStorage {
-  /// Save, load and delete with the key frozen in.
+  /// Returns the functions for the credential of this key.
   public func bound(to key: CredentialKey) -> UserCredential {
     UserCredential(
       save: { secret throws(StorageError) in

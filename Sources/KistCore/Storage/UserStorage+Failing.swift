@@ -1,5 +1,5 @@
 extension UserStorage {
-  /// A storage that cannot be reached: every request is answered with why.
+  /// Returns a storage whose functions all throw this error, for a storage that cannot be reached.
   package static func failing(_ error: StorageError) -> UserStorage {
     let unchanged = error.withOutcome(.unchanged)
     return UserStorage(

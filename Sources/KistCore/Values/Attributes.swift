@@ -1,9 +1,9 @@
-/// Names and values beside a credential, compared byte by byte and kept in the order of the names.
+/// The names and values of a credential's attributes, compared byte by byte and sorted by name.
 public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
   /// Names and values, sorted by name.
   public private(set) var sorted: [(name: String, value: String)] = []
 
-  /// Makes none.
+  /// Makes an empty value.
   public init() {}
 
   /// Makes attributes from a dictionary.
@@ -11,7 +11,7 @@ public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
     sorted = values.map { (name: $0, value: $1) }.sorted { precedes($0.name, $1.name) }
   }
 
-  /// Makes attributes from a literal; of a repeated name the last value stands.
+  /// Makes attributes from a literal; the last value of a repeated name is used.
   public init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { self[name] = value }
   }
@@ -20,7 +20,7 @@ public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
   public subscript(name: String) -> String? {
     get { sorted.first { $0.name.hasSameBytes(as: name) }?.value }
     set {
-      // Behind most of them, as nearly all come in their order.
+      // Searches from the end, because attributes nearly always arrive in order.
       let place = sorted.lastIndex { !precedes(name, $0.name) }
       if let place, sorted[place].name.hasSameBytes(as: name) {
         if let newValue { sorted[place].value = newValue } else { sorted.remove(at: place) }
@@ -30,12 +30,12 @@ public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// How many there are.
+  /// The number of attributes.
   public var count: Int { sorted.count }
-  /// Whether there are none.
+  /// Whether there are no attributes.
   public var isEmpty: Bool { sorted.isEmpty }
 
-  /// Whether all of these are among the others, with the same bytes.
+  /// Returns whether all of these are among the others, with the same bytes.
   public func areContained(in others: Attributes) -> Bool {
     sorted.allSatisfy { name, value in others[name]?.hasSameBytes(as: value) ?? false }
   }

@@ -1,4 +1,4 @@
-/// So many credentials, in words.
+/// Returns a number of credentials as text.
 package func counted(_ credentials: Int) -> String {
   "\(credentials) credential\(credentials == 1 ? "" : "s")"
 }

@@ -1,15 +1,16 @@
-/// A credential as it is handed in to be saved.
+/// A credential to save.
 public struct NewCredential: Sendable, Equatable {
-  /// What it will be found by.
+  /// The key of the credential.
   public var key: CredentialKey
-  /// The bytes to keep, at most 512 KiB.
+  /// The secret, at most 512 KiB.
   public var secret: Secret
-  /// A name for people, at most 1,024 bytes.
+  /// A name for the user, at most 1,024 bytes.
   public var label: String?
-  /// What else to find it by: at most 64 names of 1 to 64 printable ASCII characters, values of at
-  /// most 1,024 bytes, 16 KiB together.
+  /// Attributes for searches: at most 64, together at most 16 KiB.
+  ///
+  /// A name has 1 to 64 printable ASCII characters. A value has at most 1,024 bytes.
   public var attributes: Attributes
-  /// When it ceases to be handed out.
+  /// The time from which the credential is expired.
   public var expiresAt: Timestamp?
 
   /// Makes a credential to save.
@@ -27,12 +28,12 @@ public struct NewCredential: Sendable, Equatable {
 
 /// A stored credential with its secret.
 public struct Credential: Sendable, Equatable {
-  /// Everything but the secret.
+  /// Everything except the secret.
   public var summary: CredentialSummary
-  /// The bytes that were saved.
+  /// The secret.
   public var secret: Secret
 
-  /// Puts a credential together.
+  /// Makes a credential from its parts.
   public init(summary: CredentialSummary, secret: Secret) {
     self.summary = summary
     self.secret = secret
@@ -41,22 +42,22 @@ public struct Credential: Sendable, Equatable {
 
 /// A stored credential without its secret.
 public struct CredentialSummary: Sendable, Equatable {
-  /// What it is found by.
+  /// The key of the credential.
   public var key: CredentialKey
-  /// A name for people.
+  /// A name for the user.
   public var label: String?
-  /// What else it is found by.
+  /// Attributes for searches.
   public var attributes: Attributes
-  /// When its key was first saved.
+  /// The time at which the key was first saved.
   public var createdAt: Timestamp
-  /// When it was last saved.
+  /// The time at which the credential was last saved.
   public var modifiedAt: Timestamp
-  /// When it ceases to be handed out.
+  /// The time from which the credential is expired.
   public var expiresAt: Timestamp?
-  /// The mark of this state of it.
+  /// The revision of the credential.
   public var revision: Revision
 
-  /// Puts a summary together.
+  /// Makes a summary from its fields.
   public init(
     key: CredentialKey, label: String? = nil, attributes: Attributes = [:], createdAt: Timestamp,
     modifiedAt: Timestamp, expiresAt: Timestamp? = nil, revision: Revision
@@ -70,7 +71,7 @@ public struct CredentialSummary: Sendable, Equatable {
     self.revision = revision
   }
 
-  /// The summary of a credential once it is saved.
+  /// Makes the summary of a credential that is saved.
   package init(
     of credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp, revision: Revision
   ) {
@@ -80,6 +81,6 @@ public struct CredentialSummary: Sendable, Equatable {
       revision: revision)
   }
 
-  /// Whether the credential is past its time: expired means now is at or after `expiresAt`.
+  /// Returns whether the credential is expired: `now` is at or after `expiresAt`.
   public func isExpired(at now: Timestamp) -> Bool { expiresAt.map { now >= $0 } ?? false }
 }

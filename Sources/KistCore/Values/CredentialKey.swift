@@ -1,14 +1,14 @@
-/// What a credential is found by: a service and, where a service has several, an account.
+/// The key of a credential: a service and, where a service has several, an account.
 ///
-/// Keys are compared byte by byte over their UTF-8. Swift's own `==` on strings follows Unicode
-/// equivalence, by which `é` and `e` with a combining accent would be one key.
+/// Keys are compared byte by byte in UTF-8. The `==` of Swift strings follows Unicode equivalence,
+/// so `é` and `e` with a combining accent would be one key.
 public struct CredentialKey: Sendable {
   /// The service: 1 to 1,024 bytes of UTF-8 without control characters.
   public var service: String
   /// The account: 0 to 1,024 bytes of UTF-8 without control characters; empty by default.
   public var account: String
 
-  /// Makes a key, which the storage checks against its limits.
+  /// Makes a key; the storage checks it against its limits.
   public init(service: String, account: String = "") {
     self.service = service
     self.account = account

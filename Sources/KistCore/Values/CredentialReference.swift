@@ -1,18 +1,18 @@
-/// A credential's key as one word: `kist://SERVICE/ACCOUNT`, or `kist://SERVICE`.
+/// A credential's key as a URI: `kist://SERVICE/ACCOUNT`, or `kist://SERVICE`.
 ///
-/// Both parts are percent-encoded (RFC 3986 §2.1) except for the unreserved characters; what is
-/// decoded must be UTF-8. Making a reference from a key and reading it back gives the same key.
+/// Both parts are percent-encoded (RFC 3986 §2.1), except the unreserved characters. The decoded
+/// bytes must be UTF-8. Encoding a key and decoding it returns the same key.
 public struct CredentialReference: Hashable, Sendable, CustomStringConvertible {
-  /// What every reference begins with.
+  /// The prefix of every reference.
   package static let scheme = "kist://"
 
-  /// The key that is meant.
+  /// The key of the credential.
   public let key: CredentialKey
 
   /// Makes the reference of a key.
   public init(_ key: CredentialKey) { self.key = key }
 
-  /// Reads a reference; `nil` where it is not one.
+  /// Parses a reference; `nil` where the text is not one.
   public init?(_ text: String) {
     guard text.utf8.starts(with: Self.scheme.utf8) else { return nil }
     let parts = text.utf8.dropFirst(Self.scheme.utf8.count)

@@ -1,22 +1,33 @@
-// What a request must keep to; each check throws `badRequest` or `tooLarge`.
+// The checks of requests against the limits. Each throws `badRequest` or `tooLarge`.
 
 extension CredentialKey {
-  /// Whether requests can be about it: whether it is within the limits of the protocol.
+  /// Whether the key is within the limits of the protocol.
   package var isWithinLimits: Bool { (try? check(self)) != nil }
 }
 
 extension NewCredential {
-  /// Throws what a storage would, were its secret within the limits: of key, label and attributes.
+  /// Checks the key, the label and the attributes, but not the size of the secret.
   package func checkNames() throws(StorageError) { try check(key, label, attributes) }
 
-  /// Whether it is within the limits of the protocol, so that a storage takes it.
+  /// Whether the credential is within the limits of the protocol, so that a storage accepts it.
   package var isWithinLimits: Bool { (try? check(self)) != nil }
 }
 
 extension CredentialSummary {
-  /// Whether a save can have left it: whether its key, its label and its attributes are within the
-  /// limits of the protocol.
-  package var isWithinLimits: Bool { (try? check(key, label, attributes)) != nil }
+  /// Whether the key, the label and the attributes are within the limits of the protocol.
+  ///
+  /// A value outside them was not saved through the protocol.
+  package var isWithinLimits: Bool { areWithinLimits(key, label, attributes) }
+}
+
+/// Returns whether a key, a label and attributes are within the limits of the protocol.
+private func areWithinLimits(
+  _ key: CredentialKey, _ label: String?, _ attributes: Attributes
+) -> Bool { (try? check(key, label, attributes)) != nil }
+
+/// Returns whether a label and attributes are within the limits of the protocol.
+package func areWithinLimits(_ label: String?, _ attributes: Attributes) -> Bool {
+  (try? check(label, attributes)) != nil
 }
 
 func check(_ credential: NewCredential) throws(StorageError) {
@@ -28,6 +39,10 @@ private func check(
   _ key: CredentialKey, _ label: String?, _ attributes: Attributes
 ) throws(StorageError) {
   try check(key)
+  try check(label, attributes)
+}
+
+private func check(_ label: String?, _ attributes: Attributes) throws(StorageError) {
   if let label { try checkText(label, "the label", limit: Limits.label) }
   try check(attributes)
 }
@@ -60,9 +75,12 @@ private func check(_ attributes: Attributes) throws(StorageError) {
       "there are \(attributes.count) attributes; the limit is \(Limits.attributes)")
   }
   var total = 0
-  for (name, value) in attributes.sorted {
+  // A span avoids copies and their reference counts: each load checks attributes.
+  let sorted = attributes.sorted.span
+  for index in sorted.indices {
+    let (name, value) = sorted[index]
     try checkSize(name.utf8.count, of: "an attribute's name", limit: Limits.attributeName)
-    guard !name.isEmpty, name.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+    guard !name.isEmpty, name.withBytes(isPrintable) else {
       throw .badRequest("an attribute's name is not 1 to 64 printable ASCII characters")
     }
     try checkSize(value.utf8.count, of: "an attribute's value", limit: Limits.attributeValue)
@@ -78,18 +96,17 @@ private func checkText(_ text: String, _ what: String, limit: Int) throws(Storag
   }
 }
 
-/// Whether there is C0, DEL or C1 in a text.
+/// Returns whether a text contains a control character: C0, DEL or C1.
 ///
-/// That is all that Unicode will ever call controls: what a terminal would obey and what a C string
-/// would end at. In UTF-8, C1 is 0xC2 and its number.
+/// Unicode will never add others. A terminal obeys them, and a C string ends at NUL. In UTF-8, a C1
+/// character is 0xC2 and its own number.
 private func hasControl(_ utf8: Span<UInt8>) -> Bool {
   var offset = 0
-  // Eight bytes in a step, as long as they are ASCII from 0x20 to 0x7E: nearly every name is.
-  while offset + 8 <= utf8.count {
-    let word = unsafe utf8.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    if (word | (word &+ ones) | (word &- ones &* 0x20)) & (ones &* 0x80) != 0 { break }
-    offset += 8
+  // Nearly every name is ASCII from 0x20 to 0x7E, so this checks eight bytes at a time. The last
+  // step moves back so that it still has eight bytes.
+  while offset + 8 <= utf8.count, areEightPrintable(utf8, from: offset) { offset += 8 }
+  if utf8.count >= 8, utf8.count - offset < 8, areEightPrintable(utf8, from: utf8.count - 8) {
+    return false
   }
   var last: UInt8 = 0
   while offset < utf8.count {
@@ -99,6 +116,19 @@ private func hasControl(_ utf8: Span<UInt8>) -> Bool {
     offset += 1
   }
   return false
+}
+
+/// Returns whether all bytes are ASCII from 0x20 to 0x7E.
+private func isPrintable(_ utf8: Span<UInt8>) -> Bool {
+  utf8.indices.allSatisfy { (0x20...0x7E).contains(utf8[$0]) }
+}
+
+/// Returns whether eight bytes are ASCII from 0x20 to 0x7E.
+@inline(__always)
+private func areEightPrintable(_ utf8: Span<UInt8>, from offset: Int) -> Bool {
+  let word = unsafe utf8.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  return (word | (word &+ ones) | (word &- ones &* 0x20)) & (ones &* 0x80) == 0
 }
 
 private func checkSize(_ size: Int, of what: String, limit: Int) throws(StorageError) {

@@ -1,25 +1,27 @@
-/// The sizes that requests must keep to; version 1 of the protocol fixes them.
+/// The limits of requests, fixed by version 1 of the protocol.
 public enum Limits {
-  /// Bytes of one line of the protocol, its newline not counted: 1 MiB.
+  /// The bytes of one protocol line, without its newline: 1 MiB.
   public static let line = 1 << 20
-  /// Bytes of one secret: 512 KiB.
+  /// The bytes of one secret: 512 KiB.
   public static let secret = 512 << 10
-  /// Bytes of a service or an account.
+  /// The bytes of a service or an account.
   public static let keyPart = 1024
-  /// Bytes of a label.
+  /// The bytes of a label.
   public static let label = 1024
-  /// Attributes of one credential.
+  /// The number of attributes of one credential.
   public static let attributes = 64
-  /// Characters of an attribute's name.
+  /// The characters of an attribute's name.
   public static let attributeName = 64
-  /// Bytes of an attribute's value.
+  /// The bytes of an attribute's value.
   public static let attributeValue = 1024
-  /// Bytes of all names and values of one credential's attributes: 16 KiB.
+  /// The bytes of all attribute names and values of one credential: 16 KiB.
   public static let attributesTotal = 16 << 10
-  /// Credentials on one page of a `find`.
+  /// The number of credentials on one page of a `find`.
   public static let page = 1000
-  /// Changes that wait for one watcher; in place of more it is told `reset`.
+  /// The number of changes that wait for one watcher; more are replaced by one `reset`.
   public static let watch = 1024
-  /// Bytes of a passphrase.
+  /// The bytes of a passphrase.
   public static let passphrase = 1024
+  /// The minimum bytes of a new passphrase, unless weak ones are allowed.
+  public static let shortestNewPassphrase = 8
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension Timestamp {
-  /// The present, by the system's clock: the live value of every `now` parameter.
+  /// Returns the time of the system's clock, the value of `now` parameters outside tests.
   public static func now() -> Timestamp {
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)

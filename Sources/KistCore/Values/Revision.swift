@@ -1,14 +1,16 @@
-/// An opaque mark of one state of one credential; no two changes of a storage share one.
+/// An opaque identifier of one state of one credential.
+///
+/// No two changes of a storage share a revision.
 public struct Revision: Hashable, Sendable, RawRepresentable {
-  /// The mark as it stands on the wire: an epoch, a full stop, a sequence number.
+  /// The revision as in the protocol: an epoch, a full stop, a sequence number.
   public let rawValue: String
 
-  /// Takes a mark that a storage gave out earlier; nothing about it is checked.
+  /// Makes a revision from text that a storage returned earlier, without checking it.
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// Makes the mark of the `sequence`th change of a storage since its `epoch` began.
+  /// Makes the revision of the `sequence`th change of a storage since its `epoch` began.
   package init(epoch: String, sequence: UInt64) {
-    // Put together at once, since each step more would be taken for every load.
+    // Builds the string in one step, because every load does this.
     let digits = String(sequence)
     let length = epoch.utf8.count + 1 + digits.utf8.count
     rawValue = unsafe String(unsafeUninitializedCapacity: length) { mark in
@@ -19,8 +21,7 @@ public struct Revision: Hashable, Sendable, RawRepresentable {
     }
   }
 
-  /// Whether it is the mark of a later change than another; `nil` where that cannot be told, since
-  /// the two are not of one epoch.
+  /// Returns whether this change is later than the other, or `nil` where their epochs differ.
   package func isLater(than other: Revision) -> Bool? {
     guard let mine = parts, let theirs = other.parts, mine.epoch == theirs.epoch else { return nil }
     return mine.sequence > theirs.sequence
@@ -35,18 +36,18 @@ public struct Revision: Hashable, Sendable, RawRepresentable {
   }
 }
 
-/// What must hold of a key for a change of it to be carried out.
+/// A condition on a key that must hold for a change.
 public enum Condition: Hashable, Sendable {
-  /// Whatever is there.
+  /// Always holds.
   case always
-  /// There is no such credential, expired or not.
+  /// Holds when there is no such credential, expired or not.
   case ifAbsent
-  /// The credential is there, at this revision.
+  /// Holds when the credential exists and has this revision.
   case ifRevision(Revision)
 }
 
 extension Condition {
-  /// Throws `conflict` unless the condition holds of a key that is at this revision, or absent.
+  /// Throws `conflict` unless the condition holds for a key at this revision; `nil` means absent.
   package func check(against current: @autoclosure () -> Revision?) throws(StorageError) {
     let expected: Revision?
     switch self {

@@ -1,8 +1,8 @@
 extension Secret {
-  /// The most bytes that a newline has: a file from Windows ends its lines with CR and LF.
+  /// The maximum bytes of a newline: files from Windows end their lines with CR and LF.
   package static let longestNewline = 2
 
-  /// The bytes and one LF.
+  /// The bytes followed by one LF.
   package var withNewline: Secret {
     var line = WipedBytes(capacity: count + 1)
     withBytes { line.append($0) }
@@ -10,10 +10,10 @@ extension Secret {
     return Secret(line)
   }
 
-  /// The bytes before one LF, or CR and LF, at the end.
+  /// The bytes without one LF, or one CR and LF, at the end.
   ///
-  /// Whoever reads a secret that a file or a pipe holds drops its newline this way, so that the same
-  /// file is the same secret everywhere.
+  /// Every reader of a secret from a file or a pipe uses this, so that a file always gives the same
+  /// secret.
   package var withoutNewline: Secret {
     withBytes { bytes in
       var end = bytes.count

@@ -1,5 +1,6 @@
 extension Span<UInt8> {
-  /// The offset of the first byte of this value, at or after a start; looked for eight at a time.
+  /// Returns the offset of the first such byte at or after a start, searching eight bytes at a
+  /// time.
   package func firstOffset(of byte: UInt8, from start: Int) -> Int? {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let pattern = ones &* UInt64(byte)
@@ -7,7 +8,7 @@ extension Span<UInt8> {
     while offset + 8 <= count {
       let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
       let difference = UInt64(littleEndian: word) ^ pattern
-      // The highest bit of each byte that is zero, and perhaps of some behind it.
+      // The highest bit of each zero byte is set. Higher bytes may be marked by mistake.
       let marks = (difference &- ones) & ~difference & (ones &* 0x80)
       if marks != 0 { return offset + marks.trailingZeroBitCount / 8 }
       offset += 8

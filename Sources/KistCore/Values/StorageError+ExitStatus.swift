@@ -1,11 +1,11 @@
 extension StorageError.Code {
-  /// The code of an error for which `kist` or `kistd` ended with a status; `nil` where it was none.
+  /// Returns the code for an exit status of `kist` or `kistd`, or `nil` where no error has it.
   package init?(exitStatus: Int32) {
     guard let code = Self.allCases.first(where: { $0.exitStatus == exitStatus }) else { return nil }
     self = code
   }
 
-  /// The exit status of `kist` and `kistd` for an error; never renumbered.
+  /// The exit status of `kist` and `kistd` for an error; it never changes between versions.
   package var exitStatus: Int32 {
     switch self {
     case .internal: 1

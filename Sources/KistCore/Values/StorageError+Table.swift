@@ -1,4 +1,4 @@
-/// The errors that more than one room gives, each worded once.
+/// The errors that more than one module throws.
 extension StorageError {
   /// There is no such credential.
   public static var notFound: StorageError {
@@ -18,12 +18,12 @@ extension StorageError {
       }
     return StorageError(
       .conflict, message,
-      hint: current == nil ? "see what there is with `kist list`" : "load it and decide anew",
+      hint: current == nil ? "see what there is with `kist list`" : "load it and decide again",
       outcome: .unchanged,
       current: current.map(Current.revision) ?? .absent)
   }
 
-  /// The credential is past its time.
+  /// The credential is expired.
   public static func expired(at moment: Timestamp) -> StorageError {
     StorageError(
       .expired, "the credential expired at \(moment)",
@@ -42,7 +42,7 @@ extension StorageError {
     StorageError(.tooLarge, "\(what) is \(size) bytes long; the limit is \(limit)")
   }
 
-  /// A limit is exceeded, by something of which no more was read.
+  /// A limit is exceeded by data that was read only up to the limit.
   package static func tooLarge(_ what: String, limit: Int) -> StorageError {
     StorageError(.tooLarge, "\(what) is longer than \(limit) bytes", outcome: .unchanged)
   }
@@ -66,14 +66,14 @@ extension StorageError {
       hint: "try again, or give kistd a longer --deadline")
   }
 
-  /// The passphrase opens no slot.
+  /// The passphrase opens no key slot.
   public static var wrongPassphrase: StorageError {
     StorageError(
       .wrongPassphrase, "the passphrase is wrong",
       hint: "try again with the passphrase of this storage; nothing was changed")
   }
 
-  /// A fault in kist itself.
+  /// There is a bug in kist itself.
   public static func `internal`(_ message: String) -> StorageError {
     StorageError(.internal, message, hint: "this is a fault in kist; please report it")
   }

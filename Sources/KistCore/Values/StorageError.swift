@@ -1,35 +1,36 @@
-/// Why a request was not carried out, and what to do about it.
+/// Why a request failed, and what to do about it.
 ///
-/// A message never repeats what was asked or what is stored.
+/// A message never repeats the request or the stored data.
 public struct StorageError: Error, Hashable, Sendable {
-  /// What kind of failure it is; stable on the wire.
+  /// The kind of failure; stable in the protocol.
   public enum Code: String, CaseIterable, Sendable {
-    /// A fault in kist itself.
+    /// A bug in kist itself.
     case `internal`
-    /// There is no such credential; the storage was open and sure of it.
+    /// There is no such credential; the storage was open and certain of it.
     case notFound
     /// The condition of a change did not hold.
     case conflict
-    /// The credential is there, and past its time.
+    /// The credential exists and is expired.
     case expired
-    /// The storage is locked; nothing can be said about what is in it.
+    /// The storage is locked, so its contents are not known.
     case locked
-    /// Not allowed.
+    /// The request is not allowed.
     case denied
-    /// No daemon, or its storage cannot be reached.
+    /// No daemon is running, or its storage cannot be reached.
     case unavailable
-    /// No answer within the deadline.
+    /// No answer came within the deadline.
     case timeout
-    /// Over a limit.
+    /// A limit is exceeded.
     case tooLarge
-    /// What is stored fails authentication; nothing was overwritten.
+    /// The stored data fails authentication; nothing was overwritten.
     case corrupt
-    /// The passphrase opens no slot.
+    /// The passphrase opens no key slot.
     case wrongPassphrase
-    /// Too many connections, another unlock is under way, or the keyring keeps changing; nothing was
-    /// carried out.
+    /// There are too many connections, another unlock is running, or the keyring keeps changing.
+    ///
+    /// Nothing was carried out.
     case busy
-    /// No space or quota is left.
+    /// There is no space or quota left.
     case full
     /// The request does not follow the protocol.
     case badRequest
@@ -37,30 +38,30 @@ public struct StorageError: Error, Hashable, Sendable {
     case unknownOperation
   }
 
-  /// What became of the change that was asked for.
+  /// The effect of a failed change.
   public enum Outcome: String, Sendable {
     /// Nothing was changed.
     case unchanged
-    /// The change had been started; whether it was carried out is not known.
+    /// The change was started; whether it was completed is not known.
     case unknown
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public var code: Code
-  /// What happened, as a clause in lower case without a full stop.
+  /// What happened, as a lower-case clause without a full stop.
   public var message: String
   /// What to do about it.
   public var hint: String?
-  /// What became of the change, where one was asked for.
+  /// The effect on the stored data, where the request was a change.
   public var outcome: Outcome?
-  /// For `conflict`: where the key stands now.
+  /// For `conflict`: the current state of the key.
   public var current: Current?
 
-  /// Where a key stood when a condition on it failed.
+  /// The state of a key when a condition on it failed.
   public enum Current: Hashable, Sendable {
     /// There was no such credential.
     case absent
-    /// It was there, at this revision.
+    /// The credential had this revision.
     case revision(Revision)
   }
 
@@ -76,7 +77,7 @@ public struct StorageError: Error, Hashable, Sendable {
     self.current = current
   }
 
-  /// The same error to a change, saying what became of it; an outcome already told stays.
+  /// Returns the same error with this outcome, unless it already has one.
   package func withOutcome(_ outcome: Outcome) -> StorageError {
     var error = self
     error.outcome = error.outcome ?? outcome

@@ -1,22 +1,28 @@
 extension String {
-  /// The text that bytes are in UTF-8; `nil` where they are none.
+  /// Makes a string from UTF-8 bytes; `nil` where they are not valid.
   package init?(validating bytes: Span<UInt8>) {
     guard let utf8 = try? UTF8Span(validating: bytes) else { return nil }
     self.init(copying: utf8)
   }
 
-  /// The text that bytes are in UTF-8, with U+FFFD in the place of what is none.
+  /// Makes a string from UTF-8 bytes, with U+FFFD in place of invalid bytes.
   package init(repairing bytes: Span<UInt8>) {
     self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Whether two strings are the same sequence of bytes in UTF-8.
-  package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+  /// Returns whether two strings have the same bytes in UTF-8.
+  package func hasSameBytes(as other: String) -> Bool {
+    withBytes { left in
+      other.withBytes { right in
+        left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
+      }
+    }
+  }
 
-  /// Lends the UTF-8 for the length of a call.
+  /// Calls the body with the UTF-8 bytes, which are valid only during the call.
   ///
-  /// Not as `utf8.span`: of a string of up to 15 bytes that points into a copy on the stack, whose
-  /// place Swift 6.3 gives to something else, in release builds, before the bytes are read.
+  /// Do not use `utf8.span` instead. For a string of up to 15 bytes it points into a copy on the
+  /// stack. In release builds, Swift 6.3 reuses that memory before the bytes are read.
   @inlinable package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
     let result = unsafe utf8.withContiguousStorageIfAvailable { utf8 in
       let bytes = unsafe Span(_unsafeElements: utf8)
@@ -28,7 +34,7 @@ extension String {
 }
 
 extension StaticString {
-  /// Lends the UTF-8 for the length of a call.
+  /// Calls the body with the UTF-8 bytes, which are valid only during the call.
   @inlinable package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
     withUTF8Buffer { utf8 in
       let bytes = unsafe Span(_unsafeElements: utf8)

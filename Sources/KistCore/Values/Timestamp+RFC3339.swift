@@ -1,7 +1,7 @@
 extension Timestamp: CustomStringConvertible {
-  /// Reads a date and time with any offset (RFC 3339 §5.6); `nil` for anything else.
+  /// Parses a date and time with any offset (RFC 3339 §5.6); `nil` for anything else.
   ///
-  /// A fraction of a second is dropped. A leap second (`:60`) is the second after it.
+  /// A fraction of a second is dropped. A leap second (`:60`) becomes the following second.
   public init?(rfc3339 text: String) {
     var reader = DigitReader(text)
     guard
@@ -18,15 +18,16 @@ extension Timestamp: CustomStringConvertible {
     self.init(secondsSinceEpoch: daysSinceEpoch(year: year, month: month, day: day) * 86_400 + time)
   }
 
-  /// The moment as `YYYY-MM-DDTHH:MM:SSZ`.
+  /// The time as `YYYY-MM-DDTHH:MM:SSZ`.
   public var description: String {
     let text = rfc3339
     return String(repairing: text.span)
   }
 
-  /// The moment as `YYYY-MM-DDTHH:MM:SSZ`, in ASCII.
+  /// The time as `YYYY-MM-DDTHH:MM:SSZ`, in ASCII.
   ///
-  /// Written digit by digit: interpolation takes several times as long, and every reply has two.
+  /// It is written digit by digit: interpolation takes several times as long, and every reply has
+  /// two.
   package var rfc3339: InlineArray<20, UInt8> {
     let days = secondsSinceEpoch.floorDivided(by: 86_400)
     let time = secondsSinceEpoch - days * 86_400
@@ -94,8 +95,8 @@ private struct DigitReader {
   }
 }
 
-// The proleptic Gregorian calendar in eras of 400 years that begin on 1 March, so that the leap day
-// is the last day of its year.
+// The proleptic Gregorian calendar, in eras of 400 years. Each year begins on 1 March, so that the
+// leap day is its last day.
 
 private let daysPerEra: Int64 = 146_097
 private let daysFromEraToEpoch: Int64 = 719_468

@@ -1,5 +1,5 @@
 extension UInt8 {
-  /// What an ASCII digit of base 16 stands for; `nil` where it is none.
+  /// The value of an ASCII hexadecimal digit; `nil` for another byte.
   package var hexadecimalValue: UInt8? {
     Character(Unicode.Scalar(self)).hexDigitValue.map(UInt8.init)
   }

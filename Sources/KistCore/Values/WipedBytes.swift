@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// A growable buffer with one owner, whose memory is overwritten before it is given back.
+/// A growable buffer with one owner, which overwrites its memory before releasing it.
 ///
-/// What is called for every piece of a text is inlined into other modules: the pieces are a few
-/// bytes long, and the calls would cost more than the copies.
+/// Functions that are called for every few bytes are inlined into other modules: the calls would
+/// cost more than the copies.
 @safe @usableFromInline
 package struct WipedBytes: ~Copyable, @unchecked Sendable {
   @usableFromInline var memory: UnsafeMutableBufferPointer<UInt8>
@@ -32,7 +32,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
     string.withBytes { append($0) }
   }
 
-  /// Appends what the body puts out, at most `capacity` bytes.
+  /// Appends the output of the body, at most `capacity` bytes.
   @inlinable package mutating func append<Result, Failure: Error>(
     upTo capacity: Int, _ body: (inout OutputSpan<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -44,25 +44,25 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
     return result
   }
 
-  /// Makes room for so many more bytes.
+  /// Ensures capacity for additional bytes.
   @inlinable package mutating func reserve(_ additional: Int) {
     if count + additional > capacity { grow(by: additional) }
   }
 
-  /// Forgets and overwrites everything, and keeps the memory.
+  /// Overwrites and removes all bytes, and keeps the memory.
   package mutating func removeAll() {
     unsafe Self.wipe(memory)
     count = 0
   }
 
-  /// Forgets and overwrites all but the first `count` bytes.
+  /// Overwrites and removes all but the first `count` bytes.
   package mutating func truncate(to count: Int) {
     precondition(count <= self.count)
     unsafe Self.wipe(UnsafeMutableBufferPointer(rebasing: memory[count...]))
     self.count = count
   }
 
-  /// Lends the bytes for the length of a call.
+  /// Calls the body with the bytes, which are valid only during the call.
   @inlinable package borrowing func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -71,7 +71,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
     return try body(bytes)
   }
 
-  // Not `realloc`, which may leave the old bytes behind, unwiped.
+  // Not `realloc`, which may leave the old bytes in memory without wiping them.
   @usableFromInline mutating func grow(by additional: Int) {
     let larger = unsafe Self.allocate(max(capacity * 2, count + additional))
     let filled = unsafe UnsafeMutableBufferPointer(rebasing: memory[..<count])
@@ -80,7 +80,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
     unsafe memory = larger
   }
 
-  // Bytes need no alignment, for which `allocate` would make a detour.
+  // Bytes need no alignment, so `malloc` is more direct than `allocate`.
   private static func allocate(_ capacity: Int) -> UnsafeMutableBufferPointer<UInt8> {
     guard let start = unsafe malloc(capacity) else { fatalError("there is no memory") }
     return unsafe UnsafeMutableBufferPointer(

@@ -1,12 +1,14 @@
 private import Synchronization
 
-/// What one watcher was not told yet: at most 1,024 changes, in place of more a `reset`.
+/// The changes that one watcher has not received yet.
+///
+/// It holds at most 1,024 changes; when more come, one `reset` replaces them.
 final class ChangeQueue: Sendable {
   typealias Next = Result<CredentialChange?, StorageError>
 
   fileprivate struct State {
     var changes: [CredentialChange] = []
-    /// How many of them were taken.
+    /// The number of changes that were taken.
     var taken = 0
     var end: StorageError?
     var waiting: CheckedContinuation<Next, Never>?
@@ -17,7 +19,7 @@ final class ChangeQueue: Sendable {
 
   init(of request: WatchRequest) { self.request = request }
 
-  /// Puts in those that are asked for; never waits.
+  /// Adds the changes that the watcher asked for; never waits.
   func put(_ changes: [CredentialChange]) {
     let (waiting, next) = state.withLock { state in
       for change in changes where request.matches(change) { state.put(change) }
@@ -26,7 +28,7 @@ final class ChangeQueue: Sendable {
     waiting?.resume(returning: next)
   }
 
-  /// Ends the changes behind those that are in.
+  /// Ends the sequence after the changes that are queued.
   func end(_ reason: StorageError) {
     let (waiting, next) = state.withLock { state in
       state.end = reason
@@ -35,13 +37,13 @@ final class ChangeQueue: Sendable {
     waiting?.resume(returning: next)
   }
 
-  /// Waits for the next one; `nil` where the task is cancelled.
+  /// Waits for the next change; returns `nil` when the task is cancelled.
   func next() async throws(StorageError) -> CredentialChange? {
     let next = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let next = state.withLock { state -> Next? in
           if let next = state.take() { return next }
-          // What cancels a task marks it first.
+          // A task is marked as cancelled before its cancellation handler runs.
           if Task.isCancelled { return .success(nil) }
           precondition(state.waiting == nil, "one task at a time waits for changes")
           state.waiting = continuation
@@ -75,7 +77,7 @@ extension ChangeQueue.State {
     guard taken < changes.count else { return end.map { .failure($0) } }
     let change = changes[taken]
     taken += 1
-    // Now and then, since each time all that are left are moved.
+    // Not after each change, because removing moves all the remaining ones.
     if taken == changes.count || taken == Limits.watch {
       changes.removeFirst(taken)
       taken = 0
@@ -83,7 +85,7 @@ extension ChangeQueue.State {
     return .success(change)
   }
 
-  /// Who waits, if there is something to tell, and what.
+  /// Returns the waiting task and its next result, if both exist.
   mutating func answer() -> (CheckedContinuation<ChangeQueue.Next, Never>?, ChangeQueue.Next) {
     guard waiting != nil, let next = take() else { return (nil, .success(nil)) }
     defer { waiting = nil }

@@ -1,13 +1,13 @@
-/// What a watcher is told: that a credential was changed, and never its secret.
+/// A change that is reported to a watcher, without the secret.
 public enum CredentialChange: Hashable, Sendable {
   /// The credential of this key was saved, under this revision.
   case saved(CredentialKey, Revision)
-  /// The credential of this key was deleted; the mark of that, where the storage has one.
+  /// The credential of this key was deleted, under this revision where the storage has one.
   case deleted(CredentialKey, Revision?)
-  /// Anything may have changed: what was read earlier is to be read again, with `find`.
+  /// Anything may have changed; read everything again with `find`.
   case reset
 
-  /// The key, where the change is of one.
+  /// The key, where the change is about one key.
   public var key: CredentialKey? {
     switch self {
     case .saved(let key, _), .deleted(let key, _): key
@@ -15,7 +15,7 @@ public enum CredentialChange: Hashable, Sendable {
     }
   }
 
-  /// The mark of the change, where it has one.
+  /// The revision of the change, where it has one.
   public var revision: Revision? {
     switch self {
     case .saved(_, let revision): revision

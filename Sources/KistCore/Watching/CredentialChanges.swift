@@ -1,23 +1,27 @@
-/// The changes of a storage since somebody began to watch it, to be gone through once.
+/// The changes of a storage since the watch began, as a sequence to iterate once.
 ///
-/// A change is told when it is as durable as the storage makes it, and at least once; those of a key come
-/// in the order of their revisions. Of 1,024 that were not taken, and one more, a `reset` is left. There is
-/// no end but that of the task, or an error, such as `unavailable` once the storage is closed. The watch
-/// ends when the last copy of this, and of its iterator, goes.
+/// - A change is reported at least once, when it is as durable as the storage makes it.
+/// - The changes of one key arrive in the order of their revisions.
+/// - When more than 1,024 changes wait, one `reset` replaces them.
+/// - The sequence ends only with its task or with an error, for example `unavailable` once the
+///   storage is closed.
+/// - The watch ends when the last copy of this value and of its iterator is released.
 public struct CredentialChanges: AsyncSequence, Sendable {
   /// One change.
   public typealias Element = CredentialChange
-  /// Why there are no more.
+  /// The error that ends the sequence.
   public typealias Failure = StorageError
 
-  /// Where the storage stood when the watch had begun; `nil` where it does not tell.
+  /// The revision of the storage when the watch began; `nil` where the storage has none to report.
   ///
-  /// Who watched before, and then saw the change with this mark as the latest, has missed none.
+  /// A caller whose latest change from an earlier watch has this revision missed nothing in
+  /// between.
   public let position: Revision?
   private let takeNext: @Sendable () async throws(StorageError) -> CredentialChange?
 
-  /// Makes a sequence of a function that waits for the next change, and gives `nil` to a task that is
-  /// cancelled.
+  /// Makes a sequence from a function that waits for the next change.
+  ///
+  /// The function returns `nil` when the task is cancelled.
   public init(
     position: Revision?,
     next: @escaping @Sendable () async throws(StorageError) -> CredentialChange?
@@ -26,14 +30,14 @@ public struct CredentialChanges: AsyncSequence, Sendable {
     takeNext = next
   }
 
-  /// Goes through the changes, for one task.
+  /// Returns an iterator for one task.
   public func makeAsyncIterator() -> Iterator { Iterator(takeNext: takeNext) }
 
-  /// Waits for one change after another.
+  /// An iterator that waits for each change.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let takeNext: @Sendable () async throws(StorageError) -> CredentialChange?
 
-    /// Waits for the next change; `nil` where the task is cancelled.
+    /// Waits for the next change; returns `nil` when the task is cancelled.
     public func next() async throws(StorageError) -> CredentialChange? { try await takeNext() }
   }
 }

@@ -1,36 +1,37 @@
-/// Watching a storage: a function from what is watched to its changes.
+/// The function that watches a storage.
 public struct WatchCredentials: Sendable {
-  /// Begins to watch, a locked storage too: whatever is changed after it has returned is told.
+  /// Begins to watch, even a locked storage.
+  ///
+  /// Every change after it returns is reported.
   public var begin: @Sendable (WatchRequest) async throws(StorageError) -> CredentialChanges
 
-  /// Makes the function a value.
+  /// Makes a value from the function.
   public init(
     begin: @escaping @Sendable (WatchRequest) async throws(StorageError) -> CredentialChanges
   ) { self.begin = begin }
 
-  /// Begins to watch the credentials of a service, or all.
+  /// Begins to watch the credentials of one service, or all credentials.
   public func callAsFunction(service: String? = nil) async throws(StorageError) -> CredentialChanges
   { try await begin(WatchRequest(service: service)) }
 
-  /// Of a storage that cannot be watched, and of one that cannot be asked: every request is answered
-  /// with why.
+  /// Returns a value that throws this error, for a storage that cannot be watched or reached.
   public static func failing(_ error: StorageError) -> WatchCredentials {
     WatchCredentials { _ throws(StorageError) in throw error }
   }
 
-  /// Of a storage that tells nobody of its changes.
+  /// The value for a storage that does not report changes.
   public static let none = failing(.badRequest("this storage cannot be watched"))
 }
 
-/// What `watch` is asked.
+/// A request to watch credentials.
 public struct WatchRequest: Sendable {
-  /// The service, byte for byte; everything where it is `nil`.
+  /// The service, compared byte by byte; `nil` for all services.
   public var service: String?
 
   /// Makes a request.
   public init(service: String? = nil) { self.service = service }
 
-  /// Whether a change is asked for.
+  /// Returns whether the watcher asked for this change.
   func matches(_ change: CredentialChange) -> Bool {
     guard let service, let key = change.key else { return true }
     return key.service.hasSameBytes(as: service)

@@ -1,6 +1,6 @@
 private import Synchronization
 
-/// Those who watch a storage.
+/// The watchers of a storage.
 package final class Watchers: Sendable {
   private struct State {
     var queues: [UInt64: ChangeQueue] = [:]
@@ -13,12 +13,15 @@ package final class Watchers: Sendable {
 
   package init() {}
 
-  /// Whether somebody watches, which costs next to nothing to ask.
+  /// Whether there are watchers; a very cheap check.
   package var areThere: Bool { count.load(ordering: .relaxed) > 0 }
 
-  /// Adds a watcher, until it lets go of the changes; whatever is told from now on, it is told.
+  /// Adds a watcher until it releases its changes.
   ///
-  /// - Parameter position: tells where the storage stands, once the watcher is there.
+  /// It receives every change that is reported from now on.
+  ///
+  /// - Parameter position: returns the current revision of the storage; called after the watcher is
+  ///   added.
   package func watch(
     _ request: WatchRequest, position: () throws(StorageError) -> Revision?
   ) throws(StorageError) -> CredentialChanges {
@@ -35,16 +38,16 @@ package final class Watchers: Sendable {
     return CredentialChanges(position: try position(), next: watcher.next)
   }
 
-  /// Tells everybody, in this order.
+  /// Reports the changes to all watchers, in this order.
   package func tell(_ changes: [CredentialChange]) {
     guard areThere else { return }
-    // Nobody who tells at the same time comes in between.
+    // The lock keeps the changes of two callers from mixing.
     state.withLock { state in
       for queue in state.queues.values { queue.put(changes) }
     }
   }
 
-  /// Tells everybody, and whoever comes, that there will be no more changes, and why.
+  /// Ends the changes of all present and future watchers with this error.
   package func end(_ reason: StorageError) {
     state.withLock { state in
       state.end = reason
@@ -52,7 +55,7 @@ package final class Watchers: Sendable {
     }
   }
 
-  /// Tells everybody who watches now that there will be no more changes, and why; others may come.
+  /// Ends the changes of all present watchers with this error; new ones may still be added.
   package func dismiss(_ reason: StorageError) {
     state.withLock { state in
       for queue in state.queues.values { queue.end(reason) }
@@ -67,7 +70,7 @@ package final class Watchers: Sendable {
   }
 }
 
-/// One who watches, for as long as it is held.
+/// A watcher that is removed when this object is released.
 private final class Watcher: Sendable {
   private let queue: ChangeQueue
   private let leave: @Sendable () -> Void

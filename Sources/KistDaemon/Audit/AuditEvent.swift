@@ -2,10 +2,10 @@ internal import Glibc
 internal import KistCore
 internal import KistWire
 
-/// A request that waits to be written to the audit log; small, since a load makes one.
+/// A request that waits for the audit log; small, since every load makes one.
 struct AuditEvent: Sendable {
   var client: AuditClient
-  /// With the ticks of when it came and when it was answered.
+  /// The note, with the ticks of the request and of its answer.
   var note: RequestNotes.Note
 }
 
@@ -13,26 +13,37 @@ struct AuditEvent: Sendable {
 struct SystemTick: Sendable {
   var nanoseconds: Int64
 
-  static func now() -> SystemTick { SystemTick(nanoseconds: read(CLOCK_BOOTTIME)) }
+  static func now() -> SystemTick {
+    let time = read(CLOCK_BOOTTIME)
+    return SystemTick(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
 }
 
-/// Tells the moment of a tick, as the system's clock stands.
+/// Converts a tick to a moment of the system's clock.
 struct AuditClock: Sendable {
-  private let startOfSystem: Int64
+  // Separate, and the second is clamped, so that no clock makes the sums below overflow.
+  private let second: Int64
+  /// Add this to a tick for the time since that second.
+  private let nanoseconds: Int64
 
-  init() {
-    startOfSystem = read(CLOCK_REALTIME) - read(CLOCK_BOOTTIME)
+  init(time: timespec = read(CLOCK_REALTIME), tick: SystemTick = .now()) {
+    second = Timestamp(clamping: max(0, Int64(time.tv_sec))).secondsSinceEpoch
+    nanoseconds = Int64(time.tv_nsec) - tick.nanoseconds
   }
 
+  /// Returns the moment, clamped to the years from 1970 to 9999.
   func moment(of tick: SystemTick) -> AuditRecord.Moment {
-    let milliseconds = max(0, (startOfSystem + tick.nanoseconds) / 1_000_000)
+    let nanoseconds = nanoseconds + tick.nanoseconds
+    // Rounded down, because a request came before the clock was read.
+    let seconds = (nanoseconds - (nanoseconds < 0 ? 999_999_999 : 0)) / 1_000_000_000
     return AuditRecord.Moment(
-      second: Timestamp(clamping: milliseconds / 1000), milliseconds: Int(milliseconds % 1000))
+      second: Timestamp(clamping: max(0, second + seconds)),
+      milliseconds: Int((nanoseconds - seconds * 1_000_000_000) / 1_000_000))
   }
 }
 
-private func read(_ clock: CInt) -> Int64 {
+private func read(_ clock: CInt) -> timespec {
   var time = timespec()
   unsafe clock_gettime(clock, &time)
-  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  return time
 }

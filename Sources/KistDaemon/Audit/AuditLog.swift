@@ -3,12 +3,13 @@ internal import KistServer
 internal import KistWire
 internal import Logging
 
-/// Who did what: a line for each request, written beside the service.
+/// The audit log: one line for each request, written while kistd continues to serve.
 struct AuditLog: Sendable {
   private let queue: AuditQueue
   private let writer: AuditWriter
+  private let verification = AuditVerificationQueue()
   private let file: AuditFile
-  /// How long a request waits at most until it is written.
+  /// The longest time that a request waits until kistd writes its line.
   private let delay: Duration
 
   init(_ file: AuditFile, delay: Duration = .milliseconds(500), room: Int = 8192, logger: Logger) {
@@ -18,13 +19,13 @@ struct AuditLog: Sendable {
     writer = AuditWriter(queue, file: file, logger: logger)
   }
 
-  /// The log that is asked for; `nil` where none is.
+  /// Opens the log that the options request; `nil` if they turn it off.
   init?(_ options: Options, logger: Logger) {
     guard options.auditSize > 0 else { return nil }
     self.init(AuditFile(path: options.auditFile, limit: options.auditSize), logger: logger)
   }
 
-  /// Notes of the requests of a client, which leave a line of each.
+  /// Returns the notes of a client's requests, which add a line for each.
   func notes(of peer: Peer) -> RequestNotes {
     let client = AuditClient(peer)
     return RequestNotes(now: { SystemTick.now().nanoseconds }) { note in
@@ -32,7 +33,7 @@ struct AuditLog: Sendable {
     }
   }
 
-  /// Leaves a line of what was refused before it was a request.
+  /// Adds a line for a refused connection, or for a refused line that is not a request.
   func put(_ refusal: Refusal, of peer: Peer) {
     switch refusal {
     case .connection(let error): put("connect", of: peer, failure: error.code)
@@ -40,7 +41,7 @@ struct AuditLog: Sendable {
     }
   }
 
-  /// Leaves a line of a request that came another way.
+  /// Adds a line for a request that did not come through the protocol.
   func put(
     _ operation: String, of peer: Peer, _ names: RequestedNames? = nil,
     failure: StorageError.Code?, since start: SystemTick = .now()
@@ -65,21 +66,55 @@ struct AuditLog: Sendable {
     }
   }
 
-  /// Writes all that waits, and seals names with this from then on.
-  func seal(with seal: NameSeal?) async { await writer.seal(with: seal) }
+  /// Writes all waiting requests, and seals later names with this key.
+  func seal(with seal: NameSeal?) async {
+    await Task.detached { await writer.seal(with: seal) }.value
+  }
 
-  /// Writes all that waits.
-  func flush() async { await writer.write() }
+  /// Writes all waiting requests.
+  func flush() async { await Task.detached { await writer.write() }.value }
 
-  /// Looks up what is written, what waits included, and opens the names with this.
-  func lookup(_ seal: NameSeal?) -> AuditLookup {
-    { query throws(StorageError) in
-      await writer.write()
-      // On the tasks' pool: whoever asks runs on the loop that serves.
-      let reading = Task.detached { [file] in
-        Result { () throws(StorageError) in try AuditReader(file, seal).page(of: query) }
-      }
-      return try await reading.value.get()
+  /// Returns the functions that search and verify the log.
+  ///
+  /// Both include the waiting requests.
+  ///
+  /// - Parameter seal: opens the names and verifies the chain.
+  func access(_ seal: NameSeal?) -> AuditAccess {
+    AuditAccess(
+      find: { query throws(StorageError) in
+        // Detached, because the caller's event loop must not wait for files and locks.
+        let reading = Task.detached {
+          await writer.write()
+          return Result { () throws(StorageError) in try AuditReader(file, seal).page(of: query) }
+        }
+        return try await reading.value.get()
+      },
+      verify: { () throws(StorageError) in
+        guard let seal else { throw .noChain }
+        let verifying = Task.detached {
+          await verification.verdict(on: file, writer.writtenChain(), seal)
+        }
+        return try await verifying.value.get()
+      })
+  }
+}
+
+/// Verifies the log for one request at a time.
+private actor AuditVerificationQueue {
+  func verdict(
+    on file: AuditFile, _ chain: AuditChain, _ seal: NameSeal
+  ) -> Result<AuditVerdict, StorageError> {
+    Result { () throws(StorageError) in
+      var verifier = try AuditVerifier(file, chain, seal)
+      return try verifier.verify()
     }
+  }
+}
+
+extension StorageError {
+  fileprivate static var noChain: StorageError {
+    StorageError(
+      .unavailable, "kistd cannot verify the audit log, because this storage has no key for it",
+      hint: "the encrypted file has one: see `kistd migrate --help`")
   }
 }

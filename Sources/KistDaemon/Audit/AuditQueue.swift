@@ -1,25 +1,27 @@
 private import Synchronization
 
-/// The requests that wait to be written, as many as there may be; who puts one in never waits.
+/// The requests that wait to be written, up to a limit; adding one never waits.
 final class AuditQueue: Sendable {
   struct Batch: Sendable {
     var events: [AuditEvent] = []
-    /// How many there was no room for, after these.
+    /// The number of later requests that exceeded the limit.
     var lost = 0
 
     var isEmpty: Bool { events.isEmpty && lost == 0 }
   }
 
-  /// What is to be done once one was put in.
+  /// The action that the caller must take after adding a request.
   enum Next { case nothing, writeSoon, writeNow }
 
   private struct State {
     var waiting = Batch()
-    /// Whether somebody will take what waits when it is time to.
+    /// Whether a task will take the waiting requests in time.
     var isDue = false
   }
 
-  /// So many are written at once, before their time: few enough to stay in a processor's cache.
+  /// The number of requests that are written at once, early.
+  ///
+  /// They are few enough to stay in a processor's cache.
   private let crowd: Int
   private let room: Int
   private let state = Mutex(State())
@@ -42,7 +44,9 @@ final class AuditQueue: Sendable {
     }
   }
 
-  /// Takes all that wait, and leaves room for as many, so that a request seldom waits for memory.
+  /// Takes all waiting requests, and reserves space for as many again.
+  ///
+  /// So a request seldom waits for memory.
   func take() -> Batch {
     var next = Batch()
     next.events.reserveCapacity(state.withLock { $0.waiting.events.count })
@@ -52,11 +56,13 @@ final class AuditQueue: Sendable {
     }
   }
 
-  /// Takes all that wait, as who was asked to do so soon; where none do, the next one asks again.
+  /// Takes all waiting requests for the task that `writeSoon` started.
+  ///
+  /// If there are none, the next request starts a task again.
   func takeInTime() -> Batch {
     let batch = take()
     guard batch.isEmpty else { return batch }
-    // One may have come meanwhile.
+    // A request may have come meanwhile.
     return state.withLock { state in
       state.isDue = !state.waiting.isEmpty
       defer { state.waiting = Batch() }

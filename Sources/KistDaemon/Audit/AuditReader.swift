@@ -1,16 +1,17 @@
 internal import KistCore
 internal import KistWire
 
-/// Looks something up in the files of the audit log, the newest line first.
+/// Searches the files of the audit log, the newest line first.
 struct AuditReader {
   private let file: AuditFile
   private let seal: NameSeal?
 
-  /// Lines that one page looks at.
+  /// The maximum number of lines that one page examines.
   private static let examinedLines = 20_000
-  /// Bytes of a line; one that is longer is none of ours.
-  private static let longestLine = 16 << 10
-  /// Bytes that a page may take as JSON before its last record, so that it fits into a line.
+  /// The number of bytes after which a page reads no more; an overlong line may exceed it.
+  private static let examinedBytes = 32 << 20
+  /// The number of JSON bytes after which a page takes no more records, so that it fits into a
+  /// line.
   private static let pageBytes = 900 << 10
 
   init(_ file: AuditFile, _ seal: NameSeal?) {
@@ -23,16 +24,23 @@ struct AuditReader {
     var page = AuditPage()
     var room = Self.pageBytes
     var examined = 0
+    var bytes = 0
     for lines in try files(query.after.map(Cursor.init(reading:))) {
       while let (line, end) = lines.next() {
-        guard page.records.count < query.limit, examined < Self.examinedLines, room > 0 else {
+        guard
+          page.records.count < query.limit, examined < Self.examinedLines, room > 0,
+          bytes < Self.examinedBytes
+        else {
           page.next = Cursor(number: lines.number, end: end).text
           return page
         }
         examined += 1
-        guard line.count <= Self.longestLine, let record = try record(of: line, query) else {
+        bytes += end - lines.position
+        guard let line, let content = AuditLine.Content(Secret(copying: line)) else {
+          page.skipped += 1
           continue
         }
+        guard let record = try record(of: content, query) else { continue }
         page.records.append(record)
         // Each byte of a text may become six in JSON.
         room -= 512 + 6 * line.count
@@ -41,11 +49,11 @@ struct AuditReader {
     return page
   }
 
-  /// The record of a line, if it is asked for; what is no line of the log is passed over.
-  private func record(of line: [UInt8], _ query: AuditQuery) throws(StorageError) -> AuditRecord? {
-    guard
-      let content = AuditLine.Content(Secret(copying: line)), query.matches(content.record)
-    else { return nil }
+  /// Returns the record of a line if it matches the query.
+  private func record(
+    of content: AuditLine.Content, _ query: AuditQuery
+  ) throws(StorageError) -> AuditRecord? {
+    guard query.matches(content.record) else { return nil }
     guard content.hasNames, case .request(var request) = content.record.event else {
       return query.asksForNames ? nil : content.record
     }
@@ -63,17 +71,18 @@ struct AuditReader {
     do throws(StorageError) {
       return try content.names(openedBy: seal).map { .open($0) }
     } catch {
-      // What it names is not known, and so whether it is asked for is not either.
+      // The names are unknown, so it is also unknown whether they match the query.
       if error.code == .locked, query.asksForNames { throw error }
       return .sealed(error.code)
     }
   }
 
-  /// The files from a place on, opened, so that they stay the same while they are read.
+  /// Returns the open files from the cursor's position on, so that they do not change during the
+  /// search.
   private func files(_ cursor: Cursor?) throws(StorageError) -> [BackwardLines] {
     var files: [BackwardLines] = []
     for path in [file.path, file.olderPath] {
-      // One that is renamed meanwhile is met twice.
+      // A file that is renamed meanwhile appears twice.
       if let next = try BackwardLines(path, hint: "see to the file and its directory"),
         next.number != files.last?.number
       {
@@ -81,14 +90,14 @@ struct AuditReader {
       }
     }
     guard let cursor else { return files }
-    // Where it is gone, everything before it is gone, too.
+    // If that file is gone, all older lines are gone, too.
     guard let first = files.firstIndex(where: { $0.number == cursor.number }) else { return [] }
     files[first].continue(from: cursor.end)
     return Array(files[first...])
   }
 }
 
-/// Where a page ends: in which file, and at the end of which line.
+/// The end of a page: a file, and the end of a line in it.
 private struct Cursor {
   var number: UInt64
   var end: Int

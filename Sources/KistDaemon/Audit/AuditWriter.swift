@@ -2,41 +2,53 @@ internal import KistCore
 internal import KistWire
 internal import Logging
 
-/// Writes what waits in the queue, one batch after another.
+/// Writes the requests in the queue, one batch after another.
 actor AuditWriter {
   private let queue: AuditQueue
   private let file: AuditFile
   private let logger: Logger
   private var seal: NameSeal?
-  /// Requests that could not be written since the last line that was.
+  private var chain: AuditChain
+  /// The requests that could not be written since the last written line.
   private var lost = 0
   private var isFailing = false
+  private var isMarkFailing = false
 
-  /// Lines are written when there are so many bytes of them: a few hundred, which is few enough to
-  /// stay in a processor's cache.
+  /// The size in bytes at which a block is written.
+  ///
+  /// A few hundred lines stay in a processor's cache.
   private let block: Int
-  /// Room for one more, with the longest names that are sealed.
+  /// Space for one more line, with the longest sealed names.
   private static let longestLine = 4 << 10
 
   init(_ queue: AuditQueue, file: AuditFile, logger: Logger) {
     self.queue = queue
     self.file = file
     self.logger = logger
-    // With one more line, no more than the file has room for.
-    block = min(64 << 10, max(0, file.limit / 2 - Self.longestLine))
+    chain = AuditChain(mark: file.mark)
+    // So a file that has no room for a block is at least half full, as `AuditVerifier` expects.
+    block = min(64 << 10, max(0, file.limit / 4 - 2 * Self.longestLine))
   }
 
-  /// Seals names with this from now on, and leaves them out where there is `nil`.
+  /// Seals names and chains lines with this key from then on; does neither with `nil`.
   func seal(with seal: NameSeal?) {
     write()
     self.seal = seal
+    chain.forgetKey()
   }
 
-  /// Writes all that waits.
+  /// Writes all waiting requests, and returns the state of the chain.
+  func writtenChain() -> AuditChain {
+    write()
+    return chain
+  }
+
+  /// Writes all waiting requests.
   func write() { write(queue.take()) }
 
-  /// Writes what waited until it was time to, as long as that is anything: `false` once it is not, when
-  /// the next request will say that it is to be written soon.
+  /// Writes the due requests.
+  ///
+  /// Returns `false` if there are none. Then the next request starts the timer again.
   func writeInTime() -> Bool {
     let batch = queue.takeInTime()
     write(batch)
@@ -48,7 +60,7 @@ actor AuditWriter {
     let clock = AuditClock()
     var lines = AuditLines(capacity: block + Self.longestLine, sealedBy: seal)
     var requests = 0
-    // By reference: a copy counts the references of its parts, which costs as much as the words do.
+    // A span, because a copy would count references, which costs as much as making the lines.
     let events = batch.events.span
     for index in events.indices {
       begin(&lines, clock)
@@ -68,22 +80,24 @@ actor AuditWriter {
     if lines.count > 0 { write(&lines, of: requests + batch.lost) }
   }
 
-  /// What could not be written is told before anything else.
+  /// Begins a block with the number of lost requests, if there are any.
   private func begin(_ lines: inout AuditLines, _ clock: AuditClock) {
     if lines.count == 0, lost > 0 { lines.append(lost: lost, at: clock.moment(of: .now())) }
   }
 
-  /// Writes lines of so many requests, which are lost where that fails, and begins anew.
+  /// Writes the lines of this number of requests and empties the block.
+  ///
+  /// If that fails, the requests are lost.
   private func write(_ lines: inout AuditLines, of requests: Int) {
+    let hash = ChainHash(seal)
     do throws(StorageError) {
-      try lines.withBytes { lines throws(StorageError) in
-        try file.append(lines, waiting: !isFailing)
-      }
+      try file.append(&lines.block, to: &chain, under: hash, waiting: !isFailing)
       if isFailing {
         logger.notice("the audit log is written again", metadata: ["lost": "\(lost)"])
       }
       isFailing = false
       lost = 0
+      if let hash { writeMark(under: hash) }
     } catch {
       lost += requests
       if !isFailing {
@@ -94,5 +108,20 @@ actor AuditWriter {
       isFailing = true
     }
     lines.removeAll()
+  }
+
+  /// Writes the mark, and reports the first of several failures in a row.
+  private func writeMark(under hash: ChainHash) {
+    do throws(StorageError) {
+      try chain.writeMark(under: hash)
+      isMarkFailing = false
+    } catch {
+      if !isMarkFailing {
+        logger.warning(
+          "the audit log's mark cannot be written; after a restart, --verify may report a fault",
+          metadata: ["reason": "\(error)"])
+      }
+      isMarkFailing = true
+    }
   }
 }

@@ -1,29 +1,33 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
-/// The lines of a file from its end to its beginning, read a piece at a time.
+/// The lines of a file from its end to its beginning, read piece by piece.
 final class BackwardLines {
-  /// A line without its newline, and where its newline ends.
-  typealias Element = (line: [UInt8], end: Int)
+  /// A line without its newline, and the end of its newline.
+  ///
+  /// The line is `nil` if it is too long, or is part of a line that is too long.
+  typealias Element = (line: [UInt8]?, end: Int)
 
-  /// Bytes of a piece.
+  /// The number of bytes of a piece.
   private static let piece = 64 << 10
-  /// A longer line is none of ours, and ends the reading.
-  private static let longest = 1 << 20
+  /// The maximum length of a line in bytes; kistd writes no longer ones.
+  static let longestLine = 16 << 10
+  /// The number of bytes of a line that are skipped at once.
+  private static let longestPart = 16 << 20
 
-  /// What tells the file from others that are there at the same time.
+  /// The number that distinguishes the file from others that exist at the same time.
   let number: UInt64
   private let descriptor: CInt
-  /// What was read, and not given yet, and where it begins in the file.
+  /// The bytes that were read but not yet returned, and their position in the file.
   private var bytes: [UInt8] = []
   private var start: Int
 
-  /// Opens a file; `nil` where there is none.
+  /// Opens a file; `nil` if there is none.
   init?(_ path: String, hint: String) throws(StorageError) {
-    descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      guard errno == ENOENT else { throw .failed("read", path, hint: hint) }
-      return nil
+    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
+      if error.isMissing { return nil }
+      throw .unfit(error, path, hint: hint)
     }
     var status = stat()
     unsafe fstat(descriptor, &status)
@@ -33,35 +37,55 @@ final class BackwardLines {
 
   deinit { close(descriptor) }
 
-  /// Goes on at the end of a line that was given before.
+  /// The end of the next line.
+  var position: Int { start + bytes.count }
+
+  /// Continues at the end of a line that was returned earlier.
   func `continue`(from end: Int) { start = min(start, end) }
 
-  /// The line before; what is not ended by a newline is none.
+  /// Returns the previous line; text without a newline at its end does not count.
   func next() -> Element? {
     while true {
-      if let newline = bytes.last == 0x0A
-        ? bytes.dropLast().lastIndex(of: 0x0A) : bytes.lastIndex(of: 0x0A)
-      {
-        let line = Array(bytes[(newline + 1)...])
-        let end = start + bytes.count
+      let end = start + bytes.count
+      let isEnded = bytes.last == 0x0A
+      if let newline = bytes.dropLast(isEnded ? 1 : 0).lastIndex(of: 0x0A) {
+        let line = bytes[(newline + 1)...]
+        let element: Element = (
+          line.count > Self.longestLine ? nil : Array(line.dropLast()), end
+        )
         bytes.removeSubrange((newline + 1)...)
-        if line.last == 0x0A { return (line.dropLast(), end) }
-        continue
-      }
-      if start == 0 || bytes.count > Self.longest {
+        if isEnded { return element }
+      } else if start == 0 {
         defer { bytes = [] }
-        return start == 0 && bytes.last == 0x0A ? (bytes.dropLast(), bytes.count) : nil
+        guard isEnded else { return nil }
+        return (bytes.count > Self.longestLine ? nil : bytes.dropLast(), end)
+      } else if bytes.count > Self.longestLine {
+        skipLine()
+        return (nil, end)
+      } else if !readPiece() {
+        return nil
       }
-      guard readPiece() else { return nil }
+    }
+  }
+
+  /// Skips the rest of a line that is too long, and keeps none of it.
+  private func skipLine() {
+    let end = start + bytes.count
+    bytes = []
+    while start > 0, end - start < Self.longestPart {
+      guard readPiece() else { return }
+      if let newline = bytes.lastIndex(of: 0x0A) {
+        bytes.removeSubrange((newline + 1)...)
+        return
+      }
+      bytes = []
     }
   }
 
   private func readPiece() -> Bool {
     let count = min(Self.piece, start)
-    var piece = [UInt8](repeating: 0, count: count)
-    guard unsafe pread(descriptor, &piece, count, off_t(start - count)) == count else {
-      return false
-    }
+    let piece = KistDaemon.bytes(of: descriptor, start - count..<start)
+    guard piece.count == count else { return false }
     start -= count
     bytes = piece + bytes
     return true

@@ -1,9 +1,9 @@
 internal import KistCore
 
 extension OpenStorage {
-  /// The same storage, whose key seals the names in the audit log, as long as it has the key.
+  /// Returns the same storage; its key seals names in the audit log while the storage has the key.
   ///
-  /// What waits is written before it is locked or closed.
+  /// Waiting requests are written before the storage is locked or closed.
   func audited(by log: AuditLog?) async -> OpenStorage {
     guard let log else { return self }
     await log.seal(with: nameSeal)

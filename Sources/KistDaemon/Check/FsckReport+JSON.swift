@@ -3,9 +3,9 @@ internal import KistFile
 internal import KistJSON
 
 extension FsckReport {
-  /// For a program: an object on one line.
-  var json: String {
-    let object = JSONWriter.object { writer in
+  /// The report for a program: one object on one line.
+  var json: Secret {
+    JSONWriter.object { writer in
       writer.member("store", store)
       writer.member("state", state.rawValue)
       writer.member("counted", examination.counted)
@@ -19,6 +19,9 @@ extension FsckReport {
           writer.member("message", fault.message)
         }
       }
+      if !notes.isEmpty {
+        writer.member("notes", arrayOf: notes) { note, writer in writer.element(note) }
+      }
       if let locked = examination.locked {
         writer.member(
           "locked",
@@ -29,6 +32,5 @@ extension FsckReport {
       }
       writer.member("copied", copies?.count)
     }
-    return object.withBytes(String.init(repairing:))
   }
 }

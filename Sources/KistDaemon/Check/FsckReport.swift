@@ -1,9 +1,9 @@
 internal import KistCore
 internal import KistFile
 
-/// What `kistd fsck` tells a person or a program.
+/// The report of `kistd fsck`.
 struct FsckReport {
-  /// What was salvaged.
+  /// The salvaged credentials.
   struct Copies {
     var count: Int
     var directory: String
@@ -14,33 +14,35 @@ struct FsckReport {
   var examination: EncryptedFile.Examination
   var copies: Copies?
 
-  /// What is worth an exit status of its own.
+  /// The results that have different exit statuses.
   enum State: String {
-    case whole, damaged, locked
+    case whole, damaged, older, locked
   }
 
   var state: State {
-    if !examination.faults.isEmpty { return .damaged }
+    if examination.faults.contains(where: { $0.part != .progress }) { return .damaged }
+    if !examination.faults.isEmpty { return .older }
     return examination.locked == nil ? .whole : .locked
   }
 
-  /// What was salvaged has no fault where nothing was lost.
+  /// The exit status; 0 also if salvaging lost nothing.
   var exitStatus: CInt {
     switch state {
     case .whole: 0
-    case .damaged:
+    case .damaged, .older:
       copies != nil && examination.isComplete ? 0 : StorageError.Code.corrupt.exitStatus
     case .locked: (examination.locked?.code ?? .locked).exitStatus
     }
   }
 
-  /// For a person.
+  /// The report for the user.
   var lines: [String] {
     var lines = [head]
     lines += examination.faults.map { fault in
       "- \(fault.part.rawValue): "
         + (fault.key.map { "\(CredentialReference($0)): " } ?? "") + fault.message
     }
+    lines += notes.map { "- note: \($0)" }
     if let locked = examination.locked {
       lines.append("what is sealed was not looked at: \(locked.message)")
       if locked.code != .corrupt, let hint = locked.withoutKistd.hint {
@@ -48,6 +50,7 @@ struct FsckReport {
       }
     }
     if let copies { return lines + advice(copies) }
+    if state == .older { lines += examination.faults.compactMap(\.hint).map { "hint: \($0)" } }
     if state == .damaged {
       lines.append("nothing was changed")
       if examination.good > 0 {
@@ -61,32 +64,47 @@ struct FsckReport {
     return lines
   }
 
+  /// Remarks that are not faults.
+  var notes: [String] {
+    var notes = examination.unknownSlots.map {
+      "key slot \($0) is of a kind that this kistd does not know"
+    }
+    if examination.extended > 0 {
+      notes.append(
+        "a later version of kist keeps data with \(counted(examination.extended)) that this kistd "
+          + "does not know")
+    }
+    return notes
+  }
+
   private var head: String {
     let found = counted(examination.found)
     return switch state {
     case .whole: "\(store) is whole: \(found)"
+    case .older: "\(store) is whole, but kistd refuses it as older than it was: \(found)"
     case .locked: "\(store) shows no damage from outside: \(found)"
     case .damaged where examination.locked != nil: "\(store) is damaged: \(found) found"
     case .damaged where examination.counted == nil:
-      "\(store) is damaged: \(examination.good) of \(found) found good; how many there were cannot be "
-        + "told"
+      "\(store) is damaged: \(examination.good) of \(found) found good; the original number is "
+        + "unknown"
     case .damaged:
       "\(store) is damaged: \(examination.good) of "
         + "\(counted(max(examination.found, examination.counted ?? 0))) good"
     }
   }
 
-  /// How to go on with a store that was salvaged.
+  /// Returns the advice on how to continue after salvaging a store.
   private func advice(_ copies: Copies) -> [String] {
     let new = copies.directory + "/credentials.db"
     var lines = ["copied \(counted(copies.count)) into \(new), which opens as the old one does"]
     if state == .damaged, !examination.isComplete {
       lines.append("what could not be copied is lost, unless it is in a backup")
     }
-    if state == .damaged {
+    if state != .whole {
       lines.append(
-        "the damaged store is as it was. To have kistd use the new one, move the files of the old "
-          + "one (\(store), and its -wal where there is one) away, and the new one to its place")
+        "the old store is as it was. To have kistd use the new one, move the files of the old "
+          + "one (\(store), and its -wal where there is one) away, and the new one to its place. Then "
+          + EncryptedFile.ProgressOptions.acceptance)
     }
     return lines
   }

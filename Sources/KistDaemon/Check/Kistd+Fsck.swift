@@ -1,8 +1,11 @@
 internal import KistCore
 internal import KistFile
 
-/// `kistd fsck`: says what is wrong with the encrypted file, and gives the exit status: 0 where nothing
-/// is, 10 where something is, 5 or 11 where nothing was seen to be and the key was not to be had.
+/// Runs `kistd fsck`: reports damage in the encrypted file, and returns the exit status.
+///
+/// - 0: nothing is wrong.
+/// - 10: something is wrong.
+/// - 5 or 11: nothing wrong was found, but the key was not available.
 func fsck(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) throws(StorageError) -> CInt {
@@ -10,10 +13,11 @@ func fsck(
   let options = try command.options(environment: environment)
   let report: FsckReport
   do throws(StorageError) {
-    // First, so that nobody types a passphrase for nothing.
+    // Comes first, so that the user does not type a passphrase in vain.
     try EncryptedFile.requireStore(at: options.storePath)
     report = try FsckReport(
       of: options.storePath, keySource: try EncryptedFile.KeySource(options),
+      progress: EncryptedFile.ProgressOptions(options, logger: .kistd(level: options.logLevel)),
       salvage: command.salvage)
   } catch {
     if error.code == .notFound {
@@ -22,24 +26,28 @@ func fsck(
     }
     throw error
   }
-  if command.json { print(report.json) } else { report.lines.forEach(tell) }
+  if command.json { tell(json: report.json) } else { report.lines.forEach(tell) }
   return report.exitStatus
 }
 
 extension FsckReport {
-  /// Looks at a store, and salvages what is whole into a directory where one is named.
+  /// Examines a store, and salvages its undamaged part into a directory if one is given.
   fileprivate init(
-    of store: String, keySource: EncryptedFile.KeySource, salvage directory: String?
+    of store: String, keySource: EncryptedFile.KeySource,
+    progress: EncryptedFile.ProgressOptions?, salvage directory: String?
   ) throws(StorageError) {
     guard let directory else {
-      let examination = try EncryptedFile.examine(path: store, keySource: keySource)
+      let examination = try EncryptedFile.examine(
+        path: store, keySource: keySource, progress: progress)
       self.init(store: store, examination: examination)
       return
     }
+    var options = EncryptedFile.Options(
+      path: directory + "/credentials.db", keySource: keySource, progress: progress)
+    // The passphrase of the damaged store opens the new one.
+    options.allowsWeakPassphrase = true
     do throws(StorageError) {
-      let salvage = try EncryptedFile.salvage(
-        path: store, keySource: keySource,
-        to: EncryptedFile.Options(path: directory + "/credentials.db", keySource: keySource))
+      let salvage = try EncryptedFile.salvage(path: store, keySource: keySource, to: options)
       self.init(
         store: store, examination: salvage.examination,
         copies: Copies(count: salvage.copied, directory: directory))

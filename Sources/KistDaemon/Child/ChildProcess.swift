@@ -5,26 +5,39 @@ internal import KistSystem
 
 /// The command that kistd serves for.
 struct ChildProcess: Sendable {
+  private let name: String
   private let pid: pid_t
+  private let starter: CInt
 
-  /// Starts a command, found in PATH, with the environment of kistd and the socket in KIST_SOCKET;
-  /// `nil` when a signal came before.
+  /// Starts a process that waits to become the command.
   ///
-  /// It gets a clean signal mask and the limits that kistd was started with. From here on, signals
-  /// to kistd are for the command.
-  static func start(
-    _ command: [String], socket: String, previous: Hardening.Previous
-  ) throws -> ChildProcess? {
-    guard Signals.handOver() == nil else { return nil }
-    var pid: pid_t = 0
-    let failure = Hardening.lifted(previous) {
-      spawn(&pid, command, setting: "KIST_SOCKET", to: socket)
+  /// The process is not confined, so call this before kistd confines itself.
+  ///
+  /// The command is found in PATH. It gets kistd's environment with the socket in KIST_SOCKET, a
+  /// clean signal mask, and the limits that kistd was started with.
+  init(waitingFor command: [String], socket: String, previous: Hardening.Previous) throws {
+    name = command[0]
+    let forked = Hardening.lifted(previous) {
+      forkCommand(command, setting: "KIST_SOCKET", to: socket)
     }
-    guard failure == 0 else { throw CommandNotStarted(command: command[0], code: failure) }
-    return ChildProcess(pid: pid)
+    guard let forked else { throw CommandNotStarted(command: name, code: errno) }
+    (pid, starter) = forked
   }
 
-  /// Serves until the command ends; gives its exit status, or 128 and the signal that ended it.
+  /// Starts the command; returns `false` if a signal came before.
+  ///
+  /// Call it once. From then on, signals to kistd are for the command.
+  func start() throws -> Bool {
+    defer { close(starter) }
+    guard Signals.handOver() == nil else { return false }
+    let failure = kist_start_command(starter)
+    guard failure == 0 else { throw CommandNotStarted(command: name, code: failure) }
+    return true
+  }
+
+  /// Serves until the command ends.
+  ///
+  /// Returns the command's exit status, or 128 plus the signal that ended it.
   func status(whileRunning server: @escaping @Sendable () async throws -> Void) async throws -> CInt
   {
     try await withThrowingTaskGroup(of: CInt?.self) { group in
@@ -50,7 +63,7 @@ struct ChildProcess: Sendable {
   }
 }
 
-/// A command that could not be started; the exit statuses are those of a shell.
+/// The error for a command that could not be started; the exit statuses are those of a shell.
 struct CommandNotStarted: Error, CustomStringConvertible {
   var command: String
   var code: CInt

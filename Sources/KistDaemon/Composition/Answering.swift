@@ -2,10 +2,10 @@ internal import KistCore
 internal import KistWire
 
 extension OpenStorage {
-  /// What carries out each request of a client; the audit log and the reading of lines are around it.
+  /// Returns the handler of each request, without the audit log and the parsing of lines around it.
   func dispatching(_ audit: AuditLog?) -> Dispatch {
     dispatch(
-      credentials, access, keySlots, backups, audit: audit?.lookup(nameSeal) ?? noAuditLog,
+      credentials, access, keySlots, backups, audit: audit?.access(nameSeal) ?? .none,
       hello: Hello(version: KistVersion.current, durability: durability))
   }
 }

@@ -2,13 +2,14 @@ internal import Glibc
 internal import Logging
 
 extension Daemon {
-  /// How many connections are served at once: what was asked for, or less where the process may not
-  /// have so many descriptors, which the log then says.
+  /// Returns the number of connections to serve at once.
   ///
-  /// Without one, a connection that waits could not even be refused.
+  /// It is the requested number, or less if the process may not open enough descriptors. The log
+  /// reports a lower number. Without a free descriptor, kistd could not even refuse a waiting
+  /// connection.
   func connectionsWithDescriptors() -> Int {
     let allowed = descriptorLimit()
-    // The lowest number that is free is about how many are taken.
+    // The lowest free number is about the number of descriptors in use.
     let taken = Int(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
     close(CInt(taken))
     let number = max(1, min(options.maximumConnections, allowed - taken - descriptorsOfOurOwn))
@@ -23,7 +24,8 @@ extension Daemon {
     return number
   }
 
-  /// Those that are opened later: by the storages, for the log, to look at clients, and for units.
+  /// The number of descriptors that are opened later: by storages, the log, checks of clients,
+  /// units.
   private var descriptorsOfOurOwn: Int { sockets.credentials == nil ? 32 : 96 }
 }
 

@@ -3,8 +3,10 @@ internal import KistCore
 internal import Logging
 
 extension Daemon {
-  /// What cannot be opened is told to a person by the end of kistd, and to the clients of a socket that was handed over,
-  /// whom nobody else tells, by an answer.
+  /// Opens the storage, or returns one that answers every request with the error.
+  ///
+  /// Without a passed socket, it throws instead and kistd ends, which informs the user. The clients
+  /// of a passed socket learn about the error only from an answer.
   func openToServe() async throws(StorageError) -> OpenStorage {
     do throws(StorageError) { return try await open() } catch {
       guard sockets.requests != nil else { throw error }
@@ -19,7 +21,7 @@ extension Daemon {
     return .failing(error)
   }
 
-  /// Opens the storage again as at a start, unless that would take a person, or undo what one did.
+  /// Opens the storage again as at a start, unless that needs the user or undoes a user's action.
   func reopen(_ storage: Leased<Served>, _ audit: AuditLog?) async {
     await storage.replace { served in
       if let status = try? await served.storage.access.status(), !status.reopensByItself {
@@ -33,7 +35,7 @@ extension Daemon {
     }
   }
 
-  /// Whether the next kistd would find everything as it is now.
+  /// Returns whether the next kistd would find everything as it is now.
   func mayExit(_ storage: Leased<Served>) async -> Bool {
     let status = await storage.use { try? await $0.storage.access.status() }
     return status?.reopensByItself ?? false
@@ -48,7 +50,7 @@ extension Daemon {
   }
 
   func tellHowItStands(_ storage: Leased<Served>) async throws {
-    // A provider that does not answer keeps nobody from stopping.
+    // A provider that does not answer must not prevent stopping.
     let summary = try await untilCancelled {
       await storage.use { await $0.storage.access.summary() }
     }
@@ -57,7 +59,8 @@ extension Daemon {
 }
 
 extension StorageStatus {
-  /// Whether opening it again needs nobody and gives what there is now: one that is locked may have
-  /// been locked by a person.
+  /// Whether opening it again needs no user and leads to the same state.
+  ///
+  /// A locked storage may have been locked by the user.
   fileprivate var reopensByItself: Bool { !isLocked && reopensAtRestart }
 }

@@ -3,25 +3,43 @@ internal import KistCore
 internal import KistWire
 
 extension Daemon {
-  /// The socket that was handed over, or else one that kistd makes where clients look for it.
+  /// Returns the passed socket, or one that kistd makes where clients look for it.
   func listeningSocket() throws(StorageError) -> DaemonSocket {
     if let descriptor = sockets.requests { return DaemonSocket(handedOver: descriptor) }
-    if let path = options.socket { return try DaemonSocket(claiming: SocketLocation(path: path)) }
-    return try DaemonSocket(
-      claiming: SocketLocation(
-        environment: environment, uid: geteuid(), isOurDirectory: isOurDirectory))
+    return try DaemonSocket(claiming: socketLocation())
   }
 
-  /// A command has a daemon, and so a socket, of its own unless a path was given.
-  func withSocketOfItsOwn(_ body: (SocketLocation) async throws -> CInt) async throws -> CInt {
-    if let path = options.socket { return try await body(SocketLocation(path: path)) }
-    let directory = try makeTemporaryDirectory(
-      in: environment("XDG_RUNTIME_DIR").flatMap { isOurDirectory($0) ? $0 : nil } ?? "/tmp")
-    defer {
-      unsafe unlink(directory + "/kist.sock.lock")
-      unsafe rmdir(directory)
+  /// Returns the location where kistd makes its socket.
+  func socketLocation() throws(StorageError) -> SocketLocation {
+    if let path = options.socket { return try SocketLocation(path: path) }
+    return try SocketLocation(
+      environment: environment, uid: geteuid(), isOurDirectory: isOurDirectory)
+  }
+
+  /// Starts a process that waits to become the command.
+  ///
+  /// Unless a path was given, the command gets its own daemon with its own socket.
+  mutating func prepareCommand(previous: Hardening.Previous) throws {
+    if options.socket == nil {
+      let directory = try makeTemporaryDirectory(
+        in: environment("XDG_RUNTIME_DIR").flatMap { isOurDirectory($0) ? $0 : nil } ?? "/tmp")
+      ownDirectory = directory
+      options.socket = directory + "/kist.sock"
     }
-    return try await body(SocketLocation(path: directory + "/kist.sock"))
+    do {
+      child = try ChildProcess(
+        waitingFor: options.command, socket: socketLocation().path, previous: previous)
+    } catch {
+      removeOwnDirectory()
+      throw error
+    }
+  }
+
+  /// Removes the directory that was made for the socket of a command.
+  func removeOwnDirectory() {
+    guard let ownDirectory else { return }
+    unsafe unlink(ownDirectory + "/kist.sock.lock")
+    unsafe rmdir(ownDirectory)
   }
 }
 
@@ -29,8 +47,8 @@ extension StorageError {
   static var unknownUser: StorageError {
     StorageError(
       .denied,
-      "uid \(geteuid()) stands for every user that this user namespace has no number for, so that "
-        + "strangers could not be told from you",
-      hint: "run kistd as a user that the namespace has a number of its own for")
+      "uid \(geteuid()) represents every user without a number in this user namespace, so kistd "
+        + "cannot distinguish other users from you",
+      hint: "run kistd as a user with a number in the namespace")
   }
 }

@@ -6,43 +6,43 @@ internal import KistSystem
 internal import KistWire
 internal import Logging
 
-/// What kistd does, once it knows what was asked of it.
+/// The daemon, as its options describe it.
 struct Daemon: Sendable {
   var options: Options
-  /// Opens the storage; what it has begun cannot be cancelled.
+  /// Opens the storage; an opening that has begun cannot be cancelled.
   var open: @Sendable () async throws(StorageError) -> OpenStorage
+  /// Waits until the answer to a failed request is due.
+  var holdBack: @Sendable (StorageError) async -> Void = { _ in }
   var environment: @Sendable (String) -> String?
   var logger: Logger
-  var previous: Hardening.Previous
   var sockets = PassedSockets()
   var manager = ServiceManager.none
+  /// The command that kistd serves for.
+  var child: ChildProcess?
+  /// The directory that was made for the socket of a command.
+  var ownDirectory: String?
 
-  /// Serves until the task is cancelled, or for as long as the command runs; gives the exit status.
+  /// Serves until the task is cancelled or the command ends, and returns the exit status.
   ///
-  /// The replies in flight are finished, and then the storage is closed. A storage that is still
-  /// being opened is given up: whatever that was doing may end at any moment without harm. It is
-  /// opened again whenever that is asked for.
+  /// It finishes the replies in progress, and then closes the storage. A storage that is still
+  /// being opened is abandoned, which is safe at any moment. Each of `requests` opens the storage
+  /// again.
   ///
-  /// Throws `denied` where those of other users could not be told from this user's processes.
+  /// Throws `denied` if other users cannot be distinguished from this user.
   func run(reopening requests: AsyncStream<Void>) async throws -> CInt {
+    defer { removeOwnDirectory() }
     guard isOwnUserKnown() else { throw StorageError.unknownUser }
-    guard !options.command.isEmpty else {
-      let socket = try listeningSocket()
-      return try await serve(at: socket, reopening: requests) { server in
+    let status = try await serve(at: listeningSocket(), reopening: requests) { server in
+      guard let child else {
         try await server()
         return 0
-      } ?? 0
+      }
+      return try child.start() ? try await child.status(whileRunning: server) : nil
     }
-    return try await withSocketOfItsOwn { location in
-      try await serve(at: DaemonSocket(claiming: location), reopening: requests) { server in
-        let child = try ChildProcess.start(
-          options.command, socket: location.path, previous: previous)
-        return try await child?.status(whileRunning: server)
-      } ?? 128 + (Signals.handOver() ?? 0)
-    }
+    return status ?? (child == nil ? 0 : 128 + (Signals.handOver() ?? 0))
   }
 
-  /// Gives what the body gives, or `nil` when kistd was told to stop before there was a storage.
+  /// Returns the result of the body, or `nil` if kistd was stopped before the storage was open.
   private func serve(
     at socket: DaemonSocket, reopening requests: AsyncStream<Void>,
     _ body: (@escaping @Sendable () async throws -> Void) async throws -> CInt?
@@ -66,8 +66,8 @@ struct Daemon: Sendable {
     reopening requests: AsyncStream<Void>
   ) async throws {
     await logServing(storage, at: socket)
-    // By then libdispatch has ended the threads that had nothing to do for five seconds, whose share
-    // of malloc(3)'s memory keeps whole pages.
+    // libdispatch ends threads after five idle seconds. Until then, their malloc(3) arenas keep
+    // whole pages.
     let quiet = QuietWatch(after: .milliseconds(7500)) {
       await storage.use { $0.storage.releaseMemory() }
       kist_give_back_memory()
@@ -91,11 +91,17 @@ struct Daemon: Sendable {
       serve: { peer, follow in
         let handle: Exchange = { request throws(StorageError) in
           quiet.note()
-          let served = await storage.enter()
-          defer { storage.leave() }
-          // Looked for last, so that nothing else pays for it.
-          let carryOut = served.dispatch(request) ?? watching(served.storage.watch, follow)
-          return try await carryOut(request)
+          do throws(StorageError) {
+            let served = await storage.enter()
+            defer { storage.leave() }
+            // Checked last, so that other requests do not pay for it.
+            let carryOut = served.dispatch(request) ?? watching(served.storage.watch, follow)
+            return try await carryOut(request)
+          } catch {
+            // A reload waits for the users of the storage, and other requests wait for the reload.
+            await holdBack(error)
+            throw error
+          }
         }
         return KistWire.answer(with: { _ in handle }, noting: audit?.notes(of: peer))
       })
@@ -111,7 +117,8 @@ struct Daemon: Sendable {
             audit?.put("credential", of: peer, names, failure: failure)
           }, logger: logger)
         group.addTask {
-          try await ByteServer(give: credentials.answer).run(listeningOn: descriptor)
+          try await ByteServer(logger: logger, answer: credentials.answer)
+            .run(listeningOn: descriptor)
         }
       }
       group.addTask {

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// A value in use by many, which can be replaced beneath them.
+/// A value with many concurrent users that can be replaced between their uses.
 final class Leased<Value: Sendable>: Sendable {
   private struct State {
     var value: Value
     var users = 0
     var isBeingReplaced = false
-    /// Told when the last user has left a value that is being replaced.
+    /// Resumed when the last user has left a value that is being replaced.
     var whenUnused: CheckedContinuation<Void, Never>?
-    /// Who wants to use what it is replaced with.
+    /// Callers that wait for the new value.
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -16,7 +16,7 @@ final class Leased<Value: Sendable>: Sendable {
 
   init(_ value: Value) { state = Mutex(State(value: value)) }
 
-  /// Lends the value; waits while it is being replaced.
+  /// Passes the value to the closure; waits while the value is being replaced.
   func use<Result, Failure>(
     _ body: (Value) async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
@@ -25,10 +25,10 @@ final class Leased<Value: Sendable>: Sendable {
     return try await body(value)
   }
 
-  /// Lends the value until its user leaves; waits while it is being replaced.
+  /// Returns the value until its user leaves; waits while the value is being replaced.
   ///
-  /// Inlined, since it is on the way of every request, as is that `use` is not: each call costs a
-  /// load 1 %.
+  /// It is inlined, because every request uses it. For the same reason, requests do not call `use`:
+  /// each call costs a load 1 %.
   @inline(__always)
   func enter() async -> Value {
     while true {
@@ -37,7 +37,7 @@ final class Leased<Value: Sendable>: Sendable {
     }
   }
 
-  /// Replaces the value when nobody uses it any more; one replacement at a time.
+  /// Replaces the value when it has no more users; one replacement at a time.
   func replace(_ make: (Value) async -> Value) async {
     await waitUntilUnused()
     let new = await make(state.withLock { $0.value })

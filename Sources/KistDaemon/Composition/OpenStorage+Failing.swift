@@ -1,7 +1,7 @@
 internal import KistCore
 
 extension OpenStorage {
-  /// A storage that could not be opened: every request is answered with why.
+  /// Returns a storage that answers every request with the error that prevented its opening.
   static func failing(_ error: StorageError) -> OpenStorage {
     var storage = OpenStorage(
       credentials: .failing(error),

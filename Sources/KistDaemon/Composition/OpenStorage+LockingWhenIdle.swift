@@ -1,8 +1,9 @@
 internal import KistCore
 
 extension OpenStorage {
-  /// Locks the storage when no credential was asked for in so long, nor a backup; how it stands may be
-  /// asked all the time.
+  /// Locks the storage after `time` without a request for a credential or a backup.
+  ///
+  /// Status requests do not count.
   func lockingWhenIdle(after time: Duration) -> OpenStorage {
     let watch = QuietWatch(after: time) { _ = try? await access.lock() }
     var storage = self

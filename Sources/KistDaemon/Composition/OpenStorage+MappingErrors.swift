@@ -1,7 +1,7 @@
 internal import KistCore
 
 extension OpenStorage {
-  /// The same storage, whose errors somebody words who knows more than it does.
+  /// Returns the same storage with its errors replaced by `map`.
   func mappingErrors(_ map: @escaping @Sendable (StorageError) -> StorageError) -> OpenStorage {
     @Sendable func mapped<Input: Sendable, Output: Sendable>(
       _ request: @escaping @Sendable (Input) async throws(StorageError) -> Output

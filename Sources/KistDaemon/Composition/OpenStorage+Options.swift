@@ -6,15 +6,21 @@ package import Logging
 private import Synchronization
 
 extension OpenStorage {
-  /// Chooses a storage and opens it; the log says why that one, and when a store was made.
+  /// Selects a storage and opens it; logs the reason, and the creation of a store.
   ///
-  /// - Parameter start: when kistd was started, which may have opened it before.
+  /// - Parameters:
+  ///   - progress: where the progress notes of encrypted files are kept.
+  ///   - attempts: the passphrase attempts, which successive openings share.
+  ///   - start: when kistd started; it may have opened the storage before.
   package static func open(
     _ options: Options, keySource: EncryptedFile.KeySource,
-    environment: (String) -> String?, logger: Logger, since start: ContinuousClock.Instant = .now
+    progress: EncryptedFile.ProgressOptions? = nil,
+    attempts: PassphraseAttempts = PassphraseAttempts(), environment: (String) -> String?,
+    logger: Logger, since start: ContinuousClock.Instant = .now
   ) async throws(StorageError) -> OpenStorage {
     let pinFile = PinFile(path: options.pinFile)
     let written = try pinFile.read()
+    removeUnfinished(of: pinFile.path)
     let file = EncryptedFile.Presence(options, pin: written)
     let pin = written.map { pinFile.settled($0, on: file) }
     let busAddress = sessionBusAddress(environment: environment, isSocket: isSocket)
@@ -27,13 +33,14 @@ extension OpenStorage {
     switch selection.kind {
     case .libsecret:
       storage = try .keyring(options, busAddress: busAddress).mappingErrors { error in
-        // What cannot be read may say so.
+        // If the pin file cannot be read, the keyring may be pinned.
         error.ofKeyring(isPinned: (try? pinFile.read() == nil) != true)
       }
       storage.credentials = storage.credentials.withDeadline(
         options.deadline, sleep: sleepUnwatched)
     case .encryptedFile:
-      storage = try await .encryptedFile(options, pin, keySource: keySource, logger: logger)
+      storage = try await .encryptedFile(
+        options, pin, keySource: keySource, progress: progress, attempts: attempts, logger: logger)
       if let time = options.lockAfter { storage = storage.lockingWhenIdle(after: time) }
     }
     if pin == nil {
@@ -47,14 +54,13 @@ extension OpenStorage {
     return storage
   }
 
-  /// The keyring, which one kistd of a user serves at a time.
+  /// Opens the keyring, which only one kistd of a user serves at a time.
   static func keyring(
     _ options: Options, busAddress: String?
   ) throws(StorageError) -> OpenStorage {
-    let hint = "see to the directory, or name another one in XDG_STATE_HOME"
-    try makeDirectory(directory(of: options.keyringLock), hint: hint)
+    try makeDirectory(directory(of: options.keyringLock), hint: keyringLockHint)
     let lock = try ProcessLock(
-      at: options.keyringLock, hint: hint, orElse: StorageError.keyringServed)
+      at: options.keyringLock, hint: keyringLockHint, orElse: StorageError.keyringServed)
     var storage = try openKeyring(busAddress: busAddress, deadline: options.deadline)
     storage.close = { [close = storage.close] in
       await close()
@@ -63,21 +69,34 @@ extension OpenStorage {
     return storage
   }
 
-  /// The encrypted file, which is made where there is none and none was before.
+  /// Opens the encrypted file, and makes it if there is none and never was one.
   static func encryptedFile(
-    _ options: Options, _ pin: Pin?, keySource: EncryptedFile.KeySource, logger: Logger
+    _ options: Options, _ pin: Pin?, keySource: EncryptedFile.KeySource,
+    progress: EncryptedFile.ProgressOptions?,
+    attempts: PassphraseAttempts = PassphraseAttempts(), logger: Logger
   ) async throws(StorageError) -> OpenStorage {
-    try await EncryptedFile.open(
-      EncryptedFile.Options(
-        path: options.storePath, storeID: pin?.kind == .encryptedFile ? pin?.storeID : nil,
-        keySource: keySource, deadline: options.deadline,
-        sleep: sleepUnwatched,
-        whenMade: { logger.notice("\(options.newStore)") }))
+    var file = options.ofEncryptedFile(keySource)
+    file.storeID = pin?.kind == .encryptedFile ? pin?.storeID : nil
+    file.deadline = options.deadline
+    file.sleep = sleepUnwatched
+    file.attempts = attempts
+    file.progress = progress
+    file.whenMade = { logger.notice("\(options.newStore)") }
+    let storage = try await EncryptedFile.open(file)
+    if try await storage.access.status().keysInRAM == false {
+      logger.warning(
+        "the keys may be written to swap: the limit of locked memory is too low",
+        metadata: ["hint": "raise it to 1 MiB: LimitMEMLOCK=1M in the service, or ulimit -l 1024"])
+    }
+    return storage
   }
 }
 
+/// The hint for a keyring lock that cannot be opened.
+let keyringLockHint = "see to the directory, or name another one in XDG_STATE_HOME"
+
 extension StorageError {
-  /// Another kistd of the user has the keyring.
+  /// The error when another kistd of the user serves the keyring.
   static func keyringServed(by owner: String) -> StorageError {
     StorageError(
       .unavailable, "kistd serves the keyring already, \(owner)",
@@ -88,9 +107,9 @@ extension StorageError {
 }
 
 extension EncryptedFile.KeySource {
-  /// Reads the passphrase where there is one, before this process opens descriptors of its own.
+  /// Reads the passphrase, if there is one, before this process opens its own descriptors.
   ///
-  /// Of a person, at a terminal, it is asked twice where it is to open a store that is made.
+  /// At a terminal, it asks for the passphrase of a new store twice.
   package init(_ options: Options) throws(StorageError) {
     switch options.keySource {
     case .file(let path): self = .keyFile(path: path)
@@ -103,8 +122,9 @@ extension EncryptedFile.KeySource {
   }
 }
 
-/// A key source that is used again and again, but for a passphrase, which is handed over once and
-/// then forgotten here.
+/// A key source that can be used repeatedly, except a passphrase.
+///
+/// A passphrase is handed over once and then forgotten here.
 final class KeySourceForOnce: Sendable {
   private let source: Mutex<EncryptedFile.KeySource>
 
@@ -119,17 +139,24 @@ final class KeySourceForOnce: Sendable {
 }
 
 extension EncryptedFile.Presence {
-  /// Looks at the encrypted file, where it makes a difference.
+  /// Checks the encrypted file, unless the keyring is pinned.
   init(_ options: Options, pin: Pin?) {
     self = pin?.kind == .libsecret ? .absent : EncryptedFile.presence(at: options.storePath)
   }
 }
 
 extension Options {
-  /// The encrypted file.
+  /// The path of the encrypted file.
   var storePath: String { dataDirectory + "/credentials.db" }
 
-  /// What a person must know who has a new store.
+  /// Returns the options of the encrypted file with this key source.
+  func ofEncryptedFile(_ keySource: EncryptedFile.KeySource) -> EncryptedFile.Options {
+    var file = EncryptedFile.Options(path: storePath, keySource: keySource)
+    file.allowsWeakPassphrase = allowsWeakPassphrase
+    return file
+  }
+
+  /// The log message about a new store, with what the user must know.
   fileprivate var newStore: String {
     switch keySource {
     case .file(let key):

@@ -1,11 +1,12 @@
 internal import Synchronization
 
-/// Notices when no request has come for a time, once for each time that it becomes quiet; while it is,
-/// nothing wakes.
+/// Detects when no request has come for some time, once for each quiet period.
+///
+/// It does not wake the process during a quiet period.
 final class QuietWatch: Sendable {
   private let time: Duration
   private let start = ContinuousClock.now
-  /// When the latest request came, in nanoseconds from the start on.
+  /// When the latest request came, in nanoseconds since the start.
   private let latest = Atomic<Int64>(0)
   private let isWatching = Atomic(false)
   private let now: @Sendable () -> ContinuousClock.Instant
@@ -24,7 +25,7 @@ final class QuietWatch: Sendable {
     self.whenQuiet = whenQuiet
   }
 
-  /// Notes that a request has come.
+  /// Records that a request has come.
   func note() {
     latest.store(start.duration(to: now()).nanoseconds, ordering: .sequentiallyConsistent)
     if !isWatching.load(ordering: .sequentiallyConsistent) { watch() }
@@ -39,7 +40,7 @@ final class QuietWatch: Sendable {
         seen = latest.load(ordering: .sequentiallyConsistent)
       }
       isWatching.store(false, ordering: .sequentiallyConsistent)
-      // One that came meanwhile has seen that somebody watches.
+      // A request that came meanwhile saw that a watch was running, and started none.
       if latest.load(ordering: .sequentiallyConsistent) == seen {
         await whenQuiet()
       } else {
@@ -48,7 +49,7 @@ final class QuietWatch: Sendable {
     }
   }
 
-  /// How long it must stay quiet still; `nil` where it was long enough.
+  /// Returns the rest of the time that must stay quiet; `nil` if it is over.
   private func timeLeft(since seen: Int64) -> Duration? {
     let rest = .nanoseconds(seen) + time - start.duration(to: now())
     return rest > .zero ? rest : nil

@@ -1,9 +1,9 @@
 internal import KistCore
 internal import KistWire
 
-/// An opened storage, and what carries out each request of a client on it.
+/// An open storage and the handler of requests on it.
 ///
-/// A reference, as it is lent for each request: a copy of all its closures costs a load 2 %.
+/// A class, because a copy of all its closures for each request costs a load 2 %.
 final class Served: Sendable {
   let storage: OpenStorage
   let dispatch: Dispatch

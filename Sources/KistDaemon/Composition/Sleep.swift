@@ -1,11 +1,13 @@
 internal import Dispatch
 
-/// Waits, as `Task.sleep` does, which on Linux uses a thread that libdispatch watches from then on,
-/// with a timer that wakes the process every second.
+/// Waits without the timer that `Task.sleep` causes.
+///
+/// On Linux, `Task.sleep` uses a thread that libdispatch then watches with a timer. That timer
+/// wakes the process every second.
 func sleepUnwatched(for duration: Duration) async {
   let nanoseconds = duration / .nanoseconds(1)
   await withCheckedContinuation { continuation in
-    // A queue of one's own has threads that nothing watches.
+    // libdispatch does not watch the threads of a private queue.
     DispatchQueue(label: "kist.sleep").asyncAfter(
       deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0)))
     ) {

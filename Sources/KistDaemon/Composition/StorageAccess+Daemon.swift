@@ -1,7 +1,7 @@
 internal import KistCore
 
 extension StorageAccess {
-  /// How the storage stands, in a few words.
+  /// Returns the state of the storage in a few words.
   func summary() async -> String {
     do throws(StorageError) {
       let status = try await status()
@@ -9,7 +9,8 @@ extension StorageAccess {
     } catch { return "\(error)" }
   }
 
-  /// Adds to each status what only the daemon knows: why this storage, and for how long.
+  /// Adds facts to each status that only the daemon knows: the reason for this storage, and the
+  /// uptime.
   func reporting(reason: String, since start: ContinuousClock.Instant) -> StorageAccess {
     @Sendable func complete(_ status: StorageStatus) -> StorageStatus {
       var status = status

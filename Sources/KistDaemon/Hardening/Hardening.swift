@@ -3,45 +3,69 @@ internal import Glibc
 package import KistCore
 internal import KistSystem
 
-/// Keeps the process's memory and files to itself; the first thing that kistd does.
+/// Protects the process's memory and files from other processes; the first step of kistd.
 package enum Hardening {
-  /// What the process had before: a command that is started gets it back.
+  /// The settings of the process before; a started command gets them back.
   package struct Previous: Sendable {
     var umask: mode_t
     var coreLimit: rlimit
+    var lockedMemoryLimit: rlimit
   }
 
-  /// No core file, no debugger of the same user (prctl(2), PR_SET_DUMPABLE), files for this user
-  /// alone, no closed standard descriptor, no death by writing to a client that has gone, and no
-  /// report of a crash by Swift's runtime, which would print memory into the log.
+  /// Applies these protections and returns the settings before.
+  ///
+  /// - No core file.
+  /// - No debugger of the same user (prctl(2), PR_SET_DUMPABLE).
+  /// - New files are for this user alone.
+  /// - No closed standard descriptor.
+  /// - Writing to a client that has gone does not end the process.
+  /// - No crash report by Swift's runtime, which would print memory into the log.
+  /// - As much locked memory as allowed, so that keys stay out of swap.
   package static func apply() throws(StorageError) -> Previous {
     try StandardDescriptors.reserve()
     kist_default_crash_signals()
     guard kist_set_dumpable(0) == 0 else {
       throw .internal("PR_SET_DUMPABLE: \(systemText(of: errno))")
     }
-    var limit = rlimit()
-    unsafe getrlimit(core, &limit)
-    setCoreLimit(rlimit(rlim_cur: 0, rlim_max: limit.rlim_max))
     signal(SIGPIPE, SIG_IGN)
-    return Previous(umask: umask(0o077), coreLimit: limit)
+    let previous = Previous(
+      umask: umask(0o077), coreLimit: limit(core), lockedMemoryLimit: limit(lockedMemory))
+    setOwnLimits(previous)
+    return previous
   }
 
-  /// Runs a body with what the process had before, but for being dumpable.
+  /// Runs a body with the settings before, except that the process stays undumpable.
   static func lifted<Result>(_ previous: Previous, _ body: () throws -> Result) rethrows -> Result {
     let current = umask(previous.umask)
-    setCoreLimit(previous.coreLimit)
+    set(core, previous.coreLimit)
+    set(lockedMemory, previous.lockedMemoryLimit)
     defer {
       umask(current)
-      setCoreLimit(rlimit(rlim_cur: 0, rlim_max: previous.coreLimit.rlim_max))
+      setOwnLimits(previous)
     }
     return try body()
   }
 
+  private static func setOwnLimits(_ previous: Previous) {
+    set(core, rlimit(rlim_cur: 0, rlim_max: previous.coreLimit.rlim_max))
+    let locked = previous.lockedMemoryLimit.rlim_max
+    set(lockedMemory, rlimit(rlim_cur: locked, rlim_max: locked))
+  }
+
   private static var core: __rlimit_resource_t { __rlimit_resource_t(RLIMIT_CORE.rawValue) }
 
-  private static func setCoreLimit(_ limit: rlimit) {
+  private static var lockedMemory: __rlimit_resource_t {
+    __rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue)
+  }
+
+  private static func limit(_ resource: __rlimit_resource_t) -> rlimit {
+    var limit = rlimit()
+    unsafe getrlimit(resource, &limit)
+    return limit
+  }
+
+  private static func set(_ resource: __rlimit_resource_t, _ limit: rlimit) {
     var limit = limit
-    unsafe setrlimit(core, &limit)
+    unsafe setrlimit(resource, &limit)
   }
 }

@@ -2,9 +2,9 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// Keeps the numbers 0, 1 and 2 taken, so that no file of ours is read or written as a standard one.
+/// Keeps descriptors 0, 1 and 2 in use, so that none of kistd's files takes a standard number.
 enum StandardDescriptors {
-  /// Opens /dev/null for each that is closed; a command that is started does not get those.
+  /// Opens /dev/null for each closed standard descriptor; a started command does not inherit these.
   static func reserve() throws(StorageError) {
     var descriptor = try openNull()
     while descriptor <= STDERR_FILENO { descriptor = try openNull() }

@@ -4,12 +4,23 @@ internal import KistFile
 internal import KistSystem
 
 extension StorageError {
-  /// What the system refused to do, read from `errno`.
-  static func failed(_ action: String, _ path: String, hint: String) -> StorageError {
-    let number = errno
+  /// Returns the error for an action that the system refused.
+  static func failed(
+    _ action: String, _ path: String, hint: String, errno number: CInt = errno
+  ) -> StorageError {
     let code = Code(errno: number)
     return StorageError(
       code, "cannot \(action) \(path): \(systemText(of: number))",
       hint: code == .full ? "free some space and try again" : hint)
+  }
+
+  /// Returns the error for a small file that kistd refuses to use.
+  ///
+  /// - Parameter hint: the hint if the system does not open the file.
+  static func unfit(_ file: UnfitFile, _ path: String, hint: String) -> StorageError {
+    if case .notOpened(let number) = file {
+      return .failed("open", path, hint: hint, errno: number)
+    }
+    return StorageError(.denied, "\(path) \(file.clause)", hint: file.remedy(for: path))
   }
 }

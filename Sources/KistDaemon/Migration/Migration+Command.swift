@@ -1,8 +1,9 @@
 internal import KistCore
 internal import KistSystem
+internal import Logging
 
 extension Migration {
-  /// Runs it where there is no kistd with which to unlock a keyring that is locked meanwhile.
+  /// Runs the migration, with a hint that needs no running kistd if the keyring becomes locked.
   func runAsCommand() async throws(StorageError) -> Outcome {
     do throws(StorageError) { return try await run() } catch {
       guard error.code == .locked else { throw error }
@@ -12,7 +13,7 @@ extension Migration {
   }
 }
 
-/// Tells a person what became of a migration, and gives the exit status.
+/// Prints the outcome of a migration, and returns the exit status.
 func tell(
   _ outcome: Migration.Outcome, to kind: StorageKind, before pin: Pin?, _ options: Options
 ) throws(StorageError) -> CInt {
@@ -55,7 +56,7 @@ func tell(
   }
 }
 
-/// What became of those that needed nobody's attention.
+/// Returns a line about the credentials that need no attention.
 private func summary(
   of count: Int, to kind: StorageKind, wasThere: Bool, isCopy: Bool
 ) -> String {
@@ -72,14 +73,16 @@ private func summary(
 }
 
 extension Options {
-  /// Whether the keyring, of which there is one, has the credentials of another store, too, and so
-  /// keeps what is copied out of it.
+  /// Returns whether the migration leaves the keyring unchanged.
+  ///
+  /// There is one keyring. It stays unchanged if kistd without `--data` also keeps credentials in
+  /// it.
   func keepsKeyring(migratingTo kind: StorageKind) throws(StorageError) -> Bool {
     guard kind == .encryptedFile, pinFile != usualPinFile else { return false }
     return try PinFile(path: usualPinFile).read()?.kind == .libsecret
   }
 
-  /// The command that deletes a credential in a storage that credentials are not kept in.
+  /// Returns the command that deletes a credential from the storage that is not in use.
   func deletion(from kind: StorageKind) -> String {
     let start =
       switch kind {
@@ -91,7 +94,8 @@ extension Options {
   }
 }
 
-/// A reference has nothing in it that a terminal would obey.
 private func list(_ keys: [CredentialKey], _ what: String) {
-  for key in keys.sorted() { writeToStandardError("\(what): \(CredentialReference(key))\n") }
+  for key in keys.sorted() {
+    StandardError().write("\(what): \(CredentialReference(key))", level: .notice)
+  }
 }

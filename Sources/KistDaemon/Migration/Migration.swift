@@ -2,31 +2,33 @@ package import KistCore
 
 /// Moves all credentials from one storage to another.
 ///
-/// They are copied and compared, then the pin is switched, then they are removed. Wherever it is cut
-/// off, each of them is in the storage that counts, and running it again finishes it.
+/// It copies and compares them, then switches the pin, then removes them. If it is interrupted,
+/// every credential is in the storage that counts, and the next run finishes it.
 package struct Migration: Sendable {
   package var source: UserStorage
   package var target: UserStorage
-  /// Whether the target is what counts already: then only what was left in the source is removed.
+  /// Whether the pin already names the target; then only leftovers in the source are removed.
   package var isSwitched: Bool
-  /// Whether what is in the source stays there, as somebody else keeps it, too.
+  /// Whether the source keeps its credentials, because another store also uses it.
   package var keepsSource: Bool
-  /// Writes down that the target is what counts.
+  /// Records that the target is the storage that counts.
   package var switchPin: @Sendable () throws(StorageError) -> Void
-  /// Told how many of how many credentials were compared, copied, or removed.
+  /// Called with the number of credentials that were compared, copied or removed, and the total.
   package var report: @Sendable (Step, _ done: Int, _ of: Int) -> Void
 
-  /// What is being done.
+  /// A step of the migration.
   package enum Step: String, Sendable {
     case compared, copied, removed
   }
 
-  /// What became of it.
+  /// The outcome of the migration.
   package enum Outcome: Sendable, Equatable {
-    /// The target counts, and has so many credentials that are no longer in the source, unless that
-    /// keeps them; these are there because they are not, or not the same, in the target.
+    /// The target counts, and has this many credentials that are no longer in the source.
+    ///
+    /// A source that keeps its credentials still has them. Those in `left` are in the source only,
+    /// or differ.
     case moved(Int, left: [CredentialKey])
-    /// These are in the target, too, and not the same; nothing was copied, switched or removed.
+    /// These credentials differ in the target; nothing was copied, switched or removed.
     case differing([CredentialKey])
     /// These are damaged in one of the storages; nothing was copied, switched or removed.
     case damaged([CredentialKey])
@@ -57,7 +59,7 @@ package struct Migration: Sendable {
       }
       try switchPin()
     } else {
-      // Once the target counts, what is not there any more was deleted, and is not brought back.
+      // Once the target counts, a missing credential was deleted there, and must not come back.
       differing += missing
     }
     for (number, summary) in same.enumerated() where !keepsSource {
@@ -73,7 +75,9 @@ package struct Migration: Sendable {
     return .moved(total - differing.count, left: differing)
   }
 
-  /// Compares all before the first is copied: a copy grows old beside a source that stays in use.
+  /// Compares all credentials before the first is copied.
+  ///
+  /// A copy becomes outdated while the source stays in use.
   private func compare() async throws(StorageError) -> (
     same: [CredentialSummary], missing: [CredentialKey], differing: [CredentialKey],
     damaged: [CredentialKey]
@@ -105,7 +109,7 @@ package struct Migration: Sendable {
     return (same, missing, differing, damaged)
   }
 
-  /// Copies a credential that the target does not have, and reads it back; gives the original.
+  /// Copies a credential that the target lacks, reads it back, and returns the original.
   private func copy(_ key: CredentialKey) async throws(StorageError) -> CredentialSummary {
     let request = LoadRequest(key: key, allowExpired: true)
     let original = try await source.load(request)
@@ -118,7 +122,7 @@ package struct Migration: Sendable {
 }
 
 extension UserStorage {
-  /// Loads a credential; `nil` where there is none.
+  /// Loads a credential; `nil` if there is none.
   fileprivate func loadIfThere(_ request: LoadRequest) async throws(StorageError) -> Credential? {
     do throws(StorageError) { return try await load(request) } catch {
       guard error.code == .notFound else { throw error }
@@ -128,7 +132,7 @@ extension UserStorage {
 }
 
 extension NewCredential {
-  /// What a credential was saved as; its revision and its times begin anew.
+  /// Creates a copy of a credential; its revision and its times start again.
   fileprivate init(copying credential: Credential) {
     self.init(
       key: credential.summary.key, secret: credential.secret, label: credential.summary.label,
@@ -137,7 +141,9 @@ extension NewCredential {
 }
 
 extension Credential {
-  /// Whether all bytes are the same: `==` would take `\u{e9}` for `e\u{301}` in a label.
+  /// Returns whether all bytes are the same.
+  ///
+  /// `==` would treat `\u{e9}` and `e\u{301}` in a label as equal.
   fileprivate func hasSameContent(as other: Credential) -> Bool {
     NewCredential(copying: self) == NewCredential(copying: other)
       && (summary.label ?? "").hasSameBytes(as: other.summary.label ?? "")

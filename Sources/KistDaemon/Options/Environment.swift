@@ -1,23 +1,23 @@
 internal import Glibc
 internal import KistCore
 
-/// The variables that kistd reads, beside all that begin with `KISTD_`.
+/// The variables that kistd reads, besides those that begin with `KISTD_`.
 private let others: Set<String> = [
   "CREDENTIALS_DIRECTORY", "DBUS_SESSION_BUS_ADDRESS", "HOME", "JOURNAL_STREAM", "KIST_SOCKET",
   "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
 ]
 
-/// Those that a service manager sets for kistd alone, and that no program is to have that it starts.
+/// Variables that a service manager sets for kistd alone, and that kistd passes to no other
+/// program.
 private let ofThisProcess: Set<String> = [
   "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "LISTEN_PIDFDID", "NOTIFY_SOCKET", "WATCHDOG_PID",
   "WATCHDOG_USEC",
 ]
 
-/// Reads the part of the environment that is for kistd, and takes out what is for it alone.
+/// Reads kistd's part of the environment, and removes the variables that are for kistd alone.
 ///
-/// Before there is another thread.
-/// Throws `badRequest`, naming the variable, when a value is not UTF-8: repaired, it would be another
-/// one.
+/// Call it before there is a second thread. Throws `badRequest`, naming the variable, if a value is
+/// not UTF-8. A repaired value would be a different one.
 func takeEnvironment() throws(StorageError) -> [String: String] {
   var variables: [String: String] = [:]
   var next = unsafe environ

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// The flags of `kistd fsck` as they are typed.
+/// The flags of `kistd fsck` as typed.
 struct FsckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd fsck",
@@ -19,7 +19,7 @@ struct FsckCommand: ParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
-  /// How kistd would be run with these flags.
+  /// Returns the options of a kistd with these flags.
   func options(environment: (String) -> String?) throws(StorageError) -> Options {
     if salvage?.isEmpty == true {
       throw .wrongUsage("--salvage is empty; it must be a path", of: Self.self)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// The flags of `kistd keyring-items` as they are typed.
+/// The flags of `kistd keyring-items` as typed.
 struct KeyringItemsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd keyring-items",
@@ -13,7 +13,7 @@ struct KeyringItemsCommand: ParsableCommand {
 
   @OptionGroup var use: UseOptions
 
-  /// How kistd would be run with these flags.
+  /// Returns the options of a kistd with these flags.
   func options(environment: (String) -> String?) throws(StorageError) -> Options {
     try options(environment: environment) { $0.use = use }
   }

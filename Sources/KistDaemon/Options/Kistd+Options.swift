@@ -3,9 +3,10 @@ internal import KistServer
 internal import Logging
 
 extension Kistd {
-  /// Reads the options; a flag wins over its variable, and a variable that is empty is not set.
+  /// Reads the options.
   ///
-  /// Throws `badRequest`, naming the flag or the variable that is wrong.
+  /// A flag overrides its variable. An empty variable counts as unset. Throws `badRequest`, naming
+  /// the flag or variable that is wrong.
   func options(
     environment: (String) -> String?, isFile: (String) -> Bool = isFile
   ) throws(StorageError) -> Options {
@@ -17,7 +18,7 @@ extension Kistd {
       let name = "KISTD_" + flag.uppercased().replacing("-", with: "_")
       return variable(name).map { Setting(name: name, text: $0) }
     }
-    /// A directory of the XDG Base Directory Specification, where relative paths do not count.
+    /// Returns a directory of the XDG Base Directory Specification, which ignores relative paths.
     func home(_ name: String, _ standard: String) -> String? {
       if let path = variable(name), path.hasPrefix("/") { return path + "/kist" }
       return variable("HOME").map { $0 + standard + "/kist" }
@@ -48,16 +49,20 @@ extension Kistd {
         keySource.impliedStorage
       }
 
-    let state = home("XDG_STATE_HOME", "/.local/state") ?? data
+    let stateHome = home("XDG_STATE_HOME", "/.local/state")
+    let state = stateHome ?? data
     return Options(
       socket: try setting("socket", socket)?.path(),
       storage: kind,
       dataDirectory: data,
       keySource: keySource,
-      // A directory that was named is a world of its own.
+      allowsWeakPassphrase: try setting("weak", strength.weak ? "1" : nil)?.flag() ?? false,
+      // A directory that the user names has its own pin and audit log.
       pinFile: (ownData ?? state) + "/storage",
       usualPinFile: state + "/storage",
       keyringLock: state + "/keyring.lock",
+      progressDirectory: stateHome,
+      acceptsRollback: acceptRollback,
       auditFile: (ownData ?? state) + "/audit.jsonl",
       auditSize: try setting("audit", audit)?.auditSize() ?? 16 << 20,
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
@@ -71,7 +76,8 @@ extension Kistd {
 }
 
 extension Options.KeySource {
-  /// Who gives a passphrase means the storage that takes one; a key file is there by default.
+  /// The storage that a given passphrase implies; a key file implies none, because it is the
+  /// default.
   fileprivate var impliedStorage: StorageKind? {
     switch self {
     case .file: nil

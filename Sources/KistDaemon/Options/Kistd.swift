@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistServer
 
-/// The flags of kistd as they are typed; `options(environment:)` gives them their meaning.
+/// The flags of kistd as typed; `options(environment:)` interprets them.
 struct Kistd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd",
@@ -18,11 +18,11 @@ struct Kistd: ParsableCommand {
       kistd restore FILE [OPTIONS]
       """,
     discussion: """
-      With a COMMAND, kistd serves for as long as it runs, tells it the socket in KIST_SOCKET, and \
+      With a COMMAND, kistd serves until the command ends, gives it the socket in KIST_SOCKET, and \
       ends with its status.
 
-      Each option has an environment variable: --max-connections is KISTD_MAX_CONNECTIONS. The \
-      option wins.
+      Each option except --accept-rollback has an environment variable: --max-connections is \
+      KISTD_MAX_CONNECTIONS. The option wins.
       """,
     version: KistVersion.current)
 
@@ -37,6 +37,8 @@ struct Kistd: ParsableCommand {
   var storage: String?
 
   @OptionGroup var store: StoreOptions
+
+  @OptionGroup var strength: WeakOption
 
   @OptionGroup var use: UseOptions
 
@@ -62,6 +64,9 @@ struct Kistd: ParsableCommand {
     help: ArgumentHelp(
       "How much of the audit log is kept, such as 64MiB, or off; 16MiB.", valueName: "size"))
   var audit: String?
+
+  @Flag(help: "Open an encrypted file that is older than the one that kistd last had open.")
+  var acceptRollback = false
 
   @Argument(parsing: .postTerminator, help: "The command to serve for.")
   var command: [String] = []

@@ -1,4 +1,4 @@
-/// What kistd does in place of serving, where it is the first word of its command line.
+/// The commands of kistd: the first word of a command line that does not serve.
 enum KistdCommand: String, CaseIterable {
   case fsck
   case keyringItems = "keyring-items"

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// The flags of `kistd migrate` as they are typed.
+/// The flags of `kistd migrate` as typed.
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd migrate",
@@ -14,9 +14,11 @@ struct MigrateCommand: ParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
+  @OptionGroup var strength: WeakOption
+
   @OptionGroup var use: UseOptions
 
-  /// Where to, and how kistd would be run with these flags.
+  /// Returns the target storage, and the options of a kistd with these flags.
   func options(
     environment: (String) -> String?
   ) throws(StorageError) -> (kind: StorageKind, Options) {
@@ -25,6 +27,7 @@ struct MigrateCommand: ParsableCommand {
     }
     let options = try options(environment: environment) { kistd in
       kistd.store = store
+      kistd.strength = strength
       kistd.use = use
     }
     return (kind, options)

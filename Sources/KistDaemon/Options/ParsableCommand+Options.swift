@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import KistCore
 
 extension ParsableCommand {
-  /// How kistd would be run with those of its flags that one of its commands has, too.
+  /// Returns the options of a kistd with the flags that it shares with this command.
   func options(
     environment: (String) -> String?, _ setFlags: (inout Kistd) -> Void
   ) throws(StorageError) -> Options {

@@ -3,19 +3,20 @@ internal import KistCore
 internal import KistSystem
 internal import KistTerminal
 
-/// Which passphrase a person is asked for.
+/// The passphrase that the user is asked for; the raw value is the prompt.
 enum AskedPassphrase: String {
   case ofBackup = "Passphrase of the backup: "
   case ofStore = "Passphrase of the store: "
-  /// One that nothing has yet, and so is typed twice.
+  /// A new passphrase, which is typed twice.
   case newOfStore = "New passphrase of the store: "
 }
 
-/// Reads a passphrase from a descriptor to its end, less one trailing newline, and closes it; a terminal
-/// is asked at, hidden, and left open for the next question.
+/// Reads a passphrase from a descriptor to its end, without one trailing newline, and closes it.
 ///
-/// A standard descriptor is left at /dev/null, so that no file takes its number. The descriptor must
-/// be one that this process was given: with FD_CLOEXEC set it is one that it opened for itself.
+/// At a terminal, it asks with hidden input and leaves the terminal open for the next question.
+///
+/// A standard descriptor is left at /dev/null, so that no file takes its number. The process must
+/// have inherited the descriptor: FD_CLOEXEC means that the process opened it itself.
 func readPassphrase(
   _ asked: AskedPassphrase = .ofStore, from descriptor: CInt
 ) throws(StorageError) -> Secret {
@@ -32,7 +33,7 @@ func readPassphrase(
   return passphrase
 }
 
-/// Refuses to read two passphrases from one descriptor; a terminal is asked for one after the other.
+/// Refuses to read two passphrases from one descriptor, unless it is a terminal.
 func refuseOneDescriptor(for first: CInt?, and second: CInt?) throws(StorageError) {
   guard let first, first == second, isatty(first) != 1 else { return }
   throw StorageError(
@@ -50,7 +51,7 @@ private func ask(_ asked: AskedPassphrase) throws(StorageError) -> Secret {
 
 private func allOfPassphrase(from descriptor: CInt) throws(StorageError) -> Secret {
   defer { StandardDescriptors.close(descriptor) }
-  // Room for the newline and for one byte more than is allowed.
+  // Space for the newline and for one byte more than the limit.
   let room = Limits.passphrase + Secret.longestNewline + 1
   var bytes = WipedBytes(capacity: room)
   var failure: CInt = 0

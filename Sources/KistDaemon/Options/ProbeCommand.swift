@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// The flags of `kistd probe` as they are typed.
+/// The flags of `kistd probe` as typed.
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd probe",
@@ -18,7 +18,7 @@ struct ProbeCommand: ParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
-  /// How kistd would be run with these flags.
+  /// Returns the options of a kistd with these flags.
   func options(environment: (String) -> String?) throws(StorageError) -> Options {
     try options(environment: environment) { kistd in
       kistd.storage = storage

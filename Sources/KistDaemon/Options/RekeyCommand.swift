@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// The flags of `kistd rekey` as they are typed.
+/// The flags of `kistd rekey` as typed.
 struct RekeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd rekey",
@@ -18,12 +18,14 @@ struct RekeyCommand: ParsableCommand {
       valueName: "number"))
   var newPassphraseFd: String?
 
-  @Flag(help: "Leave out the ways in that nothing was given for.")
+  @Flag(help: "Leave out the key slots that you give nothing for.")
   var dropOthers = false
 
   @OptionGroup var store: StoreOptions
 
-  /// How kistd would be run with these flags, and which key file it would take without a passphrase.
+  @OptionGroup var strength: WeakOption
+
+  /// Returns the options of a kistd with these flags, and its key file without a passphrase.
   func options(
     environment: (String) -> String?
   ) throws(StorageError) -> (options: Options, keyFile: String?, newPassphrase: CInt?) {
@@ -31,7 +33,10 @@ struct RekeyCommand: ParsableCommand {
       name == "KISTD_PASSPHRASE_FD" ? nil : environment(name)
     }
     let alone = try options(environment: withoutPassphrase) { $0.store.place = store.place }
-    let options = try options(environment: environment) { $0.store = store }
+    let options = try options(environment: environment) { kistd in
+      kistd.store = store
+      kistd.strength = strength
+    }
     let newPassphrase = try descriptor(newPassphraseFd, of: "--new-passphrase-fd")
     try refuseOneDescriptor(for: options.keySource.descriptor, and: newPassphrase)
     return (options, alone.keySource.keyFile, newPassphrase)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 
-/// The flags of `kistd restore` as they are typed.
+/// The flags of `kistd restore` as typed.
 struct RestoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd restore",
@@ -24,6 +24,8 @@ struct RestoreCommand: ParsableCommand {
       valueName: "number"))
   var newPassphraseFd: String?
 
+  @OptionGroup var strength: WeakOption
+
   @OptionGroup var place: StorePlace
 
   @Option(
@@ -31,7 +33,7 @@ struct RestoreCommand: ParsableCommand {
       "A descriptor to read the backup's passphrase from; standard input.", valueName: "number"))
   var passphraseFd: String?
 
-  /// How kistd would be run with the store, and the descriptor of the backup's passphrase.
+  /// Returns the options of a kistd with the store, and the descriptor of the backup's passphrase.
   func options(
     environment: (String) -> String?
   ) throws(StorageError) -> (options: Options, passphrase: CInt) {
@@ -39,6 +41,7 @@ struct RestoreCommand: ParsableCommand {
     let options = try options(environment: environment) { kistd in
       kistd.store.place = place
       kistd.store.passphraseFd = newPassphraseFd
+      kistd.strength = strength
     }
     let passphrase = try descriptor(passphraseFd, of: "--passphrase-fd") ?? 0
     try refuseOneDescriptor(for: passphrase, and: options.keySource.descriptor)
@@ -46,7 +49,7 @@ struct RestoreCommand: ParsableCommand {
   }
 }
 
-/// The number of a descriptor, where one was given.
+/// Returns the number of a descriptor, if one was given.
 func descriptor(_ text: String?, of flag: String) throws(StorageError) -> CInt? {
   guard let text else { return nil }
   return CInt(try Setting(name: flag, text: text).integer(in: 0...Int(CInt.max)))

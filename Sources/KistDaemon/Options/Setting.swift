@@ -1,7 +1,7 @@
 internal import KistCore
 internal import Logging
 
-/// The text of an option, and the name of the flag or variable that it came from.
+/// The text of an option, and the name of its flag or variable.
 struct Setting {
   var name: String
   var text: String
@@ -11,6 +11,11 @@ struct Setting {
     return text
   }
 
+  func flag() throws(StorageError) -> Bool {
+    guard let value = ["1": true, "0": false][text] else { throw error("must be 1 or 0") }
+    return value
+  }
+
   func integer(in range: ClosedRange<Int>) throws(StorageError) -> Int {
     guard let number = Int(text), range.contains(number) else {
       throw error("must be a number from \(range.lowerBound) to \(range.upperBound)")
@@ -18,7 +23,7 @@ struct Setting {
     return number
   }
 
-  /// A number and its unit.
+  /// Returns a duration, given as a number and a unit.
   func duration() throws(StorageError) -> Duration {
     if let number = Int(text), number > 0 {
       throw error("has no unit", hint: "say \(number)s for seconds")
@@ -36,7 +41,7 @@ struct Setting {
     throw error("must be a time of at most a day, such as 30s, 500ms or 2m")
   }
 
-  /// How much of the audit log is kept, in bytes, from 64 KiB to 16 GiB; 0 for `off`.
+  /// Returns the size of the audit log in bytes, from 64 KiB to 16 GiB; 0 for `off`.
   func auditSize() throws(StorageError) -> Int {
     if text == "off" { return 0 }
     let units: [(suffix: String, bytes: Int)] = [
@@ -52,7 +57,7 @@ struct Setting {
     throw error("must be off or a size from 64KiB to 16GiB, such as 16MiB")
   }
 
-  /// A kind of storage; `nil` for `auto`.
+  /// Returns a kind of storage; `nil` for `auto`.
   func storageKind() throws(StorageError) -> StorageKind? {
     if text == "auto" { return nil }
     guard let kind = StorageKind(rawValue: text) else {

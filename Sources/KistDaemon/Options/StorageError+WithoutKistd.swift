@@ -1,7 +1,7 @@
 internal import KistCore
 
 extension StorageError {
-  /// The error where there is no kistd with which to unlock the store.
+  /// The error for a command without a running kistd that could unlock the store.
   var withoutKistd: StorageError {
     guard code == .locked else { return self }
     return .locked(

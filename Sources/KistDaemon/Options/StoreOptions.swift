@@ -1,6 +1,7 @@
 internal import ArgumentParser
+internal import KistCore
 
-/// The flags that say where the encrypted file and its key are.
+/// The flags for the location of the encrypted file and its key.
 struct StorePlace: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -13,7 +14,7 @@ struct StorePlace: ParsableArguments {
   var keyFile: String?
 }
 
-/// The flags that say where the encrypted file is and what opens it.
+/// The flags for the location of the encrypted file and its key or passphrase.
 struct StoreOptions: ParsableArguments {
   @OptionGroup var place: StorePlace
 
@@ -24,7 +25,13 @@ struct StoreOptions: ParsableArguments {
   var passphraseFd: String?
 }
 
-/// The flags that say how a storage is used.
+/// The flag for short passphrases.
+struct WeakOption: ParsableArguments {
+  @Flag(help: "Allow a new passphrase of fewer than \(Limits.shortestNewPassphrase) bytes.")
+  var weak = false
+}
+
+/// The flags for the use of a storage.
 struct UseOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(

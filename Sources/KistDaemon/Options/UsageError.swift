@@ -2,14 +2,15 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistTerminal
 
-/// What is wrong with a command line, worded as every other error of kistd; its words are not
-/// repeated, but for the names of options.
+/// Returns the error for a wrong command line, worded like other errors of kistd.
+///
+/// It repeats no arguments except the names of options.
 func usageError<Command: ParsableCommand>(
   _ error: any Error, of command: Command.Type = Kistd.self, in arguments: [String] = []
 ) -> StorageError {
   if let error = error as? StorageError { return error }
   let message = Command.message(for: error)
-  // The parser has no type of its own for it.
+  // The parser has no error type for it.
   if message.contains("nexpected argument") {
     return .wrongUsage(
       "an argument was not expected", of: command,
@@ -20,7 +21,9 @@ func usageError<Command: ParsableCommand>(
   return .wrongUsage(said.prefix(1).lowercased() + said.dropFirst(), of: command)
 }
 
-/// With `--` before it, the word for something else that kistd does would run a program of that name.
+/// Returns the hint for an unexpected word that is a command of kistd.
+///
+/// The usual advice, `--` before the word, would run a program of that name.
 private func hint(atWordTooManyIn arguments: [String]) -> String {
   arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first
     .map { "`kistd \($0.rawValue)` comes first, then its options" }
@@ -30,7 +33,7 @@ private func hint(atWordTooManyIn arguments: [String]) -> String {
 private let ownCommands = KistdCommand.allCases.map(\.rawValue).joined(separator: ", ")
 
 extension StorageError {
-  /// An option or a variable that is wrong, told without its value.
+  /// Returns the error for a wrong option or variable, without its value.
   static func wrongUsage(
     _ message: String, of command: any ParsableCommand.Type = Kistd.self, hint: String? = nil
   ) -> StorageError {

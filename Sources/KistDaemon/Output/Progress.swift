@@ -1,9 +1,8 @@
 internal import Glibc
 
-/// How far a command of kistd's is: one line that is written again and again, where a person looks on;
-/// an error, too, takes its place.
+/// Shows a command's progress on one terminal line, which the next update or an error overwrites.
 ///
-/// - Parameter what: what was done to each.
+/// - Parameter what: the action, such as "copied".
 func showProgress(_ what: String, _ done: Int, _ total: Int) {
   guard isatty(STDERR_FILENO) == 1 else { return }
   writeToStandardError("\(what) \(done) of \(total)" + (done == total ? "\n" : "\r"))

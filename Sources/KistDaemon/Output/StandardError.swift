@@ -2,12 +2,12 @@ internal import Glibc
 internal import KistTerminal
 internal import Logging
 
-/// Where kistd says what a person is to read.
+/// The output for messages to the user.
 struct StandardError: Sendable {
-  /// Whether that is the journal, which reads a priority before each line (sd-daemon(3)).
+  /// Whether the output is the journal, which reads a priority before each line (sd-daemon(3)).
   var isJournal = false
 
-  /// Writes a text on a line, or on as many as it takes on a terminal.
+  /// Writes a text on one line, or on several if a terminal needs them.
   func write(_ text: String, level: Logger.Level) {
     let lines = asLines(text, of: STDERR_FILENO)
     writeToStandardError((isJournal ? "<\(level.priority)>" : "") + lines + "\n")
@@ -28,19 +28,7 @@ extension Logger.Level {
   }
 }
 
-/// A text with its control and format characters escaped, as `\u{a}`: what a path has in it does
-/// not look like another line, hide a part of this one, nor tell a terminal what to do.
-func onOneLine(_ text: String) -> String {
-  text.unicodeScalars.reduce(into: "") { line, scalar in
-    if scalar.isMisleading {
-      line += "\\u{" + String(scalar.value, radix: 16) + "}"
-    } else {
-      line.unicodeScalars.append(scalar)
-    }
-  }
-}
-
-/// One write(2), so that what two threads say does not mix.
+/// Writes with one write(2), so that the output of two threads does not mix.
 func writeToStandardError(_ text: String) {
   var text = text
   _ = text.withUTF8 { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }

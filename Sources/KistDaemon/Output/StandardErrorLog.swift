@@ -1,7 +1,7 @@
 internal import Logging
 
 extension Logger {
-  /// The log of kistd: a line of level, message and metadata on standard error.
+  /// Returns kistd's logger, which writes level, message and metadata as a line on standard error.
   static func kistd(level: Level, on standardError: StandardError = StandardError()) -> Logger {
     var logger = Logger(label: "kistd") { _ in StandardErrorLog(standardError: standardError) }
     logger.logLevel = level

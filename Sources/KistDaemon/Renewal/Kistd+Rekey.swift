@@ -1,8 +1,9 @@
 internal import KistCore
 internal import KistFile
 
-/// `kistd rekey`: puts a copy of the encrypted file, under a new key, in its place, and gives the exit
-/// status.
+/// Runs `kistd rekey`, and returns the exit status.
+///
+/// It replaces the encrypted file with a copy under a new key.
 func rekey(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) throws(StorageError) -> CInt {
@@ -10,17 +11,19 @@ func rekey(
   let (options, keyFile, newPassphrase) = try command.options(environment: environment)
   let pinFile = PinFile(path: options.pinFile)
   _ = try pinFile.readOfEncryptedFile(orElse: moveHint)
-  // First, so that nobody types a passphrase for nothing.
+  // Comes first, so that the user does not type a passphrase in vain.
   try EncryptedFile.requireStore(at: options.storePath)
   let keySource = try EncryptedFile.KeySource(options)
+  var store = options.ofEncryptedFile(keySource)
+  store.progress = EncryptedFile.ProgressOptions(options, logger: .kistd(level: options.logLevel))
   let rekeying = EncryptedFile.Rekeying(
-    EncryptedFile.Options(path: options.storePath, keySource: keySource), keyFile: keyFile,
+    store, keyFile: keyFile,
     newPassphrase: try newPassphrase.map { (number) throws(StorageError) in
       try readPassphrase(.newOfStore, from: number)
     },
     dropsOthers: command.dropOthers,
     willSwitch: { old, new throws(StorageError) in
-      // Only now does nobody else have the store, and so nobody else writes it down.
+      // Only now does no other process have the store open, and so none writes the pin.
       guard let pin = try pinFile.readOfEncryptedFile(orElse: moveHint) else { return }
       guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .anotherStore }
       try pinFile.write(
@@ -40,12 +43,12 @@ func rekey(
   return 0
 }
 
-/// What to do where there is no encrypted file that could have a new key.
+/// The hint if there is no encrypted file that could get a new key.
 private let moveHint =
   "move them with \(StorageKind.encryptedFile.migration); or name another store with --data"
 
 extension EncryptedFile.Rekeyed {
-  /// What a person must know of it.
+  /// Returns the lines that the user must know.
   fileprivate func lines(of store: String, keyFile: String?, hasNewPassphrase: Bool) -> [String] {
     var lines = ["\(store) has a new key: \(counted(count))"]
     if let keyFile, let oldKeyFile {
@@ -59,11 +62,11 @@ extension EncryptedFile.Rekeyed {
     }
     if dropped > 0 {
       lines.append(
-        "- \(dropped) other way\(dropped == 1 ? "" : "s") in no longer open\(dropped == 1 ? "s" : "") it"
+        "- \(dropped) other key slot\(dropped == 1 ? "" : "s") no longer open\(dropped == 1 ? "s" : "") it"
       )
     }
     lines.append(
-      "whoever has a copy from before still opens that: change what secrets it has, if need be")
+      "an earlier copy still opens as before: if somebody has one, change the secrets in it")
     return lines
   }
 }

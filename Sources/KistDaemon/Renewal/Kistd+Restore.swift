@@ -1,8 +1,9 @@
 internal import KistCore
 internal import KistFile
 
-/// `kistd restore`: makes the encrypted file of a backup, as a first start would make it, and gives the
-/// exit status.
+/// Runs `kistd restore`, and returns the exit status.
+///
+/// It makes the encrypted file of a backup, as a first start would make it.
 func restore(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) throws(StorageError) -> CInt {
@@ -20,9 +21,9 @@ func restore(
   let pinFile = PinFile(path: options.pinFile)
   _ = try pinFile.readOfEncryptedFile(orElse: otherPlaceHint)
   let (id, count) = try EncryptedFile.restore(
-    backup, to: EncryptedFile.Options(path: options.storePath, keySource: keySource),
+    backup, to: options.ofEncryptedFile(keySource),
     willSwitch: { id throws(StorageError) in
-      // What was kept before is gone; a first one is written down once it is there.
+      // An existing pin names a store that is gone. A first pin is written when the store exists.
       guard let pin = try pinFile.readOfEncryptedFile(orElse: otherPlaceHint) else { return }
       try pinFile.write(
         Pin(kind: .encryptedFile, storeID: pin.storeID, nextStoreID: id), insteadOf: pin)
@@ -46,7 +47,7 @@ private func passphraseOfBackup(from descriptor: CInt) throws(StorageError) -> S
 }
 
 extension Options {
-  /// How the store is opened, in a clause.
+  /// The clause that says how the store is opened.
   fileprivate var opening: String {
     switch keySource {
     case .file(let path): "its key \(path) opens: keep a copy of the key elsewhere"

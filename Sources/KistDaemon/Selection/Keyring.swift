@@ -8,13 +8,14 @@ internal import KistCore
     Libsecret.open(Libsecret.Options(busAddress: busAddress, deadline: deadline))
   }
 
-  /// Looks at the user's keyring, for a few seconds at most.
+  /// Checks the user's keyring, for a few seconds at most.
   func probeKeyring(busAddress: String?) async -> StorageProbe {
     await Libsecret.probe(Libsecret.Options(busAddress: busAddress, deadline: .seconds(3)))
   }
 
-  /// The items of other programs in the user's keyrings that have one of these sets of attributes, and
-  /// how many are in keyrings that are locked.
+  /// Returns other programs' items that have one of these sets of attributes.
+  ///
+  /// Also returns the number of items in locked keyrings.
   func foreignItems(
     with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
   ) async throws(StorageError) -> (
@@ -26,15 +27,15 @@ internal import KistCore
     return (found.items, found.locked)
   }
 #else
-  /// There is no keyring in this build.
+  /// Throws, because this build has no keyring support.
   func openKeyring(busAddress: String?, deadline: Duration) throws(StorageError) -> OpenStorage {
     throw .noKeyrings
   }
 
-  /// There is no keyring in this build.
+  /// Returns that this build has no keyring support.
   func probeKeyring(busAddress: String?) async -> StorageProbe { .unusable(.noKeyrings) }
 
-  /// There is no keyring in this build.
+  /// Throws, because this build has no keyring support.
   func foreignItems(
     with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
   ) async throws(StorageError) -> (

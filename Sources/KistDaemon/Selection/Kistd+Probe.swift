@@ -2,8 +2,9 @@ internal import KistCore
 internal import KistFile
 internal import KistWire
 
-/// `kistd probe`: tells which storage would be opened, and why, and how the keyring stands; gives the
-/// exit status, which is that of an error where none would be.
+/// Runs `kistd probe`: reports which storage kistd would open, why, and the state of the keyring.
+///
+/// Returns the exit status. It is that of the error if kistd would open none.
 func probe(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
@@ -11,7 +12,7 @@ func probe(
   let outlook = try await StorageOutlook(
     command.options(environment: environment), environment: environment)
   if command.json {
-    print(outlook.json().withBytes(String.init(repairing:)))
+    tell(json: outlook.json())
   } else {
     outlook.lines.forEach(tell)
   }
@@ -20,7 +21,7 @@ func probe(
 }
 
 extension Options.KeySource {
-  /// Refuses a file that kistd would not take; reads no passphrase of a descriptor.
+  /// Refuses a file that kistd would not accept; does not read a passphrase from a descriptor.
   fileprivate func checkFile() throws(StorageError) {
     switch self {
     case .file(let path): try EncryptedFile.checkFile(of: .keyFile(path: path))
@@ -31,7 +32,7 @@ extension Options.KeySource {
 }
 
 extension StorageOutlook {
-  /// Looks at what there is, as kistd does when it starts.
+  /// Examines the storages as kistd does when it starts.
   init(_ options: Options, environment: (String) -> String?) async {
     let keyring = await probeKeyring(
       busAddress: sessionBusAddress(environment: environment, isSocket: isSocket))
@@ -44,14 +45,15 @@ extension StorageOutlook {
       switch selection.kind {
       case .encryptedFile: try options.keySource.checkFile()
       case .libsecret:
-        try ProcessLock.checkIsFree(at: options.keyringLock, orElse: StorageError.keyringServed)
+        try ProcessLock.checkIsFree(
+          at: options.keyringLock, hint: keyringLockHint, orElse: StorageError.keyringServed)
       }
       choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
     } catch { choice = .failure(error) }
     self.init(choice: choice, keyring: keyring)
   }
 
-  /// For a person.
+  /// The diagnosis for the user.
   fileprivate var lines: [String] {
     let chosen: [String] =
       switch choice {

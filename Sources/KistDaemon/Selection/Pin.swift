@@ -1,13 +1,14 @@
 internal import KistCore
 package import KistFile
 
-/// Where credentials are kept: written before the save of the first of them is answered.
+/// The record of where credentials are kept, written before the first save is answered.
 package struct Pin: Sendable, Equatable {
   package var kind: StorageKind
-  /// Which encrypted file; a user has one keyring.
+  /// The id of the encrypted file; `nil` for the keyring, of which a user has one.
   package var storeID: String?
-  /// Which one is about to take its place: files are renamed one after another, and whichever of the
-  /// two is there counts.
+  /// The id of a file that is about to replace it.
+  ///
+  /// Files are renamed one after another, so the one of the two that exists counts.
   package var nextStoreID: String?
 
   package init(kind: StorageKind, storeID: String?, nextStoreID: String? = nil) {
@@ -16,7 +17,7 @@ package struct Pin: Sendable, Equatable {
     self.nextStoreID = nextStoreID
   }
 
-  /// The pin once it is known which of the two is there.
+  /// Returns the pin with the id of the file that exists.
   package func settled(on file: EncryptedFile.Presence) -> Pin {
     guard case .store(let id, _) = file, let nextStoreID, [storeID, nextStoreID].contains(id) else {
       return self
@@ -26,13 +27,13 @@ package struct Pin: Sendable, Equatable {
 }
 
 extension Pin {
-  /// One line: the format's name and version, the kind, and the ids where there are any.
+  /// The pin as one line: the format's name and version, the kind, and the ids, if any.
   var text: String {
     (["kist-storage-1", kind.rawValue] + [storeID, nextStoreID].compactMap(\.self))
       .joined(separator: " ") + "\n"
   }
 
-  /// Reads the line; throws `corrupt` where it is another.
+  /// Parses the line; throws `corrupt` if it is not valid.
   init(_ text: String, at path: String) throws(StorageError) {
     let words = text.dropLast().split(separator: " ", omittingEmptySubsequences: false)
     guard
@@ -49,6 +50,6 @@ extension StorageError {
   fileprivate static func unclearPin(_ path: String) -> StorageError {
     StorageError(
       .corrupt, "\(path) does not say where credentials are kept; it was left as it is",
-      hint: "bring it back from a backup, or remove it to have the storage chosen anew")
+      hint: "bring it back from a backup, or remove it so that kistd chooses a storage again")
   }
 }

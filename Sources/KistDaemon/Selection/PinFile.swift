@@ -3,18 +3,20 @@ package import KistCore
 internal import KistFile
 internal import KistSystem
 
-/// The file that says where credentials are kept.
+/// The file that records where credentials are kept.
 package struct PinFile: Sendable {
   package let path: String
 
   package init(path: String) { self.path = path }
 
-  /// Reads it; `nil` when there is none.
+  /// Reads the pin; `nil` if there is none.
   package func read() throws(StorageError) -> Pin? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else {
-      if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw .failed("read", path, hint: Self.hint)
+    let descriptor: CInt
+    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
+      if error.isMissing { return nil }
+      var refusal = StorageError.unfit(error, path, hint: Self.hint)
+      refusal.message += "; it is to say where credentials are kept"
+      throw refusal
     }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 256)
@@ -23,7 +25,7 @@ package struct PinFile: Sendable {
     return try Pin(String(decoding: bytes.prefix(count), as: UTF8.self), at: path)
   }
 
-  /// Reads it; throws `unavailable`, with what to do then, where credentials are kept in the keyring.
+  /// Reads the pin; throws `unavailable` with this hint if credentials are kept in the keyring.
   func readOfEncryptedFile(orElse hint: String) throws(StorageError) -> Pin? {
     let pin = try read()
     guard let pin, pin.kind != .encryptedFile else { return pin }
@@ -32,18 +34,18 @@ package struct PinFile: Sendable {
       hint: hint)
   }
 
-  /// Of a pin that names two stores the one that is there, written down.
+  /// Returns a pin with the store that exists, and writes it if the pin named two.
   func settled(_ pin: Pin, on file: EncryptedFile.Presence) -> Pin {
     let settled = pin.settled(on: file)
-    // Until that can be written, each start finds it so.
+    // If this write fails, each start settles the pin again.
     if settled != pin { try? write(settled, insteadOf: pin) }
     return settled
   }
 
-  /// Writes it: when this returns, it is on disk, whole.
+  /// Writes the pin; when this returns, it is completely on disk.
   ///
-  /// The first one is never replaced by another first one: of two daemons that begin at once, one
-  /// throws `unavailable`.
+  /// A first pin never replaces another first pin. If two daemons begin at once, one of them throws
+  /// `unavailable`.
   package func write(_ pin: Pin, insteadOf previous: Pin?) throws(StorageError) {
     try makeDirectory(directory(of: path), hint: Self.hint)
     do throws(StorageError) {

@@ -1,25 +1,27 @@
 package import KistCore
 package import KistFile
 
-/// Which storage kistd opens, and why.
+/// The storage that kistd opens, and the reason.
 package struct Selection: Sendable, Equatable {
   package var kind: StorageKind
-  /// A clause for the log and for `status`; what it tells of is the start, and may be otherwise since.
+  /// A clause for the log and for `status`; it describes the start, and may be outdated later.
   package var reason: String
 }
 
 extension Selection {
-  /// Chooses a storage.
+  /// Selects a storage.
   ///
-  /// Where credentials have been kept, they are kept: a pinned storage that cannot be used today is
-  /// chosen all the same, and says so itself, because credentials that seem to have vanished are
-  /// worse than an error. `asked` is `nil` where none was asked for by name; `keyring` is `nil` where it makes no difference, and nobody looked.
+  /// kistd keeps using a pinned storage, even if it is unusable now. The storage then reports its
+  /// error, because credentials that seem to vanish are worse than an error.
+  ///
+  /// `asked` is `nil` if no storage was requested by name. `keyring` is `nil` if it makes no
+  /// difference and was not checked.
   package static func select(
     asked: StorageKind?, pin: Pin?, keyring: StorageProbe?, file: EncryptedFile.Presence
   ) throws(StorageError) -> Selection {
     if let pin { return try select(asked: asked, pin: pin, file: file) }
     if let kind = asked {
-      // Where the file cannot be looked at, nobody knows what would vanish.
+      // If the file cannot be examined, it may have credentials that would seem to vanish.
       if kind == .libsecret, case .unreadable(let error) = file { throw error }
       if kind == .libsecret, case .store(_, hasCredentials: true) = file {
         throw .elsewhere(.encryptedFile, asked: kind)
@@ -51,7 +53,7 @@ extension Selection {
     switch file {
     case .store(_, let hasCredentials): isInFile = hasCredentials
     case .absent: isInFile = false
-    // What is in it is not known, and so it must not be passed over.
+    // The file may have credentials, so kistd must not ignore it.
     case .unreadable(let error): throw error
     }
     switch keyring {

@@ -1,9 +1,10 @@
-/// The address of the session bus (D-Bus specification, "Well-known Message Bus Instances"); `nil`
-/// where there is none, for none is ever started.
+/// Returns the address of the session bus, or `nil` if there is none, since kistd never starts one.
+///
+/// See the D-Bus specification, "Well-known Message Bus Instances".
 func sessionBusAddress(
   environment: (String) -> String?, isSocket: (String) -> Bool
 ) -> String? {
-  // Of a list of addresses, the one that would start a bus is left out.
+  // Leaves out an address that would start a bus.
   let addresses = (environment("DBUS_SESSION_BUS_ADDRESS") ?? "").split(separator: ";")
     .filter { !$0.hasPrefix("autolaunch:") }
   if !addresses.isEmpty { return addresses.joined(separator: ";") }

@@ -1,8 +1,10 @@
 internal import KistCore
 
 extension StorageError {
-  /// The error of a keyring, with what only the daemon knows: whether credentials are kept there, and
-  /// that there is another storage.
+  /// Returns the error of a keyring with advice that only the daemon can give.
+  ///
+  /// The daemon knows whether credentials are kept in the keyring, and that there is another
+  /// storage.
   func ofKeyring(isPinned: Bool) -> StorageError {
     switch code {
     case .unavailable where isPinned:

@@ -5,7 +5,7 @@ package enum StorageKind: String, Sendable, CaseIterable {
   /// The encrypted file.
   case encryptedFile = "encrypted-file"
 
-  /// The storage in the words of a sentence.
+  /// The name of the storage in a sentence.
   var name: String {
     switch self {
     case .libsecret: "the keyring"
@@ -13,12 +13,12 @@ package enum StorageKind: String, Sendable, CaseIterable {
     }
   }
 
-  /// The command that moves credentials there, for a hint; what is moved is not said by it alone.
+  /// The command that moves credentials there, for a hint; the sentence must name what it moves.
   var migration: String {
     "`kistd migrate --to \(rawValue)`, with the same --data if one was given"
   }
 
-  /// There are two.
+  /// The other of the two kinds.
   var other: StorageKind {
     switch self {
     case .libsecret: .encryptedFile

@@ -2,10 +2,10 @@ internal import KistCore
 private import Synchronization
 
 extension UserStorage {
-  /// Says where credentials are kept as soon as one may be, and before that is answered.
+  /// Writes the pin when a credential may have been stored, before the save is answered.
   ///
-  /// Not before the save is tried: a keyring that nobody can unlock would be pinned by what it
-  /// refused. Where the pin cannot be written, the save is not answered as done.
+  /// Writing it before the save would pin a keyring that cannot be unlocked and refuses the save.
+  /// If the pin cannot be written, the save is not reported as done.
   func pinning(_ pin: @escaping @Sendable () throws(StorageError) -> Void) -> UserStorage {
     let isPinned = IsPinned()
     var storage = self

@@ -3,20 +3,20 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// The signals that ask kistd to end or to reload, or are for its command.
+/// The signals that stop or reload kistd, or are for its command.
 struct Signals: Sendable {
   private let mailbox: CInt
 
-  /// Takes the signals: from here on none ends the process by itself.
+  /// Takes the signals; from then on, none of them ends the process by itself.
   ///
-  /// - Parameter forCommand: whether to take those too that kistd has no use for.
+  /// - Parameter forCommand: whether to take also those that kistd itself does not use.
   static func take(forCommand: Bool) throws(StorageError) -> Signals {
     let mailbox = kist_take_signals(forCommand ? 1 : 0)
     guard mailbox >= 0 else { throw .internal("cannot take the signals: \(systemText(of: errno))") }
     return Signals(mailbox: mailbox)
   }
 
-  /// Runs a body, on a thread of its own, with the number of each signal that comes.
+  /// Runs a body on a separate thread with the number of each signal that arrives.
   func whenOneComes(_ body: @escaping @Sendable (CInt) -> Void) {
     startThread {
       while true {
@@ -27,8 +27,9 @@ struct Signals: Sendable {
     }
   }
 
-  /// Hands the signals over to a command; gives the one that came before, for which it must not be
-  /// started.
+  /// Hands the signals over to a command.
+  ///
+  /// Returns a signal that came before, if any; then the command must not be started.
   static func handOver() -> CInt? {
     let signal = kist_hand_over_signals()
     return signal == 0 ? nil : signal

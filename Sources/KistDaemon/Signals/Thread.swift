@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Runs a body that blocks on a thread of its own, where the tasks' pool has few.
+/// Runs a blocking body on a separate thread, because the pool of the tasks has few.
 func startThread(_ body: @escaping @Sendable () -> Void) {
   final class Box {
     let body: @Sendable () -> Void

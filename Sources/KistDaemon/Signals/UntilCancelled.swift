@@ -1,5 +1,6 @@
-/// Waits for what cannot be cancelled no longer than it is wanted; `nil` when this task is cancelled,
-/// and then the body goes on, and what it gives is dropped.
+/// Stops waiting for an uncancellable operation when the task is cancelled.
+///
+/// Then it returns `nil`. The operation continues, and its result is dropped.
 func untilCancelled<Result: Sendable>(
   _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {

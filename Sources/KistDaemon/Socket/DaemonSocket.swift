@@ -7,13 +7,13 @@ package import KistWire
 /// The daemon's listening socket.
 package struct DaemonSocket: Sendable {
   package let path: String
-  /// What to accept connections from; who serves it closes it.
+  /// The descriptor to accept connections from; the server closes it.
   package let descriptor: CInt
-  /// Nothing, where the socket is somebody else's.
+  /// The lock of the path; `nil` for a passed socket.
   private let lock: ProcessLock?
   private let identity: FileIdentity?
 
-  /// Serves the socket of a service manager, who keeps it and its path.
+  /// Uses the socket of a service manager, which keeps the socket and its path.
   init(handedOver descriptor: CInt) {
     path = socketPath(of: descriptor)
     self.descriptor = descriptor
@@ -21,9 +21,10 @@ package struct DaemonSocket: Sendable {
     identity = nil
   }
 
-  /// Takes the place, with mode 0600 in a directory of mode 0700, whatever the umask: a socket that nobody listens on is replaced, anything else is left alone.
+  /// Makes a socket with mode 0600 in a directory of mode 0700, whatever the umask.
   ///
-  /// Throws `unavailable`, naming the pid, where a daemon is running already.
+  /// It replaces a socket that no program listens on, and leaves anything else unchanged. Throws
+  /// `unavailable`, naming the pid, if a daemon is already running.
   package init(claiming location: SocketLocation) throws(StorageError) {
     path = location.path
     try prepareSocketDirectory(directory(of: path))
@@ -42,7 +43,7 @@ package struct DaemonSocket: Sendable {
   }
 }
 
-/// The right to a socket's path; a socket whose lock is free is stale.
+/// Takes the lock of a socket's path; a socket whose lock is free is stale.
 func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
   try ProcessLock(at: path + ".lock", hint: otherSocketHint) { owner in
     StorageError(
@@ -51,7 +52,7 @@ func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
   }
 }
 
-/// The path that a Unix socket is bound to; empty where it is bound to none.
+/// Returns the path that a Unix socket is bound to; empty if it has none.
 private func socketPath(of descriptor: CInt) -> String {
   var address = sockaddr_un()
   var size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -65,7 +66,7 @@ private func socketPath(of descriptor: CInt) -> String {
   }
 }
 
-/// Which file a path names.
+/// The identity of the file at a path.
 private struct FileIdentity: Equatable {
   private var device: dev_t
   private var number: ino_t

@@ -2,21 +2,22 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// A right that one process has at a time: a lock on a file.
+/// A file lock that one process holds at a time.
 ///
-/// The kernel gives it up with the process, however that ends. The file is never removed, because who
-/// opens it while it is being removed would lock a file that nobody else can see.
+/// The kernel releases it when the process ends for any reason. The file is never removed: a
+/// process that opens it during a removal would lock a file that no other process sees.
 final class ProcessLock: Sendable {
   private let descriptor: CInt
 
-  /// Takes the lock, or throws what is said of its owner, "pid 123".
+  /// Takes the lock, or throws the error that `refusal` makes of its owner, such as "pid 123".
   ///
-  /// - Parameter hint: what to do where the file cannot be locked at all.
+  /// - Parameter hint: the hint if the file cannot be locked at all.
   init(
     at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {
-    descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw .failed("open", path, hint: hint) }
+    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDWR | O_CREAT) } catch {
+      throw .unfit(error, path, hint: hint)
+    }
     guard Self.lock(descriptor) else {
       guard errno == EWOULDBLOCK else { throw .failed("lock", path, hint: hint) }
       throw refusal(Self.owner(descriptor))
@@ -26,19 +27,25 @@ final class ProcessLock: Sendable {
     }
   }
 
-  /// Throws what is said of the owner, where there is one; takes and makes nothing.
+  /// Throws the error that `refusal` makes of the owner, if there is one; takes and creates
+  /// nothing.
+  ///
+  /// - Parameter hint: the hint if the file cannot be opened.
   static func checkIsFree(
-    at path: String, orElse refusal: (_ owner: String) -> StorageError
+    at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { return }
+    let descriptor: CInt
+    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
+      if error.isMissing { return }
+      throw .unfit(error, path, hint: hint)
+    }
     defer { close(descriptor) }
     guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
       throw refusal(owner(descriptor))
     }
   }
 
-  /// Waits a quarter of a second: whoever looks whether it is free has the lock for a moment.
+  /// Tries for a quarter of a second, because a check of the lock holds it for a moment.
   private static func lock(_ descriptor: CInt) -> Bool {
     for _ in 0..<25 {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
@@ -50,7 +57,7 @@ final class ProcessLock: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Gives the lock up.
+  /// Releases the lock.
   func release() { flock(descriptor, LOCK_UN) }
 
   private static func owner(_ descriptor: CInt) -> String {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// Makes the directory of a socket with mode 0700, or checks that it is ours alone.
+/// Makes the directory of a socket with mode 0700, or checks that only this user can enter it.
 func prepareSocketDirectory(_ directory: String) throws(StorageError) {
   try makeDirectory(directory, hint: otherSocketHint)
   var status = stat()
@@ -29,31 +29,31 @@ func prepareSocketDirectory(_ directory: String) throws(StorageError) {
   }
 }
 
-/// Whether there is a real directory of this user.
+/// Returns whether the path is a directory of this user, and not a link.
 func isOurDirectory(_ path: String) -> Bool {
   var status = stat()
   return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     && status.st_uid == geteuid()
 }
 
-/// Whether there is a regular file.
+/// Returns whether the path is a regular file.
 func isFile(_ path: String) -> Bool {
   var status = stat()
   return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
 }
 
-/// Whether there is a socket.
+/// Returns whether the path is a socket.
 func isSocket(_ path: String) -> Bool {
   var status = stat()
   return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
 }
 
-/// Makes a directory of mode 0700, and those above it, unless they are there.
+/// Makes a directory of mode 0700 and its missing parent directories.
 ///
-/// - Parameter hint: what to do where it cannot be made.
+/// - Parameter hint: the hint if the directory cannot be made.
 func makeDirectory(_ path: String, hint: String) throws(StorageError) {
   guard makeDirectory(path) else { throw .failed("make the directory", path, hint: hint) }
 }
 
-/// What to do where a socket cannot be made.
+/// The hint if a socket cannot be made.
 let otherSocketHint = "name another path with --socket"

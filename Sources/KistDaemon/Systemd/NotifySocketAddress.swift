@@ -1,11 +1,12 @@
 internal import Glibc
 
-/// The address of the socket that a service manager listens on: a path, or with `@` before it a name
-/// in the abstract namespace (sd_notify(3), unix(7)).
+/// The address of a service manager's notification socket (sd_notify(3), unix(7)).
+///
+/// It is a path, or `@` and a name in the abstract namespace.
 struct NotifySocketAddress: Sendable {
   private let bytes: [UInt8]
 
-  /// `nil` where it is neither, or too long.
+  /// Parses an address; `nil` if it is neither form, or too long.
   init?(_ text: String) {
     var bytes = Array(text.utf8)
     guard bytes.first == UInt8(ascii: "/") || bytes.first == UInt8(ascii: "@") else { return nil }
@@ -16,7 +17,7 @@ struct NotifySocketAddress: Sendable {
     self.bytes = bytes
   }
 
-  /// Sends a datagram; one that may be lost is, where the manager has no room for it now.
+  /// Sends a datagram; drops it if it may be lost and the manager has no space for it now.
   func send(_ text: String, mayBeLost: Bool) {
     let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }

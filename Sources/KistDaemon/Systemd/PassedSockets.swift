@@ -1,18 +1,19 @@
 internal import Glibc
 internal import KistCore
 
-/// The listening sockets that a service manager hands over (sd_listen_fds(3)).
+/// The listening sockets that a service manager passes to kistd (sd_listen_fds(3)).
 struct PassedSockets: Equatable {
-  /// Where requests come in.
+  /// The socket for requests.
   var requests: CInt?
-  /// Where the manager asks for credentials of other units; the one that is named `credentials`.
+  /// The socket named `credentials`, on which the manager requests credentials for other units.
   var credentials: CInt?
 }
 
 extension PassedSockets {
-  /// Takes those that were handed to this process, and closes them to programs that it starts.
+  /// Takes the sockets that were passed to this process, and hides them from programs that it
+  /// starts.
   ///
-  /// Throws `badRequest` where one of them is not a listening Unix stream socket, or not for anything.
+  /// Throws `badRequest` if one is not a listening Unix stream socket, or has no use.
   static func take(
     environment: (String) -> String?, pid: pid_t = getpid(), first: CInt = 3
   ) throws(StorageError) -> PassedSockets {

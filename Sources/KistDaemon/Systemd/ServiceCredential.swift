@@ -1,5 +1,6 @@
-/// The key or the passphrase of the store, where a service manager gave one to kistd
-/// (systemd.exec(5), `LoadCredential=`).
+/// Returns the source of the key or passphrase that a service manager passed to kistd.
+///
+/// See systemd.exec(5), `LoadCredential=`.
 func serviceCredential(
   in directory: String, isFile: (String) -> Bool
 ) -> Options.KeySource? {

@@ -1,34 +1,35 @@
 internal import Glibc
+internal import KistCore
 
-/// Whoever started kistd and wants to be told how it stands (sd_notify(3)).
+/// The service manager that started kistd and receives its state (sd_notify(3)).
 struct ServiceManager: Sendable {
-  /// Something to tell it.
+  /// A notification to the manager.
   enum Notice: Sendable, Equatable {
-    /// Requests are answered.
+    /// kistd answers requests.
     case ready
-    /// How the service stands, for people.
+    /// The state of the service, as text for the user.
     case status(String)
-    /// Reloading has begun, at a time of CLOCK_MONOTONIC; it ends with `ready`.
+    /// A reload has begun, at a time of CLOCK_MONOTONIC; it ends with `ready`.
     case reloading(microseconds: UInt64)
-    /// The end has begun.
+    /// The service is stopping.
     case stopping
     /// The service is alive.
     case watchdog
   }
 
-  /// Whether there is one.
+  /// Whether there is a manager.
   var isThere: Bool
-  /// How often it wants to hear that the service is alive; `nil` where it does not ask.
+  /// How often the manager expects `watchdog`; `nil` if it does not.
   var watchdogInterval: Duration?
-  /// Tells it; what it does not hear is not repeated.
+  /// Sends a notification; a lost one is not sent again.
   var tell: @Sendable (Notice) -> Void
 }
 
 extension ServiceManager {
-  /// Nobody.
+  /// No service manager.
   static let none = ServiceManager(isThere: false, watchdogInterval: nil, tell: { _ in })
 
-  /// The one at the other end of `$NOTIFY_SOCKET`.
+  /// Connects to the manager at `$NOTIFY_SOCKET`.
   init(environment: (String) -> String?, pid: pid_t = getpid()) {
     guard let address = environment("NOTIFY_SOCKET").flatMap(NotifySocketAddress.init) else {
       self = .none
@@ -39,7 +40,7 @@ extension ServiceManager {
       tell: { notice in address.send(notice.text, mayBeLost: notice == .watchdog) })
   }
 
-  /// sd_watchdog_enabled(3).
+  /// Returns the watchdog interval of sd_watchdog_enabled(3).
   private static func watchdogInterval(
     _ environment: (String) -> String?, _ pid: pid_t
   ) -> Duration? {
@@ -51,18 +52,18 @@ extension ServiceManager {
 }
 
 extension ServiceManager.Notice {
-  /// Lines of sd_notify(3).
+  /// The lines of sd_notify(3).
   var text: String {
     switch self {
     case .ready: "READY=1"
-    case .status(let text): "STATUS=" + onOneLine(text)
+    case .status(let text): "STATUS=" + visible(text)
     case .reloading(let microseconds): "RELOADING=1\nMONOTONIC_USEC=\(microseconds)"
     case .stopping: "STOPPING=1"
     case .watchdog: "WATCHDOG=1"
     }
   }
 
-  /// Reloading, which begins now.
+  /// Returns `reloading` with the current time.
   static func reloadingNow() -> Self {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)

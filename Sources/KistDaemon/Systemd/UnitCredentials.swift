@@ -1,28 +1,42 @@
 internal import KistCore
 internal import KistServer
 internal import Logging
+internal import Synchronization
 
-/// What a service manager is answered that asks for the credentials of units.
+/// Answers a service manager that requests the credentials of units.
 struct UnitCredentials: Sendable {
   /// Loads a credential.
   var load: @Sendable (LoadRequest) async throws(StorageError) -> Credential
-  /// Told of each request: what it named, as far as that was read, and why it was refused.
+  /// Called for each request with the requested names, if they were read, and the error, if any.
   var whenAnswered: @Sendable (Peer, RequestedNames?, StorageError.Code?) -> Void = { _, _, _ in }
   var logger: Logger
+  let gates = LogGates()
 
-  /// The secret of the service that is named as the unit, and of the account that is named as the
+  /// Returns the secret for the service named like the unit and the account named like the
   /// credential.
   ///
-  /// A manager takes every end for the end of a credential, an empty one where nothing came. What
-  /// makes the unit fail is more than it accepts, and so that is the answer to everything else.
-  func answer(_ peer: Peer) async -> Secret {
-    guard Peer.isOwner(peer) else { return refuse(peer, "another user asked") }
+  /// A manager takes the end of the stream for the end of a credential. To it, an empty stream is
+  /// an empty credential. Only an answer above its size limit makes the unit fail. So kistd refuses
+  /// every client that may be a manager with such an answer. A client at any other address is not a
+  /// manager, and its connection is closed at once.
+  func answer(_ peer: Peer) -> ByteServer.Answer? {
     guard let request = CredentialRequest(address: peer.abstractName) else {
-      return refuse(peer, "the address is not one that systemd connects from for a unit")
+      refuse(peer, "the address is not one that systemd connects from for a unit")
+      return nil
     }
-    guard unit(ofCgroup: peer.process.cgroup) == request.unit else {
-      return refuse(peer, "who asked is not in the unit that it asked for")
+    guard Peer.isOwner(peer) else {
+      refuse(peer, "another user asked")
+      return .refusal
     }
+    let unit = ProcessUnit(name: request.unit, userManager: "user@\(peer.uid).service")
+    guard ProcessUnit(cgroup: peer.process.cgroup) == unit else {
+      refuse(peer, "the client is not in the unit that it asked for")
+      return .refusal
+    }
+    return ByteServer.Answer(group: request.unit) { await secret(for: request, of: peer) }
+  }
+
+  private func secret(for request: CredentialRequest, of peer: Peer) async -> Secret {
     let key = CredentialKey(service: request.unit, account: request.id)
     do throws(StorageError) {
       let secret = try await load(LoadRequest(key: key)).secret
@@ -30,25 +44,55 @@ struct UnitCredentials: Sendable {
       return secret
     } catch {
       whenAnswered(peer, RequestedNames(key), error.code)
-      logger.warning(
-        "refused a credential to a unit",
-        metadata: [
-          "unit": "\(request.unit)", "credential": "\(request.id)", "reason": "\(error)",
-        ])
+      warn(
+        "refused a credential to a unit", of: request.unit,
+        ["unit": "\(request.unit)", "credential": "\(request.id)", "reason": "\(error)"])
       return .moreThanACredential
     }
   }
 
-  private func refuse(_ peer: Peer, _ reason: String) -> Secret {
+  private func refuse(_ peer: Peer, _ reason: String) {
     whenAnswered(peer, nil, .denied)
+    warn("refused a credential", of: nil, ["pid": "\(peer.pid)", "reason": "\(reason)"])
+  }
+
+  private func warn(_ message: Logger.Message, of unit: String?, _ metadata: Logger.Metadata) {
+    guard let heldBack = gates.pass(unit) else { return }
     logger.warning(
-      "refused a credential", metadata: ["pid": "\(peer.pid)", "reason": "\(reason)"])
-    return .moreThanACredential
+      message, metadata: metadata.merging(["unlogged": "\(heldBack)"]) { first, _ in first })
+  }
+}
+
+extension ByteServer.Answer {
+  /// The answer to a client that is not proven to be in the unit of its request.
+  fileprivate static let refusal = Self(group: nil) { .moreThanACredential }
+}
+
+/// One log gate for each unit, so that a unit with many requests does not hide other units' lines.
+final class LogGates: Sendable {
+  private static let most = 64
+
+  private let gates = Mutex<[String?: LogGate]>([:])
+
+  /// Returns the number of lines of a unit that were held back, if one may be written now.
+  ///
+  /// Clients without a unit share a gate.
+  func pass(_ unit: String?) -> Int? {
+    let gate = gates.withLock { gates in
+      let unit = gates.count < Self.most || gates[unit] != nil ? unit : nil
+      return gates[unit]
+        ?? {
+          let gate = LogGate()
+          gates[unit] = gate
+          return gate
+        }()
+    }
+    return gate.pass()
   }
 }
 
 extension Secret {
-  /// Zeros, more of them than systemd accepts for all credentials of a unit, 1 MiB (systemd.exec(5)).
+  /// More zeros than systemd accepts for all credentials of a unit, 1 MiB (systemd.exec(5)).
   static let moreThanACredential: Secret = {
     let size = (1 << 20) + 4096
     var bytes = WipedBytes(capacity: size)

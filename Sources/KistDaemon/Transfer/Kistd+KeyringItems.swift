@@ -3,11 +3,13 @@ internal import KistCore
 internal import KistJSON
 internal import KistSystem
 
-/// `kistd keyring-items`: prints the items of other programs, each as a line of JSON, those without a value
-/// or in a keyring that is locked, too; gives the exit status.
+/// Runs `kistd keyring-items`: prints other programs' items as lines of JSON, and returns the
+/// status.
 ///
-/// `kist import keyring` reads them through a pipe: it is linked to no keyring itself. They go nowhere
-/// where another user could read them, or a person over a shoulder.
+/// The output includes items without a value, and a line for each item in a locked keyring.
+///
+/// `kist import keyring` reads them through a pipe, because it is not linked to a keyring. The
+/// items are not printed to a terminal, or to a file that other users can read.
 func printKeyringItems(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
@@ -28,10 +30,12 @@ func printKeyringItems(
   return 0
 }
 
-/// What the items of each program are found by: git's contrib/credential/libsecret, docker's
-/// secretservice, cargo-credential-libsecret, and python-keyring's SecretService.
+/// The attributes that find the items of each program.
 ///
-/// Before 2.43, git's items were of a schema that others have, too, but not for the web.
+/// They are the attributes of git's contrib/credential/libsecret, docker's secretservice,
+/// cargo-credential-libsecret, and python-keyring's SecretService.
+///
+/// Before 2.43, git used a schema that other programs use too, but not for the web.
 private let searches = [
   ["xdg:schema": "org.git.Password"],
   ["xdg:schema": "org.gnome.keyring.NetworkPassword", "protocol": "https"],
@@ -52,7 +56,7 @@ private func line(of attributes: [String: String], _ value: Secret?) -> Secret {
   }.withNewline
 }
 
-/// Of an item in a keyring that is locked: nothing is told of it.
+/// The line for an item in a locked keyring, which shows nothing of the item.
 private let lineOfLocked = JSONWriter.object { $0.member("locked", true) }.withNewline
 
 private func writeOutput(_ bytes: Secret) throws(StorageError) {

@@ -1,22 +1,23 @@
-/// The addresses between two, neither included, at which rows are looked for.
+/// A range of addresses to search for rows, with both ends excluded.
 struct AddressRange {
-  /// All at which a row may be.
+  /// The range of all possible addresses.
   static let whole = AddressRange(
     low: RowAddresses.all.lowerBound - 1, high: RowAddresses.all.upperBound + 1, barren: 0)
 
   let low: Int64
   let high: Int64
-  /// How often it was halved since the last row was found.
+  /// How often the range was halved since a row was last found.
   let barren: Int
 
-  /// After so many halvings without a row, what is between is taken for damaged altogether.
+  /// After this many halvings without a row, the whole range counts as damaged.
   private static let mostBarren = 8
 
   func contains(_ address: Int64) -> Bool { low < address && address < high }
 
-  /// Both halves, the second with the middle; none where there is no hope left.
+  /// Both halves, the second with the middle; empty where the search should stop.
   ///
-  /// A service that was met has its rows side by side, however many, so it is a range of its own.
+  /// The rows of one service are side by side, however many. A service that was found is therefore
+  /// a range of its own.
   var halves: [AddressRange] {
     guard barren < Self.mostBarren, contains(middle) else { return [] }
     return [
@@ -27,7 +28,7 @@ struct AddressRange {
 
   private var middle: Int64 {
     let half = low + (high - low) / 2
-    // Without a row at an end, there is no service to be told from the others.
+    // Without a row at an end, no service is known to split at.
     guard barren == 0 else { return half }
     let ends = [
       RowAddresses(ofServiceAt: low).range.upperBound,

@@ -1,25 +1,42 @@
 private import CSQLite
 internal import KistCore
 
+/// The pages of one terabyte, at 4 KiB each.
+private let mostPages: Int64 = 1 << 28
+
 extension Database {
-  /// What SQLite finds wrong with pages, trees and the list of free pages, a dozen things at most;
-  /// `unavailable` where it could not read them.
+  /// Returns at most a dozen faults that SQLite finds in pages, trees and the free list.
+  ///
+  /// Throws `unavailable` where SQLite cannot read the pages.
   func pageFaults() throws(StorageError) -> [String] {
+    // SQLite allocates memory for each page that the file claims to have, and the log can claim any
+    // number.
+    guard try pageCount() <= mostPages else { return ["it has more pages than any store"] }
     var faults: [String] = []
     try run("PRAGMA quick_check(12)") { columns throws(StorageError) in
       let fault = columns.text(0)
-      // It tells of a read that failed as of a fault, and goes on.
+      // SQLite reports a failed read as a fault and continues.
       if fault.contains("failed to get page") || fault.contains("unable to get the page") {
         throw StorageError(database: SQLITE_IOERR)
       }
-      // Above those of pages stands the name of the database.
+      // A line with the name of the database precedes the faults of pages.
       faults += fault.split(separator: "\n").filter { !$0.hasPrefix("***") }.map(String.init)
       return .more
     }
     return faults == ["ok"] ? [] : faults
   }
 
-  /// Those key slots that are whole.
+  /// Returns the number of pages according to the file or its log.
+  func pageCount() throws(StorageError) -> Int64 {
+    var count: Int64 = 0
+    try run("PRAGMA page_count") { columns in
+      count = columns.integer(0)
+      return .enough
+    }
+    return count
+  }
+
+  /// Returns the undamaged key slots.
   func wholeSlots(storeID: [UInt8]) throws(StorageError) -> [KeySlot] {
     var slots: [KeySlot] = []
     try run("SELECT number, body FROM slot ORDER BY number LIMIT 64") { columns in

@@ -1,32 +1,34 @@
 internal import KistCore
 
-/// A row as it lies there, whether or not it is right.
+/// A row as found in the file, valid or not.
 struct FoundRow {
   let address: Int64
-  /// `nil` where these are no tags.
+  /// `nil` where the columns do not contain tags.
   let tag: RowTag?
-  /// Whether its tags are of the type that a lookup compares with.
+  /// Whether the tags have the type that a lookup compares with.
   let isPlaced: Bool
-  /// Whether it came in the order of the table.
+  /// Whether the row was read in the order of the table.
   let isInOrder: Bool
   let sequence: UInt64
   let metadata: [UInt8]
-  /// `nil` where a damaged page has it.
+  /// `nil` where the secret is on a damaged page.
   let secret: [UInt8]?
 }
 
 extension Database {
-  /// Lends every row that can be reached, some of them twice; throws when that was not all.
+  /// Calls the body with every reachable row, some of them twice; throws when some were not
+  /// reachable.
   ///
-  /// The rows are read in the order of the table. Where SQLite finds a page malformed and ends, they
-  /// are looked up from both sides of it, and between in ranges that are halved again and again.
+  /// Rows are read in the order of the table. Where SQLite stops at a malformed page, rows are
+  /// looked up from both sides of it. The addresses in between are searched in ranges that are
+  /// halved repeatedly.
   func eachReachableRow(
     _ body: (FoundRow) throws(StorageError) -> Void
   ) throws(StorageError) {
     let damage: StorageError
     do throws(StorageError) { return try eachRowOfTable(body) } catch { damage = error }
     guard damage.code == .corrupt else { throw damage }
-    // Without the secrets then, for those whose secret alone lies on a damaged page.
+    // The second pass omits the secrets, for rows where only the secret is on a damaged page.
     for content in [Content.all, .name] {
       var ranges = [AddressRange.whole]
       while let range = ranges.popLast() {
@@ -41,17 +43,15 @@ extension Database {
     throw damage
   }
 
-  /// Lends the rows as they lie, so that those that are out of order are among them; throws when they
-  /// are more than the pages have room for, as they are where a page leads back to one before it.
+  /// Calls the body with the rows in the order of the table, including rows that are out of order.
+  ///
+  /// Throws when there are more rows than the pages can contain, as when a page leads back to an
+  /// earlier one.
   private func eachRowOfTable(
     _ body: (FoundRow) throws(StorageError) -> Void
   ) throws(StorageError) {
-    // None takes up fewer bytes than 8 with its pointer.
-    var room = 0
-    try run("PRAGMA page_count") { columns in
-      room = Int(columns.integer(0)) * 4096 / 8
-      return .enough
-    }
+    // A row with its pointer takes at least 8 bytes.
+    var room = try pageCount() * 4096 / 8
     try run("SELECT address, service_tag, key_tag, sequence, metadata, secret FROM credential") {
       columns throws(StorageError) in
       room -= 1
@@ -65,7 +65,9 @@ extension Database {
 
   private enum Content { case all, name }
 
-  /// Lends the rows of a range, and moves its end to the last of them; `false` when damage ended it.
+  /// Calls the body with the rows of a range, and moves its end to the last one read.
+  ///
+  /// Returns `false` when damage stopped it.
   private func eachRow(
     in range: AddressRange, _ direction: Direction, _ content: Content, _ end: inout Int64,
     _ body: (FoundRow) throws(StorageError) -> Void
@@ -87,7 +89,7 @@ extension Database {
       ) { columns in
         let row = FoundRow(columns, isInOrder: false, hasSecret: content == .all)
         guard range.contains(row.address) else { return .enough }
-        // As above: a page that leads back.
+        // A page leads back to an earlier one, as in `eachRowOfTable`.
         guard direction == .ascending ? row.address > end : row.address < end else {
           isEndless = true
           return .enough
@@ -112,7 +114,7 @@ extension Database {
 }
 
 extension FoundRow {
-  /// Takes the columns of the table.
+  /// Reads the columns of the table.
   fileprivate init(_ columns: SQLColumns, isInOrder: Bool, hasSecret: Bool = true) {
     address = columns.integer(0)
     tag = columns.rawTag
@@ -125,7 +127,7 @@ extension FoundRow {
 }
 
 extension SQLColumns {
-  /// The tags, of whatever type they are.
+  /// The tags, whatever their column type.
   fileprivate var rawTag: RowTag? {
     guard let service = Tag(blob(1).span), let key = Tag(blob(2).span) else { return nil }
     return RowTag(service: service, key: key)

@@ -1,43 +1,43 @@
 package import KistCore
 
 extension EncryptedFile {
-  /// Looks at all of a store: the files, the database, and with the key all that is sealed.
+  /// Examines a whole store: the files, the database and, with the key, all sealed data.
   ///
-  /// Nothing is changed. Throws `notFound` where there is no store, `busy` where it is in use, and
-  /// what keeps a store from being looked at at all; what is wrong with it is in the examination.
+  /// Nothing is changed. Faults of the store are in the returned examination. Throws `notFound`
+  /// where there is no store, `busy` where it is in use, and any error that prevents the
+  /// examination.
   package static func examine(
-    path: String, keySource: KeySource
+    path: String, keySource: KeySource, progress: ProgressOptions? = nil
   ) throws(StorageError) -> Examination {
     let owner = try own(path)
     defer { owner.release() }
     var inspector = try Inspector(path: path)
-    try inspector.unlock(with: keySource)
+    try inspector.unlock(with: keySource, progress: progress)
     try inspector.inspectRows { _ in }
     return inspector.examination
   }
 
-  /// What became of a salvage.
+  /// The result of a salvage.
   package struct Salvage: Sendable, Equatable {
     package var examination: Examination
-    /// How many credentials the new store has.
+    /// The number of credentials in the new store.
     package var copied: Int
   }
 
-  /// Copies every credential that is authentic into a new store, which has the id of the old one and
-  /// opens with the same key.
+  /// Copies every authentic credential into a new store with the id and the key of the old one.
   ///
-  /// The old one is not changed, and the new one takes no other's place: where there is one, this
-  /// throws `conflict`. Throws as `examine` does, and when nothing can be read for want of the key
-  /// or of what it opens; then nothing is made.
+  /// The old store is not changed. Throws `conflict` where a store already exists at the new path.
+  /// Throws also as `examine` does, and when the key or the data it opens is missing. Then nothing
+  /// is created.
   package static func salvage(
     path: String, keySource: KeySource, to new: Options
   ) throws(StorageError) -> Salvage {
     let owner = try own(path)
     defer { owner.release() }
-    // Also where it is this one, which is in use now.
+    // The new path may also be the old store, which this process has locked.
     try refuseStore(at: new.path)
     var inspector = try Inspector(path: path)
-    try inspector.unlock(with: keySource)
+    try inspector.unlock(with: keySource, progress: new.progress)
     if let error = inspector.examination.locked { throw error }
     guard let storeID = inspector.storeID else { throw .nothingToSalvage }
 
@@ -55,7 +55,7 @@ extension EncryptedFile {
     return Salvage(examination: inspector.examination, copied: copied)
   }
 
-  /// Keeps every kistd from the store for as long as the lock is held.
+  /// Returns the lock that keeps every kistd from opening the store while it is held.
   static func own(_ path: String) throws(StorageError) -> OwnerLock {
     try requireStore(at: path)
     return try OwnerLock(beside: path, orRefuseWith: .busy)

@@ -1,56 +1,64 @@
 package import KistCore
 
 extension EncryptedFile {
-  /// What was found of a store by whoever looked at all of it.
+  /// The result of an examination of a whole store.
   package struct Examination: Sendable, Equatable {
-    /// Something that is wrong.
+    /// A fault of the store.
     package struct Fault: Sendable, Equatable {
-      /// Where it is.
+      /// The part of the store that has the fault.
       package enum Part: String, Sendable {
-        /// The files: the store's own, or one that has no business beside it.
+        /// The files: those of the store, or one that must not be beside it.
         case files
-        /// What SQLite keeps: pages, trees, the schema.
+        /// The data that SQLite maintains: pages, trees, the schema.
         case database
-        /// A way to open the store.
+        /// A key slot.
         case slot
-        /// What is sealed of the whole store.
+        /// The sealed data about the whole store.
         case header
-        /// One credential, or several that cannot be named.
+        /// One credential, or several whose names are not known.
         case credential
-        /// All of them together.
+        /// All credentials together.
         case credentials
+        /// The age of the store according to its progress note.
+        case progress
       }
 
       package var part: Part
       /// What is wrong, as a clause.
       package var message: String
-      /// Which credential, where its name is authentic.
+      /// The key of the credential, where its name is authentic.
       package var key: CredentialKey?
+      /// What to do, where this fault has special advice.
+      package var hint: String?
     }
 
-    /// What is wrong; of a store that is whole, nothing.
+    /// The faults; empty for an undamaged store.
     package var faults: [Fault] = []
-    /// Why the key could not be had; what is sealed was not looked at then.
+    /// Why the key is not available; sealed data was then not examined.
     package var locked: StorageError?
-    /// How many credentials there are by the header; `nil` where it could not be read.
+    /// The number of credentials according to the header; `nil` where it could not be read.
     package var counted: Int?
-    /// How many were found.
+    /// The number of credentials found.
     package var found = 0
-    /// How many of those are authentic, metadata and secret.
+    /// The number of those with authentic metadata and an authentic secret.
     package var good = 0
+    /// The numbers of the key slots whose kinds this version does not know.
+    package var unknownSlots: [UInt32] = []
+    /// The number of authentic credentials with fields of a later version of kist.
+    package var extended = 0
 
     package init() {}
 
-    /// Whether there are all credentials that there should be.
+    /// Whether no credential is missing or damaged.
     package var isComplete: Bool { counted == good && found == good }
 
     mutating func note(_ part: Fault.Part, _ message: String, _ key: CredentialKey? = nil) {
       let fault = Fault(part: part, message: message, key: key)
-      // SQLite says the same of each thing that it cannot read.
+      // SQLite reports the same fault for each item that it cannot read.
       if faults.last != fault { faults.append(fault) }
     }
 
-    /// Notes an error that says what is wrong with the store, and throws any other.
+    /// Records an error that describes a fault of the store, and throws any other.
     mutating func note(_ part: Fault.Part, _ error: StorageError) throws(StorageError) {
       guard error.code == .corrupt else { throw error }
       note(part, error.message)

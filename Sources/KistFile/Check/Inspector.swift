@@ -1,23 +1,27 @@
 internal import KistCore
 
-/// Goes through a store that nobody else has open, notes what is wrong with it, and goes on as far as
-/// it can.
+/// Inspects a store that no other process has open, records its faults and continues as far as it
+/// can.
 struct Inspector {
   private(set) var examination = EncryptedFile.Examination()
-  /// Which store it is, where that can be told.
+  /// The id of the store, where it can be read.
   private(set) var storeID: [UInt8]?
   private(set) var slots: [KeySlot] = []
+  private let path: String
   private var areSlotsWhole = true
   private var sealedHeader: [UInt8]?
   private(set) var keys: StoreKeys?
   private var header: Header?
   private(set) var database: Database?
 
-  /// Looks at what can be seen without the key.
+  /// Inspects everything that is readable without the key.
   init(path: String) throws(StorageError) {
+    self.path = path
     do throws(StorageError) { try FileHeader.check(path, settingMode: false) } catch {
       try examination.note(.files, error)
     }
+    // SQLite would wait for the other end of a FIFO.
+    guard try isRegularFile(path) else { return }
     do throws(StorageError) {
       let database = try Database(inspecting: path, hasLog: try exists(path + "-wal"))
       if examination.faults.isEmpty { try inspectVersion(of: database, at: path) }
@@ -32,7 +36,7 @@ struct Inspector {
     } catch { try examination.note(.database, error) }
   }
 
-  /// Looks at what the log says of it, where the file says what it should.
+  /// Checks the version in the log, where the version in the file is right.
   private mutating func inspectVersion(
     of database: Database, at path: String
   ) throws(StorageError) {
@@ -41,7 +45,7 @@ struct Inspector {
     }
   }
 
-  /// Asks SQLite what it finds wrong.
+  /// Records the faults that SQLite finds.
   private mutating func inspectPages(of database: Database) throws(StorageError) {
     do throws(StorageError) {
       for message in try database.pageFaults() { examination.note(.database, message) }
@@ -59,13 +63,19 @@ struct Inspector {
     } catch {
       areSlotsWhole = false
       try examination.note(.slot, error)
-      // One that is damaged does not keep the others from opening the store.
+      // A damaged slot does not prevent the others from opening the store.
       slots = (try? database.wholeSlots(storeID: storeID)) ?? []
     }
+    examination.unknownSlots = slots.filter { !$0.isKnown }.map(\.number)
   }
 
-  /// Looks at what is sealed of the whole store, if the key is to be had.
-  mutating func unlock(with keySource: EncryptedFile.KeySource) throws(StorageError) {
+  /// Inspects the sealed data about the whole store, if the key is available.
+  ///
+  /// - Parameter progress: the options of the progress note, which records how recent the store
+  ///   was.
+  mutating func unlock(
+    with keySource: EncryptedFile.KeySource, progress: EncryptedFile.ProgressOptions? = nil
+  ) throws(StorageError) {
     guard let storeID, !slots.isEmpty else {
       examination.locked = .corrupt("no key can open what is left of the store")
       return
@@ -85,15 +95,28 @@ struct Inspector {
       if areSlotsWhole, header.slots != KeySlot.hash(of: slots, storeID: storeID) {
         examination.note(.slot, "the store's key slots were changed")
       }
+      if let progress { inspectProgress(progress, keys, header) }
     } catch { try examination.note(.header, error) }
   }
 
-  /// Looks at every row that can be reached, and lends those that are authentic.
+  private mutating func inspectProgress(
+    _ progress: EncryptedFile.ProgressOptions, _ keys: StoreKeys, _ header: Header
+  ) {
+    do throws(StorageError) {
+      _ = try ProgressFile(progress, store: path, keys: keys).check(header)
+    } catch {
+      guard error.code == .corrupt else { return progress.report(error) }
+      examination.faults.append(
+        .init(part: .progress, message: error.message, hint: error.hint))
+    }
+  }
+
+  /// Inspects every reachable row, and calls the body with the authentic ones.
   mutating func inspectRows(
     _ keep: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
     guard let database else { return }
-    var rows = RowInspection(keys: keys)
+    var rows = RowInspection(keys: keys, header)
     do throws(StorageError) {
       try database.eachReachableRow { row throws(StorageError) in try rows.inspect(row, keep) }
     } catch {

@@ -1,8 +1,8 @@
-/// How long backups are waited for and kept.
+/// The times for which backups are waited for and kept.
 package struct BackupPace: Sendable {
-  /// How long a request waits for one that is being made.
+  /// How long a request waits for a running backup.
   package var wait: Duration
-  /// How long one for which nobody asks is made or kept.
+  /// How long a backup continues or is kept without a request for it.
   package var patience: Duration
 
   package init(wait: Duration = .seconds(5), patience: Duration = .seconds(30)) {

@@ -1,11 +1,11 @@
 internal import KistCore
 
-/// Puts credentials into a store that is being made, under its own keys.
+/// Copies credentials into a store that is being made, under its own keys.
 struct Copies {
   private let database: Database
   private let keys: StoreKeys
   private let nonces: () -> [UInt8]
-  /// The number of the change that wrote the original of each.
+  /// The number of the change that wrote the original of each copy.
   private var originals: [CredentialKey: UInt64] = [:]
   private var sequence: UInt64 = 0
 
@@ -15,7 +15,7 @@ struct Copies {
     self.nonces = nonces
   }
 
-  /// Keeps a credential, the later one of two under one key.
+  /// Copies a credential, unless a later one with the same key was copied.
   mutating func keep(_ row: OpenedRow) throws(StorageError) {
     let key = row.metadata.key
     if let original = originals[key], original > row.sequence { return }
@@ -23,16 +23,17 @@ struct Copies {
     try put(row)
   }
 
-  /// Keeps a credential in the place of the one under its key.
+  /// Copies a credential, replacing one with the same key.
   mutating func put(_ row: OpenedRow) throws(StorageError) {
     sequence += 1
     let tag = keys.tag(of: row.metadata.key)
     try database.put(
-      keys.seal(row.metadata, row.secret, at: tag, sequence: sequence, nonces: nonces),
+      keys.seal(
+        row.metadata, row.secret, row.secretFields, at: tag, sequence: sequence, nonces: nonces),
       at: try database.lookUp(tag) { _, _, _ in }.address)
   }
 
-  /// Puts into the header what was put into the table; gives how many credentials there are.
+  /// Updates the header from the copied rows and returns the number of credentials.
   func finish(_ header: inout Header) throws(StorageError) -> Int {
     header.sequence = sequence
     try database.eachRowMark { _, tag, sequence, metadataTag, secretTag in

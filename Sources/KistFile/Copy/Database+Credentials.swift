@@ -1,10 +1,11 @@
 internal import KistCore
 
 extension Database {
-  /// Lends every credential, opened; throws `corrupt` unless they are exactly those that the header
-  /// vouches for, each where a lookup finds it.
+  /// Calls the body with every credential, decrypted.
   ///
-  /// Header and rows are read as they are at one moment only in a transaction.
+  /// Throws `corrupt` unless they match the header exactly and each is where a lookup finds it.
+  ///
+  /// Call it in a transaction, so that the header and the rows are of the same moment.
   func eachCredential(
     _ keys: StoreKeys, _ body: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -21,13 +22,16 @@ extension Database {
       }
       last = address
       count += 1
-      let sequence = UInt64(bitPattern: columns.integer(3))
+      let sequence = try columns.sequence(3)
+      guard sequence <= header.sequence else { throw .wrongRows }
       let row = try columns.withBlob(4) { metadata throws(StorageError) in
         try columns.withBlob(5) { secret throws(StorageError) in
           sum += keys.hash(tag: tag, sequence: sequence, metadata: metadata, secret: secret)
+          let metadata = try keys.openMetadata(metadata, at: tag, sequence: sequence)
+          let (secret, fields) = try keys.openSecret(
+            secret, hasFields: metadata.secretHasFields, at: tag, sequence: sequence)
           return OpenedRow(
-            metadata: try keys.openMetadata(metadata, at: tag, sequence: sequence),
-            secret: try keys.openSecret(secret, at: tag, sequence: sequence), sequence: sequence)
+            metadata: metadata, secret: secret, secretFields: fields, sequence: sequence)
         }
       }
       try body(row)

@@ -2,19 +2,19 @@ package import KistCore
 internal import KistSodium
 
 extension EncryptedFile {
-  /// How a store is given a new key.
+  /// The options to give a store a new key.
   package struct Rekeying {
-    /// Where it is, what opens it now, and what a passphrase costs from then on.
+    /// The path of the store, its current key, and the cost of its passphrase afterwards.
     package var options: Options
-    /// The key file that is replaced, if it opens the store.
+    /// The key file to replace, if it opens the store.
     package var keyFile: String?
-    /// The passphrase that opens it from then on; that of the options where there is `nil`.
+    /// The passphrase for the new key; `nil` keeps the one in the options.
     package var newPassphrase: Secret?
-    /// Whether ways in are left out for which nothing was given.
+    /// Whether to drop key slots whose passphrase or key file was not given.
     package var dropsOthers: Bool
-    /// Told the ids of the store and of the one that is about to take its place.
+    /// Called with the ids of the store and of the one that is about to replace it.
     package var willSwitch: (_ old: String, _ new: String) throws(StorageError) -> Void
-    /// Told how many of how many credentials were copied.
+    /// Called with the number of copied credentials and the total.
     package var report: (_ done: Int, _ of: Int) -> Void
 
     package init(
@@ -32,23 +32,23 @@ extension EncryptedFile {
     }
   }
 
-  /// What became of it.
+  /// The result of a rekey.
   package struct Rekeyed: Sendable, Equatable {
-    /// The id of the store.
+    /// The id of the new store.
     package var id: String
     package var count: Int
-    /// Where the old key is, if the key file was replaced.
+    /// The path of the old key, if the key file was replaced.
     package var oldKeyFile: String?
-    /// Whether a passphrase opens it.
+    /// Whether a passphrase opens the new store.
     package var hasPassphrase: Bool
-    /// How many ways in were left out.
+    /// The number of dropped key slots.
     package var dropped: Int
   }
 
-  /// Puts a copy of the store, under a new master key, in its place.
+  /// Replaces the store with a copy under a new master key.
   ///
-  /// Throws `busy` where it is in use, `corrupt` where anything is wrong with it, `badRequest` where a
-  /// way in would be lost. Where the outcome is not `unknown`, everything is as it was.
+  /// Throws `busy` where the store is in use, `corrupt` where it has any fault, and `badRequest`
+  /// where a key slot would be lost. Nothing was changed, unless the outcome is `unknown`.
   package static func rekey(_ rekeying: Rekeying) throws(StorageError) -> Rekeyed {
     try rekeying.run()
   }
@@ -63,10 +63,18 @@ extension EncryptedFile.Rekeying {
       try KeyFileChange.finish(.keyFile(path: keyFile), original.slots, storeID: original.id)
     }
     let ways = try WaysIn(self, original)
+    discardRekeys(of: options.path, original.slots, keyFile: ways.keyFile)
     let id = randomBytes(StoreFormat.storeIDSize)
     let keyFile = ways.keyFile.map { KeyFileChange(of: $0, for: id) }
-    let copy = UnfinishedStore.new(beside: options.path)
+    let copy = UnfinishedStore.rekeyed(beside: options.path, id: id)
+    var options = options
+    // A passphrase that already opens the store may be short.
+    options.allowsWeakPassphrase = true
     do throws(StorageError) {
+      // The name of the copy must be on disk first: by it, the next start finds keys that are not
+      // needed.
+      try copy.begin()
+      try flushDirectory(of: options.path)
       try keyFile?.keepOld()
       let keyFiles = keyFile.map { [EncryptedFile.KeySource.keyFile(path: $0.next)] } ?? []
       let sources = keyFiles + ways.passphrases
@@ -74,14 +82,16 @@ extension EncryptedFile.Rekeying {
       try willSwitch(hexadecimal(original.id), hexadecimal(id))
       try copy.rename(to: options.path)
     } catch {
-      // Of a store that may have been replaced, the new key is all that opens it.
+      // The store may have been replaced, and then only the new key opens it.
       guard error.outcome != .unknown else { throw error }
-      copy.discard()
-      keyFile?.undo()
+      try? copy.begin()
+      // The next start removes whatever cannot be removed now.
+      if keyFile == nil || (try? keyFile?.discard()) != nil { copy.discard() }
       throw error.withOutcome(.unchanged)
     }
     do throws(StorageError) {
       try flushDirectory(of: options.path)
+      noteReplacement(of: original)
       try keyFile?.finish()
     } catch { throw error.withOutcome(.unknown) }
     return EncryptedFile.Rekeyed(
@@ -89,9 +99,21 @@ extension EncryptedFile.Rekeying {
       hasPassphrase: !ways.passphrases.isEmpty, dropped: ways.dropped)
   }
 
-  /// The store, whole, with all that was in its log: the log of one store must not lie beside another.
+  /// Makes kistd refuse a copy of the old store in the place of the new one.
+  private func noteReplacement(of original: WholeStore) {
+    guard let progress = options.progress else { return }
+    do throws(StorageError) {
+      try ProgressFile(progress, store: options.path, keys: original.keys)
+        .writeReplaced(at: options.now(), nonce: options.nonces(1))
+    } catch { progress.report(error) }
+  }
+
+  /// Returns the store after its log was merged into it.
+  ///
+  /// The log of one store must not be beside another store.
   private func mergedStore() throws(StorageError) -> WholeStore {
-    let original = try WholeStore(options.path, openedBy: options.keySource)
+    let original = try WholeStore(
+      options.path, openedBy: options.keySource, progress: options.progress)
     let log = options.path + "-wal"
     guard try exists(log) else { return original }
     try original.eachCredential(report: { _, _ in }) { _ in }
@@ -110,13 +132,13 @@ extension EncryptedFile.Rekeying {
   }
 }
 
-/// What opens a store that is given a new key, and what opens it then.
+/// The keys that open a store before and after a rekey.
 private struct WaysIn {
-  /// The key file that is replaced.
+  /// The key file to replace.
   var keyFile: String?
-  /// At most one, as a source.
+  /// The source of the passphrase, if there is one; at most one.
   var passphrases: [EncryptedFile.KeySource]
-  /// How many slots have no successor.
+  /// The number of slots that are not replaced.
   var dropped: Int
 
   init(_ rekeying: EncryptedFile.Rekeying, _ store: WholeStore) throws(StorageError) {
@@ -131,14 +153,16 @@ private struct WaysIn {
     }
     passphrases = []
     if let new = rekeying.newPassphrase {
-      try checkPassphrase(new)
+      try checkNewPassphrase(new, allowsWeak: rekeying.options.allowsWeakPassphrase)
       passphrases = [.passphrase(new)]
     } else if rekeying.options.keySource.isPassphrase {
       passphrases = [rekeying.options.keySource]
     }
-    let others = store.slots.count - keyFiles
-    dropped = keyFiles - (keyFile == nil ? 0 : 1) + max(0, others - passphrases.count)
-    guard dropped == 0 || rekeying.dropsOthers else { throw .wouldDrop(dropped) }
+    let others = store.slots.count(where: \.isPassphrase)
+    // A slot of an unknown kind is wrapped under a key that is not available here.
+    let unknown = store.slots.count { !$0.isKnown }
+    dropped = keyFiles - (keyFile == nil ? 0 : 1) + max(0, others - passphrases.count) + unknown
+    guard dropped == 0 || rekeying.dropsOthers else { throw .wouldDrop(dropped, unknown: unknown) }
   }
 }
 
@@ -152,10 +176,18 @@ extension EncryptedFile.KeySource {
 }
 
 extension StorageError {
-  fileprivate static func wouldDrop(_ count: Int) -> StorageError {
-    StorageError(
+  fileprivate static func wouldDrop(_ count: Int, unknown: Int) -> StorageError {
+    if unknown > 0 {
+      return StorageError(
+        .badRequest,
+        "\(count) of the key slots of the store would be lost, \(unknown) of a kind that this kistd "
+          + "does not know; nothing was changed",
+        hint: "leave them out with --drop-others, or use the version of kistd that made them",
+        outcome: .unchanged)
+    }
+    return StorageError(
       .badRequest,
-      "\(count == 1 ? "one of the ways in" : "\(count) of the ways in") to the store would be lost: "
+      "\(count == 1 ? "one" : "\(count)") of the key slots of the store would be lost: "
         + "what opens \(count == 1 ? "it" : "them") was not given; nothing was changed",
       hint:
         "name the key file with --key-file, give the passphrase with --passphrase-fd or a new one "

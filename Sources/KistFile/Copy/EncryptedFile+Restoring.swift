@@ -3,10 +3,10 @@ internal import KistSodium
 internal import KistSystem
 
 extension EncryptedFile {
-  /// A file that was made as a backup, and what opens it.
+  /// A backup file and its passphrase.
   package struct BackupFile: Sendable {
     package var path: String
-    /// Gives the passphrase; not called before it is seen that there is something to open with it.
+    /// Returns the passphrase; called only after a file was found that it could open.
     package var passphrase: @Sendable () throws(StorageError) -> Secret
 
     package init(
@@ -17,7 +17,7 @@ extension EncryptedFile {
     }
   }
 
-  /// Reads all of a backup, and gives how many credentials are in it; makes nothing.
+  /// Reads a whole backup and returns the number of its credentials; creates nothing.
   package static func verify(
     _ backup: BackupFile, report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
   ) throws(StorageError) -> Int {
@@ -34,25 +34,26 @@ extension EncryptedFile {
     } catch { throw error.ofBackup }
   }
 
-  /// Makes a store of a backup, where there is none, and gives its id and how many credentials it has.
+  /// Makes a store from a backup, and returns its id and the number of its credentials.
   ///
-  /// Throws `conflict` where there is a store, and then or on any other error nothing is made, unless
-  /// the outcome is `unknown`.
+  /// Throws `conflict` where a store already exists. On any error nothing is created, unless the
+  /// outcome is `unknown`.
   ///
   /// - Parameters:
-  ///   - new: where it is made, and what opens it.
-  ///   - willSwitch: told the id of the store that is about to have its name.
-  ///   - reading: told how far the backup was read, before anything is made of it.
-  ///   - copying: told how far it was copied.
+  ///   - new: the path of the new store, and its key source.
+  ///   - willSwitch: called with the id of the store that is about to get its final name.
+  ///   - reading: called with the progress of reading the backup, before anything is created.
+  ///   - copying: called with the progress of copying.
   package static func restore(
     _ backup: BackupFile, to new: Options,
     willSwitch: (_ id: String) throws(StorageError) -> Void = { _ in },
     reading: (_ done: Int, _ of: Int) -> Void = { _, _ in },
     copying: (_ done: Int, _ of: Int) -> Void = { _, _ in }
   ) throws(StorageError) -> (id: String, count: Int) {
-    // Before anybody is asked for a passphrase in vain.
+    // This fails before the user is asked for a passphrase.
     if try exists(new.path) { try OwnerLock(beside: new.path, orRefuseWith: .busy).release() }
     try refuseStore(at: new.path)
+    try new.checkFirstPassphrase()
     let original = try read(backup, report: reading)
     try prepareDirectory(of: new.path)
     let owner = try OwnerLock(beside: new.path, orRefuseWith: .busy)
@@ -85,14 +86,14 @@ extension WholeStore {
     }
     guard try isRegularFile(backup.path) else {
       throw StorageError(
-        .badRequest, "what is at \(backup.path) is no regular file", hint: "name the backup")
+        .badRequest, "what is at \(backup.path) is not a regular file", hint: "name the backup")
     }
     try self.init(backup.path, openedBy: .passphrase(backup.passphrase()))
   }
 }
 
 extension StorageError {
-  /// The error where what is read is a backup, and not the store in use.
+  /// The error with words for a backup, in place of the store in use.
   fileprivate var ofBackup: StorageError {
     var error = withOutcome(.unchanged)
     switch code {

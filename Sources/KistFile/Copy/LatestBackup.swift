@@ -3,31 +3,32 @@ internal import KistCore
 internal import KistSodium
 private import Synchronization
 
-/// The backup that was begun last, until it was read or nobody asks for it any more; and where backups are
-/// made, one at a time.
+/// The backup that was begun last, until it is read or no longer requested.
+///
+/// Backups are made one at a time.
 final class LatestBackup: Sendable {
-  /// Told how many of how many credentials are copied; throws when that is to end.
+  /// Called with the number of copied credentials and the total; throws when copying must stop.
   typealias Report = (_ done: Int, _ of: Int) throws(StorageError) -> Void
 
   private enum Outcome { case beingMade, givenUp, made(MadeBackup), failed(StorageError) }
 
   private struct State {
-    /// Which one it is.
+    /// The identifier of the backup.
     var id = ""
     var outcome = Outcome.failed(.noBackup)
     var copied = (done: 0, of: 0)
-    /// When somebody asked for it last.
+    /// When a client last asked for the backup.
     var lastAsked = ContinuousClock.now
     var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     var tickets = 0
 
     var isBeingMade: Bool { if case .beingMade = outcome { true } else { false } }
 
-    /// Whether it is written still, if only to its next credential.
+    /// Whether it is still being written, even if only until the next credential.
     var isUnderWay: Bool { if case .givenUp = outcome { true } else { isBeingMade } }
   }
 
-  /// Where it is made.
+  /// The queue on which backups are made.
   let queue = DispatchQueue(label: "kist.backups")
   private let readings = DispatchQueue(label: "kist.backups.readings")
   private let deadlines = DispatchQueue(label: "kist.backups.deadlines")
@@ -36,8 +37,9 @@ final class LatestBackup: Sendable {
 
   init(_ pace: BackupPace) { self.pace = pace }
 
-  /// Begins a backup in the place of the one before, and waits for it; `busy` while another one is being
-  /// made.
+  /// Begins a backup that replaces the previous one, and waits for it.
+  ///
+  /// Throws `busy` while another backup is being made.
   func make(
     _ unfinished: UnfinishedStore,
     _ write: @escaping @Sendable (Report) throws(StorageError) -> Int
@@ -61,7 +63,7 @@ final class LatestBackup: Sendable {
     return first
   }
 
-  /// Waits for a backup that is being made, and tells how far it is then.
+  /// Waits for a running backup and returns its progress.
   func progress(of id: String) async throws(StorageError) -> BackupProgress {
     await waitForEnd(of: id)
     return try ask(id) { state throws(StorageError) in
@@ -74,7 +76,7 @@ final class LatestBackup: Sendable {
     }
   }
 
-  /// Reads a part, and lets go of the backup with the last one.
+  /// Reads a part; after the last part, the backup is discarded.
   func read(_ part: BackupPart) async throws(StorageError) -> Secret {
     let made = try ask(part.id) { state throws(StorageError) in
       switch state.outcome {
@@ -97,7 +99,7 @@ final class LatestBackup: Sendable {
     return bytes
   }
 
-  /// Lets go of what was made.
+  /// Discards the finished backup.
   func discard() { discard(state.withLock(\.id)) }
 
   private func discard(_ id: String) {
@@ -157,7 +159,7 @@ final class LatestBackup: Sendable {
     continuation?.resume()
   }
 
-  /// Who asks no more has gone, or stands still.
+  /// Discards a backup that no client asks for: the client has ended or has stopped reading.
   private func giveUpUnlessAsked(_ id: String, after time: Duration) {
     after(time) { backups in
       let rest = backups.state.withLock { state -> Duration? in

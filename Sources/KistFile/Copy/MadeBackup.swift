@@ -2,13 +2,14 @@ internal import Glibc
 internal import KistCore
 internal import KistSodium
 
-/// A whole backup, in a file that has no name any more: where nobody reads it to its end, nothing is left
-/// of it.
+/// A finished backup in a file without a name.
+///
+/// The system deletes its data when the file is closed, even if it was not read to its end.
 final class MadeBackup: Sendable {
   let backup: Backup
   private let file: Descriptor
 
-  /// Takes a file that was written, and its name from it.
+  /// Opens a written file and removes its name.
   init(_ unfinished: UnfinishedStore, id: String, count: Int) throws(StorageError) {
     file = try Descriptor.open(unfinished.path, O_RDONLY)
     unfinished.discard()
@@ -26,7 +27,7 @@ final class MadeBackup: Sendable {
 }
 
 extension Descriptor {
-  /// So many bytes from an offset on, which must be there.
+  /// Reads exactly this many bytes from an offset.
   fileprivate func read(upTo count: Int, from offset: Int) throws(StorageError) -> Secret {
     var bytes = WipedBytes(capacity: count)
     var failure: StorageError?

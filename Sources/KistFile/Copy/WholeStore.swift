@@ -1,24 +1,34 @@
 internal import KistCore
 
-/// A store that is read from end to end by somebody who has it to himself, and must be whole.
+/// An undamaged store that this process has to itself, to read from end to end.
 struct WholeStore {
   private let database: Database
-  private let keys: StoreKeys
+  let keys: StoreKeys
   let id: [UInt8]
-  /// The ways to open it.
+  /// The key slots.
   let slots: [KeySlot]
-  /// How many credentials it has.
+  /// The number of credentials.
   let count: Int
 
-  /// Opens it; throws why the key is not to be had, and `corrupt` where anything is wrong with it.
-  init(_ path: String, openedBy source: EncryptedFile.KeySource) throws(StorageError) {
+  /// Opens the store.
+  ///
+  /// Throws the reason where the key is not available, and `corrupt` where the store has any fault.
+  ///
+  /// - Parameter progress: the options of the progress note; a store older than its note is
+  ///   `corrupt`.
+  init(
+    _ path: String, openedBy source: EncryptedFile.KeySource,
+    progress: EncryptedFile.ProgressOptions? = nil
+  ) throws(StorageError) {
     var inspector = try Inspector(path: path)
-    try inspector.unlock(with: source)
+    try inspector.unlock(with: source, progress: progress)
     let examination = inspector.examination
     if let fault = examination.faults.first {
-      // SQLite does not say of what it speaks.
-      throw .corrupt(
+      // The message of SQLite does not name the file.
+      var error = StorageError.corrupt(
         fault.part == .database ? "\(path) is damaged: \(fault.message)" : fault.message)
+      if let hint = fault.hint { error.hint = hint }
+      throw error
     }
     if let locked = examination.locked { throw locked }
     guard let database = inspector.database, let keys = inspector.keys,
@@ -29,8 +39,9 @@ struct WholeStore {
     slots = inspector.slots
   }
 
-  /// Lends every credential, and throws `corrupt` where one fails authentication, or they are not
-  /// those that there should be.
+  /// Calls the body with every credential.
+  ///
+  /// Throws `corrupt` where one fails authentication, or where they do not match the header.
   func eachCredential(
     report: (_ done: Int, _ of: Int) -> Void,
     _ body: (OpenedRow) throws(StorageError) -> Void
@@ -45,7 +56,7 @@ struct WholeStore {
 }
 
 extension UnfinishedStore {
-  /// Writes a copy of a store under a new master key, and reads it back through each way in to it.
+  /// Writes a copy of a store under a new master key, and reads it back through each key slot.
   func write(
     copyOf original: WholeStore, _ options: EncryptedFile.Options, id: [UInt8],
     openedBy sources: [EncryptedFile.KeySource], report: (_ done: Int, _ of: Int) -> Void

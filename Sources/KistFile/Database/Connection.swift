@@ -1,8 +1,7 @@
 internal import KistCore
 private import Synchronization
 
-/// One connection to the database, which one thread uses at a time and which can be closed and
-/// opened again.
+/// A connection to the database, which one thread uses at a time and which can be reopened.
 final class Connection: Sendable {
   private let database = Mutex<Database?>(nil)
   private let path: String
@@ -10,8 +9,9 @@ final class Connection: Sendable {
   private let cacheKibibytes: Int
   private let keepsLog: Bool
 
-  /// Describes a connection that reads, or also writes, and keeps so many KiB of pages; and the log,
-  /// too, if it is to stay as it is until something else is said at the end.
+  /// Makes a closed connection that can read, or also write, with a page cache of this size in KiB.
+  ///
+  /// With `keepsLog`, closing leaves the log as it is, unless `close` decides otherwise.
   init(path: String, readonly: Bool, cacheKibibytes: Int, keepsLog: Bool = false) {
     self.path = path
     self.readonly = readonly
@@ -29,9 +29,9 @@ final class Connection: Sendable {
     }
   }
 
-  /// Closes the connection once its user is done with it.
+  /// Closes the connection when its current user is done.
   ///
-  /// - Parameter mergingLog: whether the log may be brought into the database.
+  /// - Parameter mergingLog: whether closing may merge the log into the database.
   func close(mergingLog: Bool = true) {
     database.withLock { database in
       if mergingLog { database?.keepLog(false) }
@@ -39,10 +39,11 @@ final class Connection: Sendable {
     }
   }
 
-  /// Gives back the memory of the pages that are kept, unless somebody uses them.
+  /// Releases the memory of cached pages, unless the connection is in use.
   func releaseMemory() { database.withLockIfAvailable { $0?.releaseMemory() } }
 
-  /// Lends the database to one user at a time; `unavailable` when it is not open.
+  /// Calls the body with the database, one user at a time; throws `unavailable` when it is not
+  /// open.
   func use<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
@@ -53,7 +54,7 @@ final class Connection: Sendable {
     return result
   }
 
-  /// Lends the database to one user at a time; gives `nil` when it is not open.
+  /// Calls the body with the database, one user at a time; returns `nil` when it is not open.
   func useIfOpen<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result? {

@@ -3,21 +3,21 @@ internal import KistCore
 
 /// A connection to an SQLite database, for one thread at a time.
 ///
-/// It is opened with SQLite's `unix-excl` (https://sqlite.org/vfs.html): the first connection that
-/// may write keeps every other process out, and what the connections of this process tell each other
-/// lies in its memory instead of in locks on a file, so that a read makes no system call.
+/// It uses SQLite's `unix-excl` (https://sqlite.org/vfs.html): the first connection that may write
+/// locks out every other process. The connections of this process share their state in memory
+/// instead of in file locks, so that a read makes no system call.
 @safe
 final class Database {
   private let connection: OpaquePointer
-  // A handful: to look one up by the address of its text costs less than to hash the text.
+  // There are few statements, so comparing the address of the text is cheaper than hashing it.
   private var statements: [Statement] = []
 
   /// The number of the snapshot that reads see, where one is kept.
   var snapshot: Int?
 
-  /// Opens a file that is there, to read it or also to write it, and keeps so many KiB of its pages.
+  /// Opens an existing file to read it, or also to write it, with a page cache of this size in KiB.
   ///
-  /// - Parameter keepsLog: whether the log stays as it is when this connection is closed.
+  /// - Parameter keepsLog: whether closing this connection leaves the log as it is.
   convenience init(
     path: String, readonly: Bool, cacheKibibytes: Int, keepsLog: Bool = false
   ) throws(StorageError) {
@@ -28,10 +28,9 @@ final class Database {
       keepsLog: keepsLog)
   }
 
-  /// Opens a file to look at what is in it, and changes nothing: neither the file, nor its log, nor
-  /// what stands beside them.
+  /// Opens a file to inspect it, without changing the file, its log or the files beside it.
   ///
-  /// There must be no other user of the file. What is in the log is read as a part of it.
+  /// No other process may use the file. The content of the log is read as part of the database.
   convenience init(inspecting path: String, hasLog: Bool) throws(StorageError) {
     let escaped = Self.name(of: path).reduce(into: "") { escaped, character in
       switch character {
@@ -41,15 +40,16 @@ final class Database {
       default: escaped.append(character)
       }
     }
-    // Without locks, for those need a file that may be written; its index is then in memory. A log
-    // would be made where there is none, but not for a file that says that it never changes.
+    // No locks, because locks need a writable file; the log's index is then in memory. SQLite would
+    // create a missing log, except for a file marked as immutable.
     try self.init(
       name: "file:\(escaped)" + (hasLog ? "" : "?immutable=1"),
       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, "unix-none", ["locking_mode = EXCLUSIVE"],
       keepsLog: true)
   }
 
-  // SQLite may take what begins with `file:` for a URI, and `:memory:` for no file.
+  // SQLite may treat a name that begins with `file:` as a URI, and `:memory:` as a database in
+  // memory.
   private static func name(of path: String) -> String { path.hasPrefix("/") ? path : "./" + path }
 
   private init(
@@ -67,14 +67,15 @@ final class Database {
       throw error
     }
     unsafe self.connection = connection
-    // SQLite opens a file for reading that it cannot open for writing, and says nothing.
+    // SQLite silently opens a file for reading when it cannot open it for writing.
     if flags & SQLITE_OPEN_READWRITE != 0, unsafe sqlite3_db_readonly(connection, "main") != 0 {
       throw StorageError(database: SQLITE_READONLY)
     }
     unsafe sqlite3_busy_timeout(connection, 1000)
     unsafe kist_sqlite_harden(connection)
+    for (limit, most) in Self.limits { unsafe sqlite3_limit(connection, limit, most) }
     keepLog(keepsLog)
-    // A schema that somebody planted may lead from page to page without an end.
+    // A forged schema may link its pages endlessly.
     unsafe kist_sqlite_limit_steps(connection, 1_000_000)
     defer { unsafe kist_sqlite_limit_steps(connection, 0) }
     for pragma in [
@@ -82,17 +83,24 @@ final class Database {
     ] + pragmas {
       try execute("PRAGMA \(pragma)")
     }
-    // Has it read.
+    // Forces SQLite to read the schema.
     try execute("SELECT 1 FROM sqlite_schema LIMIT 1")
   }
+
+  // A forged row may claim any length, with pages that link in a circle. SQLite checks the length
+  // of each value before it allocates memory for it (https://sqlite.org/limits.html).
+  private static let limits: [(limit: CInt, most: CInt)] = [
+    (SQLITE_LIMIT_LENGTH, CInt(StoreFormat.longestRow)), (SQLITE_LIMIT_SQL_LENGTH, 64 << 10),
+    (SQLITE_LIMIT_EXPR_DEPTH, 100), (SQLITE_LIMIT_TRIGGER_DEPTH, 1), (SQLITE_LIMIT_ATTACHED, 0),
+  ]
 
   private static let start: Void = kist_sqlite_start()
 
   private static let pragmasForWriting = [
     "journal_mode = WAL", "synchronous = FULL",
-    // What is removed is written over, such as a key slot.
+    // Overwrites removed data, such as a key slot.
     "secure_delete = ON",
-    // What the log keeps of a large save when it is begun anew.
+    // The maximum size of the log after a large save, once SQLite reuses it.
     "journal_size_limit = 8388608",
   ]
 
@@ -101,21 +109,20 @@ final class Database {
     unsafe sqlite3_close_v2(connection)
   }
 
-  /// Whether a transaction is open.
   var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
-  /// Gives back the memory of the pages that are kept.
+  /// Releases the memory of cached pages.
   func releaseMemory() { unsafe sqlite3_db_release_memory(connection) }
 
-  /// Says whether the log stays as it is when this connection is closed.
+  /// Sets whether closing this connection leaves the log as it is.
   func keepLog(_ keeps: Bool) { unsafe kist_sqlite_keep_log(connection, keeps ? 1 : 0) }
 
-  /// Runs a statement that is needed once and has no parameters; its rows are of no interest.
+  /// Runs a statement once, without parameters, and ignores its rows.
   func execute(_ sql: String) throws(StorageError) {
     try check(sqlite { unsafe sqlite3_exec(connection, sql, nil, nil, nil) })
   }
 
-  /// The statement of a text, compiled when it is first asked for and kept.
+  /// Returns the compiled statement for a text; compiles it on first use and keeps it.
   func statement(_ sql: StaticString) throws(StorageError) -> Statement {
     for statement in statements where unsafe statement.sql.utf8Start == sql.utf8Start {
       return statement

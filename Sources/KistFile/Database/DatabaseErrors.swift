@@ -2,7 +2,7 @@ private import CSQLite
 internal import Glibc
 internal import KistCore
 
-/// Makes a call of SQLite's, so that the error number of the system is the call's own afterwards.
+/// Calls SQLite with `errno` cleared, so that `errno` afterwards belongs to this call.
 @inline(__always)
 func sqlite(_ call: () -> CInt) -> CInt {
   errno = 0
@@ -10,13 +10,13 @@ func sqlite(_ call: () -> CInt) -> CInt {
 }
 
 extension StorageError {
-  /// Says in our words why SQLite failed.
+  /// Makes an error that says why SQLite failed.
   ///
-  /// SQLite alone does not tell: a quota that is used up is an I/O error to it, and a disk that cannot
-  /// be read (EIO) is a damaged file.
+  /// The code of SQLite is not enough. It reports an exceeded quota as an I/O error, and a disk
+  /// that cannot be read (EIO) as a damaged file.
   ///
   /// - Parameter code: an extended result code (https://sqlite.org/rescode.html).
-  /// - Parameter system: the error number of the last call to the system that failed, or 0.
+  /// - Parameter system: the error number of the last failed system call, or 0.
   init(database code: CInt, errno system: CInt = errno) {
     let number = "SQLite error \(code)"
     self =
@@ -55,5 +55,5 @@ extension StorageError {
 
 private func isFull(_ system: CInt) -> Bool { [ENOSPC, EDQUOT].contains(system) }
 
-/// Whether an error number tells of a read that failed, and so nothing of what is stored.
+/// Returns whether an error number means a failed read, which says nothing about the stored data.
 private func isOfTheDisk(_ system: CInt) -> Bool { [EIO, ENXIO, ENOMEM, EINTR].contains(system) }

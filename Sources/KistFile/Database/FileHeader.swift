@@ -3,19 +3,19 @@ internal import KistCore
 
 /// The first bytes of a database file (https://sqlite.org/fileformat2.html#the_database_header).
 ///
-/// They are read before SQLite sees the file, so that a file that is not ours, or that is too new,
-/// is not touched. No database of this process may be open on the file then: closing a descriptor of
-/// it would drop SQLite's locks.
+/// They are read before SQLite opens the file, so that a foreign or too new file is not touched.
+/// This process must have no database open on the file, because closing a descriptor of it drops
+/// SQLite's locks.
 enum FileHeader {
   private static let size = 100
   private static let magic = Array("SQLite format 3\0".utf8)
 
   /// Throws unless the file is a store of a version that this program reads.
   ///
-  /// - Parameter settingMode: whether rights of others are taken away that it may have come with.
+  /// - Parameter settingMode: whether to remove the permissions of other users.
   static func check(_ path: String, settingMode: Bool = true) throws(StorageError) {
     let bytes = try read(path, settingMode: settingMode)
-    // SQLite would write over the store with what is in it.
+    // SQLite would write the contents of the journal over the store.
     if try exists(path + "-journal") {
       throw .corrupt("there is a rollback journal beside the store, which kist does not make")
     }
@@ -23,8 +23,8 @@ enum FileHeader {
     guard bytes.starts(with: magic) else {
       throw .corrupt("the file \(path) is not an SQLite database")
     }
-    // The versions of the format for writing and for reading: those of a database with a log. With
-    // another, SQLite would not write, or not to the log.
+    // The format versions for writing and reading must be those of a database with a log. With
+    // others, SQLite would not write, or not to the log.
     guard bytes[18] == 2, bytes[19] == 2 else {
       throw .corrupt("the store \(path) is of another kind than kist makes")
     }
@@ -60,7 +60,7 @@ enum FileHeader {
         .denied, "the store \(path) belongs to another user",
         hint: "`chown` it to the user of kistd")
     }
-    // A copy or a restored backup may have come with more rights.
+    // A copy or a restored backup may have more permissions.
     if settingMode, status.st_mode & 0o077 != 0 { try descriptor.setMode(0o600, path: path) }
     return try descriptor.read(upTo: size, path: path)
   }
@@ -71,8 +71,9 @@ enum FileHeader {
 }
 
 extension Database {
-  /// Throws as `FileHeader.check` does of a store of another version, or of none, with what is in the
-  /// log: there the first page may be another one than in the file.
+  /// Throws as `FileHeader.check` does, but reads the version through the log.
+  ///
+  /// The first page in the log may differ from the one in the file.
   func checkVersion(of path: String) throws(StorageError) {
     try FileHeader.check(
       applicationID: try number("PRAGMA application_id"),

@@ -1,8 +1,8 @@
 internal import KistCore
 
-/// What the store asks of its database.
+/// The queries of the store.
 extension Database {
-  /// The sealed header and the store's id.
+  /// Returns the sealed header and the store's id.
   func storeRow() throws(StorageError) -> (id: [UInt8], header: [UInt8]) {
     var rows: [(id: [UInt8], header: [UInt8])] = []
     try run("SELECT id, header FROM store") { columns in
@@ -19,7 +19,7 @@ extension Database {
     try keys.openHeader(sealedHeader(of: keys.storeID))
   }
 
-  /// The sealed header of the store that has this id.
+  /// Returns the sealed header of the store with this id.
   func sealedHeader(of storeID: [UInt8]) throws(StorageError) -> [UInt8] {
     let row = try storeRow()
     guard row.id == storeID else { throw .corrupt("the store's id was changed") }
@@ -30,7 +30,7 @@ extension Database {
     try run("UPDATE store SET header = ?", .blob(sealed))
   }
 
-  /// All key slots, by number.
+  /// Returns all key slots, ordered by number.
   func slots(storeID: [UInt8]) throws(StorageError) -> [KeySlot] {
     var rows: [(number: Int64, body: [UInt8])] = []
     try run("SELECT number, body FROM slot ORDER BY number LIMIT 65") { columns in
@@ -39,7 +39,7 @@ extension Database {
     }
     var slots: [KeySlot] = []
     for row in rows {
-      guard let number = UInt32(exactly: row.number), rows.count <= 64 else {
+      guard let number = UInt32(exactly: row.number), rows.count <= KeySlot.most else {
         throw .corrupt("a key slot is damaged")
       }
       slots.append(try KeySlot(decoding: row.body, number: number, storeID: storeID))
@@ -49,11 +49,15 @@ extension Database {
     return slots
   }
 
-  /// Lends the sequence, the sealed metadata and the sealed secret of a credential, if there is one;
-  /// gives what the body makes of them, and the credential's address, or a free one for it.
+  /// Looks up a credential and calls the body with its sequence, sealed metadata and sealed secret.
   ///
-  /// Each row is looked at here, and not by SQLite: in pages that somebody planted it would go on for as
-  /// long as they lead, while a load does not wait until the pages are known to be sound.
+  /// Returns the body's result and the credential's address, or a free address for it.
+  ///
+  /// This function checks each row, instead of SQLite. In forged pages SQLite would continue for as
+  /// long as they link, and a load does not wait until the pages are known to be sound.
+  ///
+  /// The query selects `service_tag` only so that SQLite checks its length first. Otherwise SQLite
+  /// would follow overflow pages to the columns after it.
   @inline(__always)
   func lookUp<Result>(
     _ tag: RowTag, _ body: (UInt64, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
@@ -62,7 +66,7 @@ extension Database {
     var (last, free) = (addresses.lowerBound - 1, addresses.lowerBound)
     let statement = try statement(
       """
-      SELECT address, key_tag, sequence, metadata, secret FROM credential \
+      SELECT address, service_tag, key_tag, sequence, metadata, secret FROM credential \
       WHERE address BETWEEN ? AND ? ORDER BY address
       """)
     defer { statement.reset() }
@@ -74,10 +78,11 @@ extension Database {
         throw .damagedRows("credentials in the store are where no lookup finds them")
       }
       last = address
-      if try columns.tag(1) == tag.key {
-        let found = try columns.withBlob(3) { metadata throws(StorageError) in
-          try columns.withBlob(4) { secret throws(StorageError) in
-            try body(UInt64(bitPattern: columns.integer(2)), metadata, secret)
+      if try columns.tag(2) == tag.key {
+        let sequence = try columns.sequence(3)
+        let found = try columns.withBlob(4) { metadata throws(StorageError) in
+          try columns.withBlob(5) { secret throws(StorageError) in
+            try body(sequence, metadata, secret)
           }
         }
         return (found, address)
@@ -90,7 +95,7 @@ extension Database {
     return (nil, free)
   }
 
-  /// Whether there is any credential.
+  /// Returns whether there is any credential.
   func hasRows() throws(StorageError) -> Bool {
     var hasRows = false
     try run("SELECT 1 FROM credential LIMIT 1") { _ in
@@ -100,8 +105,9 @@ extension Database {
     return hasRows
   }
 
-  /// Lends the sealed metadata of the rows that a cursor is followed by, in the order of their
-  /// addresses, and these.
+  /// Calls the body with address, tag, sequence and sealed metadata of the rows after a cursor.
+  ///
+  /// The rows come in the order of their addresses.
   func eachMetadata(
     after start: Cursor,
     _ body: (Int64, RowTag, UInt64, Span<UInt8>) throws(StorageError) -> Next
@@ -115,13 +121,14 @@ extension Database {
       let tag = RowTag(service: try columns.tag(1), key: try columns.tag(2))
       guard start.isFollowed(by: tag) else { return .more }
       return try columns.withBlob(4) { metadata throws(StorageError) in
-        try body(columns.integer(0), tag, UInt64(bitPattern: columns.integer(3)), metadata)
+        try body(columns.integer(0), tag, columns.sequence(3), metadata)
       }
     }
   }
 
-  /// Lends, of all rows, their addresses and what their hashes are made of, in the order in which the
-  /// rows lie in the table: sorted, they would not show whether a lookup finds them.
+  /// Calls the body with each row's address and the inputs of its hash, in the order of the table.
+  ///
+  /// Sorting would hide whether a lookup finds the rows.
   func eachRowMark(
     _ body: (Int64, RowTag, UInt64, [UInt8], [UInt8]) throws(StorageError) -> Next
   ) throws(StorageError) {
@@ -133,7 +140,7 @@ extension Database {
     ) { columns throws(StorageError) in
       try body(
         columns.integer(0), RowTag(service: try columns.tag(1), key: try columns.tag(2)),
-        UInt64(bitPattern: columns.integer(3)), columns.blob(4), columns.blob(5))
+        columns.sequence(3), columns.blob(4), columns.blob(5))
     }
   }
 
@@ -149,7 +156,7 @@ extension Database {
     try run("DELETE FROM slot WHERE number = ?", .integer(Int64(number)))
   }
 
-  /// Brings the log into the database and waits until it is on disk; `false` when it could not.
+  /// Merges the log into the database and waits until it is on disk; `false` when it could not.
   func checkpoint() throws(StorageError) -> Bool {
     var isComplete = false
     try run("PRAGMA wal_checkpoint(FULL)") { columns in
@@ -159,8 +166,9 @@ extension Database {
     return isComplete
   }
 
-  /// Brings the log into the database and empties it, so that neither has what was removed; `false`
-  /// when somebody reads it for so long.
+  /// Merges the log into the database and empties it, so that neither contains removed data.
+  ///
+  /// Returns `false` when a reader uses the log for too long.
   func emptyLog() throws(StorageError) -> Bool {
     var isComplete = false
     try run("PRAGMA wal_checkpoint(TRUNCATE)") { columns in
@@ -170,7 +178,7 @@ extension Database {
     return isComplete
   }
 
-  /// Writes a row at the address that was found for it, over the one that may be there.
+  /// Writes a row at its address, replacing a row that is there.
   func put(_ row: SealedRow, at address: Int64) throws(StorageError) {
     let statement = try statement("INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)")
     let (service, key) = (row.tag.service.bytes, row.tag.key.bytes)
@@ -188,8 +196,9 @@ extension Database {
     try run("DELETE FROM credential WHERE address = ?", .integer(address))
   }
 
-  /// Reads from the snapshot of this number, which is taken when another one, or none, is kept, and
-  /// kept until it is ended or a read fails.
+  /// Reads from the snapshot with this number, and takes a new one where another or none is kept.
+  ///
+  /// The snapshot is kept until it is ended or a read fails.
   func withSnapshot<Result>(
     _ number: Int, _ body: () throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
@@ -212,13 +221,13 @@ extension Database {
     try? run("COMMIT")
   }
 
-  /// Does something in a transaction, which is kept if the body answers `true`.
+  /// Runs the body in a transaction, and commits if the body returns `true`.
   func transaction(_ begin: StaticString, _ body: () throws(StorageError) -> Bool)
     throws(StorageError)
   {
     try run(begin)
     var isKept = false
-    // A transaction that failed has often ended by itself.
+    // SQLite often ends a failed transaction by itself.
     defer { if !isKept, isInsideTransaction { try? run("ROLLBACK") } }
     if try body() {
       try run("COMMIT")

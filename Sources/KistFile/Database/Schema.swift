@@ -2,9 +2,9 @@ internal import KistCore
 
 /// The tables of a store.
 ///
-/// What a file has beside them, or instead of them, was not written by kist.
+/// A file with other tables was not written by kist.
 enum Schema {
-  /// The tables by name, in the order of the names, with the very text that SQLite keeps of them.
+  /// The tables ordered by name, with the exact text that SQLite stores.
   private static let tables = [
     (
       "credential",
@@ -18,7 +18,7 @@ enum Schema {
     ("store", "CREATE TABLE store (id BLOB NOT NULL, header BLOB NOT NULL) STRICT"),
   ]
 
-  /// Makes the tables in an empty database.
+  /// Creates the tables in an empty database.
   static func create(in database: Database) throws(StorageError) {
     for (_, sql) in tables { try database.execute(sql) }
     try database.execute("PRAGMA application_id = \(StoreFormat.applicationID)")
@@ -32,12 +32,12 @@ enum Schema {
     }
   }
 
-  /// Whether the database has exactly these tables, byte for byte.
+  /// Returns whether the database has exactly these tables, byte for byte.
   static func isExact(in database: Database) throws(StorageError) -> Bool {
     try objects(in: database) == expected
   }
 
-  /// Whether the database has each of these tables, whatever it has beside them.
+  /// Returns whether the database has each of these tables; it may have others.
   static func hasTables(in database: Database) throws(StorageError) -> Bool {
     let objects = try objects(in: database)
     return expected.allSatisfy(objects.contains)
@@ -47,7 +47,7 @@ enum Schema {
     tables.map { name, sql in ["table", name, name, sql] }
   }
 
-  /// What a database has in it, by name; more than a few are of no interest.
+  /// Returns the objects in a database by name; stops after a few, because more do not matter.
   private static func objects(in database: Database) throws(StorageError) -> [[String]] {
     var objects: [[String]] = []
     try database.run("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name") {

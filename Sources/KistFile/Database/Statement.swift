@@ -1,7 +1,7 @@
 private import CSQLite
 internal import KistCore
 
-/// A compiled statement, of one connection.
+/// A compiled statement of one connection.
 @safe
 struct Statement {
   let sql: StaticString
@@ -22,10 +22,10 @@ struct Statement {
     unsafe self.handle = handle
   }
 
-  /// Ends the statement; it must not be used again.
+  /// Finalizes the statement, which must not be used again.
   func release() { unsafe sqlite3_finalize(handle) }
 
-  /// Gives a parameter its value; the first is 1.
+  /// Binds a value to a parameter; the first parameter is 1.
   func bind(_ value: SQLValue, at index: CInt) {
     let status =
       switch value {
@@ -42,14 +42,14 @@ struct Statement {
     }
   }
 
-  /// Gives two parameters their values for the length of a call, without a copy.
+  /// Binds two values during a call, without copying them.
   func withBound<Result>(
     _ first: Span<UInt8>, _ second: Span<UInt8>, at firstIndex: CInt, _ secondIndex: CInt,
     _ body: () throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
     try unsafe first.withUnsafeBytes { first throws(StorageError) in
       try unsafe second.withUnsafeBytes { second throws(StorageError) in
-        // Before the bytes go.
+        // Ends the binding before the bytes are released.
         defer { reset() }
         unsafe sqlite3_bind_blob(handle, firstIndex, first.baseAddress, CInt(first.count), nil)
         unsafe sqlite3_bind_blob(handle, secondIndex, second.baseAddress, CInt(second.count), nil)
@@ -58,7 +58,7 @@ struct Statement {
     }
   }
 
-  /// Goes on to the next row; `nil` when there is none.
+  /// Steps to the next row; returns `nil` when there are no more.
   func next() throws(StorageError) -> SQLColumns? {
     switch sqlite({ unsafe sqlite3_step(handle) }) {
     case SQLITE_ROW: return unsafe SQLColumns(handle)
@@ -67,9 +67,9 @@ struct Statement {
     }
   }
 
-  /// Ends a run, and forgets the values of the parameters.
+  /// Ends a run and clears the parameters.
   func reset() {
-    // It answers what the last step did.
+    // The result repeats that of the last step.
     unsafe sqlite3_reset(handle)
     unsafe sqlite3_clear_bindings(handle)
   }
@@ -84,7 +84,7 @@ enum SQLValue {
 // SQLITE_TRANSIENT, a cast that Swift does not import.
 private let copyingDestructor = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-/// The columns of one row, valid until the next.
+/// The columns of one row, valid until the next step.
 @safe
 struct SQLColumns {
   private let statement: OpaquePointer
@@ -97,7 +97,8 @@ struct SQLColumns {
 
   func text(_ column: CInt) -> String { String(decoding: blob(column), as: UTF8.self) }
 
-  /// A tag; `corrupt` when it is anything but a blob of its size, because a lookup would pass it by.
+  /// Returns a tag; throws `corrupt` unless it is a blob of the right size, which a lookup
+  /// requires.
   func tag(_ column: CInt) throws(StorageError) -> Tag {
     let isBlob = unsafe sqlite3_column_type(statement, column) == SQLITE_BLOB
     return try withBlob(column) { bytes throws(StorageError) in
@@ -108,7 +109,14 @@ struct SQLColumns {
     }
   }
 
-  /// Lends the bytes of a blob where SQLite keeps them.
+  /// Returns the number of the change that wrote a row; throws `corrupt` for an impossible number.
+  func sequence(_ column: CInt) throws(StorageError) -> UInt64 {
+    let number = integer(column)
+    guard number > 0 else { throw .damagedRows("a stored credential has the number of no change") }
+    return UInt64(number)
+  }
+
+  /// Calls the body with the bytes of a blob in SQLite's own memory.
   func withBlob<Result>(
     _ column: CInt, _ body: (Span<UInt8>) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
@@ -117,7 +125,7 @@ struct SQLColumns {
   }
 
   private func bytes(_ column: CInt) -> UnsafeRawBufferPointer {
-    // The pointer must be asked for before the size, which it may change.
+    // Get the pointer before the size, because getting it may change the size.
     let start = unsafe sqlite3_column_blob(statement, column)
     let count = Int(unsafe sqlite3_column_bytes(statement, column))
     return unsafe UnsafeRawBufferPointer(start: start, count: count)

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
-/// An open file, closed when it goes.
+/// An open file, closed when the value is destroyed.
 struct Descriptor: ~Copyable {
   let number: CInt
 
@@ -9,30 +10,27 @@ struct Descriptor: ~Copyable {
 
   deinit { close(number) }
 
-  /// Opens a file, or throws what the system says; never follows a link, never outlives `exec`.
-  static func open(_ path: String, _ flags: CInt, mode: mode_t = 0o600) throws(StorageError)
-    -> Descriptor
-  {
-    guard let descriptor = openIfPresent(path, flags, mode: mode) else {
-      throw .system("opening", path: path)
-    }
-    return descriptor
+  /// Opens a file, or throws the system's error.
+  ///
+  /// It never follows a link, and `exec` closes the descriptor.
+  static func open(_ path: String, _ flags: CInt) throws(StorageError) -> Descriptor {
+    let number = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard number >= 0 else { throw .system("opening", path: path) }
+    return Descriptor(number: number)
   }
 
-  /// Opens a file, or leaves the reason in `errno`.
-  static func openIfPresent(_ path: String, _ flags: CInt, mode: mode_t = 0o600) -> Descriptor? {
-    let number = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
-    return number < 0 ? nil : Descriptor(number: number)
+  /// Opens a regular file of this user without blocking, or throws why the file is not usable.
+  static func openOwn(_ path: String, _ flags: CInt) throws(UnfitFile) -> Descriptor {
+    Descriptor(number: try openOwnFile(path, flags))
   }
 
-  /// What the system knows of the file.
   func status(path: String) throws(StorageError) -> stat {
     var status = stat()
     guard unsafe fstat(number, &status) == 0 else { throw .system("looking at", path: path) }
     return status
   }
 
-  /// Sets the mode whatever the umask.
+  /// Sets the mode, regardless of the umask.
   func setMode(_ mode: mode_t, path: String) throws(StorageError) {
     if fchmod(number, mode) != 0 { throw .system("setting the mode of", path: path) }
   }
@@ -42,18 +40,17 @@ struct Descriptor: ~Copyable {
     if fsync(number) != 0 { throw .system("flushing", path: path) }
   }
 
-  /// Writes all bytes.
   func write(_ bytes: Span<UInt8>, path: String) throws(StorageError) {
     let written = unsafe bytes.withUnsafeBytes { bytes in
       unsafe Glibc.write(number, bytes.baseAddress, bytes.count)
     }
-    // Files of a few bytes are written whole, or the disk is full.
+    // The files are a few bytes long, so a partial write means a full disk.
     if written != bytes.count {
       throw .system("writing", path: path, errno: written < 0 ? errno : ENOSPC)
     }
   }
 
-  /// Reads from the current position on until the output is full or the file ends.
+  /// Reads from the current position until the output is full or the file ends.
   func read(into output: inout OutputSpan<UInt8>, path: String) throws(StorageError) {
     while !output.isFull {
       let count = unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
@@ -69,7 +66,7 @@ struct Descriptor: ~Copyable {
 }
 
 extension Descriptor {
-  /// At most so many bytes from the current position on.
+  /// Reads at most this many bytes from the current position.
   func read(upTo count: Int, path: String) throws(StorageError) -> [UInt8] {
     var bytes = WipedBytes(capacity: count)
     var failure: StorageError?

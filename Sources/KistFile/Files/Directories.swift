@@ -2,8 +2,9 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// Makes the directory of a file, and those above it, for this user alone; refuses one that others
-/// own or may write, because they could replace what is in it.
+/// Creates the directory of a file, and its parents, for this user alone.
+///
+/// Refuses a directory that others own or may write, because they could replace its files.
 func prepareDirectory(of path: String) throws(StorageError) {
   let directory = directory(of: path)
   guard makeDirectory(directory) else {
@@ -28,14 +29,15 @@ func prepareDirectory(of path: String) throws(StorageError) {
 /// Waits until the names in the directory of a file are on disk.
 func flushDirectory(of path: String) throws(StorageError) {
   let directory = directory(of: path)
-  // The directory itself may be a link, to a larger disk for example.
+  // The directory itself may be a link, for example to a larger disk.
   try Descriptor.open(directory + "/.", O_RDONLY | O_DIRECTORY).flush(path: directory)
 }
 
-/// Waits until a name is on disk, and with it those of this user's directories that it is in: who made
-/// them may not have waited, or may have been cut off.
+/// Waits until a name is on disk, with the names of this user's directories that contain it.
 ///
-/// A directory that may not be read is passed over with those above it; it was made by somebody else.
+/// Their creator may not have waited, or may have been interrupted.
+///
+/// An unreadable directory and its parents are skipped, because another user created them.
 func flushNames(of path: String) throws(StorageError) {
   let directory = directory(of: path)
   let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -44,7 +46,7 @@ func flushNames(of path: String) throws(StorageError) {
     throw .system("opening", path: directory)
   }
   defer { close(descriptor) }
-  // Where nothing is on a disk, as in a directory of automounts, there is nothing to flush.
+  // A file system without a disk, such as a directory of automounts, has nothing to flush.
   guard fsync(descriptor) == 0 || errno == EINVAL else {
     throw .system("flushing", path: directory)
   }
@@ -55,30 +57,41 @@ func flushNames(of path: String) throws(StorageError) {
   if directory != path, status.st_uid == geteuid() { try flushNames(of: directory) }
 }
 
-/// Gives a file another name, at once and on disk.
+/// Returns the path of a directory without symbolic links.
+func realPath(of directory: String) throws(StorageError) -> String {
+  guard let path = unsafe realpath(directory, nil) else {
+    throw .system("looking at", path: directory)
+  }
+  defer { unsafe free(path) }
+  return unsafe String(cString: path)
+}
+
+/// Renames a file atomically and waits until the name is on disk.
 func rename(_ path: String, to newPath: String) throws(StorageError) {
   guard unsafe Glibc.rename(path, newPath) == 0 else { throw .system("renaming", path: path) }
   try flushDirectory(of: newPath)
 }
 
-/// Whether there is anything of this name, a dangling link included.
+/// Returns whether the path exists, even as a dangling link.
 func exists(_ path: String) throws(StorageError) -> Bool {
   unsafe try status(of: path, by: lstat) != nil
 }
 
-/// Whether a regular file is at a path, behind symbolic links.
+/// Returns whether a regular file is at a path, following symbolic links.
 func isRegularFile(_ path: String) throws(StorageError) -> Bool {
   guard let status = unsafe try status(of: path, by: stat) else { return false }
   return status.st_mode & S_IFMT == S_IFREG
 }
 
-/// Whether there is a file of this name that has anything in it.
+/// Returns whether a non-empty file is at a path.
 func isFilled(_ path: String) throws(StorageError) -> Bool {
   guard let status = unsafe try status(of: path, by: lstat) else { return false }
   return status.st_size > 0
 }
 
-/// What there is at a path; `nil` where nothing is, and an error where that cannot be seen.
+/// Returns the status of a path; `nil` where it does not exist.
+///
+/// Throws where this cannot be determined.
 private func status(
   of path: String, by look: (UnsafePointer<CChar>, UnsafeMutablePointer<stat>) -> CInt
 ) throws(StorageError) -> stat? {

@@ -1,8 +1,9 @@
 package import KistCore
 
 extension EncryptedFile {
-  /// Refuses a file with a key or a passphrase that would not be taken; where there is none, that is
-  /// for the store to say.
+  /// Throws where a key file or passphrase file would be refused.
+  ///
+  /// A missing file is accepted here; opening the store reports it.
   package static func checkFile(of source: KeySource) throws(StorageError) {
     switch source {
     case .keyFile(let path): _ = try KeyFile.read(path)

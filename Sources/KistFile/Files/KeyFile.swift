@@ -1,9 +1,11 @@
 internal import KistCore
 internal import KistSodium
 
-/// A key kept in a file: exactly 32 raw bytes that only this user can read.
+/// A key file: exactly 32 raw bytes that only this user can read.
 enum KeyFile {
-  /// Reads the key; `nil` when there is no such file, `denied` when others could have read it.
+  /// Reads the key; `nil` when there is no such file.
+  ///
+  /// Throws `denied` when others could have read it.
   static func read(_ path: String) throws(StorageError) -> GuardedKey? {
     guard let file = try PrivateFile.open(path, "key file") else { return nil }
     guard file.size == GuardedKey.size else {
@@ -19,10 +21,10 @@ enum KeyFile {
     }
   }
 
-  /// Makes a random key and a file with it, which is whole and on disk when this returns.
+  /// Creates a file with a random key; the file is complete and on disk when this returns.
   ///
-  /// A file that another process has made meanwhile is never replaced, because a store may need it:
-  /// then its key is the one that is returned.
+  /// A file that another process created meanwhile is never replaced, because a store may need it.
+  /// Its key is then returned.
   static func create(_ path: String) throws(StorageError) -> GuardedKey {
     try prepareDirectory(of: path)
     let key = try GuardedKey.random()

@@ -2,37 +2,36 @@ internal import Glibc
 internal import KistCore
 internal import KistSodium
 
-/// The change of a store's key file, together with the store, for a new one.
+/// The replacement of a store's key file together with the store.
 ///
-/// Files can be renamed only one after another. So the new key has a name of its own, by which the new
-/// store finds it, until it is put into the place of the old one; and the old key keeps a name, for
-/// copies of the store from before, and for other stores that were made with it.
+/// Two files cannot be renamed in one step. The new key therefore has a name under which the new
+/// store finds it, until it replaces the old key. The old key keeps a name too, for older copies of
+/// the store and for other stores that use it.
 struct KeyFileChange {
-  /// The key file.
   let path: String
-  /// Where the new key is until it is put in its place.
+  /// The path of the new key until it replaces the old one.
   let next: String
-  /// Where the old key is from then on.
+  /// The path of the old key afterwards.
   let old: String
 
-  /// Of the file at a path, for the store of an id.
+  /// Makes a change of the key file at a path, for the store with this id.
   init(of path: String, for storeID: [UInt8]) {
     self.path = path
     next = "\(path).next-\(hexadecimal(storeID))"
     old = "\(path).before-\(hexadecimal(storeID))"
   }
 
-  /// Gives the old key the name that it keeps.
+  /// Gives the old key its additional name.
   func keepOld() throws(StorageError) {
     guard unsafe link(path, old) == 0 else { throw .system("keeping the old key as", path: old) }
     try flushDirectory(of: old)
   }
 
-  /// Puts the new key into its place, once the store that it opens is in the place of the old one.
+  /// Moves the new key into place, after the new store replaced the old one.
   func finish() throws(StorageError) {
     if try exists(path) {
       if try !exists(old) { try keepOld() }
-      // What is nowhere else would be gone.
+      // Otherwise the only copy of a key would be lost.
       guard try isSameKey(path, old) else {
         throw StorageError(
           .conflict, "the key file \(path) is not the one that was to be replaced",
@@ -42,10 +41,20 @@ struct KeyFileChange {
     try rename(next, to: path)
   }
 
-  /// Takes back what was done, as long as the store was not replaced.
-  func undo() { for name in [next, old] { unsafe unlink(name) } }
+  /// Removes the files of a change whose new store never replaced the old one.
+  ///
+  /// The new key opens nothing then. The old key's additional name is kept where no other file has
+  /// that key.
+  func discard() throws(StorageError) {
+    let isClean = removeUnfinished(of: next)
+    unsafe unlink(next)
+    let others = siblings(of: path, suffixed: ".before-", by: isID).filter { $0 != old } + [path]
+    if others.contains(where: { (try? isSameKey($0, old)) == true }) { unsafe unlink(old) }
+    guard isClean, try !exists(next) else { throw .system("removing", path: next) }
+    try flushDirectory(of: path)
+  }
 
-  /// Finishes a change that was cut off, where a new key that opens the store is not in its place.
+  /// Finishes an interrupted change, where the new key opens the store but is not in place.
   static func finish(
     _ source: EncryptedFile.KeySource, _ slots: [KeySlot], storeID: [UInt8]
   ) throws(StorageError) {
@@ -56,6 +65,40 @@ struct KeyFileChange {
     else { return }
     try change.finish()
   }
+}
+
+/// Removes the files of interrupted rekeys whose new stores never replaced the old one.
+///
+/// - Parameters:
+///   - slots: the key slots of the current store.
+///   - keyFile: the key file, if it opened the store; otherwise keys beside it are kept.
+func discardRekeys(of store: String, _ slots: [KeySlot], keyFile: String?) {
+  for path in siblings(of: store, suffixed: ".new-", by: isID) {
+    let copy = UnfinishedStore(path: path)
+    // The copy is removed last: its name shows that it never replaced the store, and has its id.
+    if let keyFile, let id = bytes(ofHexadecimal: path.suffix(2 * StoreFormat.storeIDSize)) {
+      guard (try? KeyFileChange(of: keyFile, for: id).discard()) != nil else { continue }
+      copy.discard()
+    } else if slots.openWithKeyFile {
+      try? copy.begin()
+    } else {
+      copy.discard()
+    }
+  }
+  // SQLite may have failed to remove the log of a copy that replaced the store.
+  for log in siblings(of: store, suffixed: ".new-", by: isLogOfRekey)
+  where unsafe access(String(log.dropLast(4)), F_OK) != 0 { unsafe unlink(log) }
+  if let keyFile { removeUnfinished(of: keyFile) }
+}
+
+/// Returns whether a suffix names the log of a store with an id, or the log's index.
+private func isLogOfRekey(_ word: Substring) -> Bool {
+  ["-wal", "-shm"].contains(word.suffix(4)) && isID(word.dropLast(4))
+}
+
+/// Returns whether a suffix is the id of a store.
+private func isID(_ word: Substring) -> Bool {
+  word.utf8.count == 2 * StoreFormat.storeIDSize && bytes(ofHexadecimal: word) != nil
 }
 
 private func isSameKey(_ first: String, _ second: String) throws(StorageError) -> Bool {

@@ -3,31 +3,35 @@ internal import KistCore
 internal import KistSystem
 private import Synchronization
 
-/// The right to open a store, which one process has at a time: a lock on a file beside it.
+/// The lock that lets only one process open a store, on a file beside the store.
 ///
-/// The file is never removed, because who opens it while it is being removed would lock a file that
-/// nobody else can see. It says who holds the lock: the pid and the id of the system's boot.
+/// The file is never removed: a process that opens it during the removal would lock a file that no
+/// other process can see. The file contains the owner's pid and the boot id of the system.
 final class OwnerLock: Sendable {
   private let descriptor: Mutex<Descriptor?>
 
-  /// Takes the lock, or throws this code and names who has it.
+  /// Takes the lock, or throws an error with this code that names the owner.
   init(
     beside path: String, orRefuseWith code: StorageError.Code = .unavailable
   ) throws(StorageError) {
     let path = path + ".lock"
-    let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
+    let descriptor: Descriptor
+    do throws(UnfitFile) { descriptor = try Descriptor.openOwn(path, O_RDWR | O_CREAT) } catch {
+      throw .unfit(error, "lock", path)
+    }
     guard Self.lock(descriptor) else {
       throw errno == EWOULDBLOCK
         ? try Self.refusal(code, from: descriptor, path: path) : .system("locking", path: path)
     }
     try descriptor.setMode(0o600, path: path)
-    guard writeLockText("\(getpid()) \(try Self.bootID())\n", to: descriptor.number) else {
+    guard writeLockText("\(getpid()) \(Self.bootID)\n", to: descriptor.number) else {
       throw .system("writing", path: path)
     }
     self.descriptor = Mutex(descriptor)
   }
 
-  /// Waits a quarter of a second: whoever looks which storage there is has the lock for a moment.
+  /// Waits up to a quarter of a second, because a process that detects the storage has the lock
+  /// briefly.
   private static func lock(_ descriptor: borrowing Descriptor) -> Bool {
     for _ in 0..<25 {
       if flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 { return true }
@@ -39,10 +43,9 @@ final class OwnerLock: Sendable {
 
   deinit { release() }
 
-  /// Gives the lock up.
   func release() {
     descriptor.withLock { descriptor in
-      // Closing alone would leave it with a child that is between its `fork` and its `exec`.
+      // Closing alone would leave the lock with a child process between `fork` and `exec`.
       if let descriptor { flock(descriptor.number, LOCK_UN) }
       descriptor = nil
     }
@@ -51,7 +54,8 @@ final class OwnerLock: Sendable {
   private static func refusal(
     _ code: StorageError.Code, from descriptor: borrowing Descriptor, path: String
   ) throws(StorageError) -> StorageError {
-    let digits = try text(of: descriptor, path: path).prefix { $0.isWholeNumber }
+    let digits = String(decoding: try descriptor.read(upTo: 128, path: path), as: UTF8.self)
+      .prefix { $0.isWholeNumber }
     let owner = digits.isEmpty ? "another process" : "pid \(digits)"
     return StorageError(
       code, "the store is in use by \(owner)",
@@ -62,15 +66,7 @@ final class OwnerLock: Sendable {
           + "another with `kill \(digits)`")
   }
 
-  private static func bootID() throws(StorageError) -> String {
-    let path = "/proc/sys/kernel/random/boot_id"
-    guard let descriptor = Descriptor.openIfPresent(path, O_RDONLY) else { return "-" }
-    return String(try text(of: descriptor, path: path).prefix { !$0.isNewline })
-  }
-
-  private static func text(of descriptor: borrowing Descriptor, path: String) throws(StorageError)
-    -> String
-  {
-    String(decoding: try descriptor.read(upTo: 128, path: path), as: UTF8.self)
+  private static var bootID: Substring {
+    text(ofProcFile: "/proc/sys/kernel/random/boot_id")?.prefix { !$0.isNewline } ?? "-"
   }
 }

@@ -1,12 +1,13 @@
 internal import KistCore
 
-/// A passphrase kept in a file that only this user can read, such as a credential of systemd.
+/// A file with a passphrase that only this user can read, such as a credential of systemd.
 enum PassphraseFile {
-  /// Reads the passphrase, less one newline at its end; `nil` when there is no such file, `denied`
-  /// when others could have read it.
+  /// Reads the passphrase without one newline at its end; `nil` when there is no such file.
+  ///
+  /// Throws `denied` when others could have read it.
   static func read(_ path: String) throws(StorageError) -> Secret? {
     guard let file = try PrivateFile.open(path, "passphrase file") else { return nil }
-    // Room for the newline and for one byte more than is allowed.
+    // One byte more than a passphrase with a newline may have, to detect one that is too long.
     let room = Limits.passphrase + Secret.longestNewline + 1
     var bytes = WipedBytes(capacity: room)
     var failure: StorageError?
@@ -16,6 +17,12 @@ enum PassphraseFile {
       } catch { failure = error }
     }
     if let failure { throw failure }
-    return Secret(bytes).withoutNewline
+    let passphrase = Secret(bytes).withoutNewline
+    guard passphrase.count <= Limits.passphrase else {
+      throw StorageError(
+        .tooLarge, "the passphrase file \(path) has more than \(Limits.passphrase) bytes",
+        hint: "name the file that has the passphrase, and nothing else")
+    }
+    return passphrase
   }
 }

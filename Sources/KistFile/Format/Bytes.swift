@@ -1,7 +1,7 @@
 internal import KistCore
 
-// The format's integers are little-endian and of fixed width; its texts are UTF-8 after their length
-// in bytes as 32 bits.
+// The integers of the format are little-endian with a fixed width. A text is UTF-8, preceded by its
+// length in bytes as 32 bits.
 
 extension [UInt8] {
   init(copying bytes: Span<UInt8>) {
@@ -38,9 +38,9 @@ extension WipedBytes {
   }
 }
 
-/// Reads what the functions above wrote, from its beginning to its end.
+/// Reads the output of the functions above, from start to end.
 struct ByteReader {
-  private var offset = 0
+  private(set) var offset = 0
 
   mutating func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
     _ type: Integer.Type = Integer.self, from bytes: Span<UInt8>
@@ -66,6 +66,11 @@ struct ByteReader {
     guard bytes.count - offset >= count else { throw .malformed }
     defer { offset += count }
     return (offset..<offset + count).map { bytes[$0] }
+  }
+
+  mutating func skip(_ count: Int, of bytes: Span<UInt8>) throws(StorageError) {
+    guard bytes.count - offset >= count else { throw .malformed }
+    offset += count
   }
 
   func finish(_ bytes: Span<UInt8>) throws(StorageError) {

@@ -1,20 +1,23 @@
 internal import KistCore
 private import KistSodium
 
-/// What is true of the whole store; sealed, and written anew with each change.
+/// The facts about the whole store, sealed again with each change.
 struct Header: Equatable, Sendable {
   /// The number of the last change.
   var sequence: UInt64
   /// The number of credentials.
   var count: UInt64
-  /// What revisions begin with: random, of this store alone.
+  /// The prefix of revisions, a random number of this store.
   var epoch: UInt64
-  /// The sum of all rows' hashes.
+  /// The sum of the hashes of all rows.
   var sum: RowSum
   /// The hash of all key slots.
   var slots: [UInt8]
 
-  /// Bytes of the hash of the slots.
+  /// The maximum sequence, because SQLite stores those of rows as signed integers.
+  static let lastSequence = UInt64(Int64.max)
+
+  /// The size of the hash of the slots in bytes.
   static let slotsHashSize = 32
 }
 
@@ -43,6 +46,10 @@ extension StoreKeys {
         sum: try RowSum(&reader, from: bytes),
         slots: try reader.bytes(Header.slotsHashSize, from: bytes))
       try reader.finish(bytes)
+      // Each row has a different sequence.
+      guard header.count <= header.sequence, header.sequence <= Header.lastSequence else {
+        throw .corrupt("the store's header has numbers that no change leaves")
+      }
       return header
     }
   }

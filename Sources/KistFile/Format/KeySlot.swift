@@ -1,29 +1,34 @@
 internal import KistCore
 internal import KistSodium
 
-/// The master key, wrapped under another key: one way to open the store.
+/// A key slot: the master key, wrapped under another key.
 struct KeySlot: Equatable, Sendable {
-  /// Where the key that opens it comes from.
+  /// The source of the key that opens the slot.
   enum Kind: Equatable, Sendable {
-    /// 32 random bytes in a file.
+    /// A file of 32 random bytes.
     case keyFile
     /// A passphrase, stretched at this cost with this salt.
     case passphrase(KDFCost, salt: [UInt8])
+    /// A kind that this version does not know; the body is kept unchanged, without its checksum.
+    case unknown(body: [UInt8])
   }
 
-  /// Which of the slots it is.
   let number: UInt32
   let kind: Kind
-  /// The sealed master key.
+  /// The sealed master key; empty for an unknown kind.
   let wrapped: [UInt8]
 
-  // Kind, passes, KiB, salt; the wrapped key; the checksum.
+  // The layout: kind, passes, KiB, salt; the wrapped key; the checksum.
   private static let parametersSize = 4 + 4 + 4 + KDFCost.saltSize
   private static let wrappedSize =
     SymmetricKey.nonceSize + GuardedKey.size + SymmetricKey.tagSize
   private static let checksumSize = 16
 
-  /// Wraps a master key.
+  /// The possible sizes in bytes of a slot of any kind.
+  static let sizes = 4 + checksumSize...4096
+  /// The maximum number of slots in a store.
+  static let most = 64
+
   init(
     number: UInt32, kind: Kind, wrapping master: GuardedKey, under key: SymmetricKey,
     storeID: [UInt8], nonce: [UInt8]
@@ -34,66 +39,80 @@ struct KeySlot: Equatable, Sendable {
     wrapped = master.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
-  /// The master key, or `nil` when this is not the key that it was wrapped under.
+  /// Returns the master key, or `nil` when this is not the key that wraps it.
   func unwrap(with key: SymmetricKey, storeID: [UInt8]) throws(StorageError) -> GuardedKey? {
     let associatedData = Self.associatedData(number, kind, storeID: storeID)
     guard let master = key.open(wrapped.span, for: associatedData.span) else { return nil }
     return try master.withBytes { master throws(StorageError) in try GuardedKey(copying: master) }
   }
+
+  /// Whether a passphrase opens the slot.
+  var isPassphrase: Bool { if case .passphrase = kind { true } else { false } }
+
+  /// Whether this version knows the kind of the slot.
+  var isKnown: Bool { if case .unknown = kind { false } else { true } }
 }
 
 extension [KeySlot] {
-  /// Whether the key of a file opens one of them.
+  /// Whether a key file opens one of the slots.
   var openWithKeyFile: Bool { contains { $0.kind == .keyFile } }
 
-  /// Whether a passphrase opens one of them.
-  var openWithPassphrase: Bool { contains { $0.kind != .keyFile } }
+  /// Whether a passphrase opens one of the slots.
+  var openWithPassphrase: Bool { contains(where: \.isPassphrase) }
 }
 
 extension KeySlot {
-  /// The slot as it lies in the file.
+  /// Returns the slot as stored in the file.
   func encoded(storeID: [UInt8]) -> [UInt8] {
     let body = Self.parameters(of: kind) + wrapped
     return body + Self.checksum(of: body, number, storeID: storeID)
   }
 
-  /// Reads a slot; `corrupt` when it is damaged or asks for more than may be given.
+  /// Reads a slot; throws `corrupt` when it is damaged or has too high a cost.
   init(decoding bytes: [UInt8], number: UInt32, storeID: [UInt8]) throws(StorageError) {
     let body = Array(bytes.dropLast(Self.checksumSize))
     guard
-      body.count == Self.parametersSize + Self.wrappedSize,
+      Self.sizes.contains(bytes.count),
       bytes.suffix(Self.checksumSize).elementsEqual(
         Self.checksum(of: body, number, storeID: storeID))
     else { throw .corrupt("a key slot is damaged") }
     var reader = ByteReader()
+    self.number = number
     let kind = try reader.integer(UInt32.self, from: body.span)
+    guard [1, 2].contains(kind) else {
+      self.kind = .unknown(body: body)
+      wrapped = []
+      return
+    }
+    guard body.count == Self.parametersSize + Self.wrappedSize else {
+      throw .corrupt("a key slot is damaged")
+    }
     let cost = KDFCost(
       passes: try reader.integer(from: body.span), kibibytes: try reader.integer(from: body.span))
     let salt = try reader.bytes(KDFCost.saltSize, from: body.span)
-    self.number = number
     wrapped = try reader.bytes(Self.wrappedSize, from: body.span)
-    switch kind {
-    case 1:
+    if kind == 1 {
       self.kind = .keyFile
-      // What stands there is bound to the master key as zeros.
+      // The wrapped key is authenticated together with these bytes, which must be zero.
       guard body.starts(with: Self.parameters(of: .keyFile)) else {
         throw .corrupt("a key slot is damaged")
       }
-    case 2:
+    } else {
       guard cost.isAcceptable else {
         throw .corrupt("a key slot asks for more memory or time than any that kist writes")
       }
       self.kind = .passphrase(cost, salt: salt)
-    default: throw .corrupt("a key slot is of an unknown kind")
     }
   }
 
-  /// As many slots of passphrases a store may have.
+  /// The maximum number of passphrase slots in a store.
   static let mostPassphrases = 8
 
-  /// Throws `corrupt` when to try one passphrase in all slots would cost more than in the dearest
-  /// one that is allowed, or there are more than that for passphrases: anyone can forge a slot, and it
-  /// is known for forged only after another has opened.
+  /// Throws `corrupt` when trying one passphrase in all slots would cost too much.
+  ///
+  /// The total must not exceed the highest cost of one slot, nor the number of passphrase slots its
+  /// maximum. Anyone can forge a slot, and a forged one is detected only after another slot has
+  /// opened.
   static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
     let work = slots.compactMap { slot in
       if case .passphrase(let cost, _) = slot.kind { cost.work } else { nil }
@@ -103,7 +122,7 @@ extension KeySlot {
     }
   }
 
-  /// The hash of all slots that the header keeps.
+  /// Returns the hash of all slots that the header contains.
   static func hash(of slots: [KeySlot], storeID: [UInt8]) -> [UInt8] {
     let bytes = slots.sorted { $0.number < $1.number }.reduce(into: [UInt8]()) { bytes, slot in
       bytes.append(littleEndian: slot.number)
@@ -123,6 +142,7 @@ extension KeySlot {
       bytes.append(littleEndian: cost.passes)
       bytes.append(littleEndian: cost.kibibytes)
       bytes += salt
+    case .unknown(let body): bytes = body
     }
     return bytes
   }

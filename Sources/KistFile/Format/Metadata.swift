@@ -1,6 +1,7 @@
 internal import KistCore
 
-/// What is sealed beside a secret: all of a credential but its secret and its revision.
+/// The sealed part of a credential beside the secret: everything except the secret and the
+/// revision.
 struct Metadata: Equatable, Sendable {
   var key: CredentialKey
   var label: String?
@@ -8,8 +9,12 @@ struct Metadata: Equatable, Sendable {
   var createdAt: Timestamp
   var modifiedAt: Timestamp
   var expiresAt: Timestamp?
+  /// The fields that a later version of kist added.
+  var fields: Fields?
+  /// Whether the row also has fields stored with its secret.
+  var secretHasFields = false
 
-  /// The summary of the credential once its revision is known.
+  /// Returns the summary of the credential with this revision.
   consuming func summary(at revision: Revision) -> CredentialSummary {
     CredentialSummary(
       key: key, label: label, attributes: attributes, createdAt: createdAt, modifiedAt: modifiedAt,
@@ -18,19 +23,26 @@ struct Metadata: Equatable, Sendable {
 }
 
 extension Metadata {
-  init(_ credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp) {
+  init(
+    _ credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp,
+    fields: Fields? = nil, secretHasFields: Bool = false
+  ) {
     self.init(
       key: credential.key, label: credential.label, attributes: credential.attributes,
-      createdAt: createdAt, modifiedAt: modifiedAt, expiresAt: credential.expiresAt)
+      createdAt: createdAt, modifiedAt: modifiedAt, expiresAt: credential.expiresAt,
+      fields: fields, secretHasFields: secretHasFields)
   }
 
   private static let hasLabel: UInt32 = 1
   private static let hasExpiry: UInt32 = 2
+  private static let hasFields: UInt32 = 4
+  private static let hasSecretFields: UInt32 = 8
 
   func encoded() -> WipedBytes {
     var bytes = WipedBytes(capacity: 256)
     bytes.append(
-      littleEndian: (label == nil ? 0 : Self.hasLabel) | (expiresAt == nil ? 0 : Self.hasExpiry))
+      littleEndian: (label == nil ? 0 : Self.hasLabel) | (expiresAt == nil ? 0 : Self.hasExpiry)
+        | (fields == nil ? 0 : Self.hasFields) | (secretHasFields ? Self.hasSecretFields : 0))
     bytes.append(littleEndian: createdAt.secondsSinceEpoch)
     bytes.append(littleEndian: modifiedAt.secondsSinceEpoch)
     bytes.append(littleEndian: expiresAt?.secondsSinceEpoch ?? 0)
@@ -42,12 +54,17 @@ extension Metadata {
       bytes.append(text: name)
       bytes.append(text: value)
     }
+    if let fields { bytes.append(fields) }
     return bytes
   }
 
-  init(decoding bytes: Span<UInt8>) throws(StorageError) {
+  /// Decodes metadata; throws `corrupt` unless a save can have written it.
+  ///
+  /// - Parameter knowsKey: whether the caller found the row by the tag of its key, which is then
+  ///   within the limits.
+  init(decoding bytes: Span<UInt8>, knowsKey: Bool = false) throws(StorageError) {
     var reader = ByteReader()
-    let flags = try reader.integer(UInt32.self, from: bytes)
+    let flags = try Self.flags(&reader, from: bytes)
     let createdAt = try Self.timestamp(reader.integer(from: bytes))
     let modifiedAt = try Self.timestamp(reader.integer(from: bytes))
     let expiry = try Self.timestamp(reader.integer(from: bytes))
@@ -55,23 +72,61 @@ extension Metadata {
       service: try reader.text(from: bytes), account: try reader.text(from: bytes))
     let label = try reader.text(from: bytes)
     var attributes = Attributes()
-    for _ in 0..<(try reader.integer(UInt32.self, from: bytes)) {
+    let count = try reader.integer(UInt32.self, from: bytes)
+    // Checked before the attributes are read, because each one is inserted in order.
+    guard count <= Limits.attributes else { throw .beyondLimits }
+    for _ in 0..<count {
       let name = try reader.text(from: bytes)
       attributes[name] = try reader.text(from: bytes)
     }
-    try reader.finish(bytes)
-    // All at once: what fills a value piece by piece, and may throw between, copies it in the end.
+    let fields: Fields?
+    if flags & Self.hasFields == 0 {
+      fields = nil
+      try reader.finish(bytes)
+    } else {
+      fields = try Fields(decoding: bytes.extracting(reader.offset...))
+    }
+    guard knowsKey || key.isWithinLimits, areWithinLimits(label, attributes) else {
+      throw .beyondLimits
+    }
+    // Sets all fields at once. Setting them one by one, with throws in between, would copy the
+    // value.
     self.init(
       key: key, label: flags & Self.hasLabel == 0 ? nil : label, attributes: attributes,
       createdAt: createdAt, modifiedAt: modifiedAt,
-      expiresAt: flags & Self.hasExpiry == 0 ? nil : expiry)
+      expiresAt: flags & Self.hasExpiry == 0 ? nil : expiry,
+      fields: fields, secretHasFields: flags & Self.hasSecretFields != 0)
   }
 
-  /// Of all of it only when the credential was made.
-  static func createdAt(decoding bytes: Span<UInt8>) throws(StorageError) -> Timestamp {
+  /// Decodes only the key.
+  static func key(decoding bytes: Span<UInt8>) throws(StorageError) -> CredentialKey {
     var reader = ByteReader()
-    _ = try reader.integer(UInt32.self, from: bytes)
-    return try timestamp(reader.integer(from: bytes))
+    _ = try reader.bytes(28, from: bytes)
+    return CredentialKey(
+      service: try reader.text(from: bytes), account: try reader.text(from: bytes))
+  }
+
+  /// Decodes only the parts that a save keeps.
+  ///
+  /// Where the flags say that there are no fields, the rest is not read.
+  static func kept(decoding bytes: Span<UInt8>) throws(StorageError) -> (
+    createdAt: Timestamp, fields: Fields?, secretHasFields: Bool
+  ) {
+    var reader = ByteReader()
+    guard try flags(&reader, from: bytes) & (hasFields | hasSecretFields) != 0 else {
+      return (try timestamp(reader.integer(from: bytes)), nil, false)
+    }
+    let metadata = try Metadata(decoding: bytes)
+    return (metadata.createdAt, metadata.fields, metadata.secretHasFields)
+  }
+
+  /// Reads the flags, and throws for unknown ones, because this version would lose their meaning.
+  private static func flags(
+    _ reader: inout ByteReader, from bytes: Span<UInt8>
+  ) throws(StorageError) -> UInt32 {
+    let flags = try reader.integer(UInt32.self, from: bytes)
+    guard flags < 16 else { throw .malformed }
+    return flags
   }
 
   private static func timestamp(_ seconds: Int64) throws(StorageError) -> Timestamp {

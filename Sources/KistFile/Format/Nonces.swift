@@ -1,14 +1,14 @@
 internal import KistSodium
 
-/// Nonces for one transaction, taken from the system in one call, not in one for each.
+/// The nonces of one transaction, taken from the system in one call.
 ///
-/// None is kept for the next one: two that go on from the same memory, as a virtual machine does that
-/// is restored twice, would share it.
+/// No nonce is kept for the next transaction. Two copies of the same memory, as of a virtual
+/// machine restored twice, would use it twice.
 struct Nonces {
   private let bytes: [UInt8]
   private var used = 0
 
-  /// Divides bytes that were taken.
+  /// Makes nonces from random bytes.
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   mutating func next() -> [UInt8] {

@@ -1,7 +1,9 @@
 internal import KistCore
 
-/// The size that so many bytes are padded to, so that a size on disk tells little: a multiple of 64
-/// up to 1 KiB, Padmé above (Nikitin and others, PoPETs 2019 (4), §4), which adds at most 12 %.
+/// Returns the padded size, which hides the exact size on disk.
+///
+/// Up to 1 KiB it is a multiple of 64. Above, it follows Padmé (Nikitin and others, PoPETs 2019
+/// (4), §4), which adds at most 12 %.
 func paddedSize(_ size: Int) -> Int {
   if size <= 1024 { return max(64, (size + 63) / 64 * 64) }
   let exponent = Int.bitWidth - 1 - size.leadingZeroBitCount
@@ -11,14 +13,14 @@ func paddedSize(_ size: Int) -> Int {
 }
 
 extension WipedBytes {
-  /// Appends zeros up to the padded size, whose last four bytes are the size before.
+  /// Appends zeros up to the padded size; the last four bytes contain the original size.
   mutating func pad() {
     let size = count
     append(zeros: paddedSize(size + 4) - size - 4)
     append(littleEndian: UInt32(size))
   }
 
-  /// Takes away what `pad` appended.
+  /// Removes the padding that `pad` appended.
   mutating func unpad() throws(StorageError) {
     let padded = count
     let size = try withBytes { bytes throws(StorageError) in

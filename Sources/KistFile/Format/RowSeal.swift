@@ -1,7 +1,7 @@
 internal import KistCore
 internal import KistSodium
 
-/// Seals one part of each row and binds it to where it stands.
+/// Seals one part of each row and binds it to its row.
 struct RowSeal: Sendable {
   private let key: SymmetricKey
   private let prefix: [UInt8]
@@ -20,7 +20,7 @@ struct RowSeal: Sendable {
     return bytes.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
-  /// What was sealed, without its padding; `corrupt` when it is not authentic.
+  /// Returns the unsealed bytes without padding; throws `corrupt` when they are not authentic.
   func open(_ sealed: Span<UInt8>, at tag: RowTag, sequence: UInt64) throws(StorageError)
     -> WipedBytes
   {
@@ -30,7 +30,7 @@ struct RowSeal: Sendable {
     return bytes
   }
 
-  /// Throws what `open` would throw of what is not authentic; decrypts nothing.
+  /// Throws as `open` does when the bytes are not authentic, without decrypting them.
   func authenticate(_ sealed: Span<UInt8>, at tag: RowTag, sequence: UInt64) throws(StorageError) {
     let associatedData = associatedData(at: tag, sequence: sequence)
     guard key.isAuthentic(sealed, for: associatedData.span) else { throw .unauthenticRow }

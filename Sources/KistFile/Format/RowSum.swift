@@ -1,17 +1,18 @@
 internal import KistCore
 internal import KistSodium
 
-/// A sum modulo 2^256 of the keyed hashes of rows: it tells whether a set of rows is the one that it
-/// was made of, and is brought up to date without reading the others.
+/// A sum of the keyed hashes of rows, modulo 2^256.
+///
+/// It shows whether a set of rows is unchanged. It can be updated without reading the other rows.
 struct RowSum: Sendable {
-  // The least significant first.
+  // The least significant limb first.
   fileprivate var limbs: InlineArray<4, UInt64>
 
   static let zero = RowSum(limbs: [0, 0, 0, 0])
 
   private init(limbs: InlineArray<4, UInt64>) { self.limbs = limbs }
 
-  /// The keyed hash of some bytes.
+  /// Makes the keyed hash of some bytes.
   init(of bytes: Span<UInt8>, under key: SymmetricKey) {
     let hash = InlineArray<32, UInt8> { output in key.hash(bytes, into: &output) }
     limbs = InlineArray { limb in

@@ -1,19 +1,19 @@
 internal import KistCore
 internal import KistSodium
 
-/// A keyed hash of 16 bytes that something is found by.
+/// A keyed hash of 16 bytes for lookups.
 struct Tag: Sendable {
-  /// Bytes of a tag.
+  /// The size of a tag in bytes.
   static let size = 16
 
   let bytes: InlineArray<16, UInt8>
 
-  /// The keyed hash of some bytes.
+  /// Makes the keyed hash of some bytes.
   init(of bytes: Span<UInt8>, under key: SymmetricKey) {
     self.bytes = InlineArray { output in key.hash(bytes, into: &output) }
   }
 
-  /// Copies 16 bytes; `nil` when there are more or fewer.
+  /// Copies 16 bytes; `nil` for another number of bytes.
   init?(_ bytes: Span<UInt8>) {
     guard bytes.count == Self.size else { return nil }
     self.bytes = InlineArray { bytes[$0] }
@@ -26,7 +26,7 @@ extension Tag: Equatable {
   }
 }
 
-/// What a credential is found by in the store: a tag of its service, and one of its whole key.
+/// The tags by which the store finds a credential: one of its service, and one of its whole key.
 struct RowTag: Equatable, Sendable {
   let service: Tag
   let key: Tag
@@ -34,8 +34,7 @@ struct RowTag: Equatable, Sendable {
 
 extension StoreKeys {
   func tag(of key: CredentialKey) -> RowTag {
-    // Each part is hashed with its length, so that no two different keys are hashed as the same
-    // bytes.
+    // Each part is hashed with its length, so that different keys never hash the same bytes.
     var bytes = WipedBytes(capacity: 128)
     bytes.append(text: key.service)
     let service = tag(of: bytes)

@@ -4,11 +4,11 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Pads and seals what requests named, one after another, each bound to what stands before it in the
+/// Pads and seals the names in requests, one after another, each bound to the text before it in the
 /// log.
 struct NameSealing: ~Copyable {
   private var run: SealingRun
-  /// Its beginning is the same for all.
+  /// The associated data; its prefix is the same for all names.
   private var associatedData = WipedBytes(capacity: 512)
   private let prefixSize: Int
   private var message = WipedBytes(capacity: 128)
@@ -46,7 +46,8 @@ struct NameSealing: ~Copyable {
 }
 
 extension StoreKeys {
-  /// What a request named; `corrupt` when it was sealed for something else, or elsewhere.
+  /// Opens the names in a request; throws `corrupt` when they were sealed for another store or
+  /// text.
   func openNames(_ sealed: Span<UInt8>, boundTo text: Span<UInt8>) throws(StorageError)
     -> RequestedNames
   {
@@ -65,6 +66,13 @@ extension StoreKeys {
         service: flags & hasService == 0 ? nil : service,
         account: flags & hasAccount == 0 ? nil : account)
     }
+  }
+
+  /// Returns the hash of 16 bytes that chains the lines of a log.
+  func chainHash(of bytes: Span<UInt8>) -> [UInt8] {
+    var message = StoreFormat.associatedData(of: .chain, storeID: storeID)
+    message.append(bytes)
+    return audit.hash(message.span, count: 16)
   }
 
   private func associatedData(boundTo text: Span<UInt8>) -> [UInt8] {

@@ -2,24 +2,32 @@ private import KistSodium
 
 /// The fixed values of the file format, which docs/file-format.md specifies.
 enum StoreFormat {
-  /// What `user_version` says.
+  /// The value of `user_version`.
   static let version: UInt32 = 1
-  /// What `application_id` says: `kist`.
+  /// The value of `application_id`: `kist`.
   static let applicationID: UInt32 = 0x6B69_7374
-  /// Bytes of a store's id.
+  /// The size of a store's id in bytes.
   static let storeIDSize = 16
+  /// The maximum bytes of a row and of each of its values: 640 KiB.
+  ///
+  /// The largest row that kist writes takes about 612 KiB.
+  static let longestRow = 640 << 10
 
-  /// What is sealed, so that one thing cannot stand in for another.
+  /// The kind of sealed data, so that one kind cannot replace another.
   enum Part: UInt32 {
     case slot = 1
     case header = 2
     case metadata = 3
     case secret = 4
-    /// What a request named, in a log beside the store.
+    /// The names in a request, in a log beside the store.
     case names = 5
+    /// The chained lines of a log beside the store.
+    case chain = 6
+    /// The progress note, in a file outside the store.
+    case progress = 7
   }
 
-  /// The beginning of all associated data.
+  /// Returns the prefix of all associated data.
   static func associatedData(of part: Part, storeID: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(80)

@@ -1,9 +1,9 @@
 internal import KistCore
 internal import KistSodium
 
-/// The keys of an unlocked store, one for each purpose, all derived from its master key.
+/// The keys of an unlocked store, one per purpose, all derived from its master key.
 struct StoreKeys: Sendable {
-  /// What tells this store from every other: 16 random bytes, not secret.
+  /// The id of the store: 16 random bytes, not secret.
   let storeID: [UInt8]
   let tags: SymmetricKey
   let metadata: RowSeal
@@ -11,12 +11,20 @@ struct StoreKeys: Sendable {
   let header: SymmetricKey
   let sum: SymmetricKey
   let names: SymmetricKey
+  /// The key that chains the lines of a log beside the store.
+  let audit: SymmetricKey
+  let progress: SymmetricKey
+  /// Whether the system keeps all keys in RAM and out of swap.
+  let areInRAM: Bool
 
   private static let context = KeyContext("kiststor")
 
   init(master: GuardedKey, storeID: [UInt8]) throws(StorageError) {
+    var areInRAM = true
     func derive(_ id: UInt64) throws(StorageError) -> SymmetricKey {
-      try SymmetricKey(derivedFrom: master, id: id, context: Self.context)
+      let key = try SymmetricKey(derivedFrom: master, id: id, context: Self.context)
+      areInRAM = areInRAM && key.isInRAM
+      return key
     }
     self.storeID = storeID
     tags = try derive(1)
@@ -25,5 +33,8 @@ struct StoreKeys: Sendable {
     header = try derive(4)
     sum = try derive(5)
     names = try derive(6)
+    audit = try derive(7)
+    progress = try derive(8)
+    self.areInRAM = areInRAM
   }
 }

@@ -1,25 +1,29 @@
 internal import KistCore
 
-/// Some changes that are written in one transaction.
+/// Several changes that are written in one transaction.
 struct Batch {
   let connections: Connections
   let session: Session
   let options: EncryptedFile.Options
 
-  /// Carries the changes out in their order and answers each truly, whatever happens.
+  /// Carries out the changes in order, and gives each a correct answer even after a failure.
   func carryOut(_ changes: [Change]) -> [Change.Answer] {
     var answers: [Change.Answer] = []
     var before: Header?
     var after: Header?
-    // Until it is written over, the file and the log have it, and who takes only one of them has it back.
+    // Until it is overwritten, the removed slot is still in the file or the log. A copy of only one
+    // of them would contain it.
     let mustErase = changes.contains(where: \.removesKeySlot)
     do throws(StorageError) {
-      // Open already, unless opening it anew has failed after an earlier error.
+      // The connections are closed only if reopening them failed after an earlier error.
       try connections.open()
       try connections.change { database throws(StorageError) in
         try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
           var header = try session.header(in: database)
-          // For each change two at most, and one for the header.
+          guard header.sequence <= Header.lastSequence - UInt64(changes.count) else {
+            throw .noSequenceLeft
+          }
+          // At most two for each change, and one for the header.
           var nonces = Nonces(options.nonces(2 * changes.count + 1))
           before = header
           for change in changes {
@@ -38,10 +42,14 @@ struct Batch {
         }
         if !isErased { throw .slotsNotErased }
       }
+      if let after { session.progress?.note(after.sequence) }
       return answers
     } catch {
       let fate = fate(of: before, after, erasing: mustErase)
-      if fate == .carriedOut { return answers }
+      if fate == .carriedOut {
+        if let after { session.progress?.note(after.sequence) }
+        return answers
+      }
       let failure = error.withOutcome(fate == .unchanged ? .unchanged : .unknown)
       return changes.map { _ in .failure(failure) }
     }
@@ -49,10 +57,10 @@ struct Batch {
 
   private enum Fate { case carriedOut, unchanged, unknown }
 
-  /// Opens the store anew after a failure and looks at what is in it.
+  /// Reopens the store after a failure and determines what it contains.
   ///
-  /// Whether that which SQLite had written counts, when a flush failed, is decided when the log is
-  /// read again; so all connections are closed first, because only then it is.
+  /// When a flush failed, only reading the log again decides whether SQLite's writes count. SQLite
+  /// reads it again only after all connections were closed.
   private func fate(of before: Header?, _ after: Header?, erasing mustErase: Bool) -> Fate {
     session.check.pause()
     do throws(StorageError) {
@@ -63,7 +71,7 @@ struct Batch {
         let header = try database.header(session.keys)
         if header == before { return .unchanged }
         guard header == after else { return .unknown }
-        // It counts, and must be on disk as well.
+        // The writes count, but must also be on disk.
         return try (mustErase ? database.emptyLog() : database.checkpoint())
           ? .carriedOut : .unknown
       }
@@ -72,13 +80,15 @@ struct Batch {
     }
   }
 
-  /// What must be known of a row that is replaced or deleted.
+  /// The facts needed about a row that is replaced or deleted.
   private struct Replaced {
-    let createdAt: Timestamp
+    let kept: SealedRow.Kept
     let hash: RowSum
   }
 
-  /// Carries out one change: returns what is its own affair, throws what ends the transaction.
+  /// Carries out one change.
+  ///
+  /// Returns an error that concerns only this change, and throws one that ends the transaction.
   private func carryOut(
     _ change: Change, in database: Database, _ header: inout Header, _ nonces: inout Nonces
   ) throws(StorageError) -> Change.Answer {
@@ -123,7 +133,7 @@ struct Batch {
     return .success(.keySlots(slots))
   }
 
-  /// Puts a credential, or nothing, in the place of what is there.
+  /// Replaces the row of a key with a credential, or removes it.
   private func put(
     _ credential: NewCredential?, at key: CredentialKey, if condition: Condition,
     in database: Database, _ header: inout Header, _ nonces: inout Nonces
@@ -133,11 +143,11 @@ struct Batch {
     let (found, address) = try database.lookUp(tag) { sequence, metadata, secret in
       Result { () throws(StorageError) in
         try condition.check(against: session.revision(of: sequence))
-        // The header is then an older one, and authentic still.
+        // The header is then from an earlier time, but still authentic.
         if isEmpty { throw .wrongRows }
-        // Nothing is overwritten that is not authentic.
+        // A row that is not authentic is never overwritten.
         return Replaced(
-          createdAt: try session.keys.authenticate(metadata, secret, at: tag, sequence: sequence),
+          kept: try session.keys.authenticate(metadata, secret, at: tag, sequence: sequence),
           hash: session.keys.hash(tag: tag, sequence: sequence, metadata: metadata, secret: secret))
       }
     }
@@ -148,6 +158,7 @@ struct Batch {
     } catch {
       return .failure(error.withOutcome(.unchanged))
     }
+    if credential != nil, old?.kept.forbidsChange == true { return .failure(.needsLaterVersion) }
     if let old {
       header.sum -= old.hash
       header.count -= 1
@@ -162,9 +173,10 @@ struct Batch {
     header.count += 1
     let moment = options.now()
     let metadata = Metadata(
-      credential, createdAt: old?.createdAt ?? moment, modifiedAt: moment)
+      credential, createdAt: old?.kept.createdAt ?? moment, modifiedAt: moment,
+      fields: old?.kept.fields, secretHasFields: old?.kept.secretFields != nil)
     let row = session.keys.seal(
-      metadata, credential.secret, at: tag, sequence: header.sequence,
+      metadata, credential.secret, old?.kept.secretFields, at: tag, sequence: header.sequence,
       nonces: { nonces.next() })
     header.sum += session.keys.hash(of: row)
     try database.put(row, at: address)
@@ -173,14 +185,26 @@ struct Batch {
 }
 
 extension Change {
-  /// Whether it takes a way in away.
+  /// Whether the change removes a key slot.
   fileprivate var removesKeySlot: Bool {
     if case .keySlots(let change) = self { change.removed != nil } else { false }
   }
 }
 
 extension StorageError {
-  /// The slot is gone, and its bytes are not.
+  /// A field allows changes only to versions that know it.
+  fileprivate static let needsLaterVersion = StorageError(
+    .denied,
+    "a later version of kist keeps data with the credential that this one cannot keep right",
+    hint: "update kistd; or delete the credential, and that data with it, and save it again",
+    outcome: .unchanged)
+
+  /// The sequence numbers are used up; kist never writes that many changes.
+  fileprivate static let noSequenceLeft = StorageError(
+    .full, "the store has no number left for another change",
+    hint: "stop kistd and run `kistd rekey`, which numbers the credentials again")
+
+  /// The slot was removed, but its bytes were not overwritten.
   fileprivate static let slotsNotErased = StorageError(
     .busy, "the store is read by somebody, so that the removed key slot could not be written over",
     hint: "stop kistd and start it again, which does so; `kist slots` shows the slots")

@@ -1,26 +1,28 @@
 internal import KistCore
 
-/// What the writer is asked to do.
+/// A request to the writer.
 enum Change: Sendable {
   case save(SaveRequest)
   case delete(DeleteRequest)
   case keySlots(KeySlotChange)
 
-  /// What became of it.
+  /// The effect of a change.
   enum Effect: Sendable {
     case saved(CredentialSummary)
-    /// The sequence number of the deletion, where there was anything to delete.
+    /// The sequence number of the deletion; `nil` when there was nothing to delete.
     case deleted(UInt64?)
-    /// The key slots that there are.
+    /// The key slots after the change.
     case keySlots([KeySlot])
   }
 
   typealias Answer = Result<Effect, StorageError>
 }
 
-/// Which key slots are to be added and removed, in one step.
+/// The key slots to add and remove in one step.
 struct KeySlotChange: Sendable {
-  /// The slots that it was decided on; of others the one that is removed might be the last.
+  /// The slots on which the change was decided.
+  ///
+  /// If they have changed since, the removed slot might be the last one.
   var slots: [KeySlot]
   var added: KeySlot?
   var removed: UInt32?

@@ -3,18 +3,18 @@ private import Synchronization
 
 /// The store's connections, one for each kind of use, so that none waits for another.
 final class Connections: Sendable {
-  /// For changes, on the writer's queue.
+  /// The connection for changes, on the writer's queue.
   private let changes: Connection
-  /// For loads, on the thread of whoever asks.
+  /// The connection for loads, on the caller's thread.
   private let loads: Connection
-  /// For finds, on their own queue.
+  /// The connection for finds, on their own queue.
   let finds: Connection
-  /// For a copy of all, which takes long; open only while one is made.
+  /// The connection for a copy of the whole store, which takes long; open only during a copy.
   private let copies: Connection
 
   private struct State {
     var isShut = false
-    /// Whether what is in the log is known to be on disk, since they were opened.
+    /// Whether the log's content is known to be on disk since the connections were opened.
     var isLogOnDisk = false
     /// Whether the name of the log is known to be on disk.
     var isLogNamed = false
@@ -22,15 +22,15 @@ final class Connections: Sendable {
 
   private let path: String
   private let state = Mutex(State())
-  /// How often a batch of changes has begun or ended; odd while one is under way.
+  /// A counter of the starts and ends of batches; odd while a batch is running.
   private let turns = Atomic(0)
 
   init(path: String) throws(StorageError) {
     self.path = path
     changes = Connection(
       path: path, readonly: false, cacheKibibytes: 2048, keepsLog: try isFilled(path + "-wal"))
-    // Room for the inner pages of a million rows, 2 MiB, which lie on the way to every row. 16 MiB, for
-    // rows too, made no load faster, as the system keeps them as well.
+    // Enough for the inner pages of a million rows, 2 MiB, which every lookup reads. 16 MiB, for
+    // rows too, made no load faster, because the system also caches them.
     loads = Connection(path: path, readonly: true, cacheKibibytes: 4096)
     finds = Connection(path: path, readonly: true, cacheKibibytes: 512)
     copies = Connection(path: path, readonly: true, cacheKibibytes: 512)
@@ -38,8 +38,8 @@ final class Connections: Sendable {
 
   /// Reads on the connection for loads, from a snapshot that is kept until the next change.
   ///
-  /// To take one anew costs a load 5 %. While changes are under way none is kept: one that is would
-  /// keep the log from being begun anew.
+  /// A new snapshot makes a load 5 % slower. During changes none is kept, because it would prevent
+  /// SQLite from reusing the log.
   func read<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
@@ -51,7 +51,7 @@ final class Connections: Sendable {
     }
   }
 
-  /// Lends the connection for changes; what is read afterwards sees them.
+  /// Calls the body with the connection for changes; later reads see its changes.
   func change<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
@@ -61,7 +61,7 @@ final class Connections: Sendable {
     return try use(changes, body)
   }
 
-  /// Lends the store as it is at one moment, for as long as the body takes.
+  /// Calls the body with the store as it is at one moment.
   func snapshot(_ body: (Database) throws(StorageError) -> Void) throws(StorageError) {
     try state.withLock { state throws(StorageError) in
       if state.isShut { throw .closed }
@@ -76,12 +76,12 @@ final class Connections: Sendable {
     }
   }
 
-  /// Opens those that are not open.
+  /// Opens the connections that are not open.
   func open() throws(StorageError) {
     try state.withLock { state throws(StorageError) in try open(&state) }
   }
 
-  /// Lends one of them, and opens all first where a failure has left them closed.
+  /// Calls the body with a connection, and first opens all where a failure left them closed.
   @inline(__always)
   func use<Result: Sendable>(
     _ connection: Connection, _ body: (Database) throws(StorageError) -> Result
@@ -91,25 +91,27 @@ final class Connections: Sendable {
     return try connection.use(body)
   }
 
-  /// Gives back the memory of the pages that are kept for requests to come.
+  /// Releases the memory of cached pages.
   func releaseMemory() {
     for connection in [changes, loads, finds] { connection.releaseMemory() }
   }
 
-  /// Closes all and opens them again, so that the log is read again: that it is only when not one of
-  /// them is open, and nobody opens one meanwhile.
+  /// Closes and reopens all connections, so that the log is read again.
+  ///
+  /// SQLite reads it again only if no connection is open, and none is opened in between.
   func reopen() throws(StorageError) {
     try state.withLock { state throws(StorageError) in
-      // Only who has changed something does so, and the store was known to be whole before.
+      // Only a failed change leads here, and before it the store was known to be undamaged.
       close(&state, isKnown: true)
       try open(&state)
-      // The log that was removed must not come back after a power cut, with what was undone.
+      // The removed log must not reappear after a power cut, with the changes that were undone.
       try flushDirectory(of: path)
     }
   }
 
-  /// Waits until the name of the log is on disk, if that is not known: SQLite does so before the
-  /// first change is, but does not tell when it could not.
+  /// Waits until the name of the log is on disk, if that is not known.
+  ///
+  /// SQLite does this before the first change, but does not report a failure.
   func flushLogName() throws(StorageError) {
     try state.withLock { state throws(StorageError) in
       if state.isLogNamed { return }
@@ -118,10 +120,10 @@ final class Connections: Sendable {
     }
   }
 
-  /// Closes all for good: when the store is given up, nothing may open it again.
+  /// Closes all connections permanently: after the store is given up, nothing may open it again.
   ///
-  /// - Parameter isKnown: whether the store is known to be whole; of one that is not, a log that was
-  ///   found beside it is left there, since with it the database would be written over.
+  /// - Parameter isKnown: whether the store is known to be undamaged. Otherwise the log that was
+  ///   found beside it is kept, because merging it would overwrite the database.
   func shut(isKnown: Bool) {
     state.withLock { state in
       state.isShut = true
@@ -132,7 +134,7 @@ final class Connections: Sendable {
   private func open(_ state: inout State) throws(StorageError) {
     if state.isShut { throw .closed }
     if !state.isLogOnDisk {
-      // Before it is read: what is read counts, and the next change is written behind it.
+      // Rewritten before it is read: its content counts, and the next change is written after it.
       try rewriteLog(of: path)
       state.isLogOnDisk = true
     }
@@ -141,7 +143,9 @@ final class Connections: Sendable {
     try finds.open()
   }
 
-  /// The last one, which may write, brings the log into the database and removes it, if it can.
+  /// Closes all connections.
+  ///
+  /// The last one can write: it merges the log into the database and removes it, if possible.
   private func close(_ state: inout State, isKnown: Bool) {
     state.isLogOnDisk = false
     state.isLogNamed = false

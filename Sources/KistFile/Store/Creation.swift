@@ -3,10 +3,11 @@ internal import KistCore
 internal import KistSodium
 internal import KistSystem
 
-/// Makes a new store where there is none, with what `fill` puts into it and into its header.
+/// Creates a store where there is none, with the rows and the header that `fill` provides.
 ///
-/// First the key is on disk, with the names of the directories, then the whole store under another name,
-/// then its own name. So what a crash leaves is at most a key without a store, which the next start uses.
+/// First the key and the names of the directories are written to disk, then the whole store under
+/// another name, then its final name. A crash therefore leaves at most a key without a store, which
+/// the next start uses.
 func createStore(
   _ options: EncryptedFile.Options, id storeID: [UInt8] = randomBytes(StoreFormat.storeIDSize),
   filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void = { _, _, _ in }
@@ -18,7 +19,7 @@ func createStore(
   try rename(unfinished.path, to: options.path)
 }
 
-/// Refuses to make a store beside a log, which would be taken for its own.
+/// Refuses to create a store beside a log, which SQLite would use for it.
 func refuseLog(of path: String) throws(StorageError) {
   for suffix in ["-wal", "-journal"] {
     if try exists(path + suffix) {
@@ -27,40 +28,62 @@ func refuseLog(of path: String) throws(StorageError) {
   }
 }
 
-/// A store that is being made, under a name of its own, for as long as it is not whole.
+/// A store that is being made, under its own name until it is complete.
 struct UnfinishedStore {
   let path: String
 
-  /// One that is to take the place of the store.
+  /// Returns a store that will become the store at a path.
   static func new(beside path: String) -> UnfinishedStore { UnfinishedStore(path: path + ".new") }
 
-  /// One that is to be fetched as a backup.
+  /// Returns a store with this id and a new key, which will replace the store at a path.
+  ///
+  /// While it has this name, it has not replaced the store, and its key opens nothing else.
+  static func rekeyed(beside path: String, id: [UInt8]) -> UnfinishedStore {
+    UnfinishedStore(path: path + ".new-" + hexadecimal(id))
+  }
+
+  /// Returns a store that will be read as a backup.
   static func backup(beside path: String) -> UnfinishedStore {
     UnfinishedStore(path: path + ".backup")
   }
 
-  /// Removes what was left of those that were cut off, which nobody else may be at work on.
+  /// Removes the files of interrupted stores; no other process may be working on them.
   static func discardAll(beside path: String) {
     for left in [new(beside: path), backup(beside: path)]
     where unsafe access(left.path, F_OK) == 0 { left.discard() }
   }
 
-  /// Removes what was left of one that was cut off, itself last.
+  /// Removes the files of an interrupted store.
+  ///
+  /// The store itself is removed last: by its name, the next start finds files that could not be
+  /// removed.
   func discard() {
-    for suffix in ["-wal", "-shm", "-journal", ""] { unsafe unlink(path + suffix) }
+    for suffix in ["-wal", "-shm", "-journal", ""] {
+      guard unsafe unlink(path + suffix) == 0 || errno == ENOENT else { return }
+    }
   }
 
-  /// Gives it the name of the store.
+  /// Creates the file empty, or empties it.
   ///
-  /// A file system over a network may do so and say that it failed: where it is not under its own name
-  /// any more, the outcome is `unknown`.
+  /// SQLite would apply the umask. It gives the log the mode of this file.
+  func begin() throws(StorageError) {
+    for suffix in ["-wal", "-shm", "-journal"] { unsafe unlink(path + suffix) }
+    let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
+    try descriptor.setMode(0o600, path: path)
+    guard ftruncate(descriptor.number, 0) == 0 else { throw .system("emptying", path: path) }
+  }
+
+  /// Renames it to the store.
+  ///
+  /// A network file system may rename the file and still report a failure. Where the old name is
+  /// gone, the outcome is `unknown`.
   func rename(to store: String) throws(StorageError) {
     guard unsafe Glibc.rename(path, store) != 0 else { return }
     let failure = StorageError.system("renaming", path: path)
     throw failure.withOutcome(unsafe access(path, F_OK) == 0 ? .unchanged : .unknown)
   }
 
-  /// Writes all of it, with a master key of its own, and waits until it is on disk.
+  /// Writes the whole store, with its own master key, and waits until it is on disk.
   func write(
     _ options: EncryptedFile.Options, id storeID: [UInt8],
     openedBy sources: [EncryptedFile.KeySource],
@@ -78,9 +101,7 @@ struct UnfinishedStore {
     var header = Header(
       sequence: 0, count: 0, epoch: .random(in: .min ... .max), sum: .zero,
       slots: KeySlot.hash(of: slots, storeID: storeID))
-    discard()
-    // Made here, not by SQLite, so that its mode does not hang on the umask; its log takes it over.
-    try Descriptor.open(path, O_RDWR | O_CREAT | O_EXCL).setMode(0o600, path: path)
+    try begin()
     let connection = Connection(path: path, readonly: false, cacheKibibytes: 256)
     defer { connection.close() }
     try connection.open()
@@ -92,7 +113,8 @@ struct UnfinishedStore {
         for slot in slots { try database.insertSlot(slot.number, slot.encoded(storeID: storeID)) }
         return true
       }
-      // What closing could not bring from the log into the file would be left behind by its new name.
+      // Without this, the rename would leave behind any part of the log that closing could not
+      // merge.
       guard try database.checkpoint() else {
         throw StorageError(
           .unavailable, "the new store could not be written to its end", hint: "try again")
@@ -102,7 +124,7 @@ struct UnfinishedStore {
 }
 
 extension KeySlot {
-  /// Wraps a master key under one that comes from somewhere; a key file is made where there is none.
+  /// Wraps a master key under the key of a source; creates a missing key file.
   fileprivate init(
     number: UInt32, openedBy source: EncryptedFile.KeySource, wrapping master: GuardedKey,
     storeID: [UInt8], _ options: EncryptedFile.Options
@@ -113,7 +135,7 @@ extension KeySlot {
       let file: GuardedKey
       if let existing = try KeyFile.read(path) {
         file = existing
-        // Whoever made it may have been cut off before its name was on disk.
+        // Its creator may have been interrupted before the name was on disk.
         try flushNames(of: path)
       } else {
         file = try KeyFile.create(path)

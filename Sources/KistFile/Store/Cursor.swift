@@ -1,15 +1,15 @@
 internal import KistCore
 
-/// Where a page begins: after the row of an address, among all rows or among those of one service.
+/// The start of a page: after the row at an address, among all rows or those of one service.
 struct Cursor: Sendable {
-  /// The address of the last row before the page; less than all where there is none.
+  /// The address of the last row before the page; below all addresses for the first page.
   let address: Int64
-  /// The last address that is asked for.
+  /// The last address of the query.
   let end: Int64
-  /// The service whose rows are asked for; `nil` for all.
+  /// The service of the query; `nil` for all services.
   private let service: Tag?
 
-  /// Reads the cursor of a query; `badRequest` when it is not one of this query.
+  /// Reads the cursor of a query; throws `badRequest` when it is not a cursor of this query.
   init(_ query: CredentialQuery, _ keys: StoreKeys) throws(StorageError) {
     service = query.service.map(keys.serviceTag)
     let range = service.map { RowAddresses(ofService: $0).range } ?? RowAddresses.all
@@ -24,10 +24,10 @@ struct Cursor: Sendable {
     self.address = address
   }
 
-  /// Whether a row behind it is one of those that are asked for.
+  /// Returns whether a later row belongs to the query.
   func isFollowed(by tag: RowTag) -> Bool { service == nil || tag.service == service }
 
-  /// The cursor of what comes after a row: its address in hexadecimal, of 16 digits.
+  /// Returns the cursor for the rows after an address: 16 hexadecimal digits.
   static func text(of address: Int64) -> String {
     let digits = String(address, radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits

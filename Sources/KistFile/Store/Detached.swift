@@ -1,9 +1,9 @@
 internal import Dispatch
 internal import KistCore
 
-/// Runs what blocks on a thread of its own, so that the caller's stays free.
+/// Runs a blocking function on its own thread, so that the caller's thread stays free.
 ///
-/// A cancelled caller waits all the same: what was begun is finished.
+/// A cancelled caller still waits, because the function always runs to its end.
 func detached<Result: Sendable>(
   _ body: @escaping @Sendable () throws(StorageError) -> Result
 ) async throws(StorageError) -> Result {

@@ -16,10 +16,11 @@ extension FileStore {
     let opens = opensByItself(slots, file)
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
-      unlocksWith: file == nil || !opens && takesPassphrase(slots) ? .passphrase : .keyFile,
+      unlocksWith: unlocking(slots, file, opensByItself: opens),
       reopensAtRestart: opens,
       durability: .disk,
-      keyProtection: keyProtection(slots, opens ? file : nil), integrity: session?.check.integrity)
+      keyProtection: keyProtection(slots, opens ? file : nil), keysInRAM: session?.keys.areInRAM,
+      integrity: session?.check.integrity)
     if let session {
       status.count = try connections.read { database throws(StorageError) in
         Int(clamping: try database.header(session.keys).count)
@@ -28,7 +29,7 @@ extension FileStore {
     return status
   }
 
-  /// Forgets the keys once what was begun is finished.
+  /// Forgets the keys after running requests have finished.
   func lock() async throws(StorageError) -> StorageStatus {
     let reason = StorageError.locked("the storage is locked")
     let session = try state.withLock { state throws(StorageError) -> Session? in
@@ -44,11 +45,11 @@ extension FileStore {
     return try status()
   }
 
-  /// Unlocks the store, or verifies the key of one that is open.
+  /// Unlocks the store, or verifies the key of an open store.
   func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
     _ = try status()
-    try await attempts.make(with: passphrase) { [self] () throws(StorageError) in
-      let session = try unlockedSession(passphrase)
+    try await options.attempts.make(with: passphrase) { [self] () throws(StorageError) in
+      let session = try sessionOrReason(passphrase)
       try state.withLock { state throws(StorageError) in
         switch state {
         case .closed: throw .closed
@@ -62,15 +63,25 @@ extension FileStore {
     return try status()
   }
 
+  /// Unlocks the store, or records its damage as the reason why it stays locked.
+  private func sessionOrReason(_ passphrase: Secret?) throws(StorageError) -> Session {
+    do throws(StorageError) { return try unlockedSession(passphrase) } catch {
+      state.withLock { state in
+        guard error.code == .corrupt, case .locked = state else { return }
+        state = .locked(StorageError(.locked, error.message, hint: error.hint))
+      }
+      throw error
+    }
+  }
+
   private func unlockedSession(_ passphrase: Secret?) throws(StorageError) -> Session {
     let slots = try readKeySlots()
     let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource
     let master = try masterKey(from: source, slots, storeID: storeID)
-    return try Session(
-      master: master, storeID: storeID, path: options.path, reading: connections)
+    return try Session(master: master, storeID: storeID, options, reading: connections)
   }
 
-  /// The file that unlocks the store when nobody is there, if it is one that can.
+  /// Returns the file that unlocks the store unattended, if there is one.
   func unlockingFile(_ slots: [KeySlot]) -> String? {
     switch options.keySource {
     case .keyFile(let path): slots.openWithKeyFile ? path : nil
@@ -79,23 +90,46 @@ extension FileStore {
     }
   }
 
-  /// Whether the store would open now when nobody is there; a passphrase takes too long to be tried.
+  /// Returns whether the store would now open unattended.
+  ///
+  /// A passphrase is not tried, because that takes too long.
   private func opensByItself(_ slots: [KeySlot], _ file: String?) -> Bool {
     guard let file else { return false }
     if case .passphraseFile = options.keySource { return (try? exists(file)) == true }
     return (try? masterKey(from: options.keySource, slots, storeID: storeID)) != nil
   }
 
-  /// Whether a passphrase stands in for a file that does not open the store; one that is refused as it
-  /// is keeps kistd from starting, and is to be mended.
+  private func unlocking(
+    _ slots: [KeySlot], _ file: String?, opensByItself: Bool
+  ) -> StorageStatus.Unlocking {
+    guard slots.contains(where: \.isKnown) else { return .unknown }
+    return file == nil || !opensByItself && takesPassphrase(slots) ? .passphrase : .keyFile
+  }
+
+  /// Returns whether a passphrase can replace a file that does not open the store.
+  ///
+  /// A refused file must be repaired, because kistd does not start with it.
   private func takesPassphrase(_ slots: [KeySlot]) -> Bool {
     slots.openWithPassphrase
       && (try? EncryptedFile.checkFile(of: options.keySource)) != nil
   }
 
-  /// What protects the key, and from whom; a file is named where it opens the store, or that of a
-  /// passphrase, which is not tried for that, where it is there.
+  /// Returns the sentence about what protects the key, and from whom.
   private func keyProtection(_ slots: [KeySlot], _ file: String?) -> String {
+    let unknown = slots.count { !$0.isKnown }
+    if unknown == 0 { return knownProtection(slots, file) }
+    let others =
+      unknown == 1
+      ? "a key slot of a kind that this kistd does not know"
+      : "\(unknown) key slots of kinds that this kistd does not know"
+    if unknown == slots.count { return others }
+    return knownProtection(slots, file) + "; \(others) may open the store, too"
+  }
+
+  /// Returns the sentence about the slots of known kinds.
+  ///
+  /// It names a key file that opens the store, or an existing passphrase file, which is not tried.
+  private func knownProtection(_ slots: [KeySlot], _ file: String?) -> String {
     if case .passphraseFile(let path) = options.keySource, file == nil, !slots.openWithKeyFile {
       return "a passphrase; the file that should have it, \(path), is missing"
     }
@@ -112,13 +146,13 @@ extension FileStore {
     let alone = "the store alone is as safe as the passphrase is hard to guess"
     return switch (slots.openWithKeyFile, slots.openWithPassphrase) {
     case (true, true):
-      "\(named.keyFile), or \(named.passphrase): whoever has one of them and can read the store can "
+      "\(named.keyFile), or \(named.passphrase): anybody who has one of them and can read the store can "
         + "read the credentials; \(alone)"
     case (true, false):
-      "\(named.keyFile): whoever can read it and the store can read the credentials; the store "
-        + "without it tells nothing"
+      "\(named.keyFile): anybody who can read it and the store can read the credentials; the store "
+        + "reveals nothing without it"
     case (false, _):
-      "\(named.passphrase): whoever can read it and the store can read the credentials; \(alone)"
+      "\(named.passphrase): anybody who can read it and the store can read the credentials; \(alone)"
     }
   }
 }

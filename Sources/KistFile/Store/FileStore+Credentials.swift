@@ -1,9 +1,11 @@
 internal import KistCore
 
 extension FileStore {
-  /// Answers a hit at once, on the caller's thread; a miss once the store is known to be whole.
+  /// Returns a credential immediately, on the caller's thread.
   ///
-  /// Inlined into the closure that is the storage's `load`, as a frame of its own costs a load 1 %.
+  /// A missing credential is reported only once the store is known to be undamaged.
+  ///
+  /// Inlined into the storage's `load`, because a separate frame makes a load 1 % slower.
   @inline(__always)
   func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
     let session = try session()
@@ -34,21 +36,24 @@ extension FileStore {
     let tag = session.keys.tag(of: key)
     return try connections.read { database throws(StorageError) in
       try database.lookUp(tag) { sequence, metadata, secret throws(StorageError) in
-        let metadata = try session.keys.openMetadata(metadata, at: tag, sequence: sequence)
+        let metadata = try session.keys.openMetadata(
+          metadata, at: tag, sequence: sequence, knowsKey: true)
+        let secret = try session.keys.openSecret(
+          secret, hasFields: metadata.secretHasFields, at: tag, sequence: sequence
+        ).secret
         return Credential(
-          summary: metadata.summary(at: session.revision(of: sequence)),
-          secret: try session.keys.openSecret(secret, at: tag, sequence: sequence))
+          summary: metadata.summary(at: session.revision(of: sequence)), secret: secret)
       }.found
     }
   }
 
   /// Carries out a change on the writer's queue.
   ///
-  /// It waits until the store is known to be whole: a page that only seems to be free is not written
-  /// over, and nothing is said to be absent that was there.
+  /// It waits until the store is known to be undamaged. Otherwise a page that only appears free
+  /// could be overwritten, or an existing credential reported as absent.
   ///
-  /// What is not answered in time goes on, of unknown outcome. The watch is here, not around the
-  /// storage, where each change would take a task more.
+  /// After the deadline the change continues, with the outcome `unknown`. The deadline is here and
+  /// not around the storage, which would need another task for each change.
   func carryOut(_ change: Change) async throws(StorageError) -> Change.Effect {
     do throws(StorageError) {
       let start = ContinuousClock.now

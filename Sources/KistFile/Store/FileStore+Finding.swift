@@ -2,7 +2,7 @@ internal import Dispatch
 internal import KistCore
 
 extension FileStore {
-  /// A page in the order of the rows' addresses, which never change.
+  /// Returns a page in the order of the rows' addresses, which never change.
   func find(_ query: CredentialQuery) async throws(StorageError) -> CredentialPage {
     let begin = ContinuousClock.now
     let session = try session()
@@ -21,10 +21,10 @@ extension FileStore {
   }
 }
 
-/// Rows that one page looks at, so that no find keeps the others waiting.
+/// The maximum number of rows that one page examines, so that no find delays the others.
 private let examinedRows = 20_000
 
-/// Bytes that a page may take as JSON, so that it fits into a line.
+/// The maximum bytes of a page as JSON, so that it fits into a line.
 private let pageBytes = 900 << 10
 
 private func page(
@@ -39,9 +39,11 @@ private func page(
     let summary = metadata.summary(at: session.revision(of: sequence))
     var isFull = examined == examinedRows
     if query.matches(summary) {
-      // Each byte may become six in JSON, beside the names of the fields.
+      // Each byte may become six in JSON, plus the names of the fields.
       room -= 300 + 6 * sealed.count
-      isFull = isFull || page.credentials.count == query.limit || room < 0
+      // A page has at least one credential: an empty page would lead to itself.
+      isFull =
+        isFull || page.credentials.count == query.limit || room < 0 && !page.credentials.isEmpty
       if !isFull { page.credentials.append(summary) }
     }
     guard !isFull else {

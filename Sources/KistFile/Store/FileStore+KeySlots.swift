@@ -2,29 +2,38 @@ internal import KistCore
 internal import KistSodium
 
 extension FileStore {
-  /// The slots that the header vouches for.
+  /// Returns the key slots.
   func keySlots() async throws(StorageError) -> [KeySlotSummary] {
     _ = try session()
     return try readKeySlots().map(\.summary)
   }
 
-  /// Wraps the master key under one more passphrase.
+  /// Wraps the master key under an additional passphrase, for a client that proves access to a key
+  /// slot.
   ///
-  /// It is not kept, and so is unwrapped once more for that.
+  /// The master key is not kept, so it is unwrapped again for this.
   func addKeySlot(_ addition: KeySlotAddition) async throws(StorageError) -> [KeySlotSummary] {
     try await change(trying: addition.current) { [self] slots throws(StorageError) in
-      let (opened, master) = try open(slots, with: addition.current)
+      let (opened, master) = try open(
+        slots, with: addition.current, or: addition.currentKey)
       if addition.replacesCurrent && opened == nil {
         throw .badRequest("`replaceCurrent` needs `current`, the passphrase that is replaced")
       }
       let removed = addition.replacesCurrent ? opened : nil
-      let passphrases = slots.count { $0.kind != .keyFile && $0.number != removed }
-      guard passphrases < KeySlot.mostPassphrases else {
+      let rest = slots.filter { $0.number != removed }
+      guard rest.count(where: \.isPassphrase) < KeySlot.mostPassphrases else {
         throw StorageError(
           .tooLarge, "a store has at most \(KeySlot.mostPassphrases) passphrases",
           hint: "remove one first: `kist slots` shows them")
       }
+      guard rest.count < KeySlot.most else {
+        throw StorageError(
+          .tooLarge, "a store has at most \(KeySlot.most) key slots",
+          hint: "remove one first: `kist slots` shows them")
+      }
       let number = (1...UInt32.max).first { number in !slots.contains { $0.number == number } }!
+      var options = options
+      options.allowsWeakPassphrase = addition.allowsWeak
       let slot = try KeySlot(
         number: number, passphrase: addition.passphrase, wrapping: master, storeID: storeID,
         options)
@@ -32,7 +41,7 @@ extension FileStore {
     }
   }
 
-  /// Removes a slot once one that stays was shown to open the store.
+  /// Removes a slot after the client proves that a remaining slot opens the store.
   func removeKeySlot(_ removal: KeySlotRemoval) async throws(StorageError) -> [KeySlotSummary] {
     try await change(trying: removal.current) { [self] slots throws(StorageError) in
       guard let slot = slots.first(where: { Int($0.number) == removal.number }) else {
@@ -40,11 +49,15 @@ extension FileStore {
           .badRequest, "there is no slot of that number", hint: "`kist slots` shows them")
       }
       let rest = slots.filter { $0.number != slot.number }
-      guard !rest.isEmpty else {
+      guard rest.contains(where: \.isKnown) else {
         throw StorageError(
-          .badRequest, "this slot is the only way in", hint: "add another one first")
+          .badRequest,
+          rest.isEmpty
+            ? "this is the only key slot"
+            : "this slot is the only one of a kind that this kistd knows",
+          hint: "add another one first")
       }
-      _ = try open(rest, with: removal.current)
+      _ = try open(rest, with: removal.current, or: removal.currentKey)
       return KeySlotChange(slots: slots, removed: slot.number)
     }
   }
@@ -55,14 +68,15 @@ extension FileStore {
     }
   }
 
-  /// Decides on a change where one passphrase is tried at a time, and carries it out as any other.
+  /// Decides on a change while no other passphrase is tried, and carries it out like any change.
   private func change(
     trying passphrase: Secret?,
     _ decide: @escaping @Sendable ([KeySlot]) throws(StorageError) -> KeySlotChange
   ) async throws(StorageError) -> [KeySlotSummary] {
     do throws(StorageError) {
       _ = try session()
-      let change = try await attempts.make(with: passphrase) { [self] () throws(StorageError) in
+      let change = try await options.attempts.make(with: passphrase) {
+        [self] () throws(StorageError) in
         try decide(readKeySlots())
       }
       guard case .keySlots(let slots) = try await carryOut(.keySlots(change)) else {
@@ -72,30 +86,43 @@ extension FileStore {
     } catch { throw error.withOutcome(.unchanged) }
   }
 
-  /// Unwraps the master key with a passphrase, and says of which slot it was, or with the key that
-  /// the store was opened with.
+  /// Unwraps the master key with a passphrase or a key file, and returns the slot of the
+  /// passphrase.
+  ///
+  /// kistd's own key file is not enough, because any program that reaches the socket could use it.
   private func open(
-    _ slots: [KeySlot], with passphrase: Secret?
+    _ slots: [KeySlot], with passphrase: Secret?, or key: Secret?
   ) throws(StorageError) -> (number: UInt32?, master: GuardedKey) {
+    guard passphrase == nil || key == nil else {
+      throw .badRequest("`current` and `currentKey` are both there")
+    }
     if let passphrase {
       return try openSlot(with: passphrase, among: slots, storeID: storeID)
     }
-    do throws(StorageError) {
-      return (nil, try masterKey(from: options.keySource, slots, storeID: storeID))
-    } catch {
-      guard error.code == .locked else { throw error }
-      let why = unlockingFile(slots) == nil ? "" : ": \(error.message)"
-      guard slots.openWithPassphrase else {
-        throw StorageError(
-          .badRequest,
-          "the key file, which alone would open the store then, must open it first\(why)",
-          hint: "put it back, or start kistd with it (`--key-file`), and try again",
-          outcome: .unchanged)
-      }
-      throw StorageError(
-        .badRequest, "a passphrase that opens the store, and goes on doing so, is needed\(why)",
-        hint: "give one that stays", outcome: .unchanged)
+    guard let key else { throw .noProof }
+    guard key.count == GuardedKey.size else {
+      throw .badRequest("`currentKey` is not a key of \(GuardedKey.size) bytes")
     }
+    let keyFile = try key.withBytes { bytes throws(StorageError) in
+      try GuardedKey(copying: bytes)
+    }
+    guard let master = try openSlot(with: keyFile, among: slots, storeID: storeID) else {
+      throw StorageError(
+        .denied, "the key that was given opens none of the slots that stay",
+        hint: "name the key file that opens the store with `--key-file`", outcome: .unchanged)
+    }
+    return (nil, master)
+  }
+}
+
+extension StorageError {
+  fileprivate static var noProof: StorageError {
+    StorageError(
+      .badRequest,
+      "a passphrase or a key file that opens the store, and goes on doing so, is needed",
+      hint: "give `current`, the passphrase, or `currentKey`, the key file; `kist passphrase` and "
+        + "`kist slots` do so",
+      outcome: .unchanged)
   }
 }
 
@@ -107,6 +134,7 @@ extension KeySlot {
       KeySlotSummary(
         number: Int(number), kind: .passphrase, passes: Int(cost.passes),
         kibibytes: Int(cost.kibibytes))
+    case .unknown: KeySlotSummary(number: Int(number), kind: .unknown)
     }
   }
 }

@@ -2,7 +2,7 @@ internal import KistCore
 internal import KistSodium
 
 extension FileStore {
-  /// Seals what requests name as long as the store is unlocked.
+  /// The functions that seal the names in requests while the store is unlocked.
   var nameSeal: NameSeal {
     NameSeal(
       begin: {
@@ -15,6 +15,7 @@ extension FileStore {
       },
       open: { sealed, text throws(StorageError) in
         try self.session().keys.openNames(sealed, boundTo: text)
-      })
+      },
+      hash: { (try? self.session().keys)?.chainHash(of: $0) })
   }
 }

@@ -2,7 +2,7 @@ internal import KistCore
 private import Synchronization
 
 extension FileStore {
-  /// Begins to watch, also while the store is locked.
+  /// Begins to watch, even while the store is locked.
   func beginWatching(_ request: WatchRequest) throws(StorageError) -> CredentialChanges {
     try watchers.watch(request) { () throws(StorageError) in
       let session = try state.withLock { state throws(StorageError) -> Session? in
@@ -21,7 +21,7 @@ extension FileStore {
   }
 }
 
-/// What watchers are told of a change that was answered; nothing where nothing was changed.
+/// Returns the change to report to watchers; `nil` where nothing was changed.
 func told(of change: Change, _ answer: Change.Answer, in session: Session) -> CredentialChange? {
   switch (change, answer) {
   case (_, .success(.saved(let summary))): .saved(summary.key, summary.revision)

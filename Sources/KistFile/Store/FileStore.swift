@@ -2,12 +2,18 @@ internal import Dispatch
 internal import KistCore
 internal import Synchronization
 
-/// An opened store, locked or not, until it is closed.
+/// An opened store, locked or unlocked, until it is closed.
 final class FileStore: Sendable {
   enum State {
     case locked(StorageError)
     case unlocked(Session)
     case closed
+
+    /// Returns the key file that opened the store.
+    fileprivate func keyFile(of source: EncryptedFile.KeySource) -> String? {
+      guard case .unlocked = self, case .keyFile(let path) = source else { return nil }
+      return path
+    }
   }
 
   let options: EncryptedFile.Options
@@ -15,17 +21,15 @@ final class FileStore: Sendable {
   let connections: Connections
   let writer: Writer
   let watchers = Watchers()
-  /// Bounds what a change or a search may take.
+  /// Limits the time of a change or a search.
   let watch: DeadlineWatch
   let findQueue = DispatchQueue(label: "kist.finds")
   let state: Mutex<State>
-  /// Passphrases are tried here, and nowhere else.
-  let attempts: PassphraseAttempts
-  /// What was made to be fetched as a backup.
+  /// The latest backup.
   let backups: LatestBackup
   private let owner: OwnerLock
 
-  /// Takes the store for this process, makes it where there is none, and unlocks it if it can.
+  /// Locks the store for this process, creates a missing store, and unlocks it if possible.
   init(opening options: EncryptedFile.Options) throws(StorageError) {
     try prepareDirectory(of: options.path)
     owner = try OwnerLock(beside: options.path)
@@ -46,10 +50,12 @@ final class FileStore: Sendable {
         if let expected = options.storeID, expected != hexadecimal(storeID) { throw .anotherStore }
         return (storeID, try database.slots(storeID: storeID))
       }
-      state = Mutex(try Self.initialState(options, storeID, slots, connections))
+      let initial = try Self.initialState(options, storeID, slots, connections)
+      state = Mutex(initial)
       self.storeID = storeID
-      // It opens with the new key wherever that is; the next start tries again.
+      // The store opens with the new key at either path; the next start tries again.
       try? KeyFileChange.finish(options.keySource, slots, storeID: storeID)
+      discardRekeys(of: options.path, slots, keyFile: initial.keyFile(of: options.keySource))
     } catch {
       connections.shut(isKnown: false)
       throw error
@@ -58,7 +64,6 @@ final class FileStore: Sendable {
     self.options = options.withoutPassphrase
     backups = LatestBackup(options.backupPace)
     writer = Writer(connections: connections, options: self.options, watchers: watchers)
-    attempts = PassphraseAttempts(sleep: options.sleep)
     watch = DeadlineWatch(options.deadline, sleep: options.sleep)
     state.withLock { if case .unlocked(let session) = $0 { session.check.start() } }
   }
@@ -70,14 +75,13 @@ final class FileStore: Sendable {
     do throws(StorageError) {
       let master = try masterKey(from: options.keySource, slots, storeID: storeID)
       return .unlocked(
-        try Session(
-          master: master, storeID: storeID, path: options.path, reading: connections))
+        try Session(master: master, storeID: storeID, options, reading: connections))
     } catch  where error.code == .locked {
       return .locked(error)
     }
   }
 
-  /// The keys; `locked` when there are none.
+  /// Returns the session of the unlocked store; throws `locked` when it has none.
   func session() throws(StorageError) -> Session {
     try state.withLock { state throws(StorageError) in
       switch state {
@@ -88,7 +92,7 @@ final class FileStore: Sendable {
     }
   }
 
-  /// Finishes what was begun, forgets the keys and lets go of the files.
+  /// Finishes the running requests, forgets the keys and closes the files.
   func close() async {
     let session = state.withLock { state -> Session? in
       defer { state = .closed }
@@ -102,10 +106,11 @@ final class FileStore: Sendable {
     owner.release()
   }
 
-  /// Waits until nobody uses a session any more.
+  /// Waits until no request uses a session.
   func quiesce(_ session: Session?, because reason: StorageError) async {
     await session?.check.cancel(reason)
     await writer.finish()
+    await session?.progress?.flush()
     for queue in [findQueue, backups.queue] {
       await withCheckedContinuation { continuation in
         queue.async { continuation.resume() }

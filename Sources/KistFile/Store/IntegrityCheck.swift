@@ -2,17 +2,19 @@ internal import Dispatch
 internal import KistCore
 private import Synchronization
 
-/// Reads the whole store once, beside the service: its pages must be sound, its rows must stand where
-/// lookups find them, and their sum must be the one in the header.
+/// Reads the whole store once, in the background, and checks its integrity.
 ///
-/// It reads a snapshot, in which header and rows are of the same change. A change that is made
-/// meanwhile needs no account: it brings the sum up to date from what it replaces, so a store that
-/// was whole at the snapshot is whole after it, and one that was not never becomes so.
+/// The pages must be sound, the rows must be where lookups find them, and their sum must be the one
+/// in the header.
+///
+/// The check reads a snapshot, in which the header and the rows are of the same change. Changes
+/// made meanwhile do not matter, because each updates the sum from the row that it replaces. A
+/// store that was undamaged at the snapshot stays so, and a damaged one never becomes undamaged.
 final class IntegrityCheck: Sendable {
   private enum Verdict { case whole, failed(StorageError), late }
 
   private struct State {
-    /// What is known for good; an error of the disk tells nothing of the store.
+    /// The final result; a disk error does not count, because it says nothing about the store.
     var verdict: Verdict?
     var isPaused = true
     var isReading = false
@@ -31,7 +33,7 @@ final class IntegrityCheck: Sendable {
     connection = Connection(path: path, readonly: true, cacheKibibytes: 256)
   }
 
-  /// Begins to read, or begins again after a pause, unless all is known.
+  /// Starts or resumes the check, unless it has a result.
   func start() {
     state.withLock { state in
       state.isPaused = false
@@ -39,7 +41,7 @@ final class IntegrityCheck: Sendable {
     }
   }
 
-  /// Reads on the queue, unless that is under way already or there is nothing to find out.
+  /// Reads on the queue, unless the check is running, paused or finished.
   private func read(_ state: inout State) {
     guard state.verdict == nil, !state.isPaused, !state.isReading else { return }
     state.isReading = true
@@ -52,22 +54,22 @@ final class IntegrityCheck: Sendable {
       self.state.withLock { $0.isReading = false }
       switch outcome {
       case .success(true): finish(.whole, isFinal: true)
-      // It may have gone on meanwhile.
+      // The check may have been resumed meanwhile.
       case .success(false): self.state.withLock { read(&$0) }
       case .failure(let error): finish(.failed(error), isFinal: error.code == .corrupt)
       }
     }
   }
 
-  /// Stops reading and lets go of the database; who waits goes on waiting.
+  /// Pauses the check and closes the database; waiting callers keep waiting.
   func pause() {
     state.withLock { $0.isPaused = true }
     queue.sync {}
   }
 
-  /// Ends the check for good, for a reason that is told to who waits.
+  /// Ends the check permanently, with this error for waiting callers.
   ///
-  /// The caller's thread is not kept for it: where the pages are looked at, nothing ends that.
+  /// It does not block the caller's thread, because the check of the pages cannot be interrupted.
   func cancel(_ reason: StorageError) async {
     state.withLock { $0.isPaused = true }
     await withCheckedContinuation { continuation in
@@ -76,7 +78,7 @@ final class IntegrityCheck: Sendable {
     finish(.failed(reason), isFinal: true)
   }
 
-  /// What is known so far.
+  /// The result so far.
   var integrity: StorageStatus.Integrity {
     switch verdict {
     case nil: .checking
@@ -85,9 +87,10 @@ final class IntegrityCheck: Sendable {
     }
   }
 
-  /// Waits until the store is known to be whole; throws when it is not, or not within the deadline.
+  /// Waits until the store is known to be undamaged; throws when it is damaged, or after the
+  /// deadline.
   ///
-  /// If the last reading was ended by an error of the disk, this begins another.
+  /// If a disk error ended the last check, this starts another one.
   func settle(within deadline: Duration) async throws(StorageError) {
     switch await verdict(within: deadline) {
     case .whole: return
@@ -109,7 +112,7 @@ final class IntegrityCheck: Sendable {
         return (state.tickets, nil)
       }
       if let verdict { return continuation.resume(returning: verdict) }
-      // Not held until then: the keys must go when the store is locked.
+      // Weak, because the keys must be released when the store is locked.
       deadlines.asyncAfter(deadline: .after(deadline)) { [weak self] in self?.giveUp(ticket) }
     }
   }
@@ -128,24 +131,25 @@ final class IntegrityCheck: Sendable {
     for continuation in waiting.values { continuation.resume(returning: verdict) }
   }
 
-  /// Reads everything and throws when the sum is wrong; `false` when it was paused before the end.
+  /// Reads everything and throws when the sum is wrong; returns `false` when paused before the end.
   private func sumIsRight() throws(StorageError) -> Bool {
     try connection.use { database throws(StorageError) in
       var isComplete = true
       try database.transaction("BEGIN") { () throws(StorageError) in
         let header = try database.header(keys)
-        // Rows that are all there may yet lie where the next save would put something else.
+        // Even if all rows exist, the next save might overwrite some of them on a damaged page.
         guard try database.pageFaults().isEmpty else { throw .damagedPages }
         var sum = RowSum.zero
         var count: UInt64 = 0
         var last = Int64.min
         try database.eachRowMark {
           address, tag, sequence, metadataTag, secretTag throws(StorageError) in
-          // The sum is the same wherever they lie, but a lookup misses what lies elsewhere.
+          // The sum does not depend on the addresses, but a lookup misses rows at wrong addresses.
           guard address > last, RowAddresses(of: tag).range.contains(address) else {
             throw .damagedRows("credentials in the store are where no lookup finds them")
           }
           last = address
+          guard sequence <= header.sequence else { throw .wrongRows }
           sum += keys.hash(
             tag: tag, sequence: sequence, metadata: metadataTag.span, secret: secretTag.span)
           count += 1

@@ -1,10 +1,11 @@
-internal import KistCore
+package import KistCore
 internal import KistSodium
 
-/// Unwraps the master key of a store; `locked` when the key that it needs is not at hand.
+/// Unwraps the master key of a store; throws `locked` when the required key is not available.
 func masterKey(
   from source: EncryptedFile.KeySource, _ slots: [KeySlot], storeID: [UInt8]
 ) throws(StorageError) -> GuardedKey {
+  guard slots.contains(where: \.isKnown) else { throw .onlyUnknownSlots }
   switch source {
   case .none:
     throw .withoutPassphrase
@@ -14,7 +15,7 @@ func masterKey(
     if let key, let master = try openSlot(with: key, among: slots, storeID: storeID) {
       return master
     }
-    // Where a change of the key file was cut off.
+    // A change of the key file may have been interrupted.
     if let next = try KeyFile.read(KeyFileChange(of: path, for: storeID).next),
       let master = try openSlot(with: next, among: slots, storeID: storeID)
     {
@@ -25,7 +26,9 @@ func masterKey(
     guard key != nil else {
       throw .locked(
         "the store's key file \(path) is missing",
-        hint: "put it back, then `kist unlock`\(otherwise)")
+        hint:
+          "put it back, then `kist unlock`; if its directory was missing, too, start kistd again"
+          + otherwise)
     }
     throw .locked(
       "the key file \(path) does not open this store",
@@ -51,7 +54,7 @@ func masterKey(
   }
 }
 
-/// The master key, from the slot that the key of a file opens, if one does.
+/// Returns the master key from the slot that a key file opens, or `nil` if there is none.
 func openSlot(
   with key: GuardedKey, among slots: [KeySlot], storeID: [UInt8]
 ) throws(StorageError) -> GuardedKey? {
@@ -62,7 +65,7 @@ func openSlot(
   return nil
 }
 
-/// Finds the slot that a passphrase opens.
+/// Returns the slot that a passphrase opens, and the master key.
 func openSlot(
   with passphrase: Secret, among slots: [KeySlot], storeID: [UInt8]
 ) throws(StorageError) -> (number: UInt32, master: GuardedKey) {
@@ -88,7 +91,7 @@ extension KeySlot {
     number: UInt32, passphrase: Secret, wrapping master: GuardedKey, storeID: [UInt8],
     _ options: EncryptedFile.Options
   ) throws(StorageError) {
-    try checkPassphrase(passphrase)
+    try checkNewPassphrase(passphrase, allowsWeak: options.allowsWeakPassphrase)
     let salt = randomBytes(KDFCost.saltSize)
     let key = try SymmetricKey(
       stretching: passphrase, salt: salt.span, cost: options.passphraseCost)
@@ -98,12 +101,12 @@ extension KeySlot {
   }
 }
 
-/// The key that the slot of a key file is sealed under.
+/// Returns the key that seals the slot of a key file.
 func wrappingKey(from keyFile: GuardedKey) throws(StorageError) -> SymmetricKey {
   try SymmetricKey(derivedFrom: keyFile, id: 1, context: KeyContext("kistslot"))
 }
 
-/// Refuses a passphrase that no store has.
+/// Throws for an empty or too long passphrase.
 func checkPassphrase(_ passphrase: Secret) throws(StorageError) {
   if passphrase.isEmpty {
     throw StorageError(
@@ -114,7 +117,32 @@ func checkPassphrase(_ passphrase: Secret) throws(StorageError) {
   }
 }
 
+/// Throws for an empty or too long new passphrase, and for a short one unless weak ones are
+/// allowed.
+func checkNewPassphrase(_ passphrase: Secret, allowsWeak: Bool) throws(StorageError) {
+  try checkPassphrase(passphrase)
+  guard allowsWeak || passphrase.count >= Limits.shortestNewPassphrase else {
+    throw StorageError(
+      .badRequest, "the new passphrase has fewer than \(Limits.shortestNewPassphrase) bytes",
+      hint: "choose a longer one, or allow it with `--weak`; nothing was changed",
+      outcome: .unchanged)
+  }
+}
+
 extension EncryptedFile.Options {
+  /// Throws for a passphrase that a new store would refuse, before anything is created.
+  package func checkFirstPassphrase() throws(StorageError) {
+    let passphrase: Secret? =
+      switch keySource {
+      case .passphrase(let passphrase): passphrase
+      case .passphraseFile(let path): try PassphraseFile.read(path)
+      case .keyFile, .none: nil
+      }
+    if let passphrase {
+      try checkNewPassphrase(passphrase, allowsWeak: allowsWeakPassphrase)
+    }
+  }
+
   /// The options without the passphrase, which is not kept.
   var withoutPassphrase: Self {
     var options = self
@@ -128,5 +156,11 @@ extension StorageError {
     .locked(
       "the store needs its passphrase",
       hint: "unlock it with `kist unlock`, or start kistd with `--passphrase-fd`")
+  }
+
+  fileprivate static var onlyUnknownSlots: StorageError {
+    .locked(
+      "all key slots of the store are of kinds that this version of kistd does not know",
+      hint: "update kistd")
   }
 }

@@ -1,39 +1,59 @@
-internal import KistCore
+package import KistCore
 private import Synchronization
 
-/// Tries passphrases one at a time, because each takes memory and a processor; and answers later
-/// each time that one was wrong, so that a program that guesses gains nothing by many tries.
-final class PassphraseAttempts: Sendable {
+/// Tries passphrases one at a time, because each attempt needs memory and processor time.
+///
+/// After each wrong passphrase it waits longer, so that guessing many times gains nothing.
+///
+/// One value serves all openings of a store, so that reopening it does not reset the delay.
+package final class PassphraseAttempts: Sendable {
   private struct State {
     var isUnderWay = false
-    /// How many were wrong, one after another.
+    /// The number of wrong passphrases in a row.
     var failures = 0
+    /// Ends when the answer to the latest wrong passphrase is due.
+    var delay: Task<Void, Never>?
   }
 
-  /// How long the answer to a wrong one is held back, at most.
+  /// The maximum delay of the answer to a wrong passphrase.
   static let longestDelay = Duration.seconds(16)
 
   private let sleep: @Sendable (Duration) async -> Void
   private let state = Mutex(State())
 
-  init(sleep: @escaping @Sendable (Duration) async -> Void) { self.sleep = sleep }
+  /// Makes a value for all openings of one store.
+  package init(
+    sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  ) { self.sleep = sleep }
 
-  /// Does what a passphrase may be tried in, on a thread of its own; `busy` while another one is.
+  /// Waits until the answer to a wrong passphrase is due; returns immediately for other errors.
   ///
-  /// - Parameter passphrase: the one that is tried; what goes well without one says nothing of those
-  ///   that were wrong.
+  /// No part of the store is in use during the wait.
+  package func holdBack(_ error: StorageError) async {
+    guard error.code == .wrongPassphrase else { return }
+    await state.withLock { $0.delay }?.value
+  }
+
+  /// Runs an attempt on its own thread.
+  ///
+  /// Throws `busy` while another attempt runs, and until the answer to a wrong passphrase is due.
+  ///
+  /// - Parameter passphrase: the passphrase to try. A success without one does not reset the count
+  ///   of wrong ones.
   func make<Result: Sendable>(
     with passphrase: Secret?,
     _ attempt: @escaping @Sendable () throws(StorageError) -> Result
   ) async throws(StorageError) -> Result {
     try begin()
-    defer { state.withLock { $0.isUnderWay = false } }
     do throws(StorageError) {
       let result = try await detached(attempt)
-      if passphrase != nil { state.withLock { $0.failures = 0 } }
+      state.withLock { state in
+        state.isUnderWay = false
+        if passphrase != nil { state.failures = 0 }
+      }
       return result
     } catch {
-      if error.code == .wrongPassphrase { await sleep(delayOfNextFailure()) }
+      if error.code == .wrongPassphrase { beginDelay() } else { end() }
       throw error
     }
   }
@@ -50,11 +70,17 @@ final class PassphraseAttempts: Sendable {
     }
   }
 
-  /// Twice as long each time, from a second on.
-  private func delayOfNextFailure() -> Duration {
+  private func end() { state.withLock { $0.isUnderWay = false } }
+
+  /// Starts the delay: one second at first, doubled each time.
+  private func beginDelay() {
     state.withLock { state in
       state.failures += 1
-      return min(.seconds(1 << min(state.failures - 1, 10)), Self.longestDelay)
+      let delay = min(.seconds(1 << min(state.failures - 1, 10)), Self.longestDelay)
+      state.delay = Task {
+        await sleep(delay)
+        end()
+      }
     }
   }
 }

@@ -2,9 +2,9 @@ internal import Dispatch
 internal import KistCore
 private import Synchronization
 
-/// Carries out changes, all that are queued in one transaction, so that they share one flush.
+/// Carries out all queued changes in one transaction, so that they share one flush.
 final class Writer: Sendable {
-  /// A change that was asked for, and where its answer goes.
+  /// A requested change and the function that receives its answer.
   private struct Queued {
     let change: Change
     let session: Session
@@ -40,7 +40,7 @@ final class Writer: Sendable {
     if mustBegin { queue.async { self.work() } }
   }
 
-  /// Waits until all that was queued before is answered.
+  /// Waits until all changes queued so far are answered.
   func finish() async {
     await withCheckedContinuation { continuation in
       queue.async { continuation.resume() }
@@ -58,7 +58,7 @@ final class Writer: Sendable {
       let answers = Batch(connections: connections, session: session, options: options)
         .carryOut(batch.map(\.change))
       if watchers.areThere {
-        // Before the answers, so that who has one can count on the other.
+        // Before the answers, so that a client with an answer knows that the change was reported.
         watchers.tell(zip(batch, answers).compactMap { told(of: $0.change, $1, in: session) })
       }
       for (queued, answer) in zip(batch, answers) { queued.answer(answer) }

@@ -1,16 +1,16 @@
 internal import KistCore
 
-/// Under which names the credentials for AWS are kept.
+/// The names under which AWS credentials are stored.
 enum AWSKeys {
-  /// The service of the secret access keys of a name, whose accounts are the ids.
+  /// Returns the service of a name's secret access keys; their accounts are the access key ids.
   static func service(of name: String) -> String { "aws:" + name }
 
-  /// The secret access key of an id.
+  /// Returns the key of an id's secret access key.
   static func key(of name: String, id: String) -> CredentialKey {
     CredentialKey(service: service(of: name), account: id)
   }
 
-  /// The session token beside it.
+  /// Returns the key of the session token that belongs to it.
   static func token(of name: String, id: String) -> CredentialKey {
     CredentialKey(service: "aws-session-token:" + name, account: id)
   }

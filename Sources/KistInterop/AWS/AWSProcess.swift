@@ -1,11 +1,12 @@
 package import KistCore
 internal import KistJSON
 
-/// Credentials for AWS, by the name that stands in a profile: AWS SDKs and Tools Reference Guide,
-/// "Process credential provider".
+/// Answers with AWS credentials, by the name in a profile.
 ///
-/// The secret access key is kept as `aws:NAME`, its account the access key id, and a session token
-/// beside it as `aws-session-token:NAME`.
+/// See AWS SDKs and Tools Reference Guide, "Process credential provider".
+///
+/// The secret access key is stored as `aws:NAME` with the access key id as its account. A session
+/// token is stored as `aws-session-token:NAME`.
 package func answerAWS(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   do throws(StorageError) {
     let name = try call.words("NAME")[0]
@@ -17,7 +18,7 @@ package func answerAWS(_ call: HelperCall, _ storage: UserStorage) async -> Help
     guard !id.isEmpty else {
       throw StorageError(
         .badRequest, "the credential has no account, which is the access key id",
-        hint: "save it anew: `kist save aws:NAME ACCESS_KEY_ID`")
+        hint: "save it again: `kist save aws:NAME ACCESS_KEY_ID`")
     }
     let token = try await usable(AWSKeys.token(of: name, id: id), for: .aws, storage.load)
     return .done(try awsDocument(key: key, token: token))

@@ -1,9 +1,11 @@
 package import KistCore
 
-/// What ssh, git and sudo run to ask a person: ssh(1), SSH_ASKPASS; gitcredentials(7); sudo(8).
+/// Answers the prompts that ssh, git and sudo send to an askpass program.
 ///
-/// The prompt is partly chosen by whoever is at the other end, so that it is never the reason for an
-/// answer, only for none: the secret is that of the reference in KIST_ASKPASS.
+/// See ssh(1), SSH_ASKPASS; gitcredentials(7); sudo(8).
+///
+/// The remote end can choose part of the prompt. So the prompt can only cause a refusal; it never
+/// selects the secret, which is that of the reference in KIST_ASKPASS.
 package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   do throws(StorageError) {
     let prompt = try call.words("PROMPT")[0]
@@ -20,7 +22,7 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
     guard let reference = CredentialReference(text) else {
       throw .badReference(at: "KIST_ASKPASS")
     }
-    // The secret would be shown, and sent as the user's name.
+    // The secret would be shown, and sent as the user name.
     if isForUser(prompt) {
       guard !reference.key.account.isEmpty else {
         throw .badRequest("a user is asked for, and KIST_ASKPASS names no account")
@@ -31,7 +33,7 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
     guard credential.secret.withBytes(isOneLine) else {
       throw StorageError(
         .badRequest, "the secret has a line break or a NUL in it, and an answer is one line",
-        hint: "save it anew without: `kist save` drops one newline at the end")
+        hint: "save it again without: `kist save` drops one newline at the end")
     }
     return .done(credential.secret.withNewline)
   } catch {
@@ -39,15 +41,16 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
   }
 }
 
-/// The credential that a person named, whichever tool saved it.
+/// Returns the credential that the user named, whichever tool saved it.
 private func named(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Credential {
   do throws(StorageError) { return try await load(LoadRequest(key: key)) } catch {
     throw error.orSaveAnew
   }
 }
 
-/// Whether a prompt asks for yes or no, as ssh's about an unknown host does: it names both, or puts
-/// one into quotes or brackets.
+/// Whether a prompt asks for yes or no, as ssh does for an unknown host.
+///
+/// Such a prompt contains both words, or one of them in quotes or brackets.
 private func isQuestion(_ prompt: String) -> Bool {
   let names = words(of: prompt)
   let choices: [Set<String>] = [["yes", "no"], ["y", "n"], ["yy", "nn"]]
@@ -55,7 +58,7 @@ private func isQuestion(_ prompt: String) -> Bool {
     || ["(yes", "[yes", "'yes", "\"yes"].contains(where: prompt.lowercased().contains)
 }
 
-/// Whether a prompt asks for the user, as git does first.
+/// Whether a prompt asks for the user name, as git does first.
 private func isForUser(_ prompt: String) -> Bool {
   let words = words(of: prompt)
   if prompt.hasPrefix("Username for ") { return true }

@@ -1,11 +1,11 @@
 package import KistCore
 
-/// What a provider says first: the versions of the protocol that it speaks.
+/// The first line of a provider: the versions of the protocol that it supports.
 package let cargoHello = Secret(utf8: "{\"v\":[1]}\n")
 
-/// Answers one line of cargo's with one line, its newline included.
+/// Answers one line from cargo with one line, including its newline.
 ///
-/// - Parameter askToken: asks a person for a token, with a question.
+/// - Parameter askToken: Asks the user for a token, with a question.
 package func answerCargo(
   _ line: Secret, _ storage: UserStorage, now: Timestamp,
   askToken: (String) throws(StorageError) -> Secret
@@ -54,7 +54,7 @@ extension CargoRegistry {
     return wasThere ? .done("logout") : .notFound
   }
 
-  /// The question for a token, with where to get one, if the registry says so in plain characters.
+  /// Returns the question for a token, with the page that issues tokens if its URL is plain ASCII.
   fileprivate func question(url: String?) -> String {
     let isPlain = url?.utf8.allSatisfy { (0x21...0x7E).contains($0) } ?? false
     return isPlain ? "Token, from \(url ?? ""): " : "Token: "

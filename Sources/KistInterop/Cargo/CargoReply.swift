@@ -1,17 +1,17 @@
 internal import KistCore
 internal import KistJSON
 
-/// What cargo is answered in one line.
+/// A reply to cargo, one line.
 enum CargoReply {
-  /// A token, which is good for every operation, until then.
+  /// A token, valid for every operation until `until`.
   case token(Secret, until: Timestamp?)
-  /// A login or a logout was carried out.
+  /// A login or a logout was performed.
   case done(String)
   /// Cargo tries its next provider.
   case notFound
-  /// Cargo tells that this cannot be done here.
+  /// Cargo reports that this operation is not supported.
   case notSupported
-  /// Cargo shows why, and gives up.
+  /// Cargo shows the error and gives up.
   case failed(StorageError)
 
   /// The reply as a line of JSON.

@@ -1,13 +1,13 @@
 internal import KistCore
 internal import KistJSON
 
-/// What cargo asks in one line: cargo's reference, "Credential Provider Protocol", version 1.
+/// A request of cargo, one line: cargo's reference, "Credential Provider Protocol", version 1.
 enum CargoRequest {
   case get(CargoRegistry)
-  /// Without a token, the provider is to ask for it.
+  /// Without a token, the provider asks for it.
   case login(CargoRegistry, token: Secret?, url: String?)
   case logout(CargoRegistry)
-  /// What a newer cargo may ask.
+  /// A request of a newer cargo.
   case other
 
   init(reading line: Secret) throws(StorageError) {
@@ -33,7 +33,7 @@ enum CargoRequest {
   }
 }
 
-/// A registry, known by the URL of its index.
+/// A registry, identified by the URL of its index.
 struct CargoRegistry {
   let indexURL: String
   let name: String?
@@ -50,7 +50,7 @@ struct CargoRegistry {
 
   var key: CredentialKey { CredentialKey(service: "cargo:" + indexURL) }
 
-  /// What is saved of a token for it.
+  /// Returns the credential to save for a token of this registry.
   func newCredential(_ token: Secret) -> NewCredential {
     NewCredential(
       key: key, secret: token, label: name.map { "cargo registry \($0)" },

@@ -1,9 +1,10 @@
 internal import KistCore
 internal import KistJSON
 
-/// A user of a registry and a password, as docker writes and reads it.
+/// A registry's user and password, as docker writes and reads them.
 ///
-/// The user `<token>` means that the secret is an identity token; it is a user like any other here.
+/// The user `<token>` means that the secret is an identity token; here it is treated like any other
+/// user.
 struct DockerCredential {
   let registry: DockerRegistry
   let username: String
@@ -15,7 +16,7 @@ struct DockerCredential {
     self.secret = secret
   }
 
-  /// Reads what docker sends to be stored.
+  /// Reads the input of docker's `store`.
   init(reading input: Secret) throws(StorageError) {
     do throws(JSONError) {
       let object = try JSONObject(input)
@@ -30,7 +31,7 @@ struct DockerCredential {
     guard !username.isEmpty else { throw .badRequest("no credentials username") }
   }
 
-  /// Makes the answer to a `get`.
+  /// Creates the answer to a `get`.
   init(_ credential: Credential) throws(StorageError) {
     try credential.secret.requireText()
     registry = DockerRegistry(url: credential.summary.key.service)
@@ -47,12 +48,12 @@ struct DockerCredential {
     }.withNewline
   }
 
-  /// Saves it beside those of other users of the registry, as the newest.
+  /// Saves it as the newest, next to those of other users of the registry.
   func store(now: Timestamp, load: Load, save: Save) async throws(StorageError) {
     try await KistInterop.save(newCredential, now: now, load: load, save: save)
   }
 
-  /// What is saved of it.
+  /// The credential to save for it.
   var newCredential: NewCredential {
     NewCredential(
       key: CredentialKey(service: registry.url, account: username), secret: secret,

@@ -1,9 +1,10 @@
 package import KistCore
 
-/// Docker's credential helper, which podman, skopeo, buildah and others use, too:
-/// docker-credential-helpers, credentials/credentials.go.
+/// Answers as docker's credential helper, which podman, skopeo, buildah and others also use.
 ///
-/// What went wrong is told on standard output, with status 1; clients compare some of the messages.
+/// See docker-credential-helpers, credentials/credentials.go.
+///
+/// Errors go to standard output, with status 1. Clients compare some of the messages.
 package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   guard let action = call.arguments.first, call.arguments.count == 1 else {
     return .told(dockerUsage)

@@ -1,13 +1,13 @@
 internal import KistCore
 internal import KistJSON
 
-/// A registry, by the URL or the host that docker knows it by, which is taken as it is.
+/// A registry, identified by docker's URL or host for it, unchanged.
 struct DockerRegistry {
   let url: String
 
   init(url: String) { self.url = url }
 
-  /// Reads the URL that is all of the input, but for blanks around it.
+  /// Reads the URL, which is the whole input except surrounding blanks.
   init(reading input: Secret) throws(StorageError) {
     guard let text = input.validText else { throw .badRequest("what was sent is not UTF-8") }
     let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
@@ -21,11 +21,11 @@ struct DockerRegistry {
     guard !url.isEmpty else { throw .badRequest("no credentials server URL") }
   }
 
-  /// What docker gets; `nil` where there is nothing that can be used.
+  /// Returns the answer to docker's `get`; `nil` if there is no usable credential.
   func get(now: Timestamp, find: Find, load: Load) async throws(StorageError) -> Secret? {
     let found = try await allPages(of: CredentialQuery(service: url), find)
     let usable = found.filter { !$0.isExpired(at: now) }
-    // What docker saved comes first, so that a `list`, which has only that, tells what a `get` gives.
+    // Docker's own credentials come first. A `list` contains only these, so it agrees with `get`.
     guard
       let newest = usable.filter({ $0.isSaved(by: .docker) }).newestFirst.first
         ?? usable.filter(\.isSavedByHand).newestFirst.first,
@@ -34,7 +34,8 @@ struct DockerRegistry {
     return try DockerCredential(credential).line
   }
 
-  /// Deletes what docker saved, of every user: who logs out is not to be another one afterwards.
+  /// Deletes the credentials that docker saved, of all users: a logout must not switch to another
+  /// user.
   func erase(find: Find, delete: Delete) async throws(StorageError) {
     let query = CredentialQuery(service: url, attributes: dockerAttributes)
     for summary in try await allPages(of: query, find) {
@@ -43,7 +44,7 @@ struct DockerRegistry {
   }
 }
 
-/// The registries that docker is logged in to, each with the user that a `get` gives.
+/// Returns the registries that docker is logged in to, each with the user that a `get` returns.
 func dockerList(now: Timestamp, find: Find) async throws(StorageError) -> Secret {
   let found = try await allPages(of: CredentialQuery(attributes: dockerAttributes), find)
   var listed: Set<CredentialKey> = []

@@ -1,9 +1,9 @@
 package import KistCore
 
-/// Git's credential helper: gitcredentials(7), "CUSTOM HELPERS".
+/// Answers as git's credential helper: gitcredentials(7), "CUSTOM HELPERS".
 ///
-/// Git uses what is printed whatever the exit status is, and shows standard error to the person. An
-/// operation that is not known is passed over, as git asks for.
+/// Git uses the output whatever the exit status is, and shows standard error to the user. An
+/// unknown operation is ignored, as git requires.
 package func answerGit(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   do throws(StorageError) {
     switch call.arguments.first {

@@ -1,7 +1,8 @@
 internal import KistCore
 
 extension GitMessage {
-  /// Deletes what git found to be wrong: whatever is meant, and has the password that was tried.
+  /// Deletes credentials that git found to be wrong: those that match and have the rejected
+  /// password.
   func erase(find: Find, load: Load, delete: Delete) async throws(StorageError) {
     guard let service else {
       throw .badRequest("git named no host to erase, or no protocol, and all are not meant")

@@ -1,11 +1,10 @@
 internal import KistCore
 
 extension GitMessage {
-  /// The newest credential that is meant and can be used, one for the very URL before others; `nil`
-  /// where there is none.
+  /// Returns the newest usable credential that matches; one for the exact URL comes first.
   ///
-  /// Those that git cannot take are passed over; where there are no others, throws what is wrong with
-  /// the newest.
+  /// Returns `nil` if there is none. Skips credentials that git does not accept. If there are no
+  /// others, throws the problem of the newest.
   func get(now: Timestamp, find: Find, load: Load) async throws(StorageError) -> Secret? {
     guard let service else { return nil }
     var problem: StorageError?
@@ -18,7 +17,7 @@ extension GitMessage {
     return nil
   }
 
-  /// The answer with the first of these that can be used.
+  /// Returns the answer with the first of these credentials that can be used.
   private func answer(
     with summaries: [CredentialSummary], _ now: Timestamp, _ load: Load,
     _ problem: inout StorageError?
@@ -29,7 +28,7 @@ extension GitMessage {
       if !summary.isExpired(at: now) {
         credential = try await stored(summary.key, load)
       }
-      // Git passes a refresh token without a password on to the next helper, which may use it.
+      // Git passes a refresh token without a password to the next helper, which may use it.
       guard credential != nil || refreshToken != nil else { continue }
       do throws(StorageError) {
         return try answer(summary, credential?.secret, refreshToken)
@@ -66,13 +65,16 @@ extension GitMessage {
     return writer.finish()
   }
 
-  /// Refuses what a person saved without an account, unless git asks for no user, as it does for the
-  /// passphrase of a certificate: git would send no password, and delete the one that it did not try.
+  /// Refuses a credential that the user saved without an account, unless git sends an empty user
+  /// name.
+  ///
+  /// Git sends an empty user name for the passphrase of a certificate. Otherwise git would send no
+  /// password, and would delete the password that it never tried.
   private func checkAccount(of summary: CredentialSummary) throws(StorageError) {
     guard summary.isSavedByHand, summary.key.account.isEmpty, username == nil else { return }
     throw StorageError(
       .badRequest, "the credential has no account, and git sends no password without one",
-      hint: "save it anew: `kist save URL ACCOUNT`")
+      hint: "save it again: `kist save URL ACCOUNT`")
   }
 }
 
@@ -80,7 +82,7 @@ extension StorageError {
   fileprivate static var notAnAuthtype: StorageError {
     StorageError(
       .badRequest, "the attribute authtype of the credential is not the scheme of a header",
-      hint: "save it anew, with one such as Bearer")
+      hint: "save it again, with one such as Bearer")
   }
 }
 

@@ -1,8 +1,9 @@
 internal import KistCore
 
 extension GitMessage {
-  /// The credentials for the very URL that is meant, expired ones too, the newest first: those that
-  /// git saved, and those that a person saved.
+  /// Returns the credentials for the exact URL, including expired ones, the newest first.
+  ///
+  /// Both git and the user may have saved them.
   func matches(
     at service: String, _ find: Find
   ) async throws(StorageError) -> [CredentialSummary] {
@@ -12,8 +13,10 @@ extension GitMessage {
     }.newestFirst
   }
 
-  /// The credentials that git saved with what the request names, whatever else they have, such as a
-  /// path; a store has to look at all that it holds for them.
+  /// Returns the credentials that git saved with the members of the request.
+  ///
+  /// They may have more members, such as a path. A storage must search all its credentials for
+  /// them.
   func matchesAnywhere(_ find: Find) async throws(StorageError) -> [CredentialSummary] {
     let query = CredentialQuery(account: username, attributes: attributes)
     return try await allPages(of: query, find).filter {
@@ -21,8 +24,9 @@ extension GitMessage {
     }.newestFirst
   }
 
-  /// Whether a credential has the password, or the credential, that the request has; where it has
-  /// neither, whether git saved it.
+  /// Whether a credential has the password or the credential of the request.
+  ///
+  /// If the request has neither: whether git saved it.
   func hasSameSecret(as stored: Credential) -> Bool {
     guard password != nil || credential != nil else { return stored.summary.isSaved(by: .git) }
     let isPassword = stored.summary.attributes["authtype"] == nil

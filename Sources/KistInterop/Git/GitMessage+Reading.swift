@@ -1,11 +1,10 @@
 internal import KistCore
 
 extension GitMessage {
-  /// Bytes of a line, its newline not counted, that git is able to send.
+  /// The most bytes of a line, without its newline, that git can send.
   private static let longestLine = 65_534
 
-  /// Reads lines of `key=value`, to the first blank line or the end; keys that are not known are
-  /// passed over.
+  /// Reads lines of `key=value` up to the first blank line or the end; ignores unknown keys.
   init(reading input: Secret) throws(StorageError) {
     try input.withBytes { (bytes) throws(StorageError) in
       var start = 0
@@ -49,7 +48,7 @@ extension GitMessage {
     }
   }
 
-  /// Refuses what would make two services one.
+  /// Refuses names that would give two services the same key.
   private func checkNames() throws(StorageError) {
     if let scheme, scheme.isEmpty || !scheme.utf8.allSatisfy(isPartOfScheme) {
       throw .badRequest("git's protocol is not the scheme of a URL")
@@ -60,7 +59,7 @@ extension GitMessage {
   }
 }
 
-/// The characters of a scheme: RFC 3986 §3.1.
+/// Whether a byte may be in a scheme: RFC 3986 §3.1.
 private func isPartOfScheme(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -84,7 +83,7 @@ private func secret(_ bytes: Span<UInt8>) throws(StorageError) -> Secret {
   return Secret(copying: bytes)
 }
 
-/// Git takes no value back that has one of these in it.
+/// Refuses a value that git would not accept back.
 private func checkValue(_ bytes: Span<UInt8>) throws(StorageError) {
   guard isOneLine(bytes) else {
     throw .badRequest("what git sent has a CR or a NUL in it")

@@ -1,8 +1,9 @@
 internal import KistCore
 
 extension GitMessage {
-  /// Saves what git found to be right; nothing where it is there already, as git says so after every
-  /// use of it.
+  /// Saves a credential that git found to be right; does nothing if it is already stored.
+  ///
+  /// Git sends `store` after every use of a credential.
   func store(
     now: Timestamp, load: Load, save: Save, delete: Delete
   ) async throws(StorageError) {
@@ -21,14 +22,14 @@ extension GitMessage {
     }
   }
 
-  /// What is to be saved of a refresh token.
+  /// Returns the credential to save for a refresh token.
   static func newRefreshToken(_ token: Secret, beside key: CredentialKey) -> NewCredential {
     NewCredential(
       key: refreshKey(of: key), secret: token,
       attributes: [Attributes.toolName: Tool.git.rawValue, "kind": "oauth_refresh_token"])
   }
 
-  /// What is to be saved; `nil` for what has too little of a credential, or shall not be stored.
+  /// The credential to save; `nil` if the message is incomplete or must not be stored.
   var newCredential: NewCredential? {
     guard let service, !isEphemeral else { return nil }
     var attributes = attributes
@@ -46,7 +47,7 @@ extension GitMessage {
       attributes: attributes, expiresAt: passwordExpiry)
   }
 
-  /// Whether something else is stored, or nothing.
+  /// Whether nothing or something else is stored.
   private func isNews(
     _ new: NewCredential, _ now: Timestamp, _ load: Load
   ) async throws(StorageError) -> Bool {

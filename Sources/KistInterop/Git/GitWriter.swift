@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// Writes what a helper sends to git: `key=value`, one a line.
+/// Writes a helper's answer to git: lines of `key=value`.
 struct GitWriter: ~Copyable {
   private var text = WipedBytes(capacity: 256)
 
@@ -8,12 +8,12 @@ struct GitWriter: ~Copyable {
     try line(key, Secret(utf8: value))
   }
 
-  /// Throws for a value that would be two lines, or that git would take for another.
+  /// Writes a line; throws for a value that would be two lines, or that git would misread.
   mutating func line(_ key: StaticString, _ value: Secret) throws(StorageError) {
     guard value.withBytes(isOneLine) else {
       throw StorageError(
         .badRequest, "the credential has a line break or a NUL in it, and git takes neither",
-        hint: "save it anew without: `kist save` drops one newline at the end")
+        hint: "save it again without: `kist save` drops one newline at the end")
     }
     begin(key)
     text.reserve(value.count + 1)
@@ -29,7 +29,7 @@ struct GitWriter: ~Copyable {
   }
 }
 
-/// Whether there is no LF, CR or NUL.
+/// Whether the bytes contain no LF, CR or NUL.
 func isOneLine(_ bytes: Span<UInt8>) -> Bool {
   bytes.indices.allSatisfy {
     bytes[$0] != UInt8(ascii: "\n") && bytes[$0] != UInt8(ascii: "\r") && bytes[$0] != 0

@@ -1,10 +1,9 @@
 package import KistCore
 internal import KistJSON
 
-/// The `keyring` command, as pip and uv call it: python-keyring, keyring/cli.py.
+/// Answers as the `keyring` command that pip and uv call: python-keyring, keyring/cli.py.
 ///
-/// It ends with status 1 and without a word where there is nothing, and with 2 where its command
-/// line makes no sense.
+/// The status is 1, without output, if there is no credential. It is 2 for an invalid command line.
 package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   let request: KeyringRequest
   do throws(StorageError) { request = try KeyringRequest(reading: call.arguments) } catch {
@@ -39,15 +38,16 @@ package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> 
 }
 
 extension NewCredential {
-  /// What is saved of a password.
+  /// Returns the credential to save for a password.
   static func ofKeyring(_ key: CredentialKey, _ secret: Secret) -> NewCredential {
     NewCredential(
       key: key, secret: secret, attributes: [Attributes.toolName: Tool.keyring.rawValue])
   }
 }
 
-/// A service, and if it is a URL the same with or without a slash at its end: of one index, pip asks
-/// with and uv without.
+/// Returns a service; for a URL, returns it with and without a slash at its end.
+///
+/// For the same index, pip asks with the slash and uv without.
 private func spellings(of service: String) -> [String] {
   guard service.contains("://") else { return [service] }
   return [service, service.hasSuffix("/") ? String(service.dropLast()) : service + "/"]

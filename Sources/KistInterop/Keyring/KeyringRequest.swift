@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// What the `keyring` command is told: python-keyring, keyring/cli.py.
+/// A request to the `keyring` command: python-keyring, keyring/cli.py.
 enum KeyringRequest {
   enum Output { case password, lines, json }
 
@@ -17,7 +17,7 @@ enum KeyringRequest {
         words.append(word)
         continue
       }
-      // An option's value may be its own word, or follow an equals sign.
+      // An option's value may be the next word, or follow an equals sign.
       let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
       switch (parts[0], parts.count == 2 ? parts[1] : rest.popFirst()) {
       case ("--mode", "creds"): isPair = true

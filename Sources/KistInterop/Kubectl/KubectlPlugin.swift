@@ -1,11 +1,12 @@
 package import KistCore
 internal import KistJSON
 
-/// What kubectl logs in with, by a name: Kubernetes, "client-go credential plugins", versions v1 and
-/// v1beta1.
+/// Answers with credentials for kubectl, by name.
+///
+/// See Kubernetes, "client-go credential plugins", versions v1 and v1beta1.
 ///
 /// The credentials of `kubectl:NAME` have the account `token`, or `client-certificate` and
-/// `client-key`, in PEM; there may be both.
+/// `client-key` in PEM. Both may exist.
 package func answerKubectl(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   do throws(StorageError) {
     let service = "kubectl:" + (try call.words("NAME")[0])
@@ -42,7 +43,7 @@ package func answerKubectl(_ call: HelperCall, _ storage: UserStorage) async -> 
   }
 }
 
-/// The version in which kubectl asks, and must be answered; v1 where it does not say.
+/// Returns the protocol version that kubectl requests; v1 if it requests none.
 private func apiVersion(in information: String?) throws(StorageError) -> String {
   let versions = ["v1", "v1beta1"].map { "client.authentication.k8s.io/" + $0 }
   guard let information else { return versions[0] }

@@ -1,18 +1,18 @@
 internal import KistCore
 
 extension CredentialReference {
-  /// Reads the bytes of a reference; `nil` where they are none.
+  /// Reads the bytes of a reference; returns `nil` if they are not a reference.
   init?(reading bytes: Span<UInt8>) {
     guard let text = String(validating: bytes) else { return nil }
     self.init(text)
   }
 }
 
-/// Whether bytes begin as a reference does, and so mean to be one.
+/// Whether bytes begin like a reference, and so are meant to be one.
 func isReference(_ bytes: Span<UInt8>) -> Bool { bytes.hasPrefix("kist://") }
 
 extension StorageError {
-  /// What stands where a reference must is none.
+  /// Returns the error for a missing or invalid reference.
   static func badReference(at place: String) -> StorageError {
     StorageError(
       .badRequest, "\(place) has no reference kist://SERVICE/ACCOUNT",
@@ -20,8 +20,7 @@ extension StorageError {
         + "digits and -._~")
   }
 
-  /// What is wrong with the one credential that was asked for there; what is wrong with all of them
-  /// stays as it is.
+  /// Adds the place to an error about one credential; returns errors about the storage unchanged.
   func at(_ place: String) -> StorageError {
     guard [.notFound, .expired, .badRequest, .tooLarge, .corrupt].contains(code) else {
       return self

@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// Loads what references mean, each credential once.
+/// Loads the secrets of references, each credential once.
 struct References {
   private let load: Load
   private var secrets: [CredentialKey: Secret] = [:]

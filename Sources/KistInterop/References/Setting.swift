@@ -1,6 +1,6 @@
 package import KistCore
 
-/// A variable with its value.
+/// A variable and its value.
 package struct Setting: Sendable, Equatable {
   package var name: String
   package var value: Secret
@@ -11,8 +11,7 @@ package struct Setting: Sendable, Equatable {
   }
 }
 
-/// The values of variables; of a name that is there more than once, the last counts, and the others
-/// are not asked for.
+/// Returns the values of variables; for a repeated name, only the last one counts and is loaded.
 package func settings(
   of variables: [Variable], from storage: UserStorage
 ) async throws(StorageError) -> [Setting] {

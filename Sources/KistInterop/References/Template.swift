@@ -1,10 +1,11 @@
 package import KistCore
 
-/// A text with places in it for secrets: `{{ kist://SERVICE/ACCOUNT }}`.
+/// A text with places for secrets: `{{ kist://SERVICE/ACCOUNT }}`.
 ///
-/// Everything else stays as it is, other `{{` too, so that templates of other tools pass through.
+/// Everything else stays unchanged, including other `{{`, so that it may also be another tool's
+/// template.
 package struct Template: Sendable {
-  /// The most bytes that a template has, and that it has once it is filled: 1 MiB and 16 MiB.
+  /// The most bytes of a template before and after filling: 1 MiB and 16 MiB.
   package static let longest = 1 << 20
   package static let longestFilled = 16 << 20
 
@@ -13,13 +14,22 @@ package struct Template: Sendable {
   private let text: Secret
   private let parts: [Part]
 
-  /// Reads a template; refuses a place that was begun as one for a secret and is none.
+  /// Reads a template; throws for a place that begins with a reference but is not valid.
   package init(reading text: Secret) throws(StorageError) {
     self.text = text
     parts = try text.withBytes(Self.parts(of:))
   }
 
-  /// The text with the secrets in their places.
+  /// Refuses a reference to a service that is not in `services`, unless that is empty.
+  ///
+  /// Throws `denied`.
+  package func check(only services: [String]) throws(StorageError) {
+    for case .reference(let reference, let line) in parts {
+      try reference.check(isOfOneOf: services, at: Self.place(line))
+    }
+  }
+
+  /// Returns the text with the secrets in their places.
   package func filled(from storage: UserStorage) async throws(StorageError) -> Secret {
     var references = References(storage.load)
     var filled = WipedBytes(capacity: text.count * 2)
@@ -62,8 +72,9 @@ package struct Template: Sendable {
     return parts + [.text(start..<bytes.count)]
   }
 
-  /// The reference behind a `{{`, and where the `}}` behind that ends, if it is there; `nil` where no
-  /// reference begins.
+  /// Returns the reference after a `{{`, and the end of the `}}` after it, if there is one.
+  ///
+  /// Returns `nil` if no reference begins there.
   private static func placeForSecret(
     in bytes: Span<UInt8>, at start: Int
   ) -> (reference: Range<Int>, end: Int?)? {

@@ -1,13 +1,13 @@
 package import KistCore
 
 extension Variable {
-  /// The most bytes that a file of variables has: 1 MiB.
+  /// The most bytes of a file of variables: 1 MiB.
   package static let longestFile = 1 << 20
 
-  /// Reads a file of variables, `NAME=value` or `NAME=kist://SERVICE/ACCOUNT` on each line.
+  /// Reads a file of variables: `NAME=value` or `NAME=kist://SERVICE/ACCOUNT` on each line.
   ///
-  /// Everything after the equals sign is the value, to the byte: no quotes, no escapes, no comments
-  /// behind it. Blank lines, and those whose first character is `#`, are passed over.
+  /// The value is everything after the equals sign, byte for byte: quotes, escapes and comments
+  /// have no meaning there. Blank lines and lines that begin with `#` are skipped.
   package static func variables(inFile text: Secret, place: String) throws(StorageError)
     -> [Variable]
   {
@@ -31,7 +31,7 @@ extension Variable {
     else {
       throw StorageError(
         .badRequest, "\(place) is not NAME=value",
-        hint: "a name has letters, digits and underscores, and nothing stands before it")
+        hint: "a name has letters, digits and underscores, with nothing before it")
     }
     var value = WipedBytes(capacity: line.count - equals)
     value.append(line.extracting((equals + 1)...))

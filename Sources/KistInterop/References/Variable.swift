@@ -1,12 +1,12 @@
 package import KistCore
 
-/// A variable for a command, as it was asked for: a name, and a text or a reference.
+/// A requested variable for a command: a name, and a text or a reference.
 package struct Variable: Sendable, Equatable {
   package enum Value: Sendable, Equatable { case text(Secret), reference(CredentialReference) }
 
   package var name: String
   package var value: Value
-  /// Where it was asked for, which an error says instead of repeating it.
+  /// The place where it was requested, which errors mention instead of its value.
   package var place: String
 
   package init(name: String, value: Value, place: String) {
@@ -17,7 +17,7 @@ package struct Variable: Sendable, Equatable {
 
   /// Reads `NAME=kist://SERVICE/ACCOUNT`, the value of an option.
   ///
-  /// A text is refused, for it may be a secret, which is no argument.
+  /// Refuses a text, because it may be a secret, which must not be an argument.
   package init(option: String, place: String) throws(StorageError) {
     let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let name = Self.name(parts[0].utf8) else {
@@ -29,7 +29,11 @@ package struct Variable: Sendable, Equatable {
     self.init(name: name, value: .reference(reference), place: place)
   }
 
-  /// The name of a variable: letters, digits and underscores, no digit first.
+  /// Whether a text is a valid variable name: letters, digits and underscores, not beginning with a
+  /// digit.
+  package static func isName(_ text: String) -> Bool { name(text.utf8) != nil }
+
+  /// Returns the name of a variable; `nil` if it is not valid.
   static func name(_ utf8: some Collection<UInt8>) -> String? {
     guard let first = utf8.first, !(0x30...0x39).contains(first), utf8.allSatisfy(isPartOfName)
     else { return nil }

@@ -1,9 +1,10 @@
 package import KistCore
 internal import KistJSON
 
-/// Terraform's credentials helper: Terraform, "Credentials Helpers".
+/// Answers as Terraform's credentials helper: Terraform, "Credentials Helpers".
 ///
-/// OpenTofu's is the same. `{}` means that there is nothing for a host; what went wrong is told on standard error.
+/// OpenTofu's is the same. `{}` means that there is no credential for a host. Errors go to standard
+/// error.
 package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   do throws(StorageError) {
     let words = try call.words("get|store|forget", "HOST")
@@ -32,8 +33,10 @@ package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -
   }
 }
 
-/// The token of a credential; one with more to it, as a later Terraform may have, is refused, for a
-/// part of it would be lost.
+/// Returns the token of a credential.
+///
+/// Refuses a credential with other members, which a later Terraform may send, because they would be
+/// lost.
 private func token(in input: Secret) throws(StorageError) -> Secret {
   do throws(JSONError) {
     let object = try JSONObject(input)

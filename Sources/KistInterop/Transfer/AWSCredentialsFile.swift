@@ -1,19 +1,22 @@
 internal import KistCore
 
-/// Reads `~/.aws/credentials`: AWS SDKs and Tools Reference Guide, "Using shared config and
-/// credentials files to globally configure AWS SDKs and tools".
+/// Reads `~/.aws/credentials`.
 ///
-/// Of each profile, what `kist helper aws` answers with; other settings stay where they are.
+/// See AWS SDKs and Tools Reference Guide, "Using shared config and credentials files to globally
+/// configure AWS SDKs and tools".
+///
+/// It imports from each profile the credentials that `kist helper aws` returns. Other settings are
+/// left out.
 func awsCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials()
   var profile: AWSProfile?
-  // How far the setting above is indented; nothing stands above the first one of a profile.
+  // The indentation of the previous setting; `nil` before the first setting of a profile.
   var indent: Int?
   try text.forEachLine { (line, number) throws(StorageError) in
     let start = line.trimmed.lowerBound
     let line = line.extracting(line.trimmed)
     guard !line.isEmpty, line[0] != UInt8(ascii: "#"), line[0] != UInt8(ascii: ";") else { return }
-    // What is indented further belongs to the setting above it, which has no secret.
+    // A line with more indentation belongs to the setting above it, which has no secret.
     if let indent, start > indent {
       profile?.hasOtherSettings = true
       return

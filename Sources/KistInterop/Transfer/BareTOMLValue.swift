@@ -1,7 +1,8 @@
 internal import KistCore
 
-/// Where a value ends that begins here and that TOML 1.1 has without quotes: a boolean, a number, a date
-/// or a time; `nil` where this is none.
+/// Returns the end of a TOML 1.1 value without quotes: a boolean, a number, a date or a time.
+///
+/// Returns `nil` if there is no such value.
 func endOfBareTOMLValue(in bytes: Span<UInt8>, from start: Int) -> Int? {
   let end = endOfWord(in: bytes, from: start)
   let word = bytes.extracting(start..<end)
@@ -28,7 +29,7 @@ private func endOfWord(in bytes: Span<UInt8>, from start: Int) -> Int {
   return end
 }
 
-/// Whether a reader passes over the whole word.
+/// Whether a reader accepts the whole word.
 private func matches(
   _ word: Span<UInt8>, _ pass: (inout WordReader, Span<UInt8>) -> Bool
 ) -> Bool {
@@ -36,7 +37,9 @@ private func matches(
   return pass(&reader, word) && reader.offset == word.count
 }
 
-/// Passes over parts of a word, each of which says whether it stood there.
+/// Reads parts of a word.
+///
+/// Each function returns whether its part was there.
 private struct WordReader {
   private(set) var offset = 0
 
@@ -55,7 +58,7 @@ private struct WordReader {
 
   mutating func passDate(_ word: Span<UInt8>) -> Bool { pass("dddd-dd-dd", word) }
 
-  /// The time of a date, which may lack.
+  /// Reads the time after a date, which is optional.
   mutating func passTimeOfDate(_ word: Span<UInt8>) -> Bool {
     guard pass("T", word) || pass("t", word) else { return true }
     return passTime(word) && passZone(word)
@@ -66,13 +69,13 @@ private struct WordReader {
     return !pass(":dd", word) || !pass(".", word) || passDigits(word)
   }
 
-  /// The zone of a time, which may lack.
+  /// Reads the zone of a time, which is optional.
   mutating func passZone(_ word: Span<UInt8>) -> Bool {
     _ = ["Z", "z", "+dd:dd", "-dd:dd"].contains { pass($0, word) }
     return true
   }
 
-  /// What looks so, where `d` is any digit.
+  /// Reads text of a given shape, in which `d` is any digit.
   mutating func pass(_ shape: String, _ word: Span<UInt8>) -> Bool {
     var end = offset
     for byte in shape.utf8 {
@@ -85,7 +88,7 @@ private struct WordReader {
     return true
   }
 
-  /// One or more digits, with an underscore between two of them.
+  /// Reads one or more digits, with single underscores between them.
   private mutating func passDigits(_ word: Span<UInt8>, radix: Int = 10) -> Bool {
     let start = offset
     while offset < word.count {

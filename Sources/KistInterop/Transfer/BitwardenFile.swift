@@ -1,7 +1,7 @@
 internal import KistCore
 internal import KistJSON
 
-/// Reads Bitwarden's JSON export, unencrypted: Bitwarden, "Condition a Bitwarden .json".
+/// Reads Bitwarden's unencrypted JSON export: Bitwarden, "Condition a Bitwarden .json".
 func bitwardenCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   let entries = try readJSON(text) { (object) throws(JSONError) -> [PasswordEntry?]? in
     if try object["encrypted"]?.bool() ?? false { return nil }
@@ -21,7 +21,7 @@ func bitwardenCredentials(in text: Secret) throws(StorageError) -> ForeignCreden
   return try foreignCredentials(entries)
 }
 
-/// What is imported of an item; `nil` where it is no login.
+/// Returns the imported part of an item; `nil` if it is not a login.
 private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   guard try item.required("type").integer() == 1, let login = try item.object("login") else {
     return nil
@@ -38,7 +38,7 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   return entry
 }
 
-/// The entries of a file of JSON, counted from 1; those that are `nil` are no logins.
+/// Returns the entries of a JSON file, counted from 1; those that are `nil` are not logins.
 func foreignCredentials(_ entries: [PasswordEntry?]) throws(StorageError) -> ForeignCredentials {
   guard entries.count <= ForeignCredentials.most else { throw .tooManyForeign }
   var file = ForeignCredentials(countedBy: "entry")

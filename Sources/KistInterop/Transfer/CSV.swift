@@ -1,11 +1,12 @@
 internal import KistCore
 
 extension Secret {
-  /// The most fields that a row has.
+  /// The most fields of a row.
   private static let mostFields = 128
 
-  /// Lends the fields of each row of a CSV file (RFC 4180), and the line that it begins in, counted
-  /// from 1; blank lines are passed over.
+  /// Lends the fields of each row of a CSV file (RFC 4180), and the number of its first line.
+  ///
+  /// Lines are counted from 1; blank lines are skipped.
   func forEachRow(
     _ body: ([Secret], Int) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -20,7 +21,7 @@ extension Secret {
         fields.append(field)
         if offset < bytes.count, bytes[offset] == UInt8(ascii: ",") {
           offset += 1
-          // A comma at the very end has an empty field behind it.
+          // After a comma at the very end there is an empty field.
           if offset < bytes.count { continue }
           fields.append(Secret(utf8: ""))
         }
@@ -37,7 +38,7 @@ extension Secret {
   }
 }
 
-/// Reads a field, as far as the comma or the end of the line behind it.
+/// Reads a field up to the comma or the end of the line after it.
 private func nextField(
   of bytes: Span<UInt8>, at offset: inout Int, line: inout Int
 ) throws(StorageError) -> Secret {
@@ -55,7 +56,7 @@ private func nextField(
     if byte == UInt8(ascii: "\"") {
       guard offset < bytes.count, bytes[offset] == byte else {
         guard offset == bytes.count || isEndOfField(bytes[offset]) else {
-          throw .unreadable("something stands behind a quoted field", line: line)
+          throw .unreadable("there is text after a quoted field", line: line)
         }
         return Secret(field)
       }

@@ -2,8 +2,8 @@ internal import KistCore
 
 /// Reads cargo's `credentials.toml`: The Cargo Book, "Configuration", "Credentials".
 ///
-/// Each is named as if cargo had stored it with kist, by the URL of its index, which for all but
-/// crates.io stands in the configuration.
+/// Credentials get the same names as if cargo had stored them with kist: the URL of the registry's
+/// index. Except for crates.io, that URL is in the configuration.
 func cargoCredentials(
   in text: Secret, configuration: Secret?
 ) throws(StorageError) -> ForeignCredentials {
@@ -38,8 +38,9 @@ func cargoCredentials(
   return file
 }
 
-/// The registry whose token stands at a path; `nil` where cargo takes it for none's, as behind a name
-/// with a full stop that is not in quotes.
+/// Returns the registry whose token is at a path; `nil` if cargo does not use it.
+///
+/// An example is a name that contains a full stop and is not in quotes.
 private func registry(ofToken path: [String]) -> String? {
   if path == ["registry", "token"] { return "crates-io" }
   return path.count == 3 && path[0] == "registries" ? path[1] : nil

@@ -1,11 +1,13 @@
 package import KistCore
 
-/// How much is asked for at once: enough that kistd is never without work, and little to be lost by a
-/// signal between two portions.
+/// The number of concurrent requests.
+///
+/// It is large enough to keep kistd busy, and small enough that a signal between two portions loses
+/// little.
 let largestPortion = 64
 
 extension RandomAccessCollection where Index == Int {
-  /// The elements in portions of as many as are asked for at once.
+  /// The elements in portions for concurrent requests.
   package var portions: [SubSequence] {
     stride(from: startIndex, to: endIndex, by: largestPortion).map {
       self[$0..<Swift.min($0 + largestPortion, endIndex)]
@@ -13,7 +15,7 @@ extension RandomAccessCollection where Index == Int {
   }
 }
 
-/// Asks for all of these at once, and gives what comes of each, in their order.
+/// Performs a request for each input concurrently; returns the results in the same order.
 package func concurrently<Input: Sendable, Output: Sendable>(
   _ inputs: some Collection<Input>,
   _ body: @escaping @Sendable (Input) async throws(StorageError) -> Output

@@ -1,9 +1,10 @@
 internal import KistCore
 internal import KistJSON
 
-/// Reads docker's `config.json`, or the `auth.json` of podman: docker-login(1), containers-auth.json(5).
+/// Reads docker's `config.json` or podman's `auth.json`: docker-login(1), containers-auth.json(5).
 ///
-/// Each is named as if docker had stored it with kist; a user `<token>` has an identity token.
+/// Credentials get the same names as if docker had stored them with kist. The user `<token>` has an
+/// identity token.
 func dockerCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "entry")
   let logins = try readJSON(text) { (object) throws(JSONError) in
@@ -24,7 +25,7 @@ func dockerCredentials(in text: Secret) throws(StorageError) -> ForeignCredentia
   return file
 }
 
-/// The login of an entry; `nil` for one that only says that there is one.
+/// Returns the login of an entry; `nil` for an entry without a secret.
 private func login(
   to registry: DockerRegistry, _ entry: JSONObject
 ) throws(JSONError) -> DockerCredential? {

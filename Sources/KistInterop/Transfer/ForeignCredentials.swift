@@ -1,25 +1,26 @@
 package import KistCore
 
-/// What a file of another program's has for kist.
+/// The credentials in a file of another program.
 package struct ForeignCredentials: Sendable {
-  /// One credential, and where it stands.
+  /// One credential, and its place in the file.
   package struct Entry: Sendable {
     package var credential: NewCredential
-    /// The line that it begins in, or which of the entries it is; counted from 1.
+    /// The number of its first line, or of its entry; counted from 1.
     package var place: Int
   }
 
-  /// What can be imported, in the order of the file.
+  /// The credentials to import, in the order of the file.
   package private(set) var entries: [Entry] = []
-  /// What is there and is not taken, with where it stands.
+  /// The parts that are not imported, with their places.
   package private(set) var leftOut: [LeftOut: [Int]] = [:]
-  /// What a place is.
+  /// The kind of a place, such as `line`.
   package let unit: String
-  /// What stands at each place, where that has a name.
+  /// The names of the places, if they have any.
   private let names: [String]
-  /// Whether the file tells all of a credential, so that one with another label is another one.
+  /// Whether the file contains all members of a credential, so that a different label is a
+  /// difference.
   package let tellsAll: Bool
-  /// Whether its program takes the first that fits, where others take the latest.
+  /// Whether its program uses the first match; other programs use the latest.
   package let firstIsTaken: Bool
 
   package init(
@@ -32,12 +33,12 @@ package struct ForeignCredentials: Sendable {
     self.firstIsTaken = firstIsTaken
   }
 
-  /// The most credentials that a file has.
+  /// The most credentials in a file.
   package static let most = 100_000
 
-  /// Adds a credential; leaves out one that no storage takes, or only its label if that is why.
+  /// Adds a credential; leaves out its label, or the credential, if it exceeds the limits.
   ///
-  /// Throws `tooLarge` where there are too many.
+  /// Throws `tooLarge` if there are too many.
   package mutating func add(_ credential: NewCredential, at place: Int) throws(StorageError) {
     guard entries.count < Self.most else { throw .tooManyForeign }
     var credential = credential
@@ -46,7 +47,7 @@ package struct ForeignCredentials: Sendable {
     entries.append(Entry(credential: credential, place: place))
   }
 
-  /// How a person finds what stands at a place: by its name, else by the number of the place.
+  /// Returns the name of a place for the user, or else its number.
   package func name(of place: Int) -> String {
     names.indices.contains(place - 1) ? names[place - 1] : "\(place)"
   }
@@ -56,7 +57,7 @@ package struct ForeignCredentials: Sendable {
   }
 }
 
-/// What a file may have that is not imported.
+/// The parts of a file that are not imported.
 package enum LeftOut: String, CaseIterable, Sendable {
   case repeated
   case withoutPassword
@@ -81,10 +82,10 @@ package enum LeftOut: String, CaseIterable, Sendable {
   case furtherFields
   case macro
 
-  /// What a person reads.
+  /// The description for the user.
   package var words: String {
     switch self {
-    case .repeated: "the same once more"
+    case .repeated: "the same again"
     case .withoutPassword: "without a password"
     case .withoutAccessKey: "without an access key"
     case .notALogin: "of another kind than logins"
@@ -111,7 +112,7 @@ package enum LeftOut: String, CaseIterable, Sendable {
 }
 
 extension StorageError {
-  /// A file has more credentials than are taken at once.
+  /// The error for a file with more credentials than the limit.
   package static var tooManyForeign: StorageError {
     StorageError(
       .tooLarge, "the file has more than \(ForeignCredentials.most) credentials",

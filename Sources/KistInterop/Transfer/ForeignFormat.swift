@@ -1,6 +1,6 @@
 package import KistCore
 
-/// The formats of files with credentials that are not kist's own.
+/// The formats of other programs' credential files.
 package enum ForeignFormat: String, CaseIterable, Sendable {
   case netrc
   case gitCredentials = "git-credentials"
@@ -14,7 +14,7 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
   case firefox
   case keyring
 
-  /// The most bytes that a file has: 64 MiB, or 1 MiB of those that hold a program's settings.
+  /// The most bytes of a file: 64 MiB, or 1 MiB for a file with a program's settings.
   package var longestFile: Int {
     switch self {
     case .docker, .aws, .cargo: 1 << 20
@@ -22,9 +22,11 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// Reads a file; throws what is wrong with it, and where, and never what is in it.
+  /// Reads a file.
   ///
-  /// - Parameter configuration: of cargo, the file that names the registries, if there is one.
+  /// Errors contain the problem and its place, but never contents of the file.
+  ///
+  /// - Parameter configuration: For cargo, the file that names the registries, if there is one.
   package func read(
     _ text: Secret, configuration: Secret? = nil
   ) throws(StorageError) -> ForeignCredentials {
@@ -50,7 +52,7 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
 }
 
 extension ForeignFormat {
-  /// What is said of a file that is in an archive still, as 1Password's export is.
+  /// The error for a file that is still in an archive, such as 1Password's export.
   private var archive: StorageError {
     var error = StorageError.unreadable("it is a ZIP archive")
     error.hint =
@@ -62,12 +64,12 @@ extension ForeignFormat {
 }
 
 extension StorageError {
-  /// What is wrong with a file that is to be imported.
+  /// Returns the error for a file that cannot be imported.
   static func unreadable(_ problem: String, line: Int) -> StorageError {
     unreadable("line \(line): \(problem)")
   }
 
-  /// What is wrong with a file that is to be imported; of our own words only.
+  /// Returns the error for a file that cannot be imported; `problem` contains no text of the file.
   package static func unreadable(_ problem: String) -> StorageError {
     StorageError(
       .badRequest, "the file cannot be read: \(problem)",

@@ -1,9 +1,9 @@
 internal import KistCore
 
-/// Reads the file of git's own helper: git-credential-store(1), a URL with user and password on each
-/// line; what git passes over is passed over.
+/// Reads the file of git's own helper: git-credential-store(1).
 ///
-/// Each is named as if git had stored it with kist.
+/// Each line is a URL with user and password. Lines that git ignores are ignored. Credentials get
+/// the same names as if git had stored them with kist.
 func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(firstIsTaken: true)
   try text.forEachLine { (line, number) throws(StorageError) in
@@ -28,8 +28,9 @@ func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
   return file
 }
 
-/// The text without the slashes at both ends, as git has a path; not taken off one by one, since what
-/// follows would be moved for each.
+/// Returns the text without the slashes at both ends, as git treats a path.
+///
+/// Removing them one by one would move the rest each time.
 private func withoutOuterSlashes(_ text: String) -> String {
   let slash = UInt8(ascii: "/")
   let rest = text.utf8.drop { $0 == slash }

@@ -2,7 +2,7 @@ package import KistCore
 internal import KistJSON
 
 extension ImportPlan.Row {
-  /// The text of one JSON object, without the secret.
+  /// Returns the text of one JSON object, without the secret.
   package func json() -> Secret {
     JSONWriter.object { writer in
       writer.member("state", state.rawValue)
@@ -15,7 +15,7 @@ extension ImportPlan.Row {
 }
 
 extension ImportPlan {
-  /// The text of one JSON object that says what was done.
+  /// Returns the text of one JSON object with the results.
   package func json(saved: Int) -> Secret {
     JSONWriter.object { writer in
       writer.member("saved", saved)

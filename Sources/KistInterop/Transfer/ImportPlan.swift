@@ -1,16 +1,17 @@
 package import KistCore
 
-/// What an import would do, found out without a change.
+/// The changes that an import would make; finding them changes nothing.
 package struct ImportPlan: Sendable {
-  /// How a credential of the file stands beside what is stored.
+  /// The state of a credential of the file, compared with the stored ones.
   package enum State: String, CaseIterable, Sendable {
-    /// Nothing of its name is stored.
+    /// No credential of this name is stored.
     case new
-    /// The same is stored.
+    /// An equal credential is stored.
     case same
-    /// Something else of its name is stored.
+    /// A different credential of this name is stored.
     case differs
-    /// Something else of its name is in the file, and that one stands; or another tool keeps it.
+    /// Another credential of this name in the file takes precedence, or another tool owns the
+    /// stored one.
     case clash
   }
 
@@ -21,22 +22,22 @@ package struct ImportPlan: Sendable {
     fileprivate var stored: CredentialSummary?
   }
 
-  /// All of them, in the order of the file.
+  /// All credentials, in the order of the file.
   package private(set) var rows: [Row] = []
-  /// What is not taken.
+  /// The parts that are not imported.
   package private(set) var leftOut: [LeftOut: [Int]]
   private let tellsAll: Bool
   private let firstIsTaken: Bool
 
-  /// How many credentials stand so.
+  /// Returns the number of credentials in a state.
   package func count(_ state: State) -> Int { rows.count { $0.state == state } }
 
-  /// Compares a file with what is stored.
+  /// Compares a file with the stored credentials.
   ///
   /// - Parameters:
-  ///   - lastStands: whether of several with one name the last one stands, as if one were saved after
-  ///     another; else the first.
-  ///   - progress: is told how many of how many were compared.
+  ///   - lastStands: Whether the last of several credentials with one name counts, as if they were
+  ///     saved one after another; otherwise the first counts.
+  ///   - progress: Called with the number of compared credentials and their total.
   package init(
     of file: ForeignCredentials, lastStands: Bool, with storage: UserStorage,
     progress: (Int, Int) -> Void
@@ -55,9 +56,10 @@ package struct ImportPlan: Sendable {
     try await compare(storage.load, progress)
   }
 
-  /// What is to be saved, each only if nothing else came in between.
+  /// Returns the credentials to save, each on the condition that nothing changed in between.
   ///
-  /// The helpers answer with the newest, so that the one that the file's program would take is last.
+  /// Helpers answer with the newest credential, so the one that the file's program would use is
+  /// saved last.
   package func changes(replacing: Bool) -> [SaveRequest] {
     let changes: [SaveRequest] = rows.compactMap { row in
       switch (row.state, row.stored) {
@@ -73,7 +75,8 @@ package struct ImportPlan: Sendable {
     return firstIsTaken ? changes.reversed() : changes
   }
 
-  /// Whether all that the file has is stored once these are saved, so that nobody needs it any more.
+  /// Whether everything in the file is stored after these changes, so that the file is no longer
+  /// needed.
   package func takesAll(with changes: [SaveRequest]) -> Bool {
     leftOut.keys.allSatisfy { $0 == .repeated } && rows.count == changes.count + count(.same)
   }
@@ -134,22 +137,24 @@ extension NewCredential {
       attributes: summary.attributes, expiresAt: summary.expiresAt)
   }
 
-  /// Whether there is nothing to choose between two of one name: of a file that tells only secrets,
-  /// label and attributes are nobody's word.
+  /// Whether two credentials of one name are equal.
+  ///
+  /// A file with secrets only does not contain labels or attributes, so these are not compared.
   fileprivate func isSame(as other: NewCredential, inAll: Bool) -> Bool {
     guard secret == other.secret else { return false }
     return !inAll
       || (label == other.label && attributes == other.attributes && expiresAt == other.expiresAt)
   }
 
-  /// Whether a tool keeps what is stored, and this is another one's, which would take it away.
+  /// Whether a different tool owns the stored credential and would lose it.
   fileprivate func isOfAnotherTool(than stored: CredentialSummary) -> Bool {
     guard let tool = attributes[Attributes.toolName] else { return false }
     return !stored.isSavedByHand && stored.tool != tool
   }
 
-  /// The secret of a file that tells no more, with what else is known of it: what a person saved stays
-  /// theirs.
+  /// Adds the stored label and attributes to a secret from a file without them.
+  ///
+  /// A credential that the user saved keeps its attributes.
   fileprivate func with(theRestOf stored: CredentialSummary) -> NewCredential {
     var credential = self
     credential.label = stored.label ?? label

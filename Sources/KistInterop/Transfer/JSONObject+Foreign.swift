@@ -1,7 +1,7 @@
 internal import KistCore
 internal import KistJSON
 
-/// Reads a JSON object of another program's; an error says in which line, or what is not as it must be.
+/// Reads a JSON object of another program; errors contain the line or the problem.
 func readJSON<Result>(
   _ text: Secret, _ body: (JSONObject) throws(JSONError) -> Result
 ) throws(StorageError) -> Result {
@@ -17,27 +17,27 @@ func readJSON<Result>(
 }
 
 extension JSONObject {
-  /// The string of a key; `nil` where it is not there, `null` or empty.
+  /// Returns the string of a key; `nil` if it is missing, `null` or empty.
   func text(_ name: StaticString) throws(JSONError) -> String? {
     guard let value = self[name], !value.isNull else { return nil }
     let text = try value.string()
     return text.isEmpty ? nil : text
   }
 
-  /// The bytes of a string; `nil` where it is not there, `null` or empty.
+  /// Returns the bytes of a string; `nil` if it is missing, `null` or empty.
   func secret(_ name: StaticString) throws(JSONError) -> Secret? {
     guard let value = self[name], !value.isNull else { return nil }
     let secret = try value.secret()
     return secret.isEmpty ? nil : secret
   }
 
-  /// The object of a key; `nil` where it is not there, or `null`.
+  /// Returns the object of a key; `nil` if it is missing or `null`.
   func object(_ name: StaticString) throws(JSONError) -> JSONObject? {
     guard let value = self[name], !value.isNull else { return nil }
     return try value.object()
   }
 
-  /// The objects of an array; none where it is not there, or `null`.
+  /// Returns the objects of an array; none if it is missing or `null`.
   func objects(_ name: StaticString) throws(JSONError) -> [JSONObject] {
     guard let value = self[name], !value.isNull else { return [] }
     var objects: [JSONObject] = []

@@ -1,10 +1,11 @@
 internal import KistCore
 internal import KistJSON
 
-/// Reads what `kistd keyring-items` prints: on each line the attributes of an item, and its value in
-/// base64 where there is one, or that it is locked.
+/// Reads the output of `kistd keyring-items`.
 ///
-/// Each is named as if its program had stored it with kist.
+/// Each line has the attributes of an item, and its value in base64 or the note that it is locked.
+/// The value may be missing. Credentials get the same names as if their program had stored them
+/// with kist.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "item")
   try text.forEachLine { (line, number) throws(StorageError) in
@@ -13,7 +14,7 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
     do throws(JSONError) { object = try JSONObject(Secret(copying: line)) } catch {
       throw .unreadable(error.description, line: number)
     }
-    // That has attributes, too, and its secrets elsewhere.
+    // An export of kist also has attributes, but its secrets are elsewhere.
     guard object["service"] == nil else {
       throw .unreadable(
         "it is of an export of kist's, which `kist import kist` reads", line: number)
@@ -33,12 +34,12 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
   return file
 }
 
-/// What an item keeps; nothing where it is not as its program makes it.
+/// Returns the credentials in an item; none if it is not in the form that its program uses.
 private func keptCredentials(
   of attributes: [String: String], _ value: Secret
 ) -> [NewCredential] {
   switch attributes["xdg:schema"] {
-  // The latter is what git had before 2.43, for which the daemon looks with a protocol of the web.
+  // The second is git's schema before 2.43. Others use it too, so kistd searches it for web items.
   case "org.git.Password", "org.gnome.keyring.NetworkPassword":
     return gitCredentials(of: attributes, value)
   case "io.docker.Credentials":
@@ -60,7 +61,8 @@ private func keptCredentials(
   }
 }
 
-/// What git's own helper for libsecret keeps: the password, and behind it lines as git writes them.
+/// Returns the credentials of git's own helper for libsecret: the password, and after it lines in
+/// git's format.
 private func gitCredentials(
   of attributes: [String: String], _ value: Secret
 ) -> [NewCredential] {

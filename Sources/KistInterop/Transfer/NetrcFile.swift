@@ -2,8 +2,8 @@ internal import KistCore
 
 /// Reads a `.netrc`: netrc(5) of ftp, and curl's manual, "netrc".
 ///
-/// A word may stand in double quotes, with backslashes before what is meant literally. A comment
-/// begins with `#` where a keyword could stand. The service is the host, as `machine` has it.
+/// A word may be in double quotes, with backslashes before literal characters. A comment begins
+/// with `#` at a place for a keyword. The service is the host after `machine`.
 func netrcCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var words = NetrcWords(text)
   var file = ForeignCredentials()
@@ -53,7 +53,7 @@ private struct NetrcEntry {
   }
 }
 
-/// The words of a file, one after another.
+/// Reads the words of a file, one after another.
 private struct NetrcWords {
   private let text: Secret
   private var offset: Int
@@ -88,7 +88,7 @@ private struct NetrcWords {
     return text
   }
 
-  /// Goes to the blank line that ends a macro, or to the end.
+  /// Skips to the blank line that ends a macro, or to the end.
   mutating func skipMacro() {
     text.withBytes { bytes in
       var isBlank = false
@@ -107,7 +107,7 @@ private struct NetrcWords {
   }
 }
 
-/// The next word, and where it ends.
+/// Returns the next word and its end.
 private func netrcWord(
   in bytes: Span<UInt8>, from start: Int, line: Int, isKeyword: Bool
 ) throws(StorageError) -> (word: Secret, end: Int, line: Int)? {

@@ -20,7 +20,7 @@ func onePasswordCredentials(in text: Secret) throws(StorageError) -> ForeignCred
   return try foreignCredentials(entries)
 }
 
-/// What is imported of an item; `nil` where it is neither a login nor a password.
+/// Returns the imported part of an item; `nil` if it is neither a login nor a password.
 private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   guard let details = try item.object("details"), let overview = try item.object("overview")
   else { return nil }
@@ -45,7 +45,7 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   return entry
 }
 
-/// What of the fields in its sections stays behind.
+/// Returns which fields in its sections are left out.
 private func furtherFields(of details: JSONObject) throws(JSONError) -> Set<LeftOut> {
   var leftOut: Set<LeftOut> = []
   for section in try details.objects("sections") {

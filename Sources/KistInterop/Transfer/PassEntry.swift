@@ -3,10 +3,10 @@ package import KistCore
 extension ForeignCredentials {
   /// Adds an entry of `pass` or gopass: pass(1).
   ///
-  /// The password is the first line; of `web/github.com/alice` the account is `alice`, and the service
-  /// what stands before it. A key in PEM (RFC 7468) is taken whole.
+  /// The password is the first line. For `web/github.com/alice` the account is `alice`, and the
+  /// service is the part before it. A key in PEM (RFC 7468) is imported whole.
   ///
-  /// - Parameter name: the path of its file below the store, without `.gpg`.
+  /// - Parameter name: The path of its file in the store, without `.gpg`.
   package mutating func addPassEntry(
     _ name: String, _ content: Secret, at place: Int
   ) throws(StorageError) {

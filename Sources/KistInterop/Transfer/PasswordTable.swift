@@ -1,28 +1,30 @@
 internal import KistCore
 
-/// What the columns of a password manager's CSV file are called, in lower case; of several names, one.
+/// The column names of a password manager's CSV file, in lower case; some columns have several
+/// names.
 struct PasswordTable {
   let title: [String]
   let url: [String]
   let username: [String]
   let password: String
-  /// The columns that stay behind where there is something in them; one of no table's is a further field.
+  /// The columns that are reported as left out if they have a value; unknown columns are further
+  /// fields.
   let leftOut: [String: LeftOut]
-  /// The columns that are nothing of the credential's.
+  /// The columns that are ignored.
   let unasked: [String]
-  /// The column that says what an entry is, which is imported where it says `login`.
+  /// The column with the kind of an entry; only the kind `login` is imported.
   let kind: String?
   /// The column that says whether an entry is archived.
   var archived: String?
-  /// Whether several URLs are in one field, with commas between them.
+  /// Whether one field may have several URLs, separated by commas.
   var hasSeveralURLs = false
 
-  /// Bitwarden, "Condition a Bitwarden .csv"; of a `login_uri` with several, the first.
+  /// Bitwarden, "Condition a Bitwarden .csv"; takes the first URL of a `login_uri` with several.
   static let bitwarden = PasswordTable(
     title: ["name"], url: ["login_uri"], username: ["login_username"], password: "login_password",
     leftOut: ["notes": .note, "login_totp": .oneTimePassword, "fields": .furtherFields],
     unasked: ["folder", "favorite", "reprompt"], kind: "type", hasSeveralURLs: true)
-  /// 1Password's CSV files, of its versions 7 and 8.
+  /// 1Password's CSV files, versions 7 and 8.
   static let onePassword = PasswordTable(
     title: ["title"], url: ["url", "urls", "website"], username: ["username"], password: "password",
     leftOut: [
@@ -33,7 +35,7 @@ struct PasswordTable {
     title: ["title"], url: ["url"], username: ["username"], password: "password",
     leftOut: ["notes": .note, "totp": .oneTimePassword],
     unasked: ["group", "icon", "last modified", "created"], kind: nil)
-  /// Chromium's components/password_manager/core/browser/export; also that of Edge, Brave and Opera.
+  /// Chromium's components/password_manager/core/browser/export; also for Edge, Brave and Opera.
   static let chrome = PasswordTable(
     title: ["name"], url: ["url"], username: ["username"], password: "password",
     leftOut: ["note": .note], unasked: [], kind: nil)
@@ -56,8 +58,8 @@ func credentials(
       header = (try table.columns(in: fields), table.unknownColumns(in: fields), fields.count)
       return
     }
-    // A comma without quotes round it would have cut a password in two; where the last fields are
-    // empty, one field too many is all that shows of it.
+    // An unquoted comma would split a password. If the last fields are empty, the only sign of it
+    // is one field too many.
     guard fields.count == count else {
       throw .unreadable("there are more or fewer fields than the first line names", line: line)
     }
@@ -93,7 +95,7 @@ func credentials(
 }
 
 extension PasswordTable {
-  /// Where each column is, by the names in the first row.
+  /// Returns the place of each column, by the names in the first row.
   fileprivate func columns(in fields: [Secret]) throws(StorageError) -> [String: Int] {
     var columns: [String: Int] = [:]
     for name in names { columns[name] = fields.firstIndex { $0.isWord(name) } }
@@ -103,12 +105,12 @@ extension PasswordTable {
     return columns
   }
 
-  /// Which columns are another program's, or have been there since a later version.
+  /// Returns the columns of other programs or later versions.
   fileprivate func unknownColumns(in fields: [Secret]) -> [Int] {
     fields.indices.filter { !(names + unasked).contains(where: fields[$0].isWord) }
   }
 
-  /// What the columns are called that are read.
+  /// The names of the columns that are read.
   private var names: [String] {
     title + url + username + [password] + leftOut.keys + [kind, archived].compactMap(\.self)
   }

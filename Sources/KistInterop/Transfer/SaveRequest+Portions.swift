@@ -1,9 +1,10 @@
 package import KistCore
 
 extension [SaveRequest] {
-  /// Portions to be saved one after another, and each at once.
+  /// The portions to save one after another; each portion is saved concurrently.
   ///
-  /// No two for one host are in the same: a tool takes the newest of them, which must not be chance.
+  /// A portion has at most one credential for a host. A tool uses the newest of several, which must
+  /// not depend on chance.
   package var portionsByAge: [[SaveRequest]] {
     var portions: [[SaveRequest]] = []
     var hosts: Set<String> = []
@@ -22,7 +23,7 @@ extension [SaveRequest] {
 }
 
 extension NewCredential {
-  /// What a tool looks for when it takes the newest of several; `nil` where no tool has saved it.
+  /// The name by which a tool looks for the newest of several; `nil` if no tool saved it.
   fileprivate var hostOfTool: String? {
     guard attributes[Attributes.toolName] != nil else { return nil }
     return attributes["host"] ?? key.service

@@ -1,7 +1,7 @@
 package import KistCore
 
 extension Secret {
-  /// Lends each line, without its LF or CR and LF, and its number, counted from 1.
+  /// Lends each line, without its LF or CR LF, and its number, counted from 1.
   package func forEachLine(
     _ body: (Span<UInt8>, Int) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -18,7 +18,7 @@ extension Secret {
     }
   }
 
-  /// Whether the first character is the one that a JSON object begins with.
+  /// Whether the first character is the opening brace of a JSON object.
   var beginsAsJSON: Bool {
     withBytes { bytes in
       let start = (bytes.afterByteOrderMark..<bytes.count).first {
@@ -28,7 +28,7 @@ extension Secret {
     }
   }
 
-  /// Whether it begins as a ZIP archive with files in it does (APPNOTE.TXT, 4.3.7).
+  /// Whether it begins like a ZIP archive with files (APPNOTE.TXT, 4.3.7).
   var beginsAsArchive: Bool {
     let signature: [UInt8] = [0x50, 0x4b, 0x03, 0x04]
     return withBytes { bytes in
@@ -36,8 +36,9 @@ extension Secret {
     }
   }
 
-  /// Whether it is a word, in lower case here and in any case there; without a copy, since it may be a
-  /// secret where a word should be.
+  /// Whether it equals a word in lower case, ignoring its own case.
+  ///
+  /// It makes no copy, because there may be a secret in place of a word.
   func isWord(_ word: String) -> Bool {
     withBytes { bytes in
       word.withBytes { word in
@@ -51,6 +52,6 @@ extension Secret {
     }
   }
 
-  /// A part of the bytes.
+  /// Returns a part of the bytes.
   func part(_ range: Range<Int>) -> Secret { withBytes { Secret(copying: $0.extracting(range)) } }
 }

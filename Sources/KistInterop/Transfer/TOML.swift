@@ -2,15 +2,16 @@ internal import KistCore
 
 /// A string of a TOML file.
 struct TOMLString {
-  /// The names of its tables, and its own.
+  /// The names of its tables, then its own name.
   let path: [String]
   let value: Secret
   let line: Int
 }
 
-/// Reads the strings of a TOML file (TOML 1.1), those in inline tables too; passes over other values.
+/// Reads the strings of a TOML file (TOML 1.1), including those in inline tables; skips other
+/// values.
 ///
-/// - Parameter place: what an error calls a line.
+/// - Parameter place: The word for a line in errors.
 func tomlStrings(in text: Secret, _ place: String) throws(StorageError) -> [TOMLString] {
   var reader = TOMLReader()
   do throws(TOMLFault) {
@@ -26,7 +27,9 @@ private struct TOMLFault: Error {
   let problem: String
 }
 
-/// The bytes are handed to each function rather than kept, as a span cannot be stored.
+/// Reads TOML.
+///
+/// Each function gets the bytes, because a span cannot be stored.
 private struct TOMLReader {
   private(set) var strings: [TOMLString] = []
   private var offset = 0
@@ -68,7 +71,7 @@ private struct TOMLReader {
     }
   }
 
-  /// Gives a value that is a string; passes over others, but for the strings of tables in them.
+  /// Returns a string value; skips other values, but reads the strings of tables in them.
   private mutating func readValue(
     _ bytes: Span<UInt8>, _ path: [String], depth: Int
   ) throws(TOMLFault) -> Secret? {
@@ -78,7 +81,7 @@ private struct TOMLReader {
     case UInt8(ascii: "["): try readArray(bytes, path, depth: depth + 1)
     default:
       guard let end = endOfBareTOMLValue(in: bytes, from: offset) else {
-        throw fault("a value is no string in quotes, and nothing else that TOML has")
+        throw fault("a value is neither a string in quotes nor another value of TOML")
       }
       offset = end
     }
@@ -123,7 +126,7 @@ private struct TOMLReader {
     guard depth <= 8 else { throw fault("tables and arrays are nested deeper than 8 levels") }
   }
 
-  /// Names with full stops between them.
+  /// Reads names with full stops between them.
   private mutating func readPath(_ bytes: Span<UInt8>) throws(TOMLFault) -> [String] {
     var path: [String] = []
     repeat {
@@ -143,7 +146,7 @@ private struct TOMLReader {
     return path
   }
 
-  /// A string from its quote on, of one line or, in three quotes, of several.
+  /// Reads a string from its opening quote: a single line, or several lines in three quotes.
   private mutating func readString(_ bytes: Span<UInt8>) throws(TOMLFault) -> Secret {
     let quote = bytes[offset]
     let isLong =
@@ -156,7 +159,7 @@ private struct TOMLReader {
     var value = WipedBytes()
     while let byte = peek(bytes) {
       if byte == quote {
-        // Up to two quotes may stand right before the three that close it.
+        // Up to two quotes may come directly before the three closing ones.
         let end = Swift.min(offset + (isLong ? 5 : 1), bytes.count)
         let run = (offset..<end).firstIndex { bytes[$0] != quote } ?? end
         if !isLong || run - offset >= 3 {
@@ -180,7 +183,7 @@ private struct TOMLReader {
     throw fault("a string is not closed")
   }
 
-  /// Passes over an end of the line behind a backslash, and all blanks up to what follows.
+  /// Skips an end of line after a backslash, and all blanks up to the next text.
   private mutating func skipEndOfLine(_ bytes: Span<UInt8>) -> Bool {
     var (end, newlines) = (offset, 0)
     while end < bytes.count, isBlank(bytes[end]) || isEndOfLine(bytes[end]) {
@@ -223,7 +226,7 @@ private struct TOMLReader {
       number = number << 4 | UInt32(digit)
       offset += 1
     }
-    guard let scalar = Unicode.Scalar(number) else { throw fault("an escape is no character") }
+    guard let scalar = Unicode.Scalar(number) else { throw fault("an escape is not a character") }
     for byte in scalar.utf8 { value.append(byte) }
   }
 
@@ -232,7 +235,7 @@ private struct TOMLReader {
     if peek(bytes) == UInt8(ascii: "#") { skipComment(bytes) }
     _ = skip("\r", bytes)
     guard let byte = peek(bytes) else { return }
-    guard byte == UInt8(ascii: "\n") else { throw fault("something stands behind a value") }
+    guard byte == UInt8(ascii: "\n") else { throw fault("there is text after a value") }
     passNewline()
   }
 
@@ -241,7 +244,7 @@ private struct TOMLReader {
     line += 1
   }
 
-  /// Passes over what may stand between the values of an array, or of an inline table.
+  /// Skips everything allowed between the values of an array or of an inline table.
   private mutating func skipLines(_ bytes: Span<UInt8>) {
     while let byte = peek(bytes) {
       switch byte {

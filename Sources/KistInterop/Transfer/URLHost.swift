@@ -1,7 +1,8 @@
 internal import KistCore
 
-/// The host of a URL, with its port, in lower case; `nil` where what stands in its place is none, which
-/// may be a piece of a password.
+/// Returns the host of a URL, with its port, in lower case.
+///
+/// Returns `nil` if the text in its place is not a host, because it may be part of a password.
 func host(ofURL url: Secret) -> String? {
   url.withBytes { bytes in
     let host = bytes.extracting(URLParts(bytes).host)
@@ -10,8 +11,9 @@ func host(ofURL url: Secret) -> String? {
 }
 
 extension Secret {
-  /// The first of several URLs with commas between them: what stands before a comma that another URL
-  /// follows.
+  /// The first of several URLs separated by commas.
+  ///
+  /// It ends before a comma that another URL follows.
   var firstURL: Secret {
     withBytes { bytes in
       var start = 0
@@ -25,21 +27,21 @@ extension Secret {
     }
   }
 
-  /// Whether there may be more behind the first URL, which need not have a scheme.
+  /// Whether there may be text after the first URL; that text need not have a scheme.
   var hasComma: Bool { withBytes { $0.firstOffset(of: UInt8(ascii: ","), from: 0) != nil } }
 }
 
-/// Whether a scheme begins there, with `://` behind it.
+/// Whether a scheme with `://` begins there.
 ///
-/// It looks no further than a scheme goes (RFC 3986, 3.1, and `_`): it is asked behind each comma, and
-/// would else read all that follows as often as there are commas.
+/// It reads no further than a scheme can go (RFC 3986, 3.1, and `_`). It is called after each comma
+/// and would otherwise read the rest of the text each time.
 private func isURL(_ bytes: Span<UInt8>, from start: Int) -> Bool {
   var end = start
   while end < bytes.count, isNameByte(bytes[end]) || bytes[end] == UInt8(ascii: "+") { end += 1 }
   return end > start && bytes.extracting(end...).hasPrefix("://")
 }
 
-/// Whether these are a name or an address, and behind it a port or nothing.
+/// Whether these bytes are a host name or an address, with an optional port.
 private func isHost(_ bytes: Span<UInt8>) -> Bool {
   let colon = UInt8(ascii: ":")
   let end: Int
@@ -61,7 +63,7 @@ private func isHost(_ bytes: Span<UInt8>) -> Bool {
     && port.allSatisfy { isASCIIDigit(bytes[$0]) }
 }
 
-/// Whether a byte may stand in the name of a host, in those of other scripts too.
+/// Whether a byte may be in a host name, including names in other scripts.
 private func isHostByte(_ byte: UInt8) -> Bool {
   isNameByte(byte) || byte == UInt8(ascii: ".") || byte >= 0x80
 }

@@ -1,13 +1,13 @@
 internal import KistCore
 
-/// Where the parts of a URL stand, as git takes one apart (git's credential.c, `credential_from_url`).
+/// The ranges of a URL's parts, split as git does it (git's credential.c, `credential_from_url`).
 struct URLParts {
   var scheme: Range<Int>?
   var user: Range<Int>?
   var password: Range<Int>?
-  /// With its port.
+  /// The host with its port.
   var host: Range<Int>
-  /// Without the slash before it, and with what stands behind a `?` or a `#`.
+  /// The path without its first slash, but with the text after a `?` or a `#`.
   var path: Range<Int>
 
   init(_ url: Span<UInt8>) {
@@ -31,7 +31,7 @@ struct URLParts {
   }
 }
 
-/// The bytes with each `%41` decoded; what is no such thing stays as it is.
+/// Returns the bytes with each `%41` decoded; everything else stays unchanged.
 func percentDecoded(_ bytes: Span<UInt8>) -> Secret {
   var decoded = WipedBytes(capacity: bytes.count)
   var offset = 0

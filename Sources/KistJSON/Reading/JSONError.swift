@@ -1,8 +1,8 @@
-/// What is wrong with a text, and where; made of our own words only, never of the text's.
+/// A fault in a text and its place; the message never contains parts of the text.
 package enum JSONError: Error, Equatable {
-  /// Something that begins at this byte of the text, counted from 0.
+  /// A fault that begins at this byte of the text, counted from 0.
   case byte(Int, String)
-  /// The value of a key that is among those we know, so that its name repeats no input.
+  /// A fault in the value of a key; the key is one of ours, so its name repeats no input.
   case key(String, String)
 }
 

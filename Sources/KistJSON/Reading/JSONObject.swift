@@ -1,19 +1,21 @@
 package import KistCore
 
-/// A JSON object over bytes that were found to be valid, which stay where they are.
+/// A JSON object in a valid text; its bytes are not copied.
 package struct JSONObject: Sendable {
   private let text: Secret
   private let members: [JSONMember]
 
-  /// Reads a text that must be one object: at most 16 levels deep, at most 128 members in each
-  /// object, no duplicate keys.
+  /// Reads a text that must be one object.
+  ///
+  /// The limits are a depth of 16 levels and 128 members in each object. Duplicate keys are
+  /// refused.
   package init(_ text: Secret) throws(JSONError) {
     let (members, error) = Self.scan(text)
     if let error { throw error }
     self.init(text, members)
   }
 
-  /// Takes what stands before the first fault of a text that could not be read.
+  /// Reads the members before the first fault of an invalid text.
   package init(beforeFaultIn text: Secret) { self.init(text, Self.scan(text).members) }
 
   init(_ text: Secret, _ members: [JSONMember]) {
@@ -21,10 +23,10 @@ package struct JSONObject: Sendable {
     self.members = members
   }
 
-  /// The bytes of the text that it stands in.
+  /// The number of bytes of the text that contains it.
   package var count: Int { text.count }
 
-  /// The value of a key; `name` is in ASCII.
+  /// Returns the value of a key; `name` must be ASCII.
   package subscript(name: StaticString) -> JSONValue? {
     text.withBytes { bytes in
       for index in members.indices where members[index].isNamed(name, bytes) {
@@ -34,13 +36,13 @@ package struct JSONObject: Sendable {
     }
   }
 
-  /// The value of a key that must be there.
+  /// Returns the value of a key; throws if the key is missing.
   package func required(_ name: StaticString) throws(JSONError) -> JSONValue {
     guard let value = self[name] else { throw .key("\(name)", "is missing") }
     return value
   }
 
-  /// Refuses every key that is not among these.
+  /// Throws if there is a key that is not one of these.
   package func refuseKeys(besides names: [StaticString]) throws(JSONError) {
     let unknown = text.withBytes { bytes in
       members.first { !$0.isNamed(oneOf: names, bytes) }
@@ -48,7 +50,7 @@ package struct JSONObject: Sendable {
     if let unknown { throw .byte(unknown.key.range.lowerBound, "an unknown key") }
   }
 
-  /// Lends each member, key and value, as it is written, besides those of these names.
+  /// Lends the text of each member, key and value, except members with these names.
   func forEachMember(besides names: [StaticString], _ body: (Span<UInt8>) -> Void) {
     text.withBytes { bytes in
       for member in members where !member.isNamed(oneOf: names, bytes) {
@@ -57,7 +59,7 @@ package struct JSONObject: Sendable {
     }
   }
 
-  /// Keys and values of an object that maps names, which need not be known to us, to strings.
+  /// Returns the keys and values of an object from arbitrary names to strings.
   func strings(as name: StaticString) throws(JSONError) -> [(name: String, value: String)] {
     var strings: [(name: String, value: String)] = []
     for member in members {
@@ -70,7 +72,7 @@ package struct JSONObject: Sendable {
     return strings
   }
 
-  /// Keys, which need not be known to us, and their values; an error calls each `name`.
+  /// Returns arbitrary keys and their values; errors call each of them `name`.
   package func members(as name: StaticString) throws(JSONError) -> [(
     name: String, value: JSONValue
   )] {

@@ -21,7 +21,7 @@ extension JSONScanner {
     }
   }
 
-  /// Scans a number (RFC 8259 §6), or says that there is no value.
+  /// Scans a number (RFC 8259 §6); throws if there is no value.
   mutating func scanNumber(_ bytes: Span<UInt8>) throws(JSONError) {
     let start = offset
     let isNegative = skip(UInt8(ascii: "-"), bytes)

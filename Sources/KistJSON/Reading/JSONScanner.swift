@@ -1,16 +1,16 @@
-/// Finds out in one pass whether bytes are JSON (RFC 8259), and where the members of an object are.
+/// Checks in one pass whether bytes are JSON (RFC 8259), and finds the members of an object.
 ///
-/// Depth and the number of members are bounded, so that no text costs more than its length times a
-/// constant. The bytes are handed to each function rather than kept, as a span cannot be stored.
+/// Depth and number of members are limited, so the time for a text is at most its length times a
+/// constant. Each function gets the bytes, because a span cannot be stored.
 struct JSONScanner {
-  /// How deep values may be nested, the outermost one counted.
+  /// The maximum depth of nested values, including the outermost one.
   static let depth = 16
-  /// How many members one object may have.
+  /// The maximum number of members of an object.
   static let memberCount = 128
-  /// How many of them every later one is compared with.
+  /// The number of first members that every later one is compared with.
   ///
-  /// Those after them are compared only where their hashes agree, lest long keys are read once for
-  /// each other; an object of a few members, as nearly all are, needs no hashes.
+  /// Further members are compared only if their hashes are equal, so that long keys are not read
+  /// once for each other key. Nearly all objects have few members and need no hashes.
   private static let comparedMembers = 16
 
   private(set) var members: [JSONMember] = []
@@ -30,7 +30,7 @@ struct JSONScanner {
     if offset < bytes.count { throw .byte(offset, "more than one JSON object") }
   }
 
-  /// Scans an object from its opening brace; only the members of the outermost one are kept.
+  /// Scans an object from its opening brace; keeps only the members of the outermost object.
   mutating func scanObject(_ bytes: Span<UInt8>, depth: Int) throws(JSONError) {
     let base = members.count
     defer { if depth > 1 { members.removeSubrange(base...) } }
@@ -55,7 +55,7 @@ struct JSONScanner {
     guard skip(UInt8(ascii: "}"), bytes) else { throw .byte(offset, "an object is not closed") }
   }
 
-  /// Scans an array from its opening bracket and tells of each element.
+  /// Scans an array from its opening bracket and reports each element.
   mutating func scanArray(
     _ bytes: Span<UInt8>, depth: Int, _ each: (JSONToken) -> Void = { _ in }
   ) throws(JSONError) {

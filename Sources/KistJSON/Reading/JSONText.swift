@@ -1,6 +1,7 @@
 internal import KistCore
 
-/// Reads one scalar of UTF-8 (RFC 3629): no overlong form, no surrogate, nothing after U+10FFFF.
+/// Reads one UTF-8 scalar (RFC 3629); refuses overlong forms, surrogates, and values after
+/// U+10FFFF.
 func utf8Scalar(_ bytes: Span<UInt8>, at offset: inout Int) throws(JSONError) -> Unicode.Scalar {
   let lead = bytes[offset]
   if lead < 0x80 {
@@ -24,7 +25,7 @@ func utf8Scalar(_ bytes: Span<UInt8>, at offset: inout Int) throws(JSONError) ->
   return scalar
 }
 
-/// Reads one escape from its backslash on; the two halves of a surrogate pair are one escape.
+/// Reads one escape from its backslash; the two halves of a surrogate pair are one escape.
 func escapedScalar(_ bytes: Span<UInt8>, at offset: inout Int) throws(JSONError) -> Unicode.Scalar {
   let start = offset
   guard start + 1 < bytes.count else { throw .byte(start, "an unfinished escape") }
@@ -73,14 +74,14 @@ private func hexUnit(_ bytes: Span<UInt8>, at offset: inout Int) throws(JSONErro
   return unit
 }
 
-/// Whether two texts are the same bytes: all that there is to compare where neither has escapes.
+/// Whether two texts have the same bytes, which is sufficient if neither has escapes.
 func hasSameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   guard left.count == right.count else { return false }
   for offset in 0..<left.count where left[offset] != right[offset] { return false }
   return true
 }
 
-/// Whether the contents of two valid strings are the same text once their escapes are decoded.
+/// Whether the contents of two valid strings are equal after their escapes are decoded.
 func isSameText(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   var (i, j) = (0, 0)
   while i < left.count, j < right.count {
@@ -104,7 +105,7 @@ func decodedScalar(
     ? try escapedScalar(content, at: &offset) : try utf8Scalar(content, at: &offset)
 }
 
-/// Appends the text of a valid string's content, its escapes decoded.
+/// Appends the content of a valid string with its escapes decoded.
 func appendDecoded(
   _ content: Span<UInt8>, to text: inout WipedBytes
 ) throws(JSONError) {

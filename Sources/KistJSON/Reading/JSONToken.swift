@@ -1,20 +1,21 @@
 internal import KistCore
 
-/// One value where it stands in a text that was found to be valid.
+/// The place of one value in a valid text.
 struct JSONToken: Sendable {
   enum Kind: Sendable { case string(hasEscapes: Bool), number, bool(Bool), null, object, array }
 
   let kind: Kind
-  /// All of it: a string's quotes and an object's braces included.
+  /// The range of the whole value, including a string's quotes or an object's braces.
   let range: Range<Int>
 
-  /// What stands between the quotes, the escapes not decoded.
+  /// The range between the quotes, with escapes not decoded.
   var content: Range<Int> { range.lowerBound + 1..<range.upperBound - 1 }
 }
 
 extension JSONToken {
-  /// A hash of a string's text, its escapes decoded; seeded by the process, so that nobody can choose
-  /// texts that share one.
+  /// Returns a hash of a string with its escapes decoded.
+  ///
+  /// The process chooses the seed, so that a client cannot choose texts with the same hash.
   func textHash(_ bytes: Span<UInt8>) throws(JSONError) -> Int {
     let text = bytes.extracting(content)
     var hasher = Hasher()
@@ -23,7 +24,7 @@ extension JSONToken {
     return hasher.finalize()
   }
 
-  /// Whether two strings are the same text once their escapes are decoded.
+  /// Whether two strings are equal after their escapes are decoded.
   func isSameText(as other: JSONToken, _ bytes: Span<UInt8>) -> Bool {
     let (text, otherText) = (bytes.extracting(content), bytes.extracting(other.content))
     guard case (.string(false), .string(false)) = (kind, other.kind) else {
@@ -33,16 +34,16 @@ extension JSONToken {
   }
 }
 
-/// A key of an object and its value.
+/// A key of an object, and its value.
 struct JSONMember: Sendable {
   let key: JSONToken
-  /// The `textHash` of the key, where it is worth one.
+  /// The `textHash` of the key, if the scanner needs it.
   let keyHash: Int?
   let value: JSONToken
 }
 
 extension JSONMember {
-  /// Whether the key is this name, which is one that we know, in ASCII.
+  /// Whether the key has this name, which is one of ours, in ASCII.
   func isNamed(_ name: StaticString, _ bytes: Span<UInt8>) -> Bool {
     guard case .string(hasEscapes: false) = key.kind else {
       return name.withBytes { isSameText(bytes.extracting(key.content), $0) }
@@ -51,7 +52,7 @@ extension JSONMember {
       && name.withBytes { hasSameBytes(bytes.extracting(key.content), $0) }
   }
 
-  /// Whether the key is one of these names.
+  /// Whether the key has one of these names.
   func isNamed(oneOf names: [StaticString], _ bytes: Span<UInt8>) -> Bool {
     names.contains { isNamed($0, bytes) }
   }

@@ -1,6 +1,6 @@
 package import KistCore
 
-/// One value of an object, decoded when it is asked for what it should be.
+/// One value of an object, decoded when it is read as a type.
 package struct JSONValue: Sendable {
   private let text: Secret
   private let token: JSONToken
@@ -18,16 +18,17 @@ package struct JSONValue: Sendable {
   /// Whether it is a string.
   package var isString: Bool { if case .string = token.kind { true } else { false } }
 
-  /// An error that names this value's key.
+  /// Returns an error that names this value's key.
   package func error(_ problem: String) -> JSONError { .key("\(name)", problem) }
 
-  /// `true` or `false`.
+  /// Returns `true` or `false`; throws for other values.
   package func bool() throws(JSONError) -> Bool {
     guard case .bool(let value) = token.kind else { throw error("must be true or false") }
     return value
   }
 
-  /// An integer within ±(2^53−1), which every JSON library can hold, without fraction or exponent.
+  /// Returns an integer within ±(2^53−1), which every JSON library supports, without fraction or
+  /// exponent.
   package func integer() throws(JSONError) -> Int {
     guard case .number = token.kind else { throw error("must be an integer") }
     let value = text.withBytes { bytes -> Int? in
@@ -46,7 +47,7 @@ package struct JSONValue: Sendable {
     return value
   }
 
-  /// A string that is no secret.
+  /// Returns a string that is not a secret.
   package func string() throws(JSONError) -> String {
     try withContent { (content) throws(JSONError) in
       if case .string(hasEscapes: false) = token.kind { return try validString(content) }
@@ -56,7 +57,7 @@ package struct JSONValue: Sendable {
     }
   }
 
-  /// The UTF-8 of a string, in memory that is wiped.
+  /// Returns the UTF-8 of a string, in memory that is wiped.
   package func secret() throws(JSONError) -> Secret {
     try withContent { (content) throws(JSONError) in
       var decoded = WipedBytes(capacity: content.count)
@@ -65,7 +66,8 @@ package struct JSONValue: Sendable {
     }
   }
 
-  /// The bytes of a string in base64 (RFC 4648 §4, padded, canonical), in memory that is wiped.
+  /// Returns the bytes of a base64 string (RFC 4648 §4, padded, canonical), in memory that is
+  /// wiped.
   package func base64() throws(JSONError) -> Secret {
     var decoded = WipedBytes()
     let isBase64 = try secret().withBytes { appendDecodedBase64($0, to: &decoded) }
@@ -73,7 +75,7 @@ package struct JSONValue: Sendable {
     return Secret(decoded)
   }
 
-  /// An object.
+  /// Returns an object.
   package func object() throws(JSONError) -> JSONObject {
     guard case .object = token.kind else { throw error("must be an object") }
     var scanner = JSONScanner(at: token.range.lowerBound)
@@ -81,12 +83,12 @@ package struct JSONValue: Sendable {
     return JSONObject(text, scanner.members)
   }
 
-  /// The names and values of an object of strings, whose names are not ours.
+  /// Returns the names and values of an object from arbitrary names to strings.
   package func strings() throws(JSONError) -> [(name: String, value: String)] {
     try object().strings(as: name)
   }
 
-  /// The elements of an array.
+  /// Returns the elements of an array.
   package func elements() throws(JSONError) -> [JSONValue] {
     guard case .array = token.kind else { throw error("must be an array") }
     var scanner = JSONScanner(at: token.range.lowerBound)
@@ -97,7 +99,7 @@ package struct JSONValue: Sendable {
     return elements
   }
 
-  /// Lends the value as it is written.
+  /// Lends the unchanged text of the value.
   package func withText<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
     text.withBytes { body($0.extracting(token.range)) }
   }

@@ -1,12 +1,13 @@
-/// Whether a byte is ASCII that stands in a string as it is, as nearly every byte does.
+/// Whether a byte is ASCII that a string contains without an escape, as nearly every byte is.
 @inline(__always) func isPlain(_ byte: UInt8) -> Bool {
   byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
 }
 
-/// Where the plain bytes that begin at an offset end.
+/// Returns the end of the plain bytes that begin at an offset.
 func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
   var offset = start
-  // A large secret is looked at in a quarter of the time so, and a step is no dearer than one of eight.
+  // Steps of 32 bytes take a quarter of the time for a large secret, and cost no more than steps of
+  // eight.
   while offset + 32 <= bytes.count {
     let marks =
       marks(in: bytes, at: offset) | marks(in: bytes, at: offset + 8)
@@ -19,24 +20,25 @@ func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
     offset += count
     if count < 8 { return offset }
   }
-  // The last eight once more, in one step, where those that were looked at are known to be plain.
+  // Checks the last eight bytes in one step; those that were checked before are plain.
   let last = bytes.count - 8
   if last >= start { return last + plainCount(of: bytes, at: last) }
   while offset < bytes.count, isPlain(bytes[offset]) { offset += 1 }
   return offset
 }
 
-/// How many of the eight bytes at an offset are plain before one is not.
+/// Returns how many of the eight bytes at an offset are plain before the first one that is not.
 @inline(__always)
 private func plainCount(of bytes: Span<UInt8>, at offset: Int) -> Int {
   marks(in: bytes, at: offset).trailingZeroBitCount / 8
 }
 
-/// The highest bit of each of the eight bytes at an offset, the first of them the lowest of the word:
-/// set in the first byte that is not plain, and in none before it.
+/// Marks the first of the eight bytes at an offset that is not plain, by its highest bit.
 ///
-/// Each term sets it in a byte that is above 0x7F, or 0x7F, or below 0x20, or a quote, or a backslash.
-/// Only such a byte carries, or borrows, into the next.
+/// No bit is set for the bytes before it. The first byte is the lowest of the word.
+///
+/// The terms mark these bytes: above 0x7F, 0x7F, below 0x20, a quote, a backslash. Only such a byte
+/// carries or borrows into the next one.
 @inline(__always)
 private func marks(in bytes: Span<UInt8>, at offset: Int) -> UInt64 {
   let word = UInt64(
@@ -49,10 +51,10 @@ private func marks(in bytes: Span<UInt8>, at offset: Int) -> UInt64 {
   return marks & (ones &* 0x80)
 }
 
-/// How the character that begins at an offset is escaped in a string, and its length in UTF-8; `nil`
-/// for what stands as it is.
+/// Returns the escape for the character at an offset, and its length in UTF-8.
 ///
-/// JSON would let DEL and C1 stand, but terminals obey them.
+/// Returns `nil` for a character that needs no escape. JSON allows unescaped DEL and C1, but
+/// terminals execute them.
 func escape(at offset: Int, of utf8: Span<UInt8>) -> (text: String, length: Int)? {
   switch utf8[offset] {
   case UInt8(ascii: "\""): ("\\\"", 1)
@@ -63,7 +65,7 @@ func escape(at offset: Int, of utf8: Span<UInt8>) -> (text: String, length: Int)
   case 0x0C: ("\\f", 1)
   case 0x0D: ("\\r", 1)
   case let byte where byte < 0x20 || byte == 0x7F: (unicodeEscape(of: byte), 1)
-  // The second byte of a character of C1 is its number.
+  // The second byte of a C1 character is its number.
   case 0xC2 where offset + 1 < utf8.count && utf8[offset + 1] < 0xA0:
     (unicodeEscape(of: utf8[offset + 1]), 2)
   default: nil
@@ -74,8 +76,9 @@ private func unicodeEscape(of control: UInt8) -> String {
   (control < 0x10 ? "\\u000" : "\\u00") + String(control, radix: 16)
 }
 
-/// How many bytes a text takes up between the quotes of a JSON string; `nil` if it is not UTF-8 or
-/// has a NUL in it, with which much of the software that reads strings would end them.
+/// Returns the number of bytes that a text needs between the quotes of a JSON string.
+///
+/// Returns `nil` if it is not UTF-8 or contains a NUL, which ends strings in much other software.
 package func textCount(of bytes: Span<UInt8>) -> Int? {
   var count = 0
   var offset = 0

@@ -1,13 +1,13 @@
 package import KistCore
 
-/// Writes JSON into memory that is wiped; what is written is valid as long as the calls are nested.
+/// Writes JSON into memory that is wiped; the result is valid if the calls are nested.
 ///
 /// Names are our own, in ASCII, and need no escapes. A member whose value is `nil` is left out.
 package struct JSONWriter: ~Copyable {
   private var text: WipedBytes
   private var isFirst = true
 
-  /// Writes one object and gives its text.
+  /// Writes one object and returns its text.
   package static func object<Failure: Error>(
     capacity: Int = 512, _ members: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) -> Secret {
@@ -30,7 +30,7 @@ package struct JSONWriter: ~Copyable {
     member(name, ascii: digits.span)
   }
 
-  /// The bytes must be ASCII that stands in a string as it is.
+  /// Writes a member; the bytes must be ASCII that needs no escapes.
   package mutating func member(_ name: StaticString, ascii: Span<UInt8>) {
     begin(name)
     text.append(UInt8(ascii: "\""))
@@ -38,7 +38,7 @@ package struct JSONWriter: ~Copyable {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// A member whose name is not ours.
+  /// Writes a member with an arbitrary name.
   package mutating func member(escaping name: String, _ value: String) {
     separate()
     name.withBytes { string($0) }
@@ -46,7 +46,7 @@ package struct JSONWriter: ~Copyable {
     value.withBytes { string($0) }
   }
 
-  /// A member whose name is not ours.
+  /// Writes a member with an arbitrary name.
   package mutating func member(escaping name: String, _ value: Int) {
     separate()
     name.withBytes { string($0) }
@@ -60,7 +60,8 @@ package struct JSONWriter: ~Copyable {
     text.append(decimal: value)
   }
 
-  package mutating func member(_ name: StaticString, _ value: Bool) {
+  package mutating func member(_ name: StaticString, _ value: Bool?) {
+    guard let value else { return }
     begin(name)
     text.append(utf8: value ? "true" : "false")
   }
@@ -70,14 +71,14 @@ package struct JSONWriter: ~Copyable {
     text.append(utf8: "null")
   }
 
-  /// A value that was read is written as it was.
+  /// Writes a value that was read, with its text unchanged.
   package mutating func member(_ name: StaticString, _ value: JSONValue?) {
     guard let value else { return }
     begin(name)
     value.withText { text.append($0) }
   }
 
-  /// The bytes must be UTF-8.
+  /// Writes a member; the bytes must be UTF-8.
   package mutating func member(_ name: StaticString, text secret: Secret) {
     begin(name)
     text.reserve(secret.count + 64)
@@ -113,10 +114,10 @@ package struct JSONWriter: ~Copyable {
     isFirst = false
   }
 
-  /// One element of an array.
+  /// Writes one element of an array.
   package mutating func element(_ value: String) { value.withBytes { string($0) } }
 
-  /// One element of an array, an object.
+  /// Writes one element of an array, an object.
   package mutating func braced<Failure: Error>(
     _ members: (inout JSONWriter) throws(Failure) -> Void
   ) throws(Failure) {
@@ -127,18 +128,18 @@ package struct JSONWriter: ~Copyable {
     isFirst = false
   }
 
-  /// How many bytes are written.
+  /// The number of written bytes.
   package var count: Int { text.count }
 
-  /// The members of an object that this type wrote, behind those that end at an offset.
+  /// Writes the members of an object that this type wrote, after those that end at an offset.
   package mutating func members(written object: Secret, after start: Int) {
     guard object.count - 1 > start else { return }
     separate()
-    // Neither the comma before them nor the brace behind them.
+    // Leaves out the comma before them and the brace after them.
     object.withBytes { text.append($0.extracting(start + 1..<$0.count - 1)) }
   }
 
-  /// The members of an object that was read, as they were, besides those of these names.
+  /// Writes the members of an object that was read, with their text unchanged, except these names.
   package mutating func members(read object: JSONObject, besides names: [StaticString]) {
     object.forEachMember(besides: names) { member in
       separate()
@@ -177,7 +178,7 @@ package struct JSONWriter: ~Copyable {
 }
 
 extension WipedBytes {
-  /// Appends an integer, digit by digit: a string of it takes several times as long.
+  /// Appends an integer digit by digit, because a string of it takes several times as long.
   package mutating func append(decimal value: Int) {
     if value < 0 { append(UInt8(ascii: "-")) }
     var digits = InlineArray<20, UInt8>(repeating: 0)

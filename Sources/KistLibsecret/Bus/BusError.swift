@@ -1,33 +1,33 @@
 internal import CLibsecret
 
-/// Why a call over the bus failed.
+/// The reason why a call over the bus failed.
 enum BusError: Error, Equatable {
   /// No answer came in time.
   case timeout
-  /// Nobody is there any more: the provider, or the bus itself, went away. The call may have arrived.
+  /// The provider or the bus itself went away; the call may have arrived.
   case disconnected
   /// Nothing answers at the address of the bus.
   case unreachableBus
-  /// The address of the bus cannot be read.
+  /// The address of the bus cannot be parsed.
   case wrongBusAddress
-  /// The name has no owner, or no such program could be started; the call did not arrive.
+  /// The name has no owner, or the bus cannot start a program for it; the call did not arrive.
   case noOwner
   /// The bus tried to start the provider and failed.
   case startFailed
-  /// The object, or the interface of it, does not exist.
+  /// The object or its interface does not exist.
   case noSuchObject
-  /// The provider says that it is locked.
+  /// The provider reports that it is locked.
   case locked
   /// A prompt was dismissed.
   case dismissed
-  /// The answer is not what the specification says.
+  /// The answer does not follow the specification.
   case malformed
-  /// Another answer; the name of the error, which holds nothing of the request.
+  /// Another error, with its name, which contains nothing of the request.
   case refused(String)
 }
 
 extension BusError {
-  /// Takes over an error of GLib.
+  /// Takes ownership of a GLib error.
   init(owning error: UnsafeMutablePointer<GError>?) {
     guard let error = unsafe error else {
       self = .malformed
@@ -47,7 +47,9 @@ extension BusError {
     }
   }
 
-  /// The error of a name on the bus (D-Bus specification; Secret Service specification, "Errors").
+  /// Creates the error for a name on the bus.
+  ///
+  /// See the D-Bus specification, and the Secret Service specification, "Errors".
   init(name: String) {
     self =
       switch name {

@@ -4,7 +4,7 @@ struct Deadline: Sendable {
 
   init(after duration: Duration) { instant = .now + duration }
 
-  /// What is left of the time; throws when nothing is.
+  /// Returns the remaining time; throws if none is left.
   func remaining() throws(BusError) -> Duration {
     let remaining = ContinuousClock.now.duration(to: instant)
     guard remaining > .zero else { throw .timeout }

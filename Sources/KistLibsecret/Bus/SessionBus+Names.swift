@@ -1,11 +1,11 @@
 internal import CLibsecret
 
-/// What the bus itself tells (D-Bus specification, "Message Bus Messages").
+/// Names and their owners on the bus (D-Bus specification, "Message Bus Messages").
 extension SessionBus {
   private static let name = "org.freedesktop.DBus"
   private static let object = ObjectPath(rawValue: "/org/freedesktop/DBus")
 
-  /// The connection that owns a name; started by the bus where it can be, and is not there.
+  /// Returns the connection that owns a name, after the bus starts its program if possible.
   func owner(of name: String, by deadline: Deadline) async throws(BusError) -> String {
     do throws(BusError) { return try await currentOwner(of: name, by: deadline) } catch {
       guard error == .noOwner else { throw error }
@@ -30,7 +30,7 @@ extension SessionBus {
     ) { _ in body() }
   }
 
-  /// Calls the function with the connection that owns a name from then on; empty where none does.
+  /// Calls the function with each later owner of a name; empty if the name has no owner.
   func subscribeToOwners(of name: String, _ body: @escaping (String) -> Void) -> Subscription {
     subscribe(
       to: "NameOwnerChanged", Self.name, of: Self.object, from: Self.name, about: name
@@ -44,7 +44,7 @@ extension SessionBus {
   ) async throws(BusError) -> String {
     let owner = try await ask("GetNameOwner", "(s)", .tuple(.string(name)), by: deadline)
       .children[0].string
-    // GLib drops a call to what is no name, and never answers it.
+    // GLib drops a call to an invalid name, and never answers it.
     guard unsafe g_dbus_is_unique_name(owner) != 0 else { throw .malformed }
     return owner
   }

@@ -4,7 +4,7 @@ internal import CLibsecret
 final class SessionBus {
   let connection: GObjectReference
   let loop: MainLoop
-  /// Cancelled when the connection is given up, so that nothing waits for answers any more.
+  /// Cancelled when the connection is released, so that nothing waits for answers any more.
   private let cancellable = Cancellable()
 
   private init(_ connection: GObjectReference, loop: MainLoop) {
@@ -14,14 +14,14 @@ final class SessionBus {
 
   deinit { cancellable.cancel() }
 
-  /// Connects to the bus at an address; none is started where none is.
+  /// Connects to the bus at an address; does not start a bus.
   static func connect(
     to address: String, on loop: MainLoop, by deadline: Deadline
   ) async throws(BusError) -> SessionBus {
     let pending = Pending<GObjectReference>()
     let cancellable = Cancellable()
     let timer = try loop.startTimer(after: deadline.remaining()) {
-      // GLib waits for the answer to its Hello whatever is cancelled.
+      // GLib waits for the answer to its Hello even after a cancellation.
       pending.arrive(.failure(.timeout))
       cancellable.cancel()
     }
@@ -33,7 +33,8 @@ final class SessionBus {
           | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue),
       nil, cancellable.pointer, completeReply,
       pending.completion { result, error in
-        // GLib's own threads may be the last to let go of a connection, which is done on a loop that runs.
+        // GLib's own threads may release the last reference to a connection, which needs a running
+        // loop.
         let loop = unsafe Unmanaged.passRetained(loop).toOpaque()
         return unsafe kist_bus_connection_finish(
           result, loop, { unsafe Unmanaged<MainLoop>.fromOpaque($0!).release() }, &error
@@ -47,12 +48,12 @@ final class SessionBus {
       default: throw .unreachableBus
       }
     }
-    // Else the end of the bus would be the end of this process, by SIGTERM.
+    // Otherwise the end of the bus would end this process with SIGTERM.
     unsafe g_dbus_connection_set_exit_on_close(connection.opaque, 0)
     return SessionBus(connection, loop: loop)
   }
 
-  /// Makes a call; the answer is waited for with `value()`, so that several can be under way.
+  /// Makes a call; wait for the answer with `value()`, so that several calls can be in progress.
   func call(
     _ method: Method, of object: ObjectPath, at name: String, _ arguments: Variant?,
     by deadline: Deadline
@@ -73,8 +74,10 @@ final class SessionBus {
     return pending
   }
 
-  /// Calls the function with the arguments of a signal each time that it comes, for as long as the
-  /// subscription is kept, of one object or of all; with an `argument`, only where that is the first of them.
+  /// Calls the function with the arguments of each signal, until the subscription is released.
+  ///
+  /// The signals are those of one object, or of all. With an `argument`, only signals that have it
+  /// as their first argument count.
   func subscribe(
     to signal: String, _ interface: String, of object: ObjectPath?, from sender: String,
     about argument: String? = nil, _ body: @escaping (Variant) -> Void
@@ -94,7 +97,7 @@ final class SessionBus {
     }
   }
 
-  /// Calls the function when the connection is closed, for as long as the subscription is kept.
+  /// Calls the function when the connection is closed, until the subscription is released.
   func subscribeToClosing(_ body: @escaping () -> Void) -> Subscription {
     let number = unsafe kist_connect_to_closing(
       connection.opaque, { unsafe Work.perform($0) }, Work(body).retained(),
@@ -105,14 +108,14 @@ final class SessionBus {
   }
 }
 
-/// A method of an interface, and what it answers, in the notation of D-Bus.
+/// A method of an interface, with its reply type in D-Bus notation.
 struct Method: Sendable {
   let interface: String
   let name: String
   let replyType: String
 }
 
-/// A subscription to a signal, until it is let go of.
+/// A subscription to a signal, which ends when it is released.
 final class Subscription {
   private let end: () -> Void
 

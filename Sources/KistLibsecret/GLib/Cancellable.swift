@@ -1,6 +1,6 @@
 internal import CLibsecret
 
-/// What calls that are under way are cancelled with.
+/// A GLib object that cancels calls in progress.
 final class Cancellable {
   private let object = unsafe GObjectReference(owning: g_cancellable_new()!)
 

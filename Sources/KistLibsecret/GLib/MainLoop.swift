@@ -1,11 +1,11 @@
 internal import CLibsecret
 private import Synchronization
 
-/// A GLib main context on a thread of its own, on which an actor runs.
+/// A GLib main context on its own thread, on which an actor runs.
 ///
-/// What the actor asks of GLib is answered on the same thread, so that its pointers never leave it. A
-/// request runs there from its beginning to its end: as a task of another executor, it would cross
-/// threads at every answer that it waits for.
+/// GLib answers the actor on the same thread, so its pointers never leave it. A request stays on
+/// this thread from beginning to end. As a task of another executor, it would switch threads at
+/// every answer.
 @safe final class MainLoop: SerialExecutor, TaskExecutor {
   private nonisolated(unsafe) let context = unsafe g_main_context_new()
   private let isOver = IsOver()
@@ -15,11 +15,11 @@ private import Synchronization
   }
 
   init() {
-    // The thread must not keep the loop, whose end is its own.
+    // The thread must not retain the loop, because the end of the loop ends the thread.
     let thread = unsafe Work { [context, isOver] in
       unsafe g_main_context_push_thread_default(context)
       while !isOver.value.load(ordering: .acquiring) { unsafe g_main_context_iteration(context, 1) }
-      // What GLib has still to free, it frees in sources that a context without a loop would forget.
+      // GLib frees remaining objects in sources, which a context without a loop would forget.
       while unsafe g_main_context_iteration(context, 0) != 0 {}
       unsafe g_main_context_pop_thread_default(context)
       unsafe g_main_context_unref(context)
@@ -47,7 +47,7 @@ private import Synchronization
       Work { unsafe job.runSynchronously(isolatedTo: actor, taskExecutor: task) })
   }
 
-  /// Runs a function on the loop's thread after some time, unless its timer is stopped before.
+  /// Runs a function on the loop's thread after some time, unless its timer is released before.
   func startTimer(after duration: Duration, _ body: @escaping () -> Void) -> Timer {
     let source = unsafe g_timeout_source_new(guint(clamping: duration.milliseconds))
     unsafe g_source_ref(source)
@@ -55,10 +55,10 @@ private import Synchronization
     return unsafe Timer(owning: source)
   }
 
-  /// Gives the source to the context, which runs the work once.
+  /// Adds the source to the context, which runs the work once.
   private func attach(_ source: UnsafeMutablePointer<GSource>?, _ work: Work) {
-    // The work may be over, and the loop with it, before GLib has let go of the source, for which it
-    // locks the context.
+    // The work, and the loop with it, may end before GLib releases the source. GLib locks the
+    // context for that.
     let context = unsafe g_main_context_ref(context)
     defer { unsafe g_main_context_unref(context) }
     unsafe g_source_set_priority(source, G_PRIORITY_DEFAULT)
@@ -72,7 +72,7 @@ private import Synchronization
   }
 }
 
-/// A timer that runs out once.
+/// A timer that fires once.
 @safe final class Timer {
   private let source: UnsafeMutablePointer<GSource>?
 
@@ -85,7 +85,7 @@ private import Synchronization
 }
 
 extension Duration {
-  /// Whole milliseconds, rounded up.
+  /// The duration in whole milliseconds, rounded up.
   var milliseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000

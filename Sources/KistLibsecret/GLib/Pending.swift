@@ -1,11 +1,11 @@
 internal import CLibsecret
 
-/// What is waited for once, on the loop's thread: the answer to a call, or a signal.
+/// A value that arrives once on the loop's thread: the answer to a call, or a signal.
 final class Pending<Value> {
   private var result: Result<Value, BusError>?
   private var waiting: CheckedContinuation<Void, Never>?
 
-  /// The first to arrive counts.
+  /// Sets the result; only the first one counts.
   func arrive(_ result: Result<Value, BusError>) {
     guard self.result == nil else { return }
     self.result = result
@@ -13,11 +13,11 @@ final class Pending<Value> {
     waiting = nil
   }
 
-  /// Waits for what arrives.
+  /// Waits for the value.
   func value() async throws(BusError) -> Value {
     if result == nil {
-      // A task that prefers an executor of its own is enqueued once more before the continuation is
-      // made, and the value may arrive in between.
+      // A task with an executor preference is enqueued again before the continuation is made. The
+      // value may arrive in between.
       await withCheckedContinuation { continuation in
         if result == nil { waiting = continuation } else { continuation.resume() }
       }
@@ -25,7 +25,7 @@ final class Pending<Value> {
     return try result!.get()
   }
 
-  /// What GLib is to hand to `completeReply`; `finish` takes the answer out of a result.
+  /// Returns the pointer for `completeReply`; `finish` takes the answer out of a result.
   func completion(
     _ finish: @escaping (OpaquePointer?, inout UnsafeMutablePointer<GError>?) -> Value?
   ) -> UnsafeMutableRawPointer {
@@ -38,7 +38,7 @@ final class Pending<Value> {
   }
 }
 
-/// What GLib calls when an answer is there.
+/// The callback that GLib calls when an answer has arrived.
 func completeReply(
   _: UnsafeMutablePointer<GObject>?, result: OpaquePointer?, completion: UnsafeMutableRawPointer?
 ) {

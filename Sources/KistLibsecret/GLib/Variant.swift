@@ -1,16 +1,16 @@
 internal import CLibsecret
 
-/// A value of D-Bus: immutable, and safe to share between threads (GLib, "GVariant").
+/// A D-Bus value, immutable and safe to share between threads (GLib, "GVariant").
 @safe final class Variant: @unchecked Sendable {
   let pointer: OpaquePointer
 
-  /// Takes over a reference, or a floating one.
+  /// Takes ownership of a reference, also of a floating one.
   init(owning pointer: OpaquePointer?) { unsafe self.pointer = g_variant_take_ref(pointer)! }
 
   deinit { unsafe g_variant_unref(pointer) }
 }
 
-/// Making values.
+/// Functions that make values.
 extension Variant {
   static func string(_ text: String) -> Variant {
     unsafe Variant(owning: g_variant_new_string(text))
@@ -34,17 +34,17 @@ extension Variant {
     return unsafe Variant(owning: g_variant_new_tuple(pointers, gsize(pointers.count)))
   }
 
-  /// `ao`.
+  /// Returns an `ao`.
   static func objectPaths(_ paths: [ObjectPath]) -> Variant {
     array(of: "o", paths.map(Variant.objectPath))
   }
 
-  /// `a{ss}`.
+  /// Returns an `a{ss}`.
   static func strings(_ strings: [String: String]) -> Variant {
     array(of: "{ss}", strings.map { .entry(.string($0), .string($1)) })
   }
 
-  /// `a{sv}`.
+  /// Returns an `a{sv}`.
   static func properties(_ properties: [String: Variant]) -> Variant {
     array(of: "{sv}", properties.map { .entry(.string($0), .boxed($1)) })
   }
@@ -70,9 +70,9 @@ extension Variant {
   }
 }
 
-/// Reading values, of a type that was checked before.
+/// Accessors of values whose type was checked before.
 extension Variant {
-  /// Whether the value is of this type, in the notation of D-Bus.
+  /// Returns whether the value is of this type, in D-Bus notation.
   func isOfType(_ type: String) -> Bool {
     unsafe type.withCString { unsafe g_variant_is_of_type(pointer, g_variant_type_checked_($0)) }
       != 0
@@ -83,24 +83,24 @@ extension Variant {
   var uint64: UInt64 { unsafe UInt64(g_variant_get_uint64(pointer)) }
   var objectPath: ObjectPath { ObjectPath(rawValue: string) }
 
-  /// The elements of an array, a tuple or an entry.
+  /// The elements of an array, a tuple or a dictionary entry.
   var children: [Variant] {
     (0..<(unsafe g_variant_n_children(pointer))).map { index in
       unsafe Variant(owning: g_variant_get_child_value(pointer, index))
     }
   }
 
-  /// What stands in a `v`.
+  /// The value in a `v`.
   var unboxed: Variant { unsafe Variant(owning: g_variant_get_variant(pointer)) }
 
-  /// The value of a name in an `a{sv}`, if it is there and of this type.
+  /// Returns the value of a name in an `a{sv}`, if it exists and is of this type.
   func property(_ name: String, type: String) -> Variant? {
     unsafe type.withCString { type in
       unsafe g_variant_lookup_value(pointer, name, g_variant_type_checked_(type))
     }.map { unsafe Variant(owning: $0) }
   }
 
-  /// An `a{ss}`.
+  /// The entries of an `a{ss}`.
   var strings: [String: String] {
     Dictionary(
       children.map { entry in
@@ -114,6 +114,6 @@ extension Variant {
 struct ObjectPath: RawRepresentable, Hashable, Sendable {
   let rawValue: String
 
-  /// What the Secret Service says where there is no object.
+  /// The path by which the Secret Service says that there is no object.
   static let none = ObjectPath(rawValue: "/")
 }

@@ -1,23 +1,23 @@
-/// A Swift function on its way through GLib, which knows only pointers.
+/// A Swift function that is passed through GLib as a pointer.
 final class Work {
   private let body: () -> Void
 
   init(_ body: @escaping () -> Void) { self.body = body }
 
-  /// The pointer to hand to GLib, to be given back once.
+  /// Returns a pointer for GLib, which must be released once.
   func retained() -> UnsafeMutableRawPointer { unsafe Unmanaged.passRetained(self).toOpaque() }
 
-  /// Runs what stands behind a pointer, and keeps the pointer.
+  /// Runs the function behind a pointer, and keeps the pointer.
   static func perform(_ pointer: UnsafeMutableRawPointer?) {
     unsafe Unmanaged<Work>.fromOpaque(pointer!).takeUnretainedValue().body()
   }
 
-  /// Gives a pointer back.
+  /// Releases a pointer.
   static func release(_ pointer: UnsafeMutableRawPointer?) {
     unsafe Unmanaged<Work>.fromOpaque(pointer!).release()
   }
 
-  /// Runs what stands behind a pointer, and gives it back.
+  /// Runs the function behind a pointer, and releases the pointer.
   static func run(_ pointer: UnsafeMutableRawPointer?) {
     unsafe Unmanaged<Work>.fromOpaque(pointer!).takeRetainedValue().body()
   }

@@ -1,10 +1,11 @@
 internal import KistCore
 internal import KistJSON
 
-/// What kist keeps of a credential beside its key and its secret: the attribute `kist` of the item, a
-/// JSON object in base64.
+/// The data of a credential besides its key and its secret.
+///
+/// It is stored in the item's attribute `kist`, as a JSON object in base64.
 struct Bookkeeping: Equatable {
-  /// Counts the saves of a key for as long as it is there: of two items of a key, the newer one.
+  /// The number that grows with each save of a key; of two items of a key, the higher one is newer.
   var generation: Int
   var revision: Revision
   var label: String?
@@ -13,11 +14,12 @@ struct Bookkeeping: Equatable {
   var modifiedAt: Timestamp
   var expiresAt: Timestamp?
 
-  /// The next state of a key.
+  /// Creates the next state of a key.
   init(
     _ credential: NewCredential, after current: Item?, revision: Revision, at now: Timestamp
   ) {
-    // Not from 1 on: in a keyring that cannot be seen now there may be an older item of the key.
+    // Does not start at 1, because a keyring that is out of reach now may have an older item of the
+    // key.
     generation = max((current?.generation ?? 0) + 1, Int(clamping: now.secondsSinceEpoch))
     self.revision = revision
     label = credential.label
@@ -77,7 +79,7 @@ extension Bookkeeping {
       revision = Revision(rawValue: try object.required("revision").string())
       guard (1...64).contains(revision.rawValue.utf8.count),
         revision.rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-      else { throw try object.required("revision").error("is no revision") }
+      else { throw try object.required("revision").error("is not a revision") }
       label = try object["label"]?.string()
       attributes = Attributes(
         Dictionary(

@@ -1,15 +1,15 @@
 internal import KistCore
 
-/// An item of the keyring that keeps a credential.
+/// An item of the keyring that stores a credential.
 struct Item {
   static let schema = "io.kist.Credential"
 
   let path: ObjectPath
   let summary: CredentialSummary
-  /// 0 where another program made the item.
+  /// The generation; 0 if another program made the item.
   let generation: Int
 
-  /// The attributes that an item is looked for by.
+  /// Returns the attributes for a search for the items of a key.
   static func attributes(of key: CredentialKey) -> [String: String] {
     [
       Name.schema: schema, Name.service: ItemName.encode(key.service),
@@ -17,7 +17,7 @@ struct Item {
     ]
   }
 
-  /// The attributes that the items of a query are looked for by.
+  /// Returns the attributes for a search for the items of a query.
   static func attributes(of query: CredentialQuery) -> [String: String] {
     var attributes = [Name.schema: schema]
     attributes[Name.service] = query.service.map(ItemName.encode)
@@ -25,19 +25,22 @@ struct Item {
     return attributes
   }
 
-  /// The attributes of an item that is to be made.
+  /// Returns the attributes of a new item.
   static func attributes(of key: CredentialKey, _ bookkeeping: Bookkeeping) -> [String: String] {
     attributes(of: key).merging([Name.bookkeeping: bookkeeping.encoded]) { $1 }
   }
 
-  /// The key of the credential that an item with these attributes keeps; none for one with others
-  /// than a credential's, or with a name that no request can have, which is somebody else's.
+  /// Returns the key of the credential that an item with these attributes stores.
+  ///
+  /// Returns `nil` for another program's item. Such an item has other attributes than a credential,
+  /// or a name that no request can have.
   static func key(of attributes: [String: String]) -> CredentialKey? {
     guard
       attributes[Name.schema] == Self.schema,
       let service = attributes[Name.service].flatMap(ItemName.decode),
       let account = attributes[Name.account].flatMap(ItemName.decode),
-      // As a search for the key would have it: what is listed can be loaded.
+      // The same encoding as in a search for the key, so that every listed credential can be
+      // loaded.
       attributes[Name.service]?.hasSameBytes(as: ItemName.encode(service)) == true,
       attributes[Name.account]?.hasSameBytes(as: ItemName.encode(account)) == true,
       attributes.keys.allSatisfy({ Name.ours.contains($0) || Name.providers.contains($0) })
@@ -48,7 +51,7 @@ struct Item {
 
   /// Reads the attributes of an item of a key.
   ///
-  /// The other properties (`a{sv}`) are asked for where there is no bookkeeping.
+  /// It requests the other properties (`a{sv}`) if there is no bookkeeping.
   init(
     of key: CredentialKey, at path: ObjectPath, _ attributes: [String: String],
     properties: () async throws -> Variant
@@ -67,14 +70,14 @@ struct Item {
     }
   }
 
-  /// An item that was just made.
+  /// Describes an item that was just made.
   init(of key: CredentialKey, at path: ObjectPath, _ bookkeeping: Bookkeeping) {
     self.path = path
     generation = bookkeeping.generation
     summary = bookkeeping.summary(of: key)
   }
 
-  /// Whether this is the state of the key that counts, and not the other.
+  /// Returns whether this item has the current state of the key, and the other one an older state.
   func isNewer(than other: Item) -> Bool {
     (generation, summary.modifiedAt, path.rawValue)
       > (other.generation, other.summary.modifiedAt, other.path.rawValue)
@@ -86,13 +89,14 @@ struct Item {
     static let account = "account"
     static let bookkeeping = "kist"
     static let ours: Set = [schema, service, account, bookkeeping]
-    /// What KeePassXC shows of every entry as if they were attributes.
+    /// The attributes that KeePassXC adds for the fields of every entry.
     static let providers: Set = ["Title", "UserName", "URL", "Notes", "Uuid", "Path"]
   }
 }
 
 extension CredentialSummary {
-  /// The summary of an item without bookkeeping; its revision follows from its path and its time.
+  /// Creates the summary of an item without bookkeeping, with a revision made of its path and its
+  /// time.
   fileprivate init(of key: CredentialKey, at path: ObjectPath, _ properties: Variant) {
     func moment(_ name: String) -> Timestamp {
       Timestamp(clamping: Int64(clamping: properties.property(name, type: "t")?.uint64 ?? 0))
@@ -103,7 +107,7 @@ extension CredentialSummary {
       revision: Revision(
         epoch: path.rawValue, sequence: UInt64(clamping: modifiedAt.secondsSinceEpoch)))
     label = properties.property("Label", type: "s")?.string
-    // One that forges lines where it is listed, or that no other storage takes.
+    // Drops a label that would forge lines in a list, or that no other storage accepts.
     if label == "" || !isWithinLimits { label = nil }
   }
 }

@@ -1,10 +1,11 @@
 internal import KistCore
 internal import KistJSON
 
-/// How a service or an account stands in an attribute, which says so itself.
+/// The encoding of a service or an account in an attribute.
 ///
-/// KeePassXC drops a byte order mark, and puts something else for `{USERNAME}`. A name with such in it
-/// stands in base64 behind a mark; every other one stands as it is.
+/// KeePassXC drops a byte order mark, and replaces `{USERNAME}`. A name with a byte order mark or
+/// an opening brace is stored as a mark and base64. So is a name that begins with the mark. Every
+/// other name is stored unchanged.
 enum ItemName {
   private static let mark = "kist1:"
 
@@ -18,7 +19,7 @@ enum ItemName {
     return mark + text.string
   }
 
-  /// The name of an attribute; `nil` for one that is marked as base64, and is not.
+  /// Returns the name in an attribute; `nil` if it is marked as base64 and is not.
   static func decode(_ text: String) -> String? {
     guard text.utf8.starts(with: mark.utf8) else { return text }
     var name = WipedBytes(capacity: text.utf8.count)
@@ -29,6 +30,6 @@ enum ItemName {
 }
 
 extension WipedBytes {
-  /// The bytes as text, which they are known to be.
+  /// The bytes as text; they must be text.
   var string: String { withBytes(String.init(repairing:)) }
 }

@@ -1,13 +1,16 @@
 internal import KistCore
 internal import KistJSON
 
-/// How a secret stands in the value of an item, which says so itself.
+/// The encoding of a secret in the value of an item.
 ///
-/// Keyrings are not exact: gnome-keyring's file of a keyring without a password gives back
-/// `C:\temp` with a tab in it, loses blanks at the ends, and cannot be read at all once a value had
-/// several lines; KeePassXC drops a byte order mark, and puts something else for `{USERNAME}`. So
-/// what every keyring keeps stands plain, where other programs can read it, and everything else in
-/// base64 behind a mark.
+/// Keyrings change some values:
+///
+/// - gnome-keyring's file of a keyring without a password returns `C:\temp` with a tab in it, and
+///   loses blanks at the ends. It cannot be read at all after a value had several lines.
+/// - KeePassXC drops a byte order mark, and replaces `{USERNAME}`.
+///
+/// A value that every keyring keeps is stored plain, so that other programs can read it. Any other
+/// value is stored as a mark and base64.
 enum ItemValue {
   private static let mark = Array("kist1:".utf8)
 
@@ -35,9 +38,10 @@ enum ItemValue {
     return secret
   }
 
-  /// Whether every keyring keeps these bytes as they are: one line of printable UTF-8 without a
-  /// backslash or an opening brace, without a blank at either end, not to be taken for a marked one,
-  /// not empty.
+  /// Returns whether every keyring keeps these bytes unchanged.
+  ///
+  /// They must be one line of printable UTF-8 that is not empty and does not begin with the mark.
+  /// It must have no backslash, no opening brace, and no blank at either end.
   private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
     guard !bytes.isEmpty, !isMarked(bytes), textCount(of: bytes) != nil else { return false }
     let blank = UInt8(ascii: " ")
@@ -45,10 +49,10 @@ enum ItemValue {
     for offset in bytes.indices {
       switch bytes[offset] {
       case ..<0x20, 0x7F, UInt8(ascii: "\\"), UInt8(ascii: "{"): return false
-      // U+0080 to U+009F, controls, and U+2000 to U+203F: blanks, ends of lines, marks of direction.
+      // U+0080 to U+009F: controls. U+2000 to U+203F: blanks, line ends and direction marks.
       case 0xC2 where bytes[offset + 1] < 0xA0: return false
       case 0xE2 where bytes[offset + 1] == 0x80: return false
-      // U+FEC0 to U+FEFF, the byte order mark among them.
+      // U+FEC0 to U+FEFF, which includes the byte order mark.
       case 0xEF where bytes[offset + 1] == 0xBB: return false
       default: continue
       }

@@ -1,9 +1,10 @@
 internal import CLibsecret
 internal import KistCore
 
-/// A session with the provider, in which values are encrypted on the bus (Secret Service
-/// specification, "Transfer of Secrets"); libsecret has the cipher and the keys, and is shown
-/// no answer that has none.
+/// A session with the provider that encrypts values on the bus.
+///
+/// See the Secret Service specification, "Transfer of Secrets". libsecret provides the cipher and
+/// the keys. It never sees an answer without a key.
 final class CipherSession {
   private let service: GObjectReference
 
@@ -33,13 +34,21 @@ final class CipherSession {
     return try await pending.value()
   }
 
-  /// The session's own object.
+  /// The path of the session's object.
   var path: ObjectPath {
     unsafe ObjectPath(
       rawValue: String(cString: secret_service_get_session_dbus_path(service.pointer())))
   }
 
-  /// A value as it goes over the bus, `(oayays)`.
+  /// Whether values are encrypted on the bus; a provider may offer only plain sessions.
+  var isEncrypted: Bool {
+    guard let algorithm = unsafe secret_service_get_session_algorithms(service.pointer()) else {
+      return false
+    }
+    return unsafe String(cString: algorithm) != "plain"
+  }
+
+  /// Returns a value in the form for the bus, `(oayays)`.
   func encode(_ value: Secret) -> Variant {
     value.withBytes { bytes in
       let plain = unsafe bytes.withUnsafeBufferPointer { buffer in
@@ -52,7 +61,7 @@ final class CipherSession {
     }
   }
 
-  /// A value as it came over the bus, `(oayays)`.
+  /// Returns the secret of a value from the bus, `(oayays)`.
   func decode(_ encoded: Variant) throws(BusError) -> Secret {
     guard
       let plain = unsafe secret_service_decode_dbus_secret(service.pointer(), encoded.pointer)

@@ -1,8 +1,8 @@
 internal import KistCore
 
-/// A collection.
+/// Requests about a collection.
 extension SecretService {
-  /// The default collection; throws where there is none.
+  /// Returns the default collection; throws if there is none.
   func requiredCollection(by deadline: Deadline) async throws -> ObjectPath {
     guard let collection = try await defaultCollection(by: deadline) else {
       throw StorageError.noDefaultKeyring
@@ -10,8 +10,9 @@ extension SecretService {
     return collection
   }
 
-  /// The default collection; throws unless it is there and open, for only then is what is not found
-  /// not there.
+  /// Returns the default collection; throws unless it exists and is open.
+  ///
+  /// Only in an open collection does an empty search mean that there is no item.
   func openCollection(by deadline: Deadline) async throws -> ObjectPath {
     let collection = try await requiredCollection(by: deadline)
     guard try await !isLocked(collection, by: deadline) else { throw BusError.locked }
@@ -27,9 +28,9 @@ extension SecretService {
     return value.bool
   }
 
-  /// Makes an item beside those that are there, in a collection that is open.
+  /// Makes an item beside the existing ones, in an open collection.
   ///
-  /// KeePassXC answers every such call with a prompt, which creates the item without asking anybody.
+  /// KeePassXC answers every such call with a prompt that creates the item without asking the user.
   func createItem(
     in collection: ObjectPath, label: String, attributes: [String: String], value: Secret,
     by deadline: Deadline
@@ -44,7 +45,7 @@ extension SecretService {
     ).children
     guard let prompt = reply[1].prompt else { return reply[0].objectPath }
     try await answer(prompt, by: deadline)
-    // The bookkeeping is among the attributes: no other item has them all.
+    // The attributes include the bookkeeping, so no other item has them all.
     guard let item = try await search(attributes, by: deadline).first else { throw .malformed }
     return item
   }

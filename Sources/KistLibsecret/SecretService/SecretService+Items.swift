@@ -1,27 +1,27 @@
 internal import KistCore
 
-/// The items that keep credentials.
+/// Requests for the items that store credentials.
 extension SecretService {
-  /// Calls that are under way at a time; a bus that is not configured otherwise allows 128.
+  /// The number of calls in progress at a time; the default limit of a bus is 128.
   private static let batch = 64
-  /// How often items that went away meanwhile are looked for again.
+  /// How often to search again for items that went away meanwhile.
   private static let rounds = 16
 
-  /// The items of a key, the newest first.
+  /// Returns the items of a key, the newest first.
   func items(of key: CredentialKey, by deadline: Deadline) async throws -> [Item] {
     try await found(with: Item.attributes(of: key), by: deadline) { path, attributes in
       try await item(of: key, at: path, attributes, by: deadline)
     }.sorted { $0.isNewer(than: $1) }
   }
 
-  /// The items that have these attributes.
+  /// Returns the items that have these attributes.
   func items(with attributes: [String: String], by deadline: Deadline) async throws -> [Item] {
     try await found(with: attributes, by: deadline) { path, attributes in
       try await item(at: path, attributes, by: deadline)
     }
   }
 
-  /// The items that have these attributes and can be read.
+  /// Returns the items that have these attributes and can be read.
   func wholeItems(
     with attributes: [String: String], by deadline: Deadline
   ) async throws -> [Item] {
@@ -32,7 +32,7 @@ extension SecretService {
     }
   }
 
-  /// The keys of the items that have these attributes, whether or not the items can be read.
+  /// Returns the keys of the items with these attributes, even if the items cannot be read.
   func keys(
     with attributes: [String: String], by deadline: Deadline
   ) async throws -> Set<CredentialKey> {
@@ -40,11 +40,11 @@ extension SecretService {
       try await found(with: attributes, by: deadline) { _, attributes in Item.key(of: attributes) })
   }
 
-  /// The credential of a key; `nil` where there is none.
+  /// Returns the credential of a key; `nil` if there is none.
   func credential(of key: CredentialKey, by deadline: Deadline) async throws -> Credential? {
     for _ in 0..<Self.rounds {
       let paths = try await search(Item.attributes(of: key), by: deadline)
-      // Values and attributes are asked for together: a load takes two round trips.
+      // Values and attributes are requested together, so that a load takes two round trips.
       let values = paths.isEmpty ? nil : try startGettingSecrets(of: paths, by: deadline)
       let (items, areWhole) = try await read(paths, by: deadline) { path, attributes in
         try await item(of: key, at: path, attributes, by: deadline)
@@ -59,14 +59,14 @@ extension SecretService {
     throw StorageError.changingKeyring
   }
 
-  /// An item; `nil` when it is gone or somebody else's.
+  /// Returns an item; `nil` if it is gone or is another program's.
   func item(at path: ObjectPath, by deadline: Deadline) async throws -> Item? {
     try await read([path], by: deadline) { path, attributes in
       try await item(at: path, attributes, by: deadline)
     }.values.first
   }
 
-  /// The value of an item as it is stored; `nil` when the item is gone.
+  /// Returns the value of an item as stored; `nil` if the item is gone.
   func value(of item: ObjectPath, by deadline: Deadline) async throws -> Secret? {
     try await secret(of: item, in: startGettingSecrets(of: [item], by: deadline))
   }
@@ -82,8 +82,7 @@ extension SecretService {
     return nil
   }
 
-  /// An item with these attributes; `nil` when it is not one of the key, or of any, and so somebody
-  /// else's.
+  /// Returns an item with these attributes; `nil` if it is another program's, or has another key.
   private func item(
     of key: CredentialKey? = nil, at path: ObjectPath, _ attributes: [String: String],
     by deadline: Deadline
@@ -94,10 +93,10 @@ extension SecretService {
     }
   }
 
-  /// What is made of the items that have these attributes; throws `locked` where one is in a collection
-  /// that is, unless another function is told of it.
+  /// Returns the values that a function makes of the items with these attributes.
   ///
-  /// One that went away meanwhile may have been replaced by another: then it is looked for again.
+  /// If an item is in a locked collection, it calls `whenLocked`, which throws `locked` by default.
+  /// An item that went away meanwhile may have been replaced, so it searches again.
   func found<Value>(
     with attributes: [String: String], by deadline: Deadline,
     whenLocked: ([ObjectPath]) throws(BusError) -> Void = { _ throws(BusError) in throw .locked },
@@ -115,8 +114,9 @@ extension SecretService {
     throw StorageError.changingKeyring
   }
 
-  /// What is made of items by their attributes; those that are gone are left out, of which there were
-  /// none when they are whole.
+  /// Returns the values that a function makes of items; leaves out items that are gone.
+  ///
+  /// `areWhole` is `false` if any item is gone.
   private func read<Value>(
     _ paths: [ObjectPath], by deadline: Deadline,
     _ value: (ObjectPath, [String: String]) async throws -> Value?

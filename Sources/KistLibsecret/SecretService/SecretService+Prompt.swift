@@ -1,9 +1,9 @@
-/// A prompt.
+/// Requests about a prompt.
 extension SecretService {
-  /// Shows the prompt that unlocks a collection; `nil` where it opens without one, or is open.
+  /// Shows the prompt that unlocks a collection; `nil` if it needs none, or is open.
   ///
-  /// One that nobody answered in time stays: gnome-keyring 42.1 ends at a `Dismiss` while a dialogue of
-  /// its is up, for this prompt or another. Whoever asks again waits for the same one.
+  /// A prompt without an answer in time stays open, and the next caller waits for the same one.
+  /// gnome-keyring 42.1 exits at a `Dismiss` while it shows a dialogue, for this prompt or another.
   func promptToUnlock(
     _ collection: ObjectPath, by deadline: Deadline
   ) async throws(BusError) -> ShownPrompt? {
@@ -15,23 +15,23 @@ extension SecretService {
     return shown
   }
 
-  /// Shows a prompt that stands between an open collection and a change of it, and waits for its end.
+  /// Shows a prompt that a change of an open collection requires, and waits for its end.
   ///
-  /// One that nobody answers in time is taken back, so that the change is not made behind the next one.
+  /// A prompt without an answer in time is dismissed, so that its change does not follow a later
+  /// one.
   func answer(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
     let shown = try await show(prompt, by: deadline)
     do throws(BusError) {
       guard try await shown.isAccepted(by: deadline) else { throw .dismissed }
     } catch {
       if error == .timeout {
-        // Whoever asked has waited long enough, and does not wait for an answer to this.
+        // The caller has waited long enough, and does not wait for this answer.
         _ = try start(.dismiss, of: prompt, nil, by: Deadline(after: .seconds(1)))
       }
       throw error
     }
   }
 
-  /// Shows a prompt.
   func show(
     _ prompt: ObjectPath, by deadline: Deadline
   ) async throws(BusError) -> ShownPrompt {
@@ -42,6 +42,6 @@ extension SecretService {
 }
 
 extension Variant {
-  /// The path of a prompt, where there is one.
+  /// The path of a prompt, if there is one.
   var prompt: ObjectPath? { objectPath == .none ? nil : objectPath }
 }

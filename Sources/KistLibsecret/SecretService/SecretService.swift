@@ -1,14 +1,16 @@
 internal import KistCore
 
-/// What the provider of the keyring is asked (Secret Service specification 0.2).
+/// A connection to the keyring's provider (Secret Service specification 0.2).
 ///
-/// Asked over its own connection, and not through libsecret's proxies: they look up every property
-/// of every item that is found.
+/// It does not use libsecret's proxies, because they read every property of every item that is
+/// found.
 final class SecretService {
   static let name = "org.freedesktop.secrets"
 
   let bus: SessionBus
-  /// The provider's own name on the bus: when it goes away, calls fail and start no other.
+  /// The provider's unique name on the bus.
+  ///
+  /// When the provider goes away, calls to this name fail and start no other provider.
   let owner: String
   let session: CipherSession
   /// The prompt that unlocks the collection, once one was shown.
@@ -24,11 +26,11 @@ final class SecretService {
   }
 }
 
-/// The service.
+/// Requests to the service.
 extension SecretService {
   private static let object = ObjectPath(rawValue: "/org/freedesktop/secrets")
 
-  /// The default collection; `nil` when there is none.
+  /// Returns the default collection; `nil` if there is none.
   func defaultCollection(by deadline: Deadline) async throws(BusError) -> ObjectPath? {
     let path = try await ask(
       .readAlias, of: Self.object, .tuple(.string("default")), by: deadline
@@ -36,8 +38,10 @@ extension SecretService {
     return path == .none ? nil : path
   }
 
-  /// The items that have these attributes, and perhaps others, and are in collections that are open; of
-  /// those in others, if there are any, another function is told, or this throws `locked`.
+  /// Returns the items in open collections that have these attributes, and perhaps others.
+  ///
+  /// If there are items in locked collections, it calls `whenLocked`, which throws `locked` by
+  /// default.
   func search(
     _ attributes: [String: String], by deadline: Deadline,
     whenLocked: ([ObjectPath]) throws(BusError) -> Void = { _ throws(BusError) in throw .locked }
@@ -50,7 +54,7 @@ extension SecretService {
     return found[0].children.map(\.objectPath)
   }
 
-  /// Asks for the values of items; of one that is locked or gone there is none.
+  /// Requests the values of items; the answer leaves out items that are locked or gone.
   func startGettingSecrets(
     of items: [ObjectPath], by deadline: Deadline
   ) throws(BusError) -> Pending<Variant> {
@@ -59,24 +63,25 @@ extension SecretService {
       by: deadline)
   }
 
-  /// Opens collections, or those of items, if that takes no prompt, and gives the prompt if it does,
-  /// which need not be shown: it ends with the connection.
+  /// Unlocks collections, or those of items, if that needs no prompt; otherwise returns the prompt.
+  ///
+  /// The prompt need not be shown: it ends with the connection.
   func unlock(_ objects: [ObjectPath], by deadline: Deadline) async throws(BusError) -> ObjectPath?
   {
     try await ask(.unlock, of: Self.object, .tuple(.objectPaths(objects)), by: deadline)
       .children[1].prompt
   }
 
-  /// Locks a collection, or gives the prompt that it takes.
+  /// Locks a collection, or returns the prompt that this requires.
   func lock(_ collection: ObjectPath, by deadline: Deadline) async throws(BusError) -> ObjectPath? {
     try await ask(.lock, of: Self.object, .tuple(.objectPaths([collection])), by: deadline)
       .children[1].prompt
   }
 }
 
-/// An item.
+/// Requests about an item.
 extension SecretService {
-  /// Asks for the attributes of an item, `(v)` of `a{ss}`; of all its properties they come fastest.
+  /// Requests the attributes of an item, `(v)` of `a{ss}`; the fastest of its properties.
   func startGettingAttributes(
     of item: ObjectPath, by deadline: Deadline
   ) throws(BusError) -> Pending<Variant> {
@@ -85,14 +90,14 @@ extension SecretService {
       .tuple(.string("org.freedesktop.Secret.Item"), .string("Attributes")), by: deadline)
   }
 
-  /// All properties of an item, `a{sv}`.
+  /// Returns all properties of an item, `a{sv}`.
   func properties(of item: ObjectPath, by deadline: Deadline) async throws(BusError) -> Variant {
     try await ask(
       .getAllProperties, of: item, .tuple(.string("org.freedesktop.Secret.Item")), by: deadline
     ).children[0]
   }
 
-  /// Deletes an item of a collection that is open; one that is gone already was deleted by another.
+  /// Deletes an item of an open collection; succeeds if another program has already deleted it.
   func delete(_ item: ObjectPath, by deadline: Deadline) async throws(BusError) {
     let reply: Variant
     do throws(BusError) {
@@ -105,9 +110,9 @@ extension SecretService {
   }
 }
 
-/// What all of these are asked by.
+/// The calls that all requests use.
 extension SecretService {
-  /// Makes a call whose answer is waited for with `value()`.
+  /// Starts a call; wait for its answer with `value()`.
   func start(
     _ method: Method, of object: ObjectPath, _ arguments: Variant?, by deadline: Deadline
   ) throws(BusError) -> Pending<Variant> {

@@ -1,6 +1,6 @@
 internal import KistCore
 
-/// The items that keep credentials, as watchers know of them.
+/// The items that store credentials, as watchers know them.
 struct ItemIndex {
   private var keys: [ObjectPath: CredentialKey] = [:]
   private var items: [CredentialKey: [Item]] = [:]
@@ -9,11 +9,11 @@ struct ItemIndex {
     for item in items { _ = put(item, at: item.path) }
   }
 
-  /// Puts an item in the place of what was at a path; tells what became of the credentials by that.
+  /// Replaces the item at a path, and returns the resulting changes of the credentials.
   ///
   /// - Parameters:
-  ///   - item: `nil` where there is no more an item, or none that keeps a credential.
-  ///   - isTouched: whether there was a change that may not show, as of the secret alone.
+  ///   - item: `nil` if the item is gone, or no longer stores a credential.
+  ///   - isTouched: whether there may be an invisible change, such as of the secret alone.
   mutating func put(
     _ item: Item?, at path: ObjectPath, isTouched: Bool = false
   ) -> [CredentialChange] {

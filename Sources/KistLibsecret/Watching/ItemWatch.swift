@@ -1,12 +1,12 @@
 internal import KistCore
 
-/// Follows the items of one start of the provider, by the signals that it sends of them.
+/// Watches the items of one run of the provider through its signals.
 ///
-/// A signal says that there is something to look at, and no more: what is there is read, so that it does
-/// not matter what a provider means by each, or how often it sends one.
+/// A signal only says where to look. The items are then read, so that neither the meaning nor the
+/// number of a provider's signals matters.
 final class ItemWatch {
   private enum Signal {
-    /// An item was made, which gnome-keyring also says of one that was replaced.
+    /// An item was made; gnome-keyring also sends this for a replaced item.
     case made(ObjectPath)
     /// An item was changed.
     case changed(ObjectPath)
@@ -16,16 +16,16 @@ final class ItemWatch {
   }
 
   let service: SecretService
-  /// Whether another start of the provider is there to be followed.
+  /// Whether another run of the provider has begun.
   private(set) var hasSuccessor = false
-  /// Whether nothing can be heard any more.
+  /// Whether no more signals can arrive.
   private(set) var isCutOff = false
   private var index: ItemIndex?
   private var subscriptions: [Subscription] = []
   private var signals: [Signal] = []
   private var waiting: Pending<Void>?
 
-  /// Hears of all that happens from here on.
+  /// Receives all signals from now on.
   init(of service: SecretService) {
     self.service = service
     let bus = service.bus
@@ -58,7 +58,7 @@ final class ItemWatch {
     ]
   }
 
-  /// Waits until there is something to look at.
+  /// Waits until there is a change to read.
   func wait() async {
     guard signals.isEmpty, !hasSuccessor, !isCutOff else { return }
     let pending = Pending<Void>()
@@ -66,26 +66,27 @@ final class ItemWatch {
     try? await pending.value()
   }
 
-  /// Ends waiting.
+  /// Ends the wait.
   func wake() {
     waiting?.arrive(.success(()))
     waiting = nil
   }
 
-  /// Notes that a collection may have been locked or unlocked, of which not every provider tells.
+  /// Records that a collection may have been locked or unlocked, which some providers do not
+  /// signal.
   func lookAgain() { hear(.collections) }
 
   private func hear(_ signal: Signal) {
-    // So many are told as a reset.
+    // Too many signals are reported as a reset.
     if signals.count == Limits.watch { index = nil } else { signals.append(signal) }
     wake()
   }
 }
 
 extension ItemWatch {
-  /// Reads all items; whatever happens to them later is a change.
+  /// Reads all items; later events are changes.
   ///
-  /// Where the keyring is locked, nothing is known of them.
+  /// While the keyring is locked, nothing is known about them.
   func readAll(by deadline: Deadline) async throws {
     forget()
     guard try await isOpen(by: deadline) else { return }
@@ -93,17 +94,17 @@ extension ItemWatch {
       index = ItemIndex(
         try await service.wholeItems(with: Item.attributes(of: CredentialQuery()), by: deadline))
     } catch BusError.locked { return }
-    // What came meanwhile is before all that is told later.
+    // Signals that came meanwhile belong to this state, not to later changes.
     for _ in 0..<16 where !signals.isEmpty { _ = try await look(by: deadline) }
   }
 
-  /// Forgets what is known of the items, since it cannot be known any more.
+  /// Forgets the items, because their state can no longer be known.
   func forget() {
     signals = []
     index = nil
   }
 
-  /// What has changed by the signals that came: a `reset` where the keyring was locked before.
+  /// Returns the changes that the signals announced; a `reset` if the keyring was locked before.
   func changes(by deadline: Deadline) async throws -> [CredentialChange] {
     guard try await isOpen(by: deadline) else {
       forget()
@@ -114,12 +115,12 @@ extension ItemWatch {
     return index == nil ? [] : [.reset]
   }
 
-  /// Takes in a change of kistd's own, and tells what it is to watchers.
+  /// Records a change by kistd itself, and returns the changes for watchers.
   func put(_ item: Item?, at path: ObjectPath) -> [CredentialChange] {
     index?.put(item, at: path) ?? []
   }
 
-  /// Looks at the items that signals have come about.
+  /// Reads the items that the signals name.
   private func look(by deadline: Deadline) async throws -> [CredentialChange] {
     var changes: [CredentialChange] = []
     while !signals.isEmpty {
@@ -133,7 +134,7 @@ extension ItemWatch {
           if case .changed = signal { isTouched = true }
           changes += index?.put(item, at: path, isTouched: isTouched) ?? []
         } catch let error as StorageError where error.code == .corrupt {
-          // Whatever it was, it can be read no more.
+          // The item can no longer be read, so its change is unknown.
           changes.append(.reset)
         }
       }

@@ -66,7 +66,8 @@ extension UserStorageContract {
   ]
 }
 
-/// Lets writers save the same key at once, expects one of them to win, and gives its revision.
+/// Saves the same key from several writers at once, expects exactly one success, and returns its
+/// revision.
 private func race(
   _ writers: Int, in fixture: UserStorageContract.Fixture, if condition: Condition
 ) async throws -> Revision {

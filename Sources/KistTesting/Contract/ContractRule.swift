@@ -1,10 +1,10 @@
 public import Testing
 
-/// One promise and how it is checked.
+/// One rule of a contract, and its check.
 public struct ContractRule<Fixture: Sendable>: Sendable, CustomTestStringConvertible {
-  /// The promise, a sentence.
+  /// The rule, as a sentence.
   public let name: String
-  /// Checks it on a fresh storage; what fails is recorded as an issue of the running test.
+  /// Checks the rule on a fresh storage; failures are recorded as issues of the running test.
   public let check: @Sendable (Fixture) async throws -> Void
 
   init(_ name: String, check: @escaping @Sendable (Fixture) async throws -> Void) {
@@ -12,6 +12,6 @@ public struct ContractRule<Fixture: Sendable>: Sendable, CustomTestStringConvert
     self.check = check
   }
 
-  /// The promise.
+  /// The rule.
   public var testDescription: String { name }
 }

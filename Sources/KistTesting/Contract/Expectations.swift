@@ -1,7 +1,7 @@
 package import KistCore
 package import Testing
 
-/// Expects a request to fail with this code, and gives the error to look at.
+/// Expects a request to fail with this code; returns the error.
 @discardableResult
 package func expect<Reply>(
   _ code: StorageError.Code, from request: () async throws -> Reply,
@@ -19,7 +19,7 @@ package func expect<Reply>(
   return nil
 }
 
-/// Expects a change to fail with this code and to say that nothing was changed.
+/// Expects a change to fail with this code and with the outcome `unchanged`.
 @discardableResult
 func expectUnchanged<Reply>(
   _ code: StorageError.Code, from change: () async throws -> Reply,
@@ -30,5 +30,5 @@ func expectUnchanged<Reply>(
   return error
 }
 
-/// The same text many times over, cut at a number of bytes; ASCII only.
+/// Returns an ASCII text of this many bytes.
 func text(ofLength length: Int) -> String { String(repeating: "x", count: length) }

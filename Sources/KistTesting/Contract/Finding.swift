@@ -35,7 +35,7 @@ private let shelf: [NewCredential] = [
   .sample(.init(service: "mail2", account: "alice")),
 ]
 
-/// Queries and the places on the shelf of what they match.
+/// Queries, and the indices in `shelf` that they match.
 private let questions: [(CredentialQuery, [Int])] = [
   (.init(), [0, 1, 2, 3, 4, 5]),
   (.init(service: "mail"), [0, 1, 2]),

@@ -55,7 +55,7 @@ extension UserStorageContract {
   ]
 }
 
-/// Saves a secret of its own under each key, then expects each key to have kept its own alone.
+/// Saves a different secret under each key, then expects each key to have its own secret.
 private func expectDistinct(
   _ pairs: [(service: String, account: String)], in storage: UserStorage,
   sourceLocation: SourceLocation = #_sourceLocation

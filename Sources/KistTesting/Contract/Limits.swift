@@ -9,7 +9,7 @@ extension UserStorageContract {
       try await expectKept([.sample(.init(service: longest))], in: fixture.storage)
       await expectRefused(.sample(.init(service: "")), .badRequest, in: fixture.storage)
       await expectRefused(.sample(.init(service: longest + "x")), .tooLarge, in: fixture.storage)
-      // 1,025 bytes in 513 characters: bytes are counted.
+      // 1,025 bytes in 513 characters: the limit counts bytes.
       let accented = String(repeating: "é", count: 512) + "x"
       await expectRefused(.sample(.init(service: accented)), .tooLarge, in: fixture.storage)
     },
@@ -53,7 +53,7 @@ extension UserStorageContract {
         .sample(attributes: ["name": longest + "x"]), .tooLarge, in: fixture.storage)
     },
     Rule("all attributes together have up to 16 KiB") { fixture in
-      // 20 names of 3 bytes, values that fill up 16,384 bytes.
+      // 20 names of 3 bytes, and values that fill the 16,384 bytes.
       var full = attributes(20, value: text(ofLength: 816))
       full["999"] = text(ofLength: 1)
       try await expectKept([.sample(attributes: full)], in: fixture.storage)
@@ -73,7 +73,7 @@ extension UserStorageContract {
   ]
 }
 
-/// As many attributes, with names of three digits.
+/// Returns this many attributes, with names of three digits.
 private func attributes(_ count: Int, value: String = "value") -> Attributes {
   Attributes(Dictionary(uniqueKeysWithValues: (0..<count).map { (String(100 + $0), value) }))
 }
@@ -93,7 +93,7 @@ private func expectKept(
   }
 }
 
-/// Expects a save to be refused and everything that is there to stay as it is.
+/// Expects a save to fail and all stored credentials to stay unchanged.
 private func expectRefused(
   _ credential: NewCredential, _ code: StorageError.Code, in storage: UserStorage,
   sourceLocation: SourceLocation = #_sourceLocation

@@ -75,7 +75,7 @@ private func numberedKeys(_ count: Int, service: String = "service") -> [Credent
   (0..<count).map { CredentialKey(service: service, account: "account \($0)") }
 }
 
-/// The keys on all pages, in the order in which they came.
+/// Returns the keys of all pages, in order.
 private func pagedKeys(
   _ query: CredentialQuery = CredentialQuery(), in storage: UserStorage, limit: Int
 ) async throws -> [CredentialKey] {
@@ -87,13 +87,13 @@ private func pagedKeys(
     #expect(page.credentials.count <= limit)
     keys += page.credentials.map(\.key)
     query.after = page.next
-    // A cursor that leads in a circle fails here instead of going on for ever.
+    // A cursor that leads in a circle fails here instead of looping forever.
     try #require(keys.count < 10_000)
   } while query.after != nil
   return keys
 }
 
-/// Saves, replaces and deletes credentials of services before and after those that stay.
+/// Saves, replaces and deletes credentials of services before and after those that stay stored.
 private func churn(_ storage: UserStorage, rounds: Int) async throws {
   for round in 0..<rounds {
     let key = CredentialKey(service: round % 2 == 0 ? "a" : "z", account: String(round % 5))

@@ -63,7 +63,7 @@ private func expectRefused(
   await expect(code, from: { try await storage.find(query) }, sourceLocation: sourceLocation)
 }
 
-/// An error of every kind that a healthy storage gives, to requests with the canary all over.
+/// Returns an error of every kind that a healthy storage throws; every request contains the canary.
 private func canaryErrors(in fixture: UserStorageContract.Fixture) async throws -> [StorageError] {
   let storage = fixture.storage
   let key = CredentialKey(service: canary, account: canary)

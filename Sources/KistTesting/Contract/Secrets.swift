@@ -32,7 +32,7 @@ extension UserStorageContract {
     },
   ]
 
-  /// What storages in text files, keyrings and JSON have been known to change.
+  /// Texts that storages in text files, keyrings and JSON have changed.
   static let awkwardTexts = [
     "C:\\temp\\new", "\\", "\\\\", "\\n", "\\u0000", "%00", "%", "\"", "'", "`", "$HOME", "=", ";",
     " ", " leading", "trailing ", "\tleading tab", "trailing tab\t", "  ", "\n", "\r", "\r\n",
@@ -45,7 +45,7 @@ extension UserStorageContract {
     "مرحبا", "日本語", "ﷺ", "\u{0}\u{1}\u{2}\u{1F}",
   ]
 
-  /// Bytes that look like UTF-8 and are not: stray, cut short, overlong, a surrogate, too large.
+  /// Bytes that look like UTF-8 but are not: stray, incomplete, overlong, a surrogate, too large.
   static let malformedTexts: [[UInt8]] = [
     [0x80], [0xC3], [0xC3, 0x28], [0xE2, 0x82], [0xF0, 0x9F, 0x94], [0xC0, 0x80],
     [0xE0, 0x80, 0xAF],

@@ -1,6 +1,6 @@
 public import KistCore
 
-/// What every storage of credentials promises, as rules that any storage can be held against.
+/// The rules that every storage of credentials must follow; they can check any storage.
 ///
 /// A test target runs them all with one parameterised test:
 ///
@@ -12,19 +12,19 @@ public import KistCore
 /// }
 /// ```
 public enum UserStorageContract {
-  /// One promise and how it is checked.
+  /// One rule, and its check.
   public typealias Rule = ContractRule<Fixture>
 
   /// A fresh, empty storage for one rule.
   public struct Fixture: Sendable {
-    /// The storage that is held against the rule.
+    /// The storage to check.
     public let storage: UserStorage
     /// The clock that is the storage's `now`.
     public let clock: ManualClock
-    /// Makes a further handle on the same storage, such as another connection to it.
+    /// Returns another handle on the same storage, such as another connection to it.
     public let anotherHandle: @Sendable () async throws -> UserStorage
 
-    /// Puts a fixture together; further handles are the storage itself unless they are given.
+    /// Creates a fixture; by default, other handles are the storage itself.
     public init(
       storage: UserStorage, clock: ManualClock,
       anotherHandle: (@Sendable () async throws -> UserStorage)? = nil

@@ -1,21 +1,21 @@
 public import KistCore
 import Testing
 
-/// What every storage promises to those who watch it, as rules like those of `UserStorageContract`.
+/// The rules for watchers that every storage must follow, like those of `UserStorageContract`.
 ///
-/// A rule waits for what it is to be told, so that a test of them needs a time limit.
+/// A rule waits for the changes that it expects, so its test needs a time limit.
 public enum WatchContract {
-  /// One promise and how it is checked.
+  /// One rule, and its check.
   public typealias Rule = ContractRule<Fixture>
 
   /// A fresh, empty storage for one rule.
   public struct Fixture: Sendable {
-    /// The storage that is watched.
+    /// The storage to watch.
     public let storage: UserStorage
-    /// What watches it.
+    /// The watch of the storage.
     public let watch: WatchCredentials
 
-    /// Puts a fixture together.
+    /// Creates a fixture.
     public init(storage: UserStorage, watch: WatchCredentials) {
       self.storage = storage
       self.watch = watch
@@ -116,7 +116,7 @@ public enum WatchContract {
   ]
 }
 
-/// One who watches, and is told twice of nothing in a row.
+/// A watcher that drops a change equal to the one before it.
 private struct Watcher {
   private let changes: CredentialChanges.Iterator
   private var last: CredentialChange?

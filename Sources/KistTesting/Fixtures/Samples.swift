@@ -11,7 +11,7 @@ extension CredentialKey {
 }
 
 extension NewCredential {
-  /// A credential for tests; of Alice at example.org unless something else is said.
+  /// Returns a credential for tests; by default, of Alice at example.org.
   public static func sample(
     _ key: CredentialKey = .sample, secret: String = "correct horse", label: String? = nil,
     attributes: Attributes = [:], expiresAt: Timestamp? = nil
@@ -23,7 +23,7 @@ extension NewCredential {
 }
 
 extension CredentialSummary {
-  /// What a storage would answer to a save at a moment.
+  /// Returns the summary that a storage would return for a save at a moment.
   public static func sample(
     of credential: NewCredential = .sample(), at moment: Timestamp = .sample,
     revision: String = "sample.1"

@@ -1,4 +1,5 @@
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers at every run, so that a failure repeats.
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers in every run, so that failures are
+/// repeatable.
 package struct Seeded: RandomNumberGenerator {
   private var state: UInt64
 
@@ -12,7 +13,7 @@ package struct Seeded: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Text of up to so many scalars from the whole of Unicode, with many from ASCII.
+  /// Returns text of up to this many scalars from all of Unicode, many of them ASCII.
   package mutating func text(upTo count: Int) -> String {
     var text = ""
     for _ in 0..<Int.random(in: 0...count, using: &self) {
@@ -24,7 +25,7 @@ package struct Seeded: RandomNumberGenerator {
     return text
   }
 
-  /// Up to so many bytes, each value as likely as any other.
+  /// Returns up to this many bytes; all values are equally likely.
   package mutating func bytes(upTo count: Int) -> [UInt8] {
     (0..<Int.random(in: 0...count, using: &self)).map { _ in
       UInt8.random(in: .min ... .max, using: &self)

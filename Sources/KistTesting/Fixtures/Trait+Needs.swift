@@ -2,12 +2,13 @@ internal import Glibc
 package import Testing
 
 extension Trait where Self == ConditionTrait {
-  /// Skips a test where the machine lacks what it needs, and says so; in continuous integration,
-  /// where `CI` is set, it fails instead.
+  /// Skips a test on a machine without something that it needs, and reports that.
+  ///
+  /// In continuous integration, where `CI` is set, the test fails instead.
   ///
   /// - Parameters:
-  ///   - part: what is needed, and what for: "root, to mount a file system".
-  ///   - isThere: whether it is there.
+  ///   - part: What is needed, and for what: "root, to mount a file system".
+  ///   - isThere: Whether the machine has it.
   package static func needs(
     _ part: String, _ isThere: @autoclosure @escaping @Sendable () -> Bool
   ) -> Self {
@@ -18,15 +19,17 @@ extension Trait where Self == ConditionTrait {
     }
   }
 
-  /// Skips a test that only root can run; in continuous integration it fails instead.
+  /// Skips a test that only root can run.
   ///
-  /// - Parameter purpose: what root is needed for: "to mount a file system".
+  /// In continuous integration it fails instead.
+  ///
+  /// - Parameter purpose: What root is needed for: "to mount a file system".
   package static func needsRoot(_ purpose: String) -> Self {
     .needs("root, \(purpose)", geteuid() == 0)
   }
 }
 
-/// What the machine lacks for a test that may not be skipped.
+/// The missing part of a machine, for a test that may not be skipped.
 package struct MissingPart: Error, CustomStringConvertible {
   var part: String
 

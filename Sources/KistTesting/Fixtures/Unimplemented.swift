@@ -2,9 +2,9 @@ public import KistCore
 private import Testing
 
 extension UserStorage {
-  /// A storage of which nothing may be used: whatever is called fails the test by its name.
+  /// A storage whose closures all fail the test and report their name.
   ///
-  /// Replace the closures that the code under test is meant to use.
+  /// Replace the closures that the code under test should use.
   public static var unimplemented: UserStorage {
     UserStorage(
       save: { _ throws(StorageError) in throw called("UserStorage.save") },
@@ -15,7 +15,7 @@ extension UserStorage {
 }
 
 extension StorageAccess {
-  /// An access of which nothing may be used: whatever is called fails the test by its name.
+  /// An access whose closures all fail the test and report their name.
   public static var unimplemented: StorageAccess {
     StorageAccess(
       status: { () throws(StorageError) in throw called("StorageAccess.status") },
@@ -25,14 +25,14 @@ extension StorageAccess {
 }
 
 extension WatchCredentials {
-  /// A watch that may not be begun: it fails the test by its name.
+  /// A watch whose `begin` fails the test and reports its name.
   public static var unimplemented: WatchCredentials {
     WatchCredentials { _ throws(StorageError) in throw called("WatchCredentials.begin") }
   }
 }
 
 extension KeySlots {
-  /// Key slots of which nothing may be used: whatever is called fails the test by its name.
+  /// Key slots whose closures all fail the test and report their name.
   public static var unimplemented: KeySlots {
     KeySlots(
       list: { () throws(StorageError) in throw called("KeySlots.list") },
@@ -42,7 +42,7 @@ extension KeySlots {
 }
 
 extension Backups {
-  /// Backups of which nothing may be used: whatever is called fails the test by its name.
+  /// Backups whose closures all fail the test and report their name.
   public static var unimplemented: Backups {
     Backups(
       make: { _ throws(StorageError) in throw called("Backups.make") },

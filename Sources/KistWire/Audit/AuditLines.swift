@@ -1,11 +1,13 @@
 package import KistCore
 internal import KistJSON
 
-/// Lines of the audit log, one behind the other: `AuditLine.Content` reads one of them.
+/// Consecutive lines of the audit log.
 ///
-/// What lines have in common is put into words once: it would be most of the work.
+/// `AuditLine.Content` reads one of them.
+///
+/// Text that lines have in common is encoded once, because encoding is most of the work.
 package struct AuditLines: ~Copyable {
-  /// A client, with the members that tell of it in each of its lines.
+  /// A client, with the encoded members that describe it in each of its lines.
   package struct Client: Sendable {
     fileprivate let members: [UInt8]
 
@@ -14,30 +16,28 @@ package struct AuditLines: ~Copyable {
     }
   }
 
-  private var text: [UInt8] = []
+  /// The lines.
+  package var block = AuditBlock()
   private let seal: NameSeal.Sealing?
   private var time = Time()
   private var kind = Kind(RequestNotes.Note())
-  // What a line is put together in.
+  // A buffer in which each line is assembled.
   private var line = WipedBytes(capacity: 1024)
   private var sealed = WipedBytes(capacity: 256)
 
-  /// Begins lines in which names are sealed, or left out where nothing seals them.
+  /// Begins lines.
+  ///
+  /// Their names are sealed, or left out if `seal` is `nil`.
   package init(capacity: Int, sealedBy seal: NameSeal?) {
-    text.reserveCapacity(capacity)
+    block.reserveCapacity(capacity)
     self.seal = seal?.begin()
   }
 
-  /// How many bytes there are.
-  package var count: Int { text.count }
+  /// The number of bytes.
+  package var count: Int { block.text.count }
 
-  /// Lends the bytes for the length of a call.
-  package borrowing func withBytes<Result, Failure: Error>(
-    _ body: (Span<UInt8>) throws(Failure) -> Result
-  ) throws(Failure) -> Result { try body(text.span) }
-
-  /// Forgets all lines, and keeps the memory.
-  package mutating func removeAll() { text.removeAll(keepingCapacity: true) }
+  /// Removes all lines and keeps the memory.
+  package mutating func removeAll() { block.removeAll() }
 
   /// Appends the line of a request.
   package mutating func append(
@@ -49,8 +49,8 @@ package struct AuditLines: ~Copyable {
     line.append(members.span)
     line.append(decimal: Int((note.end - note.start) / 1000))
     line.append(client.members.span)
+    sealed.removeAll()
     if let names = note.names, let seal {
-      sealed.removeAll()
       Self.seal(names, with: seal, boundTo: line, into: &sealed)
       AuditLine.beforeNames.withBytes { line.append($0) }
       Self.append(sealed, to: &line)
@@ -59,9 +59,10 @@ package struct AuditLines: ~Copyable {
     end()
   }
 
-  /// Appends the line that so many requests were not written.
+  /// Appends a line that says how many requests were not written.
   package mutating func append(lost count: Int, at moment: AuditRecord.Moment) {
     begin(at: moment)
+    sealed.removeAll()
     line.append(utf8: ",\"lost\":")
     line.append(decimal: count)
     end()
@@ -77,11 +78,11 @@ package struct AuditLines: ~Copyable {
   private mutating func end() {
     line.append(UInt8(ascii: "}"))
     line.append(UInt8(ascii: "\n"))
-    Self.append(line, to: &text)
+    Self.append(line, sealed, to: &block)
   }
 }
 
-// Functions of the parts, since a closure that uses one of them takes hold of them all.
+// Static functions, because a closure that uses one property would access all of `self`.
 extension AuditLines {
   private static func seal(
     _ names: RequestedNames, with seal: NameSeal.Sealing, boundTo line: borrowing WipedBytes,
@@ -94,20 +95,20 @@ extension AuditLines {
     sealed.withBytes { appendBase64($0, to: &line) }
   }
 
-  private static func append(_ line: borrowing WipedBytes, to text: inout [UInt8]) {
-    line.withBytes { line in
-      unsafe line.withUnsafeBufferPointer { unsafe text.append(contentsOf: $0) }
-    }
+  private static func append(
+    _ line: borrowing WipedBytes, _ sealed: borrowing WipedBytes, to block: inout AuditBlock
+  ) {
+    line.withBytes { line in sealed.withBytes { block.append(line, sealed: $0) } }
   }
 
-  /// The members of an object, to be written behind others.
+  /// Returns the members of an object as text that can follow other members.
   private static func members(of object: Secret) -> [UInt8] {
     object.withBytes { object in
       [UInt8(ascii: ",")] + (1..<object.count - 1).map { object[$0] }
     }
   }
 
-  /// The brace and the first member of a line, whose second is written only where it is another one.
+  /// The opening brace and the first member of a line; formats the second only when it changes.
   private struct Time {
     private static let name: StaticString = "{\"time\":\""
 
@@ -128,11 +129,11 @@ extension AuditLines {
     }
   }
 
-  /// What was asked and how it ended, which is seldom another than before.
+  /// The operation and the outcome of a request, encoded, because they seldom change between lines.
   private struct Kind {
     private let operation: String
     private let failure: StorageError.Code?
-    /// Up to the number of microseconds.
+    /// The members before the number of microseconds.
     let members: [UInt8]
 
     init(_ note: RequestNotes.Note) {

@@ -1,36 +1,39 @@
 package import KistCore
 
-/// Which lines of the audit log are asked for; what is `nil` matches every one.
+/// A query for lines of the audit log; `nil` in a member matches every line.
 package struct AuditQuery: Sendable, Equatable {
-  /// What the request named, byte for byte.
+  /// The names in the request, compared byte for byte.
   package var names = RequestedNames(service: nil, account: nil)
   package var operation: String?
   /// `ok`, or the code of an error.
   package var outcome: String?
-  /// Nothing that came before it.
+  /// The earliest time.
   package var since: Timestamp?
   package var unit: String?
   package var pid: Int?
-  /// The most records on the page, 1 to 1,000.
+  /// The maximum number of records on the page, 1 to 1,000.
   package var limit = Limits.page
-  /// Where the page before this one ended: its `next`.
+  /// The end of the page before this one: its `next`.
   package var after: String?
 
   package init() {}
 
-  /// What a request in the log can be: an operation of the protocol, or one of two that are none.
+  /// The possible operations of a request in the log; the last two are not operations of the
+  /// protocol.
   package static let operations = [
     Operation.load.name, Operation.save.name, Operation.delete.name, Operation.find.name,
     Operation.watch.name, Operation.status.name, Operation.lock.name, Operation.unlock.name,
     Operation.slots.name, Operation.slotAdd.name, Operation.slotRemove.name,
-    Operation.backup.name, Operation.backupPart.name, Operation.audit.name, Operation.hello.name,
+    Operation.backup.name, Operation.backupPart.name, Operation.audit.name,
+    Operation.auditVerify.name,
+    Operation.hello.name,
     "connect", "credential",
   ]
 
-  /// Whether records are told apart by what they name.
+  /// Whether the query selects records by names.
   package var asksForNames: Bool { names.service != nil || names.account != nil }
 
-  /// Whether a record is asked for, its names left aside.
+  /// Whether a record matches, apart from its names.
   package func matches(_ record: AuditRecord) -> Bool {
     if let since, record.moment.second < since { return false }
     guard case .request(let request) = record.event else {
@@ -42,7 +45,7 @@ package struct AuditQuery: Sendable, Equatable {
       && (pid ?? request.peer.pid) == request.peer.pid
   }
 
-  /// Whether names are asked for that a request had.
+  /// Whether the names of a request match.
   package func matches(_ requested: RequestedNames) -> Bool {
     RequestedNames(
       service: names.service ?? requested.service, account: names.account ?? requested.account)
@@ -53,21 +56,44 @@ package struct AuditQuery: Sendable, Equatable {
 /// One page of the audit log, the newest line first.
 package struct AuditPage: Sendable, Equatable {
   package var records: [AuditRecord]
-  /// Where to go on, as the same query's `after`; `nil` when there is no more.
+  /// The place to continue, for the same query's `after`; `nil` if there are no more lines.
   package var next: String?
+  /// The number of skipped lines, up to this page's end, that are not lines of the log.
+  package var skipped: Int
 
-  package init(records: [AuditRecord] = [], next: String? = nil) {
+  package init(records: [AuditRecord] = [], next: String? = nil, skipped: Int = 0) {
     self.records = records
     self.next = next
+    self.skipped = skipped
   }
 }
 
-/// What looks something up in the audit log.
+/// Looks up lines of the audit log.
 package typealias AuditLookup = @Sendable (AuditQuery) async throws(StorageError) -> AuditPage
 
-/// Says that there is no audit log.
-package let noAuditLog: AuditLookup = { _ throws(StorageError) in
-  throw StorageError(
+/// Checks the audit log.
+package typealias AuditVerification = @Sendable () async throws(StorageError) -> AuditVerdict
+
+/// The audit log of a kistd.
+package struct AuditAccess: Sendable {
+  /// Looks up lines.
+  package var find: AuditLookup
+  /// Checks that kistd wrote the lines.
+  package var verify: AuditVerification
+
+  package init(find: @escaping AuditLookup, verify: @escaping AuditVerification) {
+    self.find = find
+    self.verify = verify
+  }
+
+  /// An access that fails because there is no log.
+  package static let none = AuditAccess(
+    find: { _ throws(StorageError) in throw .noAuditLog },
+    verify: { () throws(StorageError) in throw .noAuditLog })
+}
+
+extension StorageError {
+  fileprivate static let noAuditLog = StorageError(
     .unavailable, "kistd keeps no audit log", hint: "start kistd without `--audit off`")
 }
 

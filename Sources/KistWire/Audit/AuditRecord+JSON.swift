@@ -2,7 +2,7 @@ package import KistCore
 internal import KistJSON
 
 extension AuditRecord {
-  /// The text of one JSON object: the protocol's `record`.
+  /// Returns the text of one JSON object: the protocol's `record`.
   package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
 
   init(_ object: JSONObject) throws(JSONError) {
@@ -16,7 +16,9 @@ extension AuditRecord {
 }
 
 extension AuditedRequest {
-  /// A code or a word that is not known comes from a newer kistd.
+  /// Reads a request.
+  ///
+  /// An unknown code or word comes from a newer kistd.
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     let outcome = try object.required("outcome").string()
     self.init(
@@ -75,7 +77,7 @@ extension JSONWriter {
 }
 
 extension AuditRecord.Moment: CustomStringConvertible {
-  /// As RFC 3339 has it, in UTC: `2026-11-20T10:00:00.123Z`.
+  /// The time in UTC in the format of RFC 3339: `2026-11-20T10:00:00.123Z`.
   package var description: String {
     let text = rfc3339
     return String(repairing: text.span)
@@ -101,7 +103,7 @@ extension InlineArray where Element == UInt8 {
 }
 
 extension JSONValue {
-  fileprivate func moment() throws(JSONError) -> AuditRecord.Moment {
+  func moment() throws(JSONError) -> AuditRecord.Moment {
     let text = try string()
     let digits = text.utf8.dropFirst(20)
     guard

@@ -1,14 +1,14 @@
 package import KistCore
 
-/// One line of the audit log: a request, or how many were not written.
+/// One line of the audit log: a request, or the number of requests that were not written.
 package struct AuditRecord: Sendable, Equatable {
-  /// When the request came.
+  /// The time when the request came.
   package var moment: Moment
   package var event: Event
 
   package enum Event: Sendable, Equatable {
     case request(AuditedRequest)
-    /// So many requests before this line were not written.
+    /// The number of requests before this line that were not written.
     case lost(Int)
   }
 
@@ -30,21 +30,21 @@ package struct AuditRecord: Sendable, Equatable {
   }
 }
 
-/// A request, who made it, and what became of it.
+/// A request, its client, and its outcome.
 package struct AuditedRequest: Sendable, Equatable {
-  /// The operation; `nil` where it could not be read, or there is none of that name.
+  /// The operation; `nil` if it could not be read or does not exist.
   package var operation: String?
-  /// Why it was refused; `nil` where it was carried out.
+  /// The error code; `nil` if the request was carried out.
   package var failure: StorageError.Code?
-  /// How long it took.
+  /// The duration of the request.
   package var microseconds: Int
   package var peer: AuditedPeer
   package var names: Names?
 
-  /// What the request names, as far as the reader may know.
+  /// The names in the request, as far as the reader may see them.
   package enum Names: Sendable, Equatable {
     case open(RequestedNames)
-    /// It cannot be opened, for a reason such as `locked`.
+    /// The names cannot be opened, for a reason such as `locked`.
     case sealed(StorageError.Code)
   }
 
@@ -64,19 +64,19 @@ package struct AuditedRequest: Sendable, Equatable {
 package struct AuditedPeer: Sendable, Equatable {
   package var pid: Int
   package var uid: Int
-  /// The unit of systemd that it ran in.
+  /// The systemd unit that the process ran in.
   package var unit: String?
-  /// The name that it gave itself.
+  /// The name that the process gave itself.
   package var claims: String?
   /// How the unit and the name were found.
   package var evidence: Evidence
 
   package enum Evidence: String, Sendable {
-    /// By its pid, and the kernel told that it still was that process.
+    /// By the pid, and the kernel confirmed that the process was still the same.
     case pidfd
-    /// By its pid, which another process may have had by then.
+    /// By the pid, which another process may have had by then.
     case pid
-    /// Not at all: it had ended.
+    /// Not found: the process had ended.
     case gone
   }
 

@@ -1,19 +1,19 @@
 package import KistCore
 
-/// What is noted of the requests of one connection while they are answered, for a log of them.
+/// Records the requests of one connection while they are answered, for the audit log.
 ///
-/// They are answered one after another, and so one note is enough, which is given away when its
-/// request is answered. Access to it is not checked for that reason, which a load would pay for.
+/// A connection answers one request at a time, so one note is enough. It is handed over when its
+/// request is answered. For that reason exclusive access is not checked, which keeps loads fast.
 @safe
 package final class RequestNotes: @unchecked Sendable {
   package struct Note: Sendable {
-    /// The operation, once it was read; empty until then.
+    /// The operation; empty until it was read.
     package var operation = ""
-    /// What the request names, where it names anything that a credential can be called.
+    /// The names in the request, if a credential can have such names.
     package var names: RequestedNames?
-    /// Why it was refused.
+    /// The error code of a refused request.
     package var failure: StorageError.Code?
-    /// When the line came, and when it was answered, in nanoseconds of the clock that the notes have.
+    /// The times when the line came and when it was answered, in nanoseconds of the notes' clock.
     package var start: Int64 = 0
     package var end: Int64 = 0
 
@@ -34,8 +34,9 @@ package final class RequestNotes: @unchecked Sendable {
   func begin() { unsafe note.start = now() }
   func add(operation: String) { unsafe note.operation = operation }
 
-  /// Notes nothing that a storage would refuse for its size: notes wait, thousands of them, and a name
-  /// may be as long as a line.
+  /// Records names, except those that are too long for a credential.
+  ///
+  /// Thousands of notes may wait, and a name may be as long as a line.
   func add(names: RequestedNames) { if names.areWorthNoting { unsafe note.names = names } }
 
   func add(failure: StorageError.Code) { unsafe note.failure = failure }
@@ -49,7 +50,7 @@ package final class RequestNotes: @unchecked Sendable {
 }
 
 extension RequestedNames {
-  /// Whether anything is named, and nothing that no credential can be called.
+  /// Whether there are names and a credential can have them.
   fileprivate var areWorthNoting: Bool {
     (service != nil || account != nil)
       && (service?.utf8.count ?? 0) <= Limits.keyPart

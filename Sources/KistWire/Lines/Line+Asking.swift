@@ -1,8 +1,7 @@
 internal import KistJSON
 
 extension Line {
-  /// Whether nothing comes of it but its reply: it is an operation that neither changes, locks nor
-  /// unlocks anything.
+  /// Whether the operation only reads: it does not change, lock or unlock anything.
   package var onlyAsks: Bool {
     guard
       let object = try? JSONObject(content), let operation = try? object["op"]?.string()
@@ -14,5 +13,5 @@ extension Line {
 private let operationsThatOnlyAsk: Set = [
   Operation.hello.name, Operation.load.name, Operation.find.name, Operation.status.name,
   Operation.audit.name, Operation.slots.name, Operation.backup.name, Operation.backupPart.name,
-  Operation.watch.name,
+  Operation.watch.name, Operation.auditVerify.name,
 ]

@@ -1,15 +1,15 @@
 internal import KistCore
 
-/// Cuts a stream of bytes into lines, holding at most one unfinished line of bounded length.
+/// Splits a stream of bytes into lines; holds at most one unfinished line of limited length.
 ///
-/// One splitter serves one connection for as long as it lasts, so that pipelined lines and lines
-/// that arrive in pieces are never lost.
+/// A connection uses one splitter from beginning to end, so that no pipelined or partial line is
+/// lost.
 package struct LineSplitter: ~Copyable {
-  /// What a stream of bytes holds.
+  /// A part of a stream of bytes.
   package enum Event: Sendable, Equatable {
-    /// A line, its newline taken away. Blank lines are skipped.
+    /// A line without its newline. Blank lines are skipped.
     case line(Line)
-    /// The line that begins here exceeds the limit; nothing after it is looked at.
+    /// The line that begins here exceeds the limit. Everything after it is ignored.
     case tooLong
     /// The stream ended within a line.
     case unfinished
@@ -21,7 +21,7 @@ package struct LineSplitter: ~Copyable {
 
   package init(limit: Int = Limits.line) { self.limit = limit }
 
-  /// Takes the next bytes of the stream and tells what is complete with them.
+  /// Takes the next bytes of the stream and reports the events that they complete.
   package mutating func append(_ bytes: Span<UInt8>, _ emit: (Event) -> Void) {
     var start = 0
     while !isSpent, let newline = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) {
@@ -36,7 +36,7 @@ package struct LineSplitter: ~Copyable {
     if isSpent { emit(.tooLong) }
   }
 
-  /// Tells of bytes after the last newline, at the end of the stream.
+  /// Reports bytes after the last newline, at the end of the stream.
   package mutating func finish() -> Event? {
     guard !isSpent else { return nil }
     isSpent = true
@@ -53,7 +53,7 @@ package struct LineSplitter: ~Copyable {
     }
   }
 
-  /// With room for nearly every request.
+  /// Returns a buffer that is large enough for nearly every request.
   private static func emptyLine() -> WipedBytes { WipedBytes(capacity: 256) }
 
   private mutating func consumePartial() -> Secret {
@@ -64,7 +64,7 @@ package struct LineSplitter: ~Copyable {
 }
 
 extension Secret {
-  /// Whether there is nothing but JSON's white space.
+  /// Whether there is only JSON white space.
   fileprivate var isBlank: Bool {
     withBytes { bytes in
       bytes.indices.allSatisfy { [0x20, 0x09, 0x0D].contains(bytes[$0]) }

@@ -12,12 +12,23 @@ extension Operation where Input == AuditQuery, Output == AuditPage {
   }
 }
 
-/// The audit log that is kept at the other end of an exchange.
-package func remoteAuditLog(over exchange: @escaping Exchange) -> AuditLookup {
-  Operation.audit.called(over: exchange)
+extension Operation where Input == Void, Output == AuditVerdict {
+  static var auditVerify: Self {
+    Operation(name: "auditVerify", keys: [], request: .nothing, reply: .auditVerdict)
+  }
 }
 
-/// Refuses a page of an impossible size.
+extension AuditAccess {
+  /// Returns the audit log at the other end of an exchange.
+  package static func remote(over exchange: @escaping Exchange) -> AuditAccess {
+    let verify = Operation.auditVerify.called(over: exchange)
+    return AuditAccess(
+      find: Operation.audit.called(over: exchange),
+      verify: { () throws(StorageError) in try await verify(()) })
+  }
+}
+
+/// Refuses a page size outside the limits.
 func limitingPage(_ audit: @escaping AuditLookup) -> AuditLookup {
   { query throws(StorageError) in
     guard (1...Limits.page).contains(query.limit) else {
@@ -61,7 +72,11 @@ extension Codec<AuditPage> {
   fileprivate static var auditPage: Self {
     Self(
       read: { object throws(JSONError) in
-        var page = AuditPage(next: try object["next"]?.string())
+        var page = AuditPage(
+          next: try object["next"]?.string(),
+          // Limits the number, which no page reaches, because the numbers of all pages are added
+          // up.
+          skipped: max(0, min(try object["skipped"]?.integer() ?? 0, 1 << 32)))
         for element in try object.required("records").elements() {
           page.records.append(try AuditRecord(element.object()))
         }
@@ -72,6 +87,15 @@ extension Codec<AuditPage> {
           writer.braced { $0.members(of: record) }
         }
         writer.member("next", page.next)
+        if page.skipped > 0 { writer.member("skipped", page.skipped) }
       })
+  }
+}
+
+extension Codec<AuditVerdict> {
+  fileprivate static var auditVerdict: Self {
+    Self(
+      read: { object throws(JSONError) in try AuditVerdict(object) },
+      write: { verdict, writer in writer.members(of: verdict) })
   }
 }

@@ -4,7 +4,8 @@ internal import KistJSON
 extension Operation where Input == BackupRequest, Output == BackupProgress {
   static var backup: Self {
     Operation(
-      name: "backup", keys: ["passphrase", "backup"], request: .backupRequest, reply: .progress)
+      name: "backup", keys: ["passphrase", "weak", "backup"], request: .backupRequest,
+      reply: .progress)
   }
 }
 
@@ -19,16 +20,21 @@ extension Codec<BackupRequest> {
     Self(
       read: { object throws(JSONError) in
         guard let id = object["backup"] else {
-          return .begin(passphrase: try object.required("passphrase").secret())
+          return .begin(
+            passphrase: try object.required("passphrase").secret(),
+            allowsWeak: try object["weak"]?.bool() ?? false)
         }
         guard object["passphrase"] == nil else {
           throw id.error("and `passphrase` are both there")
         }
+        guard object["weak"] == nil else { throw id.error("and `weak` are both there") }
         return .goOn(id: try id.string())
       },
       write: { request, writer throws(StorageError) in
         switch request {
-        case .begin(let passphrase): try writer.member("passphrase", passphrase: passphrase)
+        case .begin(let passphrase, let allowsWeak):
+          try writer.member("passphrase", passphrase: passphrase)
+          if allowsWeak { writer.member("weak", true) }
         case .goOn(let id): writer.member("backup", id)
         }
       })

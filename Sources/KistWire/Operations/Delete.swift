@@ -26,7 +26,7 @@ extension Codec<DeleteRequest> {
   }
 }
 
-/// The text of one JSON object: the protocol's `deleted`.
+/// Returns the text of one JSON object: the protocol's `deleted`.
 package func json(deleted wasThere: Bool) -> Secret {
   JSONWriter.object { $0.member("deleted", wasThere) }
 }

@@ -9,7 +9,9 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
       request: .credentialQuery, reply: .credentialPage)
   }
 
-  /// The server's end, which asks for half as many again until the page is within a line.
+  /// Returns the server's end.
+  ///
+  /// While a page is too long for a line, it asks for half as many credentials.
   func servedWithinALine(by find: @escaping Run) -> Exchange {
     { request throws(StorageError) in
       var query = try decodeRequest(request)
@@ -23,7 +25,7 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   }
 }
 
-/// What `ok` and an `id` of 128 escaped bytes take up at most.
+/// The most bytes that `ok` and an `id` of 128 escaped bytes need.
 private let envelopeSize = 1024
 
 extension Codec<CredentialQuery> {

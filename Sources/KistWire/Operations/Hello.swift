@@ -1,17 +1,21 @@
 package import KistCore
 internal import KistJSON
 
-/// What kistd says of itself.
+/// The description that kistd gives of itself.
 package struct Hello: Sendable, Equatable {
-  /// The version of the protocol; it changes only when a client would have to.
+  /// The version of the protocol.
+  ///
+  /// It changes only if clients must change.
   package var protocolVersion = 1
   /// The version of kistd.
   package var version: String
-  /// The operations that are served, sorted by name; `dispatch` fills them in.
+  /// The names of the served operations, sorted.
+  ///
+  /// `dispatch` sets them.
   package var operations: [String] = []
-  /// What was added to the protocol since 1.0: keys, values, operations.
+  /// The additions to the protocol since 1.0: keys, values, operations.
   package var features: [String] = []
-  /// What an answered change survives.
+  /// The failures that an answered change survives.
   package var durability: StorageStatus.Durability
 
   package init(version: String, durability: StorageStatus.Durability) {
@@ -20,7 +24,7 @@ package struct Hello: Sendable, Equatable {
   }
 }
 
-/// Asks kistd what it is.
+/// Asks kistd for its description.
 package typealias HelloLookup = @Sendable () async throws(StorageError) -> Hello
 
 extension Operation where Input == Void, Output == Hello {
@@ -29,7 +33,7 @@ extension Operation where Input == Void, Output == Hello {
   }
 }
 
-/// What the kistd at the other end of an exchange says of itself.
+/// Returns a function that asks the kistd at the other end of an exchange for its description.
 package func remoteHello(over exchange: @escaping Exchange) -> HelloLookup {
   let hello = Operation.hello.called(over: exchange)
   return { () throws(StorageError) in try await hello(()) }

@@ -8,7 +8,8 @@ extension Operation where Input == Void, Output == [KeySlotSummary] {
 extension Operation where Input == KeySlotAddition, Output == [KeySlotSummary] {
   static var slotAdd: Self {
     Operation(
-      name: "slotAdd", isChange: true, keys: ["passphrase", "current", "replaceCurrent"],
+      name: "slotAdd", isChange: true,
+      keys: ["passphrase", "current", "currentKey", "replaceCurrent", "weak"],
       request: .addition, reply: .slots)
   }
 }
@@ -16,8 +17,8 @@ extension Operation where Input == KeySlotAddition, Output == [KeySlotSummary] {
 extension Operation where Input == KeySlotRemoval, Output == [KeySlotSummary] {
   static var slotRemove: Self {
     Operation(
-      name: "slotRemove", isChange: true, keys: ["number", "current"], request: .removal,
-      reply: .slots)
+      name: "slotRemove", isChange: true, keys: ["number", "current", "currentKey"],
+      request: .removal, reply: .slots)
   }
 }
 
@@ -28,12 +29,16 @@ extension Codec<KeySlotAddition> {
         KeySlotAddition(
           passphrase: try object.required("passphrase").secret(),
           current: try object["current"]?.secret(),
-          replacesCurrent: try object["replaceCurrent"]?.bool() ?? false)
+          currentKey: try object["currentKey"]?.base64(),
+          replacesCurrent: try object["replaceCurrent"]?.bool() ?? false,
+          allowsWeak: try object["weak"]?.bool() ?? false)
       },
       write: { addition, writer throws(StorageError) in
         try writer.member("passphrase", passphrase: addition.passphrase)
         try writer.member("current", passphrase: addition.current)
+        if let key = addition.currentKey { writer.member("currentKey", base64: key) }
         if addition.replacesCurrent { writer.member("replaceCurrent", true) }
+        if addition.allowsWeak { writer.member("weak", true) }
       })
   }
 }
@@ -44,11 +49,13 @@ extension Codec<KeySlotRemoval> {
       read: { object throws(JSONError) in
         KeySlotRemoval(
           number: try object.required("number").integer(),
-          current: try object["current"]?.secret())
+          current: try object["current"]?.secret(),
+          currentKey: try object["currentKey"]?.base64())
       },
       write: { removal, writer throws(StorageError) in
         writer.member("number", removal.number)
         try writer.member("current", passphrase: removal.current)
+        if let key = removal.currentKey { writer.member("currentKey", base64: key) }
       })
   }
 }
@@ -72,7 +79,7 @@ extension Codec<[KeySlotSummary]> {
 }
 
 extension KeySlotSummary {
-  /// The text of one JSON object: the protocol's slot.
+  /// Returns the text of one JSON object: the protocol's slot.
   package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
 
   fileprivate init(_ object: JSONObject) throws(JSONError) {

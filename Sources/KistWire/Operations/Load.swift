@@ -8,7 +8,7 @@ extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Crede
       names: { RequestedNames($0.value.key) }, request: .loadRequest, reply: .loadedCredential)
   }
 
-  /// The server's end, which answers in the form that was asked for.
+  /// Returns the server's end, which answers in the requested encoding.
   func servedAsAsked(
     by load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
   ) -> Exchange {
@@ -19,7 +19,8 @@ extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Crede
   }
 }
 
-/// A value and the form in which secrets are to stand in the reply to it, where the client cares.
+/// A value, and the encoding of secrets in the reply to it; `nil` if the client does not choose
+/// one.
 struct Encoded<Value: Sendable>: Sendable {
   var value: Value
   var encoding: SecretEncoding?

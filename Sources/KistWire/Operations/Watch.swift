@@ -2,7 +2,7 @@ package import KistCore
 internal import KistJSON
 
 extension Operation where Input == WatchRequest, Output == Revision? {
-  /// What is told from then on is no part of the reply: `watching`, and `WatchCredentials.remote`.
+  /// The later changes are not part of the reply: see `watching` and `WatchCredentials.remote`.
   static var watch: Self {
     Operation(
       name: "watch", keys: ["service"],
@@ -34,7 +34,7 @@ extension Codec<Revision?> {
 }
 
 extension CredentialChange {
-  /// The text of one JSON object: the protocol's line for a change.
+  /// Returns the text of one JSON object: the protocol's line for a change.
   package func json() -> Secret {
     JSONWriter.object { writer in
       writer.member("event", event)
@@ -43,7 +43,7 @@ extension CredentialChange {
     }
   }
 
-  /// The word on the wire.
+  /// The event's name in the protocol.
   package var event: String {
     switch self {
     case .saved: "saved"
@@ -52,8 +52,9 @@ extension CredentialChange {
     }
   }
 
-  /// An event that is not known comes from a newer kistd, and is for who knows nothing else as good as
-  /// a `reset`.
+  /// Reads a change.
+  ///
+  /// An unknown event comes from a newer kistd, and is read as a `reset`.
   init(_ object: JSONObject) throws(JSONError) {
     switch try object.required("event").string() {
     case "saved":

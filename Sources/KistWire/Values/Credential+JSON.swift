@@ -2,7 +2,7 @@ package import KistCore
 internal import KistJSON
 
 extension CredentialSummary {
-  /// The text of one JSON object: the protocol's `credential`, without a secret.
+  /// Returns the text of one JSON object: the protocol's `credential`, without a secret.
   package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
 
   init(_ object: JSONObject) throws(JSONError) {
@@ -17,7 +17,7 @@ extension CredentialSummary {
 }
 
 extension Credential {
-  /// The text of one JSON object: the protocol's `credential`, with its secret.
+  /// Returns the text of one JSON object: the protocol's `credential`, with its secret.
   package func json() -> Secret {
     JSONWriter.object { writer in
       writer.members(of: summary)
@@ -31,7 +31,7 @@ extension Credential {
 }
 
 extension CredentialPage {
-  /// The text of one JSON object: `credentials`, and `next` where there is more.
+  /// Returns the text of one JSON object: `credentials`, and `next` if there are more.
   package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
 }
 

@@ -2,8 +2,9 @@ package import KistCore
 internal import KistJSON
 
 extension NewCredential {
-  /// Reads the text of one JSON object, as `Credential.json()` writes it; the times of saves and the
-  /// revision, which are the storage's own, are passed over.
+  /// Reads the text of one JSON object, as `Credential.json()` writes it.
+  ///
+  /// Ignores the times of saves and the revision, because the storage sets them itself.
   package init(json text: Secret) throws(StorageError) {
     do throws(JSONError) {
       let object = try JSONObject(text)

@@ -1,16 +1,16 @@
 internal import KistCore
 internal import KistJSON
 
-/// In which of its two forms a secret stands in a line.
+/// The two encodings of a secret in a line.
 enum SecretEncoding: String, Sendable {
-  /// As it is, in `secret`.
+  /// As text, in `secret`.
   case text
   /// In base64, in `secretBase64`.
   case base64
 }
 
 extension JSONWriter {
-  /// Writes a secret as text when it is UTF-8 without NUL and no longer so than in base64.
+  /// Writes a secret as text if it is UTF-8 without NUL and not longer than in base64.
   mutating func member(secret: Secret) {
     let count = secret.withBytes(textCount(of:))
     if let count, count <= base64Count(of: secret.count) {
@@ -20,7 +20,7 @@ extension JSONWriter {
     }
   }
 
-  /// Writes a secret in the form that was asked for.
+  /// Writes a secret in the requested encoding.
   mutating func member(
     secret: Secret, as encoding: SecretEncoding?
   ) throws(StorageError) {
@@ -38,7 +38,7 @@ extension JSONWriter {
 }
 
 extension JSONObject {
-  /// The bytes of a secret, from exactly one of its two forms.
+  /// Returns the bytes of a secret from exactly one of its two encodings.
   func secret() throws(JSONError) -> Secret {
     switch (self["secret"], self["secretBase64"]) {
     case (let text?, nil): try text.secret()

@@ -2,10 +2,12 @@ package import KistCore
 internal import KistJSON
 
 extension StorageError {
-  /// The text of one JSON object: the protocol's `error`.
+  /// Returns the text of one JSON object: the protocol's `error`.
   package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
 
-  /// A code or an outcome that is not known comes from a newer kistd.
+  /// Reads an error.
+  ///
+  /// An unknown code or outcome comes from a newer kistd.
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
       Code(rawValue: try object.required("code").string()) ?? .internal,

@@ -1,11 +1,12 @@
 package import KistCore
 internal import KistJSON
 
-/// Which storage kistd would open if it were started now, as `kistd probe` tells it to `kist doctor`.
+/// The storage that kistd would open if it started now, as `kistd probe` reports it to `kist
+/// doctor`.
 package struct StorageOutlook: Sendable, Equatable {
-  /// A storage, and why that one.
+  /// A storage, and the reason for choosing it.
   package struct Choice: Sendable, Equatable {
-    /// The word for it in `status`.
+    /// The name of the storage in `status`.
     package var storage: String
     package var reason: String
 
@@ -15,9 +16,9 @@ package struct StorageOutlook: Sendable, Equatable {
     }
   }
 
-  /// The storage, or why there is none.
+  /// The storage, or the reason why there is none.
   package var choice: Result<Choice, StorageError>
-  /// How the keyring stands, whether or not it is chosen.
+  /// The state of the keyring, whether or not it is chosen.
   package var keyring: StorageProbe
 
   package init(choice: Result<Choice, StorageError>, keyring: StorageProbe) {
@@ -27,7 +28,7 @@ package struct StorageOutlook: Sendable, Equatable {
 }
 
 extension StorageOutlook {
-  /// The text of one JSON object.
+  /// Returns the text of one JSON object.
   package func json() -> Secret {
     JSONWriter.object { writer in
       switch choice {
@@ -41,7 +42,7 @@ extension StorageOutlook {
     }
   }
 
-  /// Reads such an object; `nil` for any other text.
+  /// Reads such an object; returns `nil` for any other text.
   package init?(_ text: String) {
     guard
       let object = try? JSONObject(Secret(utf8: text)),

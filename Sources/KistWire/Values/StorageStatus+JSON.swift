@@ -2,7 +2,7 @@ package import KistCore
 internal import KistJSON
 
 extension StorageStatus {
-  /// The text of one JSON object: the protocol's `status`.
+  /// Returns the text of one JSON object: the protocol's `status`.
   package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
 
   init(_ object: JSONObject) throws(JSONError) {
@@ -13,6 +13,8 @@ extension StorageStatus {
       reopensAtRestart: try object.required("reopensAtRestart").bool(),
       durability: Durability(rawValue: try object.required("durability").string()),
       keyProtection: try object.required("keyProtection").string(),
+      isSessionEncrypted: try object["sessionEncrypted"]?.bool(),
+      keysInRAM: try object["keysInRAM"]?.bool(),
       integrity: (try object["integrity"]?.string()).map(Integrity.init),
       count: try object["count"]?.integer(),
       uptime: try object["uptime"]?.integer())
@@ -28,14 +30,17 @@ extension JSONWriter {
     member("reopensAtRestart", status.reopensAtRestart)
     member("durability", status.durability.rawValue)
     member("keyProtection", status.keyProtection)
+    if let isEncrypted = status.isSessionEncrypted { member("sessionEncrypted", isEncrypted) }
+    member("keysInRAM", status.keysInRAM)
     member("integrity", status.integrity?.rawValue)
     member("count", status.count)
     memberLimits()
     member("uptime", status.uptime)
   }
 
-  /// The limits, which version 1 of the protocol fixes: told to people and to other clients, and
-  /// read by none of ours.
+  /// Writes the limits, which version 1 of the protocol fixes.
+  ///
+  /// They are for users and other clients; kist's own clients do not read them.
   mutating func memberLimits() {
     member("limits") { writer in
       writer.member("line", Limits.line)

@@ -3,7 +3,7 @@
   import Subprocess
   import Testing
 
-  @Suite(.needsKeyring)
+  @Suite(.needsKeyring, .timeLimit(.minutes(10)))
   struct `Asking what is wrong with a keyring` {
     @Test func `tells how the keyring stands`() async throws {
       try await withKeyring { home, _, keyring in

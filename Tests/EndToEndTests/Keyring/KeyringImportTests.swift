@@ -5,7 +5,7 @@
   import Subprocess
   import Testing
 
-  @Suite(.needsKeyring)
+  @Suite(.needsKeyring, .timeLimit(.minutes(10)))
   struct `An import of a keyring` {
     @Test func `has what other programs keep there, and a second one changes nothing`() async throws
     {

@@ -4,7 +4,7 @@
   import Subprocess
   import Testing
 
-  @Suite(.needsKeyring)
+  @Suite(.needsKeyring, .timeLimit(.minutes(10)))
   struct `Killing the daemon between any two of its calls on the bus` {
     @Test(arguments: InterruptedChange.allCases)
     func `leaves the old or the new credential, and the next save cleans up`(

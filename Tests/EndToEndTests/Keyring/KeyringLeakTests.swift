@@ -6,7 +6,7 @@
   /// Whether it is run by `make leaks`, with kistd as it is released: it takes a minute.
   private let isAsked = ProcessInfo.processInfo.environment["KIST_LEAKS"] != nil
 
-  @Suite(.needsKeyring, .enabled("`make leaks` runs this") { isAsked })
+  @Suite(.needsKeyring, .enabled("`make leaks` runs this") { isAsked }, .timeLimit(.minutes(10)))
   struct `The memory of the daemon on a keyring` {
     /// By how many KiB it may grow over the second half.
     ///

@@ -5,7 +5,7 @@
   import Subprocess
   import Testing
 
-  @Suite(.needsKeyring)
+  @Suite(.needsKeyring, .timeLimit(.minutes(10)))
   struct `kistd between a keyring and an encrypted file` {
     private let credentials = (0..<5).map { number in
       NewCredential(

@@ -4,7 +4,7 @@
   import Subprocess
   import Testing
 
-  @Suite(.needsKeyring)
+  @Suite(.needsKeyring, .timeLimit(.minutes(10)))
   struct `kistd on a keyring` {
     /// Every path of a credential's life; `make leaks` runs this with kistd under valgrind.
     @Test func `saves, loads, finds and deletes, and stops in good order`() async throws {

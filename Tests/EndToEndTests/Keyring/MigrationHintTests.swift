@@ -4,7 +4,7 @@
   import Subprocess
   import Testing
 
-  @Suite(.needsKeyring)
+  @Suite(.needsKeyring, .timeLimit(.minutes(10)))
   struct `What kistd migrate says` {
     @Test func `to where credentials are kept already says so`() async throws {
       try await withKeyring { home, _, _ in

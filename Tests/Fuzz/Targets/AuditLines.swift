@@ -32,6 +32,7 @@ let auditLines = Target("audit-lines") { input in
   let read = AuditLine.Content(Secret(copying: sealed))
   demand(read?.record == record, "a record is read beside its names")
   demand((try? read?.names(openedBy: nameSeal)) == names, "names are read as they were written")
+  checkLink(of: Array(sealed), record, names, changed)
   var forged = Array(sealed)
   forged[changed % forged.count] ^= 1
   guard let read = AuditLine.Content(Secret(copying: forged)), read.hasNames else { return }
@@ -49,7 +50,26 @@ private func sealedLine(
   note.names = names
   var lines = AuditLines(capacity: 512, sealedBy: nameSeal)
   lines.append(note, of: AuditLines.Client(request.peer), at: moment)
-  return lines.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+  return lines.block.text
+}
+
+/// A line is read with its link as it was without, and the link as it was written.
+private func checkLink(
+  of line: [UInt8], _ record: AuditRecord, _ names: RequestedNames, _ number: Int
+) {
+  let link = AuditLink(
+    number: number + 1, after: number % 2 == 0 ? nil : [UInt8](repeating: 7, count: 16),
+    unchained: number % 3, isForeign: number % 5 == 0)
+  let chain = [UInt8](repeating: UInt8(number), count: 16)
+  let linked = Array((line.dropLast() + link.members + AuditLink.end(with: chain)).dropLast())
+  let read = AuditLink.read(linked)
+  demand(read?.link == link && read?.chain == chain, "a link is read as it was written")
+  demand(
+    Array(AuditLink.covered(of: linked)) == line.dropLast() + link.members,
+    "the chain covers all that is before it")
+  let content = AuditLine.Content(Secret(copying: linked))
+  demand(content?.record == record, "a record is read beside its link")
+  demand((try? content?.names(openedBy: nameSeal)) == names, "names are read before a link")
 }
 
 /// With the keys of a store.
@@ -60,4 +80,5 @@ let nameSeal = NameSeal(
       storeID: storeKeys.storeID)
     return { sealing.seal($0, boundTo: $1, into: &$2) }
   },
-  open: { sealed, text throws(StorageError) in try storeKeys.openNames(sealed, boundTo: text) })
+  open: { sealed, text throws(StorageError) in try storeKeys.openNames(sealed, boundTo: text) },
+  hash: { storeKeys.chainHash(of: $0) })

@@ -9,7 +9,9 @@ let formats = Target("formats") { input in
   let part = input.choice(of: 8)
   switch part {
   case 0: checkSlot(input.rest)
-  case 1: checkSlot(withChecksum(input.rest))
+  case 1:
+    checkSlot(withChecksum(input.rest))
+    checkSlot(withChecksum(input.rest, size: input.rest.count))
   case 2: checkMetadata(input.rest)
   case 3: checkHeader(input.rest)
   case 4: checkNames(input.rest)
@@ -33,9 +35,9 @@ private func checkSlot(_ bytes: [UInt8]) {
   demand(master.map { _ in false } ?? true, "a slot is not unwrapped with another key")
 }
 
-/// A body of the size of a slot's, and its checksum.
-private func withChecksum(_ bytes: [UInt8]) -> [UInt8] {
-  let body = Array((bytes + [UInt8](repeating: 0, count: 100)).prefix(100))
+/// A body of a size, that of a slot of a known kind where no other is given, and its checksum.
+private func withChecksum(_ bytes: [UInt8], size: Int = 100) -> [UInt8] {
+  let body = Array((bytes + [UInt8](repeating: 0, count: size)).prefix(size))
   let bound = storeID + [1, 0, 0, 0] + body
   return body + blake2b(bound.span, count: 16)
 }
@@ -54,12 +56,30 @@ private func checkSlots(_ input: inout Input) {
 }
 
 private func checkMetadata(_ bytes: [UInt8]) {
+  checkFields(bytes)
   guard let metadata = try? Metadata(decoding: bytes.span) else { return }
   let again = metadata.encoded().withBytes { try? Metadata(decoding: $0) }
   demand(again == metadata, "metadata are read as they were written")
+  let kept = try? Metadata.kept(decoding: bytes.span)
   demand(
-    (try? Metadata.createdAt(decoding: bytes.span)) == metadata.createdAt,
+    kept?.createdAt == metadata.createdAt && kept?.fields == metadata.fields
+      && kept?.secretHasFields == metadata.secretHasFields,
     "a part of metadata is read as the whole")
+}
+
+private func checkFields(_ bytes: [UInt8]) {
+  var secret = WipedBytes()
+  secret.append(bytes.span)
+  if (try? secret.removeFields()) != nil {
+    demand(secret.count < bytes.count, "fields take room")
+  }
+  guard let fields = try? Fields(decoding: bytes.span) else { return }
+  demand(fields.bytes.bytes == bytes && bytes.count <= Fields.mostBytes, "fields are kept whole")
+  var behind = WipedBytes()
+  behind.append(fixedNonce.span)
+  behind.appendWithSize(fields)
+  demand((try? behind.removeFields()) == fields, "fields behind a secret are given back")
+  demand(Secret(behind).bytes == fixedNonce, "a secret is what is before its fields")
 }
 
 private func checkHeader(_ bytes: [UInt8]) {

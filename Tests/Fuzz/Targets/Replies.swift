@@ -22,6 +22,7 @@ let replies = Target("replies") { input in
   case 7: checkReply(.audit, AuditQuery(), line) { $0 == $1 }
   default:
     checkReply(.hello, (), line) { $0 == $1 }
+    checkReply(.auditVerify, (), line) { $0 == $1 }
     checkReply(.slots, (), line) { $0 == $1 }
     checkReply(.backup, .goOn(id: "b"), line) { $0 == $1 }
     checkReply(.backupPart, BackupPart(of: "b", from: 0), line) { $0 == $1 }

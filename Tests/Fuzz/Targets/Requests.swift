@@ -75,7 +75,9 @@ private func service(on storage: UserStorage) -> Dispatch {
         if part.offset != 0 { throw .notFound }
         return Secret(copying: [0, 1, 2, 3])
       }),
-    audit: { query throws(StorageError) in AuditPage(records: [], next: query.after) },
+    audit: AuditAccess(
+      find: { query throws(StorageError) in AuditPage(records: [], next: query.after) },
+      verify: { AuditVerdict() }),
     hello: Hello(version: "1", durability: .disk))
 }
 
@@ -107,6 +109,7 @@ private func checkRequest(_ line: Line) {
   case "delete": checkRequest(.delete, message) { $0 == $1 }
   case "find": checkRequest(.find, message) { $0 == $1 }
   case "audit": checkRequest(.audit, message) { $0 == $1 }
+  case "auditVerify": checkRequest(.auditVerify, message) { _, _ in true }
   case "watch": checkRequest(.watch, message) { $0.service == $1.service }
   case "unlock": checkRequest(.unlock, message) { $0 == $1 }
   case "slotAdd": checkRequest(.slotAdd, message) { $0 == $1 }

@@ -13,19 +13,32 @@ let rows = Target("rows") { input in
   let difference = input.byte(), place = input.choice(of: 7)
   let secret = Secret(copying: input.rest)
   let moment = Timestamp(clamping: Int64(sequence) << 24)
-  let metadata = Metadata(
+  var metadata = Metadata(
     NewCredential(
       key: key, secret: secret, label: label.isEmpty ? nil : label, attributes: attributes,
       expiresAt: sequence.isMultiple(of: 2) ? nil : moment),
     createdAt: moment, modifiedAt: moment)
+  // The bytes of a secret may be fields, too.
+  metadata.fields = try? secret.withBytes { bytes throws(StorageError) in
+    try Fields(decoding: bytes)
+  }
+  metadata.secretHasFields = metadata.fields != nil
   let tag = storeKeys.tag(of: key)
-  let row = storeKeys.seal(metadata, secret, at: tag, sequence: sequence) { fixedNonce }
+  let row = storeKeys.seal(metadata, secret, metadata.fields, at: tag, sequence: sequence) {
+    fixedNonce
+  }
+  let isSavable =
+    metadata.key.isWithinLimits && areWithinLimits(metadata.label, metadata.attributes)
   demand(
-    isOpened(row)
-      && (try? storeKeys.openMetadata(row.metadata.span, at: tag, sequence: sequence)) == metadata,
-    "metadata are opened as they were sealed")
+    // To keep the fields, a save reads all metadata of the row that it replaces.
+    isOpened(row) == (isSavable || metadata.fields == nil)
+      && (try? storeKeys.openMetadata(row.metadata.span, at: tag, sequence: sequence))
+        == (isSavable ? metadata : nil),
+    "metadata are opened as they were sealed, and only such as a save leaves")
+  let opened = try? storeKeys.openSecret(
+    row.secret.span, hasFields: metadata.secretHasFields, at: tag, sequence: sequence)
   demand(
-    (try? storeKeys.openSecret(row.secret.span, at: tag, sequence: sequence)) == secret,
+    opened?.secret == secret && opened?.fields == metadata.fields,
     "a secret is opened as it was sealed")
 
   var forged = row
@@ -46,7 +59,8 @@ let rows = Target("rows") { input in
   for keys in [otherKeys, otherStore] {
     demand(
       (try? keys.openMetadata(row.metadata.span, at: tag, sequence: sequence)) == nil
-        && (try? keys.openSecret(row.secret.span, at: tag, sequence: sequence)) == nil,
+        && (try? keys.openSecret(row.secret.span, hasFields: false, at: tag, sequence: sequence))
+          == nil,
       "nothing is read without the key, or as another store's")
   }
 }

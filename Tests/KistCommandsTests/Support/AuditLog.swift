@@ -3,7 +3,28 @@ import KistTesting
 import KistWire
 
 /// A log of five lines, on pages of two at most.
-let sampleAuditLog: AuditLookup = { query throws(StorageError) in
+let sampleAuditLog = AuditAccess(find: lookup, verify: { () throws(StorageError) in verdict })
+
+private let verdict: AuditVerdict = {
+  var verdict = AuditVerdict()
+  verdict.verified = 4
+  verdict.unchained = 1
+  verdict.unchecked = 12
+  verdict.since = moment(at: 0)
+  verdict.until = moment(at: 40)
+  return verdict
+}()
+
+/// One from which lines were taken.
+let cutAuditLog = AuditAccess(
+  find: { _ throws(StorageError) in AuditPage(records: [lines[0]], skipped: 2) },
+  verify: { () throws(StorageError) in
+    var cut = verdict
+    cut.fault = AuditVerdict.Fault(.removed, file: "audit.jsonl", lines: 18...19, count: 3)
+    return cut
+  })
+
+private let lookup: AuditLookup = { query throws(StorageError) in
   let start = query.after.flatMap { Int($0) } ?? 0
   let matching = lines.filter { record in
     guard query.matches(record) else { return false }

@@ -26,7 +26,7 @@ struct Machine: Sendable {
     var files: [String: Surroundings.File] = [:]
     for (number, path) in (own + roots + programs).enumerated() {
       files[path] = Surroundings.File(
-        owner: own.contains(path) ? 7 : 0, mode: own.contains(path) ? 0o700 : 0o755,
+        owner: own.contains(path) ? 7 : 0, mode: own.contains(path) ? 0o700 : 0o711,
         identity: [1, UInt64(number)])
     }
     return Machine(
@@ -73,7 +73,12 @@ struct Machine: Sendable {
         default: variables[name]
         }
       },
-      file: { files[$0] }, freeBytes: { _ in freeBytes },
+      file: { files[$0] },
+      names: { folder in
+        files.keys.filter { $0.hasPrefix(folder + "/") }
+          .map { String($0.dropFirst(folder.count + 1)) }
+      },
+      freeBytes: { _ in freeBytes },
       lines: { words in
         switch words.dropFirst().first {
         case "probe": [outlook.json().text]
@@ -98,10 +103,11 @@ struct Machine: Sendable {
 
 /// What can be wrong with it.
 enum Fault: CaseIterable {
-  case locked, keyless, damaged, closesAtRestart, keyGone, notOpened, olderDaemon
-  case keyringBeside, noKeyring, lockedKeyring
-  case noDaemonProgram, otherKist, otherHelper, noHelper, openDirectory, othersDirectory
-  case fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
+  case locked, keyless, damaged, swappable, closesAtRestart, keyGone, notOpened, olderDaemon
+  case keyringBeside, noKeyring, lockedKeyring, plainSession
+  case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
+    openDirectory, othersDirectory
+  case formerKey, fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
 
   func befall(_ machine: inout Machine) {
     let other = Surroundings.File(owner: 0, mode: 0o755, identity: [2, 2])
@@ -113,6 +119,7 @@ enum Fault: CaseIterable {
       }
       machine.whyLocked = .locked("the key file is missing", hint: "put it back")
     case .damaged: machine.setStatus { $0.integrity = .failed }
+    case .swappable: machine.setStatus { $0.keysInRAM = false }
     case .keyGone:
       machine.setStatus { ($0.unlocksWith, $0.reopensAtRestart) = (.keyFile, false) }
     case .notOpened:
@@ -126,12 +133,17 @@ enum Fault: CaseIterable {
     case .lockedKeyring:
       machine.setStatus { $0.storage = "libsecret" }
       machine.outlook.keyring = .locked
+    case .plainSession: machine.setStatus { $0.isSessionEncrypted = false }
     case .noDaemonProgram: machine.files["/usr/bin/kistd"] = nil
+    case .readableProgram: machine.files["/usr/bin/kist"]?.mode = 0o755
+    case .readableOwnProgram:
+      machine.files["/usr/bin/kistd"]?.owner = 7
     case .otherKist: machine.files["/usr/local/bin/kist"] = other
     case .otherHelper: machine.files["/usr/local/bin/git-credential-kist"] = other
     case .noHelper: machine.gitHelpers = ["kist"]
     case .openDirectory: machine.files["/home/u/.local/state/kist"]?.mode = 0o755
     case .othersDirectory: machine.files["/run/user/7/kist"]?.owner = 8
+    case .formerKey: machine.files["/home/u/.local/state/kist/key.before-0a"] = other
     case .fullDisk: machine.freeBytes = 3 << 20
     case .nearlyFullDisk: machine.freeBytes = 63 << 20
     case .disabled: machine.isEnabled = "disabled"

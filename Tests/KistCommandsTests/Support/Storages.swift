@@ -84,7 +84,8 @@ private final class Lock: Sendable {
     return StorageStatus(
       storage: "memory", reason: "a test asked for it", isLocked: isLocked,
       unlocksWith: .passphrase, reopensAtRestart: true,
-      durability: .memory, keyProtection: "nothing", integrity: isLocked ? nil : .ok,
+      durability: .memory, keyProtection: "nothing", keysInRAM: isLocked ? nil : true,
+      integrity: isLocked ? nil : .ok,
       count: isLocked ? nil : 3, uptime: 42)
   }
 

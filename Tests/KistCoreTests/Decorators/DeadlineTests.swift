@@ -3,7 +3,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-@Suite struct `The deadline` {
+@Suite(.timeLimit(.minutes(10))) struct `The deadline` {
   @Test func `a save that gets no answer is a timeout of unknown outcome, and goes on`()
     async throws
   {

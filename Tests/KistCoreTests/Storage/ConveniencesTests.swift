@@ -1,5 +1,6 @@
 import KistCore
 import KistTesting
+import Synchronization
 import Testing
 
 struct ConveniencesTests {
@@ -18,6 +19,33 @@ struct ConveniencesTests {
     }
     let found = try await storage.findAll(CredentialQuery(service: "s", limit: 7))
     #expect(found.map(\.key.account) == ["a", "b", "c"])
+  }
+
+  @Test(arguments: [["1", "1"], ["1", "2", "3", "1"]])
+  func `findAll ends where a page leads back to one before it`(cursors: [String]) async {
+    let asked = Atomic(0)
+    var storage = UserStorage.unimplemented
+    storage.find = { query throws(StorageError) in
+      guard asked.add(1, ordering: .relaxed).newValue < 100 else {
+        throw .timeout(after: .seconds(1))
+      }
+      let place = query.after.flatMap(cursors.firstIndex) ?? -1
+      return CredentialPage(
+        credentials: [.sample()], next: cursors[min(place + 1, cursors.count - 1)])
+    }
+    await expect(.internal) { [storage] in try await storage.findAll() }
+  }
+
+  @Test func `findAll takes cursors for different whose bytes are`() async throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    var storage = UserStorage.unimplemented
+    storage.find = { query throws(StorageError) in
+      CredentialPage(
+        credentials: [.sample()],
+        next: query.after == nil
+          ? composed : query.after?.hasSameBytes(as: composed) == true ? decomposed : nil)
+    }
+    #expect(try await storage.findAll().count == 3)
   }
 
   @Test func `a save passes its condition on`() async throws {

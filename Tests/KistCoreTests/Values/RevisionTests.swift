@@ -1,7 +1,7 @@
 import KistCore
 import Testing
 
-@Suite struct `Of two revisions` {
+@Suite(.timeLimit(.minutes(10))) struct `Of two revisions` {
   @Test(arguments: [
     ("e.2", "e.1", true), ("e.1", "e.2", false), ("e.1", "e.1", false), ("e.10", "e.9", true),
     ("a.b.2", "a.b.1", true), ("e.2", "f.1", nil), ("2", "1", nil), ("e.x", "e.1", nil),

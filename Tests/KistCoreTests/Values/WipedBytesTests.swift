@@ -2,7 +2,7 @@ import KistCore
 import Testing
 
 // One at a time: a scan holds copies of what another test is looking for.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct WipedBytesTests {
   /// Goes through every call once: at the first call of a function the dynamic linker saves the
   /// vector registers, and with them the last bytes that were copied, to the stack.

@@ -5,18 +5,14 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `The file of the audit log` {
-  private func append(_ text: String, to file: AuditFile) throws(StorageError) {
-    try file.append(Array(text.utf8).span)
-  }
-
+@Suite(.timeLimit(.minutes(10))) struct `The file of the audit log` {
   @Test func `takes no more room than it may, and loses no line of the two that are kept`()
     async throws
   {
     try await withLog { log in
       let file = AuditFile(path: log.path, limit: 2000)
       for number in 0..<500 {
-        try append("line \(number)\n", to: file)
+        try file.append("line \(number)\n")
         let sizes = [file.path, file.olderPath].map { (try? text(of: $0).utf8.count) ?? 0 }
         #expect(sizes.allSatisfy { $0 <= 1000 })
       }
@@ -30,8 +26,8 @@ import Testing
   @Test func `has what is cut off on a line of its own`() async throws {
     try await withLog { log in
       let file = AuditFile(path: log.path, limit: 2000)
-      try append("whole\ncut", to: file)
-      try append("next\n", to: file)
+      try file.append("whole\ncut")
+      try file.append("next\n")
       try #expect(log.lines() == ["whole", "cut", "next"])
     }
   }
@@ -41,11 +37,11 @@ import Testing
   {
     try await withLog { log in
       let file = AuditFile(path: log.path, limit: 2000)
-      try append("a\n", to: file)
+      try file.append("a\n")
       unsafe unlink(log.path)
-      try append("b\n", to: file)
+      try file.append("b\n")
       unsafe chmod(log.path, 0o644)
-      try append("c\n", to: file)
+      try file.append("c\n")
       try #expect(log.lines() == ["b", "c"])
       #expect(mode(of: log.path) == 0o600)
     }
@@ -55,7 +51,7 @@ import Testing
   func `is not written where there is something else`(kind: String) async throws {
     try await withLog { log in
       let file = AuditFile(path: log.path, limit: 2000)
-      try append("a\n", to: file)
+      try file.append("a\n")
       let target = log.directory + "/target"
       unsafe rename(log.path, target)
       switch kind {
@@ -63,7 +59,7 @@ import Testing
       case "directory": unsafe mkdir(log.path, 0o700)
       default: unsafe mkfifo(log.path, 0o600)
       }
-      #expect(throws: StorageError.self) { try append("b\n", to: file) }
+      #expect(throws: StorageError.self) { try file.append("b\n") }
       try #expect(text(of: target) == "a\n")
     }
   }
@@ -72,13 +68,13 @@ import Testing
   func `is not waited for as long as another program likes that has it locked`() async throws {
     try await withLog { log in
       let file = AuditFile(path: log.path, limit: 2000)
-      try append("a\n", to: file)
+      try file.append("a\n")
       let other = unsafe open(log.path, O_RDONLY | O_CLOEXEC)
       defer { close(other) }
       #expect(flock(other, LOCK_EX) == 0)
-      #expect(throws: StorageError.self) { try append("b\n", to: file) }
+      #expect(throws: StorageError.self) { try file.append("b\n") }
       #expect(flock(other, LOCK_UN) == 0)
-      try append("c\n", to: file)
+      try file.append("c\n")
       try #expect(log.lines() == ["a", "c"])
     }
   }
@@ -88,16 +84,32 @@ import Testing
       let path = log.path
       await #expect(processExitsWith: .success) { [path = path as String] in
         let file = AuditFile(path: path, limit: 1 << 20)
-        try file.append(Array("whole\n".utf8).span)
+        try file.append("whole\n")
         signal(SIGXFSZ, SIG_IGN)
         var limit = rlimit(rlim_cur: 100, rlim_max: 100)
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
         do {
-          try file.append([UInt8](repeating: 0x61, count: 500).span)
+          try file.append(String(repeating: "a", count: 500))
           exit(1)
         } catch { exit(0) }
       }
       try #expect(text(of: path) == "whole\n")
+    }
+  }
+
+  @Test func `is at least half full before the next one begins, whatever comes at once`()
+    async throws
+  {
+    try await withLog { log in
+      let limit = 64 << 10
+      let audit = log.open(limit: limit)
+      for count in stride(from: 10, to: 400, by: 30) {
+        for number in 0..<count { audit.put(number) }
+        await audit.flush()
+        let full = try? FileManager.default.attributesOfItem(atPath: log.path + ".1")[.size] as? Int
+        #expect((full ?? limit) >= limit / 4, "\(count) at once")
+      }
+      #expect(FileManager.default.fileExists(atPath: log.path + ".1"))
     }
   }
 }

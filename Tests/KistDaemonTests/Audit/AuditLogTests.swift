@@ -132,7 +132,7 @@ import Testing
   }
 }
 
-@Suite struct `The audit log beside an encrypted file` {
+@Suite(.timeLimit(.minutes(10))) struct `The audit log beside an encrypted file` {
   private func open(_ log: TestLog) async throws -> OpenStorage {
     try await EncryptedFile.open(
       EncryptedFile.Options(
@@ -177,7 +177,7 @@ import Testing
   }
 }
 
-@Suite struct `The queue of the audit log` {
+@Suite(.timeLimit(.minutes(10))) struct `The queue of the audit log` {
   private func event(_ number: Int) -> AuditEvent {
     var note = RequestNotes.Note()
     note.operation = "\(number)"
@@ -215,5 +215,21 @@ import Testing
     #expect(moment.second >= before)
     #expect(moment.second <= Timestamp.now())
     #expect((0..<1000).contains(moment.milliseconds))
+  }
+
+  @Test(arguments: [
+    (-62_200_000_000, "1970-01-01T00:00:00Z"), (-1, "1970-01-01T00:00:00Z"),
+    (1_795_168_800, "2026-11-20T10:00:00Z"), (9_300_000_000, "2264-09-14T21:20:00Z"),
+    (253_402_300_799, "9999-12-31T23:59:59Z"), (.max, "9999-12-31T23:59:59Z"),
+    (.min, "1970-01-01T00:00:00Z"),
+  ])
+  func `tells when a request came by any clock`(seconds: Int, expected: String) {
+    let tick = SystemTick(nanoseconds: 5_000_000_000)
+    let clock = AuditClock(time: timespec(tv_sec: seconds, tv_nsec: 0), tick: tick)
+    #expect("\(clock.moment(of: tick).second)" == expected)
+    let later = clock.moment(of: SystemTick(nanoseconds: tick.nanoseconds + 7_000_000))
+    #expect(later.milliseconds == 7)
+    let earlier = clock.moment(of: SystemTick(nanoseconds: tick.nanoseconds - 1_000_000))
+    #expect(earlier.milliseconds == 999)
   }
 }

@@ -1,10 +1,12 @@
 import Foundation
 import KistCore
+import KistFile
 import KistServer
 import KistTesting
 import KistWire
 import Logging
 import Synchronization
+import Testing
 
 @testable import KistDaemon
 
@@ -41,7 +43,19 @@ extension Peer {
       cgroup: "0::/user.slice/app.service\n", name: "psql", evidence: .pidfd))
 }
 
+extension AuditFile {
+  /// Appends a block of one line, without a chain.
+  func append(_ line: String) throws(StorageError) {
+    var block = AuditBlock()
+    block.append(Array(line.utf8).span, sealed: [UInt8]().span)
+    var chain = AuditChain(mark: mark)
+    try append(&block, to: &chain, under: nil)
+  }
+}
+
 extension AuditLog {
+  func lookup(_ seal: NameSeal?) -> AuditLookup { access(seal).find }
+
   /// Leaves a line of a load, whose account is a number.
   func put(_ number: Int, of peer: Peer = .sample, failure: StorageError.Code? = nil) {
     put(
@@ -101,5 +115,56 @@ final class RecordingLog: LogHandler, Sendable {
 
   func log(event: LogEvent) {
     recorded.withLock { $0.append("\(event.level): \(event.message) \(event.metadata ?? [:])") }
+  }
+}
+
+extension TestLog {
+  /// Appends to the file as another program would.
+  func append(_ text: String) throws {
+    let file = try #require(FileHandle(forWritingAtPath: path))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data(text.utf8))
+    try file.close()
+  }
+
+  /// Writes other lines into the file, which stays the same file.
+  func replace(_ lines: [String], endingWith end: String = "\n") throws {
+    let file = try #require(FileHandle(forWritingAtPath: path))
+    try file.truncate(atOffset: 0)
+    try file.write(contentsOf: Data((lines.joined(separator: "\n") + end).utf8))
+    try file.close()
+  }
+
+  /// An encrypted file beside the log.
+  func store(_ name: String = "data") async throws -> OpenStorage {
+    try await EncryptedFile.open(
+      EncryptedFile.Options(
+        path: directory + "/\(name)/credentials.db",
+        keySource: .keyFile(path: directory + "/key")))
+  }
+
+  /// The link in the mark; `nil` if it is not valid under the key of the storage.
+  func marked(_ storage: OpenStorage) -> AuditChain.Head? {
+    ChainHash(storage.nameSeal).flatMap { AuditMark(path: path + ".mark").read(under: $0) }
+  }
+
+  /// Writes ten lines: 4 to 7 at once.
+  func fill(_ audit: AuditLog) async {
+    for number in 1...10 {
+      if number == 5 { audit.put("status", of: .sample, failure: nil) } else { audit.put(number) }
+      if !(4...6).contains(number) { await audit.flush() }
+    }
+  }
+
+  /// Writes requests until kistd renames the file and begins a new one.
+  func fillOlderFile(_ audit: AuditLog) async throws {
+    var number = 100
+    while mode(of: path + ".1") == nil {
+      for _ in 0..<20 {
+        audit.put(number)
+        number += 1
+      }
+      await audit.flush()
+    }
   }
 }

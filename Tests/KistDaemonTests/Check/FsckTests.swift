@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `kistd fsck` {
+@Suite(.timeLimit(.minutes(10))) struct `kistd fsck` {
   @Test func `says that a store is whole, and how many credentials it has`() async throws {
     try await withStore { home, path in
       let end = try await fsck(in: home, endsWith: 0)
@@ -61,6 +61,37 @@ import Testing
     }
   }
 
+  @Test func `says of an older store that it is older, and how to accept it`() async throws {
+    try await withStore { home, path in
+      try await putBack(path, in: home)
+      let output = try await fsck(in: home, endsWith: 10).output
+      #expect(
+        output.hasPrefix(
+          "\(path) is whole, but kistd refuses it as older than it was: 2 credentials\n"
+            + "- progress: the store is older than it was when kistd last had it open: "))
+      #expect(output.contains("\nhint: nothing was changed; put the newer store back; or, "))
+      #expect(!output.contains("damaged"))
+      let accepting = "run `kistd --accept-rollback -- kist unlock` once"
+      #expect(output.contains(accepting))
+      let salvage = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 0).output
+      #expect(salvage.contains(accepting))
+    }
+  }
+
+  @Test func `of a store whose note cannot be used warns, and finds no fault`() async throws {
+    try await withStore { home, path in
+      try await putBack(path, in: home)
+      let state = home + "/.local/state/kist"
+      let note = try #require(
+        FileManager.default.contentsOfDirectory(atPath: state).first { $0.hasPrefix("progress-") })
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o644], ofItemAtPath: "\(state)/\(note)")
+      let end = try await fsck(in: home, endsWith: 0)
+      #expect(end.output.contains(" is whole: "))
+      #expect(end.error.contains("warning: kistd cannot use its progress note, so it cannot"))
+    }
+  }
+
   @Test func `tells a program each fault by itself`() async throws {
     try await withStore { home, path in
       try damage(path)
@@ -73,6 +104,31 @@ import Testing
 
           """)
     }
+  }
+
+  @Test func `notes what only a later version of kist knows, which is no fault`() {
+    var examination = EncryptedFile.Examination()
+    examination.counted = 2
+    examination.found = 2
+    examination.good = 2
+    examination.unknownSlots = [3]
+    examination.extended = 2
+    let report = FsckReport(store: "STORE", examination: examination)
+    #expect(report.exitStatus == 0)
+    #expect(
+      report.lines == [
+        "STORE is whole: 2 credentials",
+        "- note: key slot 3 is of a kind that this kistd does not know",
+        "- note: a later version of kist keeps data with 2 credentials that this kistd does not know",
+      ])
+    #expect(
+      report.json
+        == Secret(
+          utf8: """
+            {"store":"STORE","state":"whole","counted":2,"found":2,"good":2,"faults":[],"notes":[\
+            "key slot 3 is of a kind that this kistd does not know",\
+            "a later version of kist keeps data with 2 credentials that this kistd does not know"]}
+            """))
   }
 
   @Test func `without the key says what was not looked at, with the status of the reason`()
@@ -118,7 +174,7 @@ import Testing
       try damage(path) { $0.counted == nil && $0.good == 2 }
       let end = try await fsck(in: home, endsWith: 10)
       let head =
-        "\(path) is damaged: 2 of 2 credentials found good; how many there were cannot be told\n"
+        "\(path) is damaged: 2 of 2 credentials found good; the original number is unknown\n"
       #expect(end.output.hasPrefix(head), "\(end.output)")
     }
   }
@@ -135,6 +191,17 @@ import Testing
       await store.close()
       try await body(home, options.path)
     }
+  }
+
+  /// Deletes a credential from the store, and puts it back as it was before.
+  private func putBack(_ path: String, in home: String) async throws {
+    let older = try Data(contentsOf: URL(filePath: path))
+    var options = options(in: home)
+    options.progress = .init(directory: home + "/.local/state/kist")
+    let store = try await EncryptedFile.open(options)
+    _ = try await store.credentials.delete(.sample)
+    await store.close()
+    try older.write(to: URL(filePath: path))
   }
 
   private func options(in home: String) -> EncryptedFile.Options {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `A watch for quiet` {
+@Suite(.timeLimit(.minutes(10))) struct `A watch for quiet` {
   private let sleeps = Sleeps()
 
   @Test func `tells once that no request has come, and sleeps no more until one comes`() async {

@@ -51,7 +51,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
   /// Runs a daemon in this process, on the storages that it opens one after another.
   private func withDaemon(
     opening openings: @escaping @Sendable (Int) async throws(StorageError) -> OpenStorage,
-    manager: Manager,
+    manager: Manager, holdBack: @escaping @Sendable (StorageError) async -> Void = { _ in },
     _ body: (_ socket: String, _ reopen: () -> Void, Task<CInt, any Error>) async throws -> Void
   ) async throws {
     try await withDirectory { directory in
@@ -67,8 +67,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
               return $0
             })
         },
-        environment: { _ in nil }, logger: .kistd(level: .critical),
-        previous: Hardening.Previous(umask: 0o077, coreLimit: rlimit()),
+        holdBack: holdBack, environment: { _ in nil }, logger: .kistd(level: .critical),
         sockets: PassedSockets(requests: listening), manager: manager.serviceManager)
       let (requests, request) = AsyncStream.makeStream(of: Void.self)
       let run = Task { try await daemon.run(reopening: requests) }
@@ -125,6 +124,42 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     }
   }
 
+  @Test func `is opened again, and others are served, while an answer is held back`() async throws {
+    let manager = Manager()
+    let (releases, release) = AsyncStream.makeStream(of: Void.self)
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    try await withDaemon(
+      opening: { _ in
+        var storage = memory()
+        storage.access.unlock = { _ throws(StorageError) in throw .wrongPassphrase }
+        return storage
+      }, manager: manager,
+      holdBack: { error in
+        guard error.code == .wrongPassphrase else { return }
+        begin.yield()
+        for await _ in releases { break }
+      }
+    ) { socket, reopen, _ in
+      _ = await manager.statuses(1)
+      let isAnswered = Mutex(false)
+      async let code = {
+        let error = await #expect(throws: StorageError.self) {
+          try await StorageAccess.remote(socketPath: socket).unlock(Secret(utf8: "hunter2"))
+        }
+        isAnswered.withLock { $0 = true }
+        return error?.code
+      }()
+      for await _ in begun { break }
+      reopen()
+      _ = await manager.statuses(1)
+      let found = try await UserStorage.remote(socketPath: socket).findAll()
+      #expect(found.isEmpty)
+      #expect(isAnswered.withLock(\.self) == false)
+      release.yield()
+      #expect(await code == .wrongPassphrase)
+    }
+  }
+
   @Test(arguments: [(true, true), (true, false), (false, false)])
   func `is kept as it is where a person locked it, or is needed to open it`(
     isLocked: Bool, reopens: Bool
@@ -160,9 +195,9 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
             if count < 3 { kill(getpid(), SIGHUP) } else { kill(getpid(), SIGTERM) }
             return memory()
           },
-          environment: { _ in nil }, logger: .kistd(level: .critical),
-          previous: Hardening.Previous(umask: 0o077, coreLimit: rlimit()))
-        exit(try await untilToldToStop(daemon, hasTerminal: false))
+          environment: { _ in nil }, logger: .kistd(level: .critical))
+        let signals = try Signals.take(forCommand: false)
+        exit(try await untilToldToStop(daemon, by: signals, hasTerminal: false))
       }
     }
   }

@@ -9,7 +9,7 @@
   @testable import KistDaemon
 
   /// Where there is no session bus, and so no keyring.
-  @Suite struct `kistd migrate without a keyring` {
+  @Suite(.timeLimit(.minutes(10))) struct `kistd migrate without a keyring` {
     @Test func `from the keyring says that credentials are there, and makes no file`() async throws
     {
       try await withDirectory { home in
@@ -45,6 +45,30 @@
         #expect(output.contains("there is no session bus"))
         let error = try await migrate(to: "libsecret", in: home, endsWith: 7).error
         #expect(error.contains("there is no session bus"))
+      }
+    }
+
+    @Test func `to the keyring is refused where that would lose data of a later version`()
+      async throws
+    {
+      try await withDirectory { home in
+        let golden = URL(filePath: #filePath).deletingLastPathComponent()
+          .appending(path: "../../KistFileTests/Golden")
+        let store = home + "/.local/share/kist/credentials.db"
+        let key = home + "/.local/state/kist/key"
+        for (path, name) in [(store, "v1-extended.db"), (key, "v1-key-file.key")] {
+          try FileManager.default.createDirectory(
+            at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+          try Data(contentsOf: golden.appending(path: name)).write(to: URL(filePath: path))
+          try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: path)
+        }
+        let before = try Data(contentsOf: URL(filePath: store))
+        let error = try await migrate(to: "libsecret", in: home, endsWith: 6).error
+        #expect(error.contains("keeps data with 1 credential that would be lost in a keyring"))
+        #expect(try Data(contentsOf: URL(filePath: store)) == before)
+        #expect(try pinFile(in: home).read() == nil)
       }
     }
 

@@ -5,7 +5,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-@Suite struct `A migration` {
+@Suite(.timeLimit(.minutes(10))) struct `A migration` {
   @Test func `moves every credential with its secret, label, attributes and expiry`() async throws {
     let world = try await World()
     #expect(try await world.migrate() == .moved(World.credentials.count, left: []))

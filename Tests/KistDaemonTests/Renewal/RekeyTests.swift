@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `kistd rekey` {
+@Suite(.timeLimit(.minutes(10))) struct `kistd rekey` {
   @Test func `replaces key file and store, and the pin goes along`() async throws {
     try await withHome { home in
       let before = try Data(contentsOf: URL(filePath: home.key))
@@ -50,24 +50,42 @@ import Testing
 
   @Test func `takes the passphrase of now and a new one from descriptors`() async throws {
     try await withHome { home in
-      _ = try await home.kistd(["rekey", "--new-passphrase-fd", "70"], [70: "first"], endsWith: 0)
+      _ = try await home.kistd(
+        ["rekey", "--new-passphrase-fd", "70"], [70: "the first"], endsWith: 0)
       let refused = try await home.kistd(["rekey"], endsWith: 64).error
-      #expect(refused.contains("one of the ways in to the store would be lost"))
+      #expect(refused.contains("one of the key slots of the store would be lost"))
       #expect(refused.contains("--drop-others"))
       let wrong = try await home.kistd(
-        ["rekey", "--passphrase-fd", "70"], [70: "second"], endsWith: 11)
+        ["rekey", "--passphrase-fd", "70"], [70: "the second"], endsWith: 11)
       #expect(wrong.error.contains("the passphrase is wrong"))
       let one = try await home.kistd(
-        ["rekey", "--passphrase-fd", "70", "--new-passphrase-fd", "70"], [70: "first"], endsWith: 64
+        ["rekey", "--passphrase-fd", "70", "--new-passphrase-fd", "70"], [70: "the first"],
+        endsWith: 64
       )
       #expect(one.error.contains("both passphrases would be read from descriptor 70"))
       _ = try await home.kistd(
         ["rekey", "--passphrase-fd", "70", "--new-passphrase-fd", "80"],
-        [70: "first", 80: "second"],
+        [70: "the first", 80: "the second"],
         endsWith: 0)
       let dropped = try await home.kistd(["rekey", "--drop-others"], endsWith: 0).output
-      #expect(dropped.contains("- 1 other way in no longer opens it\n"))
-      _ = try await home.kistd(["rekey", "--passphrase-fd", "70"], [70: "second"], endsWith: 11)
+      #expect(dropped.contains("- 1 other key slot no longer opens it\n"))
+      _ = try await home.kistd(
+        ["rekey", "--passphrase-fd", "70"], [70: "the second"], endsWith: 11)
+    }
+  }
+
+  @Test func `takes a new passphrase of fewer than 8 bytes with --weak, and an old one always`()
+    async throws
+  {
+    try await withHome { home in
+      let new = ["rekey", "--new-passphrase-fd", "70"]
+      let refused = try await home.kistd(new, [70: "1234567"], endsWith: 64).error
+      #expect(refused.contains("fewer than 8 bytes") && refused.contains("`--weak`"))
+      _ = try await home.kistd(new + ["--weak"], [70: "1234567"], endsWith: 0)
+      _ = try await home.kistd(
+        ["rekey", "--passphrase-fd", "70"], [70: "1234567"], endsWith: 0)
+      _ = try await home.kistd(
+        ["--passphrase-fd", "70", "--", "/bin/true"], [70: "1234567"], endsWith: 0)
     }
   }
 

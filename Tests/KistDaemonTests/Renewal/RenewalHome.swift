@@ -19,9 +19,11 @@ struct RenewalHome: Sendable {
     EncryptedFile.Options(path: store, keySource: .keyFile(path: key))
   }
 
-  /// Runs kistd in a process of its own, with what there is to read from each descriptor.
+  /// Runs kistd in a process of its own, with what there is to read from each descriptor, or the path of a
+  /// file to open for it.
   func kistd(
-    _ words: [String], _ descriptors: [CInt: String] = [:], endsWith status: CInt
+    _ words: [String], _ descriptors: [CInt: String] = [:], opening files: [CInt: String] = [:],
+    endsWith status: CInt
   ) async throws -> (output: String, error: String) {
     let end = await #expect(
       processExitsWith: .exitCode(status),
@@ -29,6 +31,7 @@ struct RenewalHome: Sendable {
     ) {
       [
         words = words as [String], descriptors = descriptors as [CInt: String],
+        files = files as [CInt: String],
         path = path as String
       ] in
       for (number, text) in descriptors {
@@ -36,6 +39,11 @@ struct RenewalHome: Sendable {
         try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
         try pipe.fileHandleForWriting.close()
         dup2(pipe.fileHandleForReading.fileDescriptor, number)
+      }
+      for (number, path) in files {
+        let file = unsafe open(path, O_RDONLY)
+        dup2(file, number)
+        close(file)
       }
       await runKistd(words, home: path)
     }

@@ -11,13 +11,15 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `The pin of a store that is given a new key or restored` {
   @Test func `is the one that was there when a new key was about to have its place`() async throws {
     try await withHome { home in
-      // It looks whether it is the encrypted file at all, and then has the store to itself.
-      let reads = try PinReads(in: home)
+      // It looks whether it is the encrypted file at all, and later has the store to itself.
+      let now = Pin(kind: .encryptedFile, storeID: home.id)
+      try home.pin.write(Pin(kind: .encryptedFile, storeID: "of before"), insteadOf: now)
+      let passphrase = try SlowPassphrase(in: home)
       let person = Task.detached {
-        try reads.answer(Pin(kind: .encryptedFile, storeID: "of before"))
-        try reads.answer(Pin(kind: .encryptedFile, storeID: home.id), whenOwned: true)
+        try passphrase.give("correct horse", changing: home.pin, to: now)
       }
-      _ = try await home.kistd(["rekey"], endsWith: 0)
+      _ = try await home.kistd(
+        ["rekey", "--new-passphrase-fd", "70"], opening: [70: passphrase.path], endsWith: 0)
       try await person.value
       let file = try await EncryptedFile.open(home.options)
       #expect(try home.pin.read() == Pin(kind: .encryptedFile, storeID: file.id))
@@ -30,12 +32,14 @@ import Testing
   {
     try await withHome { home in
       let before = try Data(contentsOf: URL(filePath: home.store))
-      let reads = try PinReads(in: home)
+      let passphrase = try SlowPassphrase(in: home)
       let person = Task.detached {
-        try reads.answer(Pin(kind: .encryptedFile, storeID: home.id))
-        try reads.answer(Pin(kind: .libsecret, storeID: nil), whenOwned: true)
+        try passphrase.give(
+          "correct horse", changing: home.pin, to: Pin(kind: .libsecret, storeID: nil))
       }
-      let error = try await home.kistd(["rekey"], endsWith: 7).error
+      let error = try await home.kistd(
+        ["rekey", "--new-passphrase-fd", "70"], opening: [70: passphrase.path], endsWith: 7
+      ).error
       #expect(error.contains("credentials are kept in the keyring"))
       try await person.value
       #expect(try Data(contentsOf: URL(filePath: home.store)) == before)
@@ -56,13 +60,13 @@ import Testing
       try part.withBytes { bytes in Data(bytes.indices.map { bytes[$0] }) }
         .write(to: URL(filePath: home.path + "/backup"))
       try FileManager.default.removeItem(atPath: home.store)
-      let reads = try PinReads(in: home)
+      let passphrase = try SlowPassphrase(in: home)
       let person = Task.detached {
-        try reads.answer(Pin(kind: .encryptedFile, storeID: home.id))
-        try reads.answer(Pin(kind: .libsecret, storeID: nil), whenOwned: true)
+        try passphrase.give(
+          "of the backup", changing: home.pin, to: Pin(kind: .libsecret, storeID: nil))
       }
       let error = try await home.kistd(
-        ["restore", home.path + "/backup"], [0: "of the backup"], endsWith: 7
+        ["restore", home.path + "/backup"], opening: [0: passphrase.path], endsWith: 7
       ).error
       #expect(error.contains("credentials are kept in the keyring"))
       try await person.value
@@ -71,36 +75,27 @@ import Testing
   }
 }
 
-/// A pipe in the place of the pin, so that whoever reads it waits, each time, for what it is to be.
-private struct PinReads {
-  private let home: RenewalHome
+/// A passphrase that kistd reads from a FIFO, after it has read the pin for the first time.
+private struct SlowPassphrase {
+  let path: String
 
   init(in home: RenewalHome) throws {
-    self.home = home
-    try putPipe()
-  }
-
-  /// Gives whoever reads the pin next this one, only while nobody else can have the store.
-  func answer(_ pin: Pin, whenOwned: Bool = false) throws {
-    // Waits for the reader.
-    let pipe = unsafe open(home.pin.path, O_WRONLY | O_CLOEXEC)
-    defer { close(pipe) }
-    if whenOwned { #expect(isOwned(home.store)) }
-    // The next one is not to find this one's.
-    try putPipe()
-    let text = Array(pin.text.utf8)
-    #expect(unsafe write(pipe, text, text.count) == text.count)
-  }
-
-  private func putPipe() throws {
-    let path = home.pin.path + ".pipe"
+    path = home.path + "/passphrase"
     try #require(unsafe mkfifo(path, 0o600) == 0)
-    try #require(unsafe rename(path, home.pin.path) == 0)
   }
 
-  private func isOwned(_ store: String) -> Bool {
-    let lock = unsafe open(store + ".lock", O_RDWR | O_CLOEXEC)
-    defer { close(lock) }
-    return lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0
+  /// Gives the passphrase, and ends it after another pin was written, which kistd is to read then.
+  func give(_ text: String, changing pin: PinFile, to new: Pin) throws {
+    // Waits for the reader.
+    let pipe = unsafe open(path, O_WRONLY | O_CLOEXEC)
+    defer { close(pipe) }
+    let bytes = Array(text.utf8)
+    #expect(unsafe write(pipe, bytes, bytes.count) == bytes.count)
+    var left: CInt = 0
+    repeat {
+      sched_yield()
+      try #require(unsafe ioctl(pipe, UInt(FIONREAD), &left) == 0)
+    } while left > 0
+    try pin.write(new, insteadOf: try pin.read())
   }
 }

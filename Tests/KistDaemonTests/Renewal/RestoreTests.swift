@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `kistd restore` {
+@Suite(.timeLimit(.minutes(10))) struct `kistd restore` {
   @Test func `makes on an empty home what a first start would make, with everything in it`()
     async throws
   {

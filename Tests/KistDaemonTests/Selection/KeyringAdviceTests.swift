@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `The hint of a keyring's error` {
+@Suite(.timeLimit(.minutes(10))) struct `The hint of a keyring's error` {
   private let toFile = "`kistd --storage encrypted-file`"
 
   @Test func `names the encrypted file while nothing says that credentials are in the keyring`() {

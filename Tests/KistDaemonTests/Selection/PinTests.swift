@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `The pin` {
+@Suite(.timeLimit(.minutes(10))) struct `The pin` {
   @Test(arguments: [
     Pin(kind: .libsecret, storeID: nil), Pin(kind: .encryptedFile, storeID: "0a1b"),
     Pin(kind: .encryptedFile, storeID: "0a1b", nextStoreID: "2c"),

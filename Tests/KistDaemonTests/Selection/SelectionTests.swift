@@ -3,7 +3,7 @@ import KistDaemon
 import KistFile
 import Testing
 
-@Suite struct `The storage that is chosen` {
+@Suite(.timeLimit(.minutes(10))) struct `The storage that is chosen` {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let asked: StorageKind?

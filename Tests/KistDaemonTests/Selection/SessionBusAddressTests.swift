@@ -2,7 +2,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `The address of the session bus` {
+@Suite(.timeLimit(.minutes(10))) struct `The address of the session bus` {
   @Test(
     arguments: [
       ([:], nil),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `Sockets that are handed over` {
+@Suite(.timeLimit(.minutes(10))) struct `Sockets that are handed over` {
   /// Two listening sockets and what is none, at three numbers in a row; lends the first.
   private func withDescriptors(_ body: (CInt) throws -> Void) async throws {
     try await withDirectory { directory in

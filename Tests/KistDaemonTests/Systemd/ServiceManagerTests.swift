@@ -4,7 +4,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `A service manager` {
+@Suite(.timeLimit(.minutes(10))) struct `A service manager` {
   /// A socket that takes datagrams, and gives them as text.
   final class Listener {
     let descriptor: Int32

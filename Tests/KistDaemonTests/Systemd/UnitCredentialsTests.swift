@@ -8,19 +8,19 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite struct `The credentials of units` {
+@Suite(.timeLimit(.minutes(10))) struct `The credentials of units` {
   private static let address = Array("0/unit/app.service/dbpass".utf8)
-  private static let cgroup = "0::/user@1.service/app.slice/app.service\n"
+  private static let manager = "0::/user.slice/user@\(geteuid()).service"
+  private static let cgroup = manager + "/app.slice/app.service\n"
 
   /// What the manager reads.
   private func answer(
-    uid: uid_t = geteuid(), address: [UInt8] = Self.address, cgroup: String? = Self.cgroup,
     _ load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
-  ) async -> Secret {
+  ) async throws -> Secret {
     let credentials = UnitCredentials(load: load, logger: .kistd(level: .critical))
-    let process = cgroup.map { PeerProcess(cgroup: $0, name: "systemd", evidence: .pidfd) }
-    return await credentials.answer(
-      Peer(pid: 42, uid: uid, abstractName: address, process: process ?? .gone))
+    let answer = try #require(credentials.answer(.of(address: Self.address, cgroup: Self.cgroup)))
+    #expect(answer.group == "app.service")
+    return await answer.bytes()
   }
 
   private func isRefusal(_ answer: Secret) -> Bool {
@@ -33,7 +33,7 @@ import Testing
     let storage = UserStorage.inMemory(now: { .sample })
     let key = CredentialKey(service: "app.service", account: "dbpass")
     _ = try await storage.save(NewCredential(key: key, secret: Secret(copying: bytes)))
-    #expect(await answer(storage.load) == Secret(copying: bytes))
+    #expect(try await answer(storage.load) == Secret(copying: bytes))
   }
 
   @Test(arguments: [
@@ -41,26 +41,80 @@ import Testing
   ])
   func `that cannot be loaded are more than systemd accepts, all zeros`(
     code: StorageError.Code
-  ) async {
-    let answer = await answer { _ throws(StorageError) in throw StorageError(code, "no") }
+  ) async throws {
+    let answer = try await answer { _ throws(StorageError) in throw StorageError(code, "no") }
     #expect(isRefusal(answer))
   }
 
+  private static let elsewhere: [String] = [
+    "0::/user.slice\n", "0::/\n", "\(manager)/app.slice/other.service\n",
+    "\(manager)/app.slice/other.service/app.service\n",
+    "\(manager)/app.slice/podman.scope/user@\(geteuid()).service/app.service\n",
+    "\(manager)/app.slice/group/app.service\n", "0::/system.slice/app.service\n",
+    "0::/user.slice/user@\(geteuid() + 1).service/app.slice/app.service\n",
+  ]
+
   @Test(
-    arguments: [
-      (geteuid() + 1, Self.address, Self.cgroup), (geteuid(), [], Self.cgroup),
-      (geteuid(), Array("0/unit/other.service/dbpass".utf8), Self.cgroup),
-      (geteuid(), Self.address, nil), (geteuid(), Self.address, "0::/user.slice\n"),
-      (geteuid(), Self.address, "0::/user@1.service/app.slice/app.service/b.service\n"),
-    ] as [(uid_t, [UInt8], String?)])
-  func `are refused, and nothing is loaded, where who asks is not the unit`(
-    uid: uid_t, address: [UInt8], cgroup: String?
-  ) async {
-    let answer = await answer(uid: uid, address: address, cgroup: cgroup) {
-      _ throws(StorageError) in
-      Issue.record("the storage was asked")
-      throw StorageError(.notFound, "no")
+    arguments: [(geteuid() + 1, cgroup), (geteuid(), nil)]
+      + elsewhere.map { (geteuid(), $0) } as [(uid_t, String?)])
+  func `are refused, and nothing is loaded, where the client is not in the unit`(
+    uid: uid_t, cgroup: String?
+  ) async throws {
+    let credentials = UnitCredentials(load: Self.trap, logger: .kistd(level: .critical))
+    let answer = try #require(
+      credentials.answer(.of(uid: uid, address: Self.address, cgroup: cgroup)))
+    #expect(answer.group == nil)
+    #expect(await isRefusal(answer.bytes()))
+  }
+
+  @Test(arguments: ["", "0/units/app.service/dbpass", "kist"])
+  func `are refused at once to a client at an address that systemd does not use`(address: String) {
+    let credentials = UnitCredentials(load: Self.trap, logger: .kistd(level: .critical))
+    let peer = Peer.of(address: Array(address.utf8), cgroup: Self.cgroup)
+    #expect(credentials.answer(peer) == nil)
+  }
+
+  @Test func `are logged once in ten seconds for each unit, however many are refused`() async throws
+  {
+    let log = RecordingLog()
+    let credentials = UnitCredentials(
+      load: { _ throws(StorageError) in throw .notFound },
+      logger: Logger(label: "test") { _ in log })
+    let peers = ["app", "other"].map { unit in
+      Peer.of(
+        address: Array("0/unit/\(unit).service/dbpass".utf8),
+        cgroup: Self.manager + "/app.slice/\(unit).service\n")
     }
-    #expect(isRefusal(answer))
+    for _ in 0..<100 {
+      _ = credentials.answer(.of(address: [], cgroup: Self.cgroup))
+      _ = credentials.answer(.of(address: Self.address, cgroup: "0::/user.slice\n"))
+      for peer in peers { _ = await credentials.answer(peer)?.bytes() }
+    }
+    // Of a hundred units, those beyond the first share a gate.
+    for number in 0..<100 {
+      let unit = "many\(number).service"
+      let peer = Peer.of(
+        address: Array("0/unit/\(unit)/dbpass".utf8), cgroup: Self.manager + "/\(unit)\n")
+      _ = await credentials.answer(peer)?.bytes()
+    }
+    #expect(log.lines.count { $0.contains("app.service") } == 1)
+    #expect(log.lines.count { $0.contains("other.service") } == 1)
+    #expect(log.lines.count <= 64)
+  }
+
+  private static let trap: @Sendable (LoadRequest) async throws(StorageError) -> Credential = {
+    _ throws(StorageError) in
+    Issue.record("the storage was asked")
+    throw .notFound
+  }
+}
+
+extension Peer {
+  /// A process in a control group, or one that has ended.
+  fileprivate static func of(
+    uid: uid_t = geteuid(), address: [UInt8], cgroup: String?
+  ) -> Peer {
+    let process = cgroup.map { PeerProcess(cgroup: $0, name: "systemd", evidence: .pidfd) }
+    return Peer(pid: 42, uid: uid, abstractName: address, process: process ?? .gone)
   }
 }

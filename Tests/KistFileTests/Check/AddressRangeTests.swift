@@ -2,7 +2,7 @@ import Testing
 
 @testable import KistFile
 
-@Suite struct `The addresses that rows are looked for at` {
+@Suite(.timeLimit(.minutes(10))) struct `The addresses that rows are looked for at` {
   @Test func `are halved evenly where no row is met`() {
     var ranges = [AddressRange.whole]
     var lows: [Int64] = []

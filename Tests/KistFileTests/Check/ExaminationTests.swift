@@ -5,7 +5,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `An examination of a store` {
+@Suite(.timeLimit(.minutes(10))) struct `An examination of a store` {
   let store = try! TestStore()
 
   @Test func `of one that is whole finds nothing, and changes nothing`() async throws {
@@ -89,6 +89,26 @@ import Testing
     let found = try store.examine()
     #expect(found.faults.count >= 1 && found.locked != nil && found.found == 0)
     #expect(try store.bytes() == nonsense)
+  }
+
+  @Test(arguments: ["", "-wal"])
+  func `of a store with a FIFO in place of a file ends, and so does a rekey`(
+    suffix: String
+  ) async {
+    // In a process of its own: one that waits for the other end is ended by the alarm.
+    await #expect(processExitsWith: .success) { [suffix = suffix as String] in
+      alarm(60)
+      let store = try TestStore()
+      try await store.fill([])
+      if suffix.isEmpty { try FileManager.default.removeItem(atPath: store.path) }
+      #expect(unsafe mkfifo(store.path + suffix, 0o600) == 0)
+      let isWhole = (try? store.examine())?.faults.isEmpty == true
+      #expect(!isWhole || !suffix.isEmpty)
+      let options = EncryptedFile.Options(
+        path: store.path, keySource: .keyFile(path: store.keyPath))
+      let rekeyed = try? EncryptedFile.rekey(.init(options, keyFile: store.keyPath))
+      #expect(rekeyed == nil || !suffix.isEmpty)
+    }
   }
 
   @Test(arguments: ["odd ?#%41 name", "file:store", ":memory:"])

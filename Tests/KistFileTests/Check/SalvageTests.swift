@@ -5,7 +5,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `A salvage of a store` {
+@Suite(.timeLimit(.minutes(10))) struct `A salvage of a store` {
   let store = try! TestStore()
   private var newPath: String { store.directory("new/credentials.db") }
 

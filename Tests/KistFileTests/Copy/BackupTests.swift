@@ -5,7 +5,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite struct `A backup` {
+@Suite(.timeLimit(.minutes(10))) struct `A backup` {
   let store = try! TestStore()
   let new = try! TestStore()
   let passphrase = Secret(utf8: "of the backup")
@@ -251,13 +251,7 @@ import Testing
 
   /// Has a backup made and reads it into the file.
   private func fetch(_ storage: OpenStorage) async throws {
-    let backup = try await storage.backups.make(under: passphrase)
-    var bytes = Data()
-    while bytes.count < backup.size {
-      let part = try await storage.backups.read(BackupPart(of: backup.id, from: bytes.count))
-      part.withBytes { part in bytes.append(contentsOf: part.indices.map { part[$0] }) }
-    }
-    try bytes.write(to: URL(filePath: file.path))
+    try await storage.backups.fetch(under: passphrase, to: file.path)
   }
 
   private func restore(
@@ -284,4 +278,17 @@ extension Array {
 private func limitOpenFiles(to count: rlim_t) {
   var limit = rlimit(rlim_cur: count, rlim_max: 1024)
   unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}
+
+extension Backups {
+  /// Makes a backup, and writes it into a file.
+  func fetch(under passphrase: Secret, to path: String) async throws {
+    let backup = try await make(under: passphrase)
+    var bytes = Data()
+    while bytes.count < backup.size {
+      let part = try await read(BackupPart(of: backup.id, from: bytes.count))
+      part.withBytes { part in bytes.append(contentsOf: part.indices.map { part[$0] }) }
+    }
+    try bytes.write(to: URL(filePath: path))
+  }
 }

@@ -6,7 +6,7 @@ import KistSodium
 import KistTesting
 import Testing
 
-@Suite struct `A store that is given a new key` {
+@Suite(.timeLimit(.minutes(10))) struct `A store that is given a new key` {
   let store = try! TestStore()
   let old = try! TestStore()
   let passphrase = Secret(utf8: "correct horse battery staple")
@@ -82,12 +82,13 @@ import Testing
     try await store.fill(threeCredentials)
     let opened = try await store.open()
     for passphrase in [passphrase, another] {
-      _ = try await opened.keySlots.add(KeySlotAddition(passphrase: passphrase))
+      _ = try await opened.keySlots.add(
+        KeySlotAddition(passphrase: passphrase, currentKey: store.key()))
     }
     await opened.close()
     let before = try snapshot()
     let error = await expect(.badRequest) { try rekey(.keyFile(path: store.keyPath)) }
-    #expect(error?.message.hasPrefix("2 of the ways in") == true && error?.outcome == .unchanged)
+    #expect(error?.message.hasPrefix("2 of the key slots") == true && error?.outcome == .unchanged)
     await expect(.badRequest) { try rekey(.passphrase(passphrase)) }
     await expect(.badRequest) { try rekey(.keyFile(path: store.keyPath), newPassphrase: another) }
     #expect(try snapshot() == before)
@@ -177,8 +178,8 @@ import Testing
     let error = await expect(.unavailable) {
       try rekey(
         .keyFile(path: store.keyPath),
-        willSwitch: { [path = store.path] _, _ throws(StorageError) in
-          #expect(unsafe rename(path + ".new", path) == 0)
+        willSwitch: { [path = store.path] _, new throws(StorageError) in
+          #expect(unsafe rename("\(path).new-\(new)", path) == 0)
         })
     }
     #expect(error?.outcome == .unknown)

@@ -9,6 +9,8 @@ import KistTesting
 struct TestStore: Sendable {
   let directory: TemporaryDirectory
   let clock = ManualClock()
+  /// Those with passphrases, whose answers are due at once.
+  let attempts = PassphraseAttempts(sleep: { _ in })
 
   init(in parent: String = "/tmp") throws { directory = try TemporaryDirectory(in: parent) }
 
@@ -22,7 +24,7 @@ struct TestStore: Sendable {
   ) async throws(StorageError) -> OpenStorage {
     var options = EncryptedFile.Options(
       path: path, keySource: keySource ?? .keyFile(path: keyPath), now: clock.now,
-      deadline: deadline, passphraseCost: .least)
+      deadline: deadline, attempts: attempts, passphraseCost: .least)
     if let nonces { options.nonces = nonces }
     return try await EncryptedFile.open(options)
   }
@@ -41,6 +43,11 @@ struct TestStore: Sendable {
     let queue = try DatabaseQueue(path: path)
     try queue.inDatabase(body)
     try queue.close()
+  }
+
+  /// The key in the key file.
+  func key() throws -> Secret {
+    Secret(copying: Array(try Data(contentsOf: URL(filePath: keyPath))))
   }
 
   /// The bytes of the database file.

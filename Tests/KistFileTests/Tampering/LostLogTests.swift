@@ -5,7 +5,7 @@ import Testing
 
 /// The log that a crash leaves has no key in it, and each of its ends is a whole store
 /// (docs/file-format.md, "What it does not do"): what is damaged or cut off leaves an earlier one.
-@Suite struct `A log of which a part was damaged or cut off` {
+@Suite(.timeLimit(.minutes(10))) struct `A log of which a part was damaged or cut off` {
   @Test func `leaves the store as it was after one of its changes, or corrupt`() async throws {
     let (specimen, states) = try await unclosed()
     let log = try #require(specimen.beside["-wal"])

@@ -66,7 +66,13 @@ extension Attack {
       try database.execute(sql: "DELETE FROM slot")
       try database.putSlot(2, body, of: scene.present)
     },
-    Attack("a slot of no kind, with a right checksum", .corrupt) { scene, database in
+    Attack("a slot of an unknown kind added, with a right checksum", .corrupt) {
+      scene, database in
+      var body = Data(try scene.present.value("SELECT body FROM slot").data)
+      body[0] = 3
+      try database.putSlot(2, body, of: scene.present)
+    },
+    Attack("a slot that became one of an unknown kind", .refusedAsLocked) { scene, database in
       var body = Data(try scene.present.value("SELECT body FROM slot").data)
       body[0] = 3
       try database.putSlot(1, body, of: scene.present)

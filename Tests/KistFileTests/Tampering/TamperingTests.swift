@@ -6,7 +6,7 @@ import Testing
 /// Whatever is done to a store at rest by somebody without its key, each answer afterwards is right or
 /// `corrupt`; none is of other bytes, none says of what was there that it is absent, and what is refused
 /// changes nothing.
-@Suite struct `A store that was tampered with` {
+@Suite(.timeLimit(.minutes(10))) struct `A store that was tampered with` {
   @Test(arguments: Attack.onRows)
   func `in its rows gives no wrong answer`(attack: Attack) async throws {
     try await attack.isRepelled()

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `What AWS asks of a process` {
+@Suite(.timeLimit(.minutes(10))) struct `What AWS asks of a process` {
   private static let key = CredentialKey(service: "aws:prod", account: "AKIA1")
   private static let token = CredentialKey(service: "aws-session-token:prod", account: "AKIA1")
   private static let soon = Timestamp(rfc3339: "2026-11-20T10:00:10Z")!

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `A program that is asked for a password` {
+@Suite(.timeLimit(.minutes(10))) struct `A program that is asked for a password` {
   private static let saved = [
     NewCredential.sample(CredentialKey(service: "ssh", account: "me"), secret: "hunter2"),
     .sample(CredentialKey(service: "pem"), secret: "a\nb"),

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `Cargo's credential provider` {
+@Suite(.timeLimit(.minutes(10))) struct `Cargo's credential provider` {
   private let clock = ManualClock()
   private let storage: UserStorage
 

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `What docker's helper refuses` {
+@Suite(.timeLimit(.minutes(10))) struct `What docker's helper refuses` {
   @Test(arguments: [
     BadInput("cut off", #"{"ServerURL":"r","User"#, "a string is not closed at byte 17"),
     BadInput("nothing", "", "not a JSON object at byte 0"),

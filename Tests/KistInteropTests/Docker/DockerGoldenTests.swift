@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `Docker's credential helper` {
+@Suite(.timeLimit(.minutes(10))) struct `Docker's credential helper` {
   @Test(arguments: [
     Golden(
       "what docker stores it gets, to the byte",

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `What git's helper refuses` {
+@Suite(.timeLimit(.minutes(10))) struct `What git's helper refuses` {
   @Test(
     arguments: ["get", "store", "erase"],
     [

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `Git's credential helper` {
+@Suite(.timeLimit(.minutes(10))) struct `Git's credential helper` {
   @Test(arguments: [
     Golden(
       "what git stores it gets, to the byte",

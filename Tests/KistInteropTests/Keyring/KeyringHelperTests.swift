@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `The keyring command` {
+@Suite(.timeLimit(.minutes(10))) struct `The keyring command` {
   private static let url = "https://h/simple"
 
   private static func byHand(_ account: String, attributes: Attributes = [:]) -> NewCredential {

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `What kubectl asks of a plugin` {
+@Suite(.timeLimit(.minutes(10))) struct `What kubectl asks of a plugin` {
   private static let later = Timestamp(rfc3339: "2026-11-20T11:00:00Z")!
   private static let past = Timestamp(rfc3339: "2020-01-01T00:00:00Z")!
 

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `A template` {
+@Suite(.timeLimit(.minutes(10))) struct `A template` {
   private func filled(_ text: String) async throws -> String {
     let storage = UserStorage.inMemory(now: { .sample })
     try await storage.save(.sample(CredentialKey(service: "s", account: "a"), secret: "{{one}}"))
@@ -39,6 +39,17 @@ import Testing
   ) async {
     let error = await #expect(throws: StorageError.self) { try await filled(text) }
     #expect(error?.message == message)
+  }
+
+  @Test func `refers to the services that are named, where some are`() throws {
+    let template = try Template(reading: Secret(utf8: "{{ kist://s/a }}\n{{ kist://t/hunter2 }}"))
+    try template.check(only: [])
+    try template.check(only: ["t", "s"])
+    let error = #expect(throws: StorageError.self) { try template.check(only: ["s", "hunter2"]) }
+    #expect(error?.code == .denied)
+    #expect(
+      error?.message
+        == "line 2 of the template: the reference names a service that `--only` does not allow")
   }
 
   @Test func `makes no more than 16 MiB`() async throws {

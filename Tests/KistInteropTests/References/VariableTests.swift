@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `Variables for a command` {
+@Suite(.timeLimit(.minutes(10))) struct `Variables for a command` {
   private func read(_ text: String) throws -> [Variable] {
     try Variable.variables(inFile: Secret(utf8: text), place: "--env-file")
   }
@@ -112,5 +112,52 @@ import Testing
     await #expect(throws: locked) {
       try await settings(of: variables, from: .failing(locked))
     }
+  }
+
+  @Test(arguments: [
+    "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "GCONV_PATH", "BASH_ENV", "ENV", "SHELLOPTS",
+    "BASH_FUNC_ls", "PS4", "PYTHONPATH", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "NODE_OPTIONS",
+    "JAVA_TOOL_OPTIONS", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "npm_config_script_shell", "PATH",
+    "HOME", "PAGER", "KUBECONFIG", "OPENSSL_CONF", "MAKEFLAGS", "PSQLRC", "Npm_Config_node_options",
+    "DBUS_SESSION_BUS_ADDRESS", "APT_CONFIG", "COMPILER_PATH", "WGETRC", "ZIPOPT", "ZIP", "MANOPT",
+    "KUBE_EDITOR",
+    "CARGO_REGISTRY_CREDENTIAL_PROVIDER", "ANSIBLE_CONFIG",
+  ])
+  func `by which a program runs other code are refused, unless they are allowed`(name: String)
+    throws
+  {
+    let variables = try read("A=1\n\(name)=hunter2\n")
+    let error = #expect(throws: StorageError.self) {
+      for variable in variables { try variable.checkRunsNoCode(allowing: ["A", "\(name)2"]) }
+    }
+    #expect(error?.code == .denied)
+    #expect(error?.message.hasPrefix("--env-file, line 2: \(name) may") == true)
+    #expect(error?.hint?.contains("`--allow-env \(name)`") == true)
+    #expect("\(error as Any)".contains("hunter2") == false)
+    for variable in variables { try variable.checkRunsNoCode(allowing: [name]) }
+  }
+
+  @Test(arguments: [
+    "DATABASE_URL", "PYTHONUNBUFFERED", "LANG", "TZ", "TMPDIR", "MALLOC_ARENA_MAX", "HTTPS_PROXY",
+    "SSL_CERT_FILE", "AWS_SECRET_ACCESS_KEY", "CARGO_REGISTRY_TOKEN", "ld_preload", "Path",
+    "ENVIRONMENT", "NODE_ENV", "RAILS_ENV", "PORT", "PGPASSWORD", "HOMEPAGE", "GITHUB_TOKEN",
+  ])
+  func `of applications are not refused`(name: String) throws {
+    for variable in try read("\(name)=1\n") { try variable.checkRunsNoCode(allowing: []) }
+  }
+
+  @Test func `refer to the services that are named, where some are`() throws {
+    let variables = try read("A=kist://other\nB=kist://db/alice\nC=kist://db2/alice\nD=plain\n")
+    for variable in variables {
+      try variable.check(only: [])
+      try variable.check(only: ["db", "other", "db2"])
+    }
+    let error = #expect(throws: StorageError.self) {
+      for variable in variables { try variable.check(only: ["other", "db"]) }
+    }
+    #expect(error?.code == .denied)
+    #expect(
+      error?.message
+        == "--env-file, line 3: the reference names a service that `--only` does not allow")
   }
 }

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `Terraform's credentials helper` {
+@Suite(.timeLimit(.minutes(10))) struct `Terraform's credentials helper` {
   @Test(arguments: [
     Golden(
       "what Terraform stores it gets, and forgets",

@@ -39,10 +39,10 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.aws, "{\"auth\":\"aHVudGVyMg==\"}", "line 1: there is no profile above it"),
     BadFile(
       .cargo, "[default]\naws_access_key_id = AKIAhunter2",
-      "line 2: a value is no string in quotes, and nothing else that TOML has"),
+      "line 2: a value is neither a string in quotes nor another value of TOML"),
     BadFile(
       .cargo, "[registry]\ntoken = npm_hunter2",
-      "line 2: a value is no string in quotes, and nothing else that TOML has"),
+      "line 2: a value is neither a string in quotes nor another value of TOML"),
     BadFile(
       .keyring, #"{"service":"s","account":"a","attributes":{},"secret":"hunter2"}"#,
       "line 1: it is of an export of kist's, which `kist import kist` reads"),
@@ -50,12 +50,12 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.cargo, "[registry]\ntoken = \"hunter2", "line 2: a string is not closed"),
     BadFile(.cargo, "token = \"hunter\\2\"", "line 1: an unknown escape"),
     BadFile(.cargo, "token = \"\\u12\"", "line 1: an escape is not hexadecimal"),
-    BadFile(.cargo, "token = \"\\uD800\"", "line 1: an escape is no character"),
+    BadFile(.cargo, "token = \"\\uD800\"", "line 1: an escape is not a character"),
     BadFile(.cargo, "token = \"\\", "line 1: a string is not closed"),
     BadFile(.cargo, "hunter2", "line 1: there is no equals sign"),
     BadFile(.cargo, "= 1", "line 1: there is no name where one must be"),
     BadFile(.cargo, "a = 1\n[registry", "line 2: the name of a table is not closed"),
-    BadFile(.cargo, "a = 'b' hunter2", "line 1: something stands behind a value"),
+    BadFile(.cargo, "a = 'b' hunter2", "line 1: there is text after a value"),
     BadFile(.cargo, "a = {b = 1", "line 1: an inline table is not closed"),
     BadFile(.cargo, "a = {b = 1,\n", "line 2: an inline table is not closed"),
     BadFile(.cargo, "a = [1,\n", "line 2: an array is not closed"),
@@ -65,10 +65,10 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(
       .cargo, "a = [[[[[[[[[1]]]]]]]]]", "line 1: tables and arrays are nested deeper than 8 levels"
     ),
-    BadFile(.cargo, "a = 1 hunter2", "line 1: something stands behind a value"),
-    BadFile(.cargo, "a = true hunter2", "line 1: something stands behind a value"),
-    BadFile(.cargo, "a = 1979-05-27 hunter2", "line 1: something stands behind a value"),
-    BadFile(.cargo, "a = [1]hunter2", "line 1: something stands behind a value"),
+    BadFile(.cargo, "a = 1 hunter2", "line 1: there is text after a value"),
+    BadFile(.cargo, "a = true hunter2", "line 1: there is text after a value"),
+    BadFile(.cargo, "a = 1979-05-27 hunter2", "line 1: there is text after a value"),
+    BadFile(.cargo, "a = [1]hunter2", "line 1: there is text after a value"),
     BadFile(.cargo, "a = [1 hunter2]", "line 1: an array is not closed"),
     BadFile(
       .cargo, "", "cargo's configuration, line 1: there is no equals sign", configuration: "hunter2"
@@ -84,7 +84,7 @@ struct BadFile: CustomTestStringConvertible, Sendable {
       .firefox, "hunter2,alice", "the first line does not name the columns of this format"),
     BadFile(.keepassxc, "url,password\n\"hunter2", "line 2: a quote is not closed"),
     BadFile(
-      .chrome, "url,password\n\"a\"hunter2", "line 2: something stands behind a quoted field"),
+      .chrome, "url,password\n\"a\"hunter2", "line 2: there is text after a quoted field"),
     BadFile(
       .chrome, "url,username,password\nx,y,z\nc.example,al,hunter2,ss",
       "line 3: there are more or fewer fields than the first line names"),
@@ -120,7 +120,7 @@ struct BadFile: CustomTestStringConvertible, Sendable {
   ]
 }
 
-@Suite struct `A file that is not of its format` {
+@Suite(.timeLimit(.minutes(10))) struct `A file that is not of its format` {
   @Test(arguments: BadFile.all)
   func `is refused with where that shows, and none of its content`(_ file: BadFile) {
     let error = #expect(throws: StorageError.self) {
@@ -147,8 +147,8 @@ struct BadFile: CustomTestStringConvertible, Sendable {
       try ForeignFormat.cargo.read(Secret(utf8: "a = \(word)"))
     }
     #expect(
-      error?.message == "the file cannot be read: line 1: a value is no string in quotes, "
-        + "and nothing else that TOML has")
+      error?.message == "the file cannot be read: line 1: a value is neither "
+        + "a string in quotes nor another value of TOML")
   }
 
   @Test func `is refused where a row's field is not text`() {

@@ -3,7 +3,7 @@ import KistInterop
 import KistTesting
 import Testing
 
-@Suite struct `The plan of an import` {
+@Suite(.timeLimit(.minutes(10))) struct `The plan of an import` {
   private let storage = UserStorage.inMemory(now: { .sample })
 
   private func plan(

@@ -2,7 +2,7 @@ import KistCore
 import KistInterop
 import Testing
 
-@Suite struct `What kistd reads of a keyring` {
+@Suite(.timeLimit(.minutes(10))) struct `What kistd reads of a keyring` {
   @Test(arguments: files) func `is named as its program's helper has it`(_ file: ForeignFile) throws
   {
     try file.check()

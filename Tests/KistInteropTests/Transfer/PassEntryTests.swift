@@ -2,7 +2,7 @@ import KistCore
 import KistInterop
 import Testing
 
-@Suite struct `An entry of pass` {
+@Suite(.timeLimit(.minutes(10))) struct `An entry of pass` {
   @Test(
     arguments: [
       ("github.com/alice", "hunter2\n", "github.com", "alice", "hunter2", [:]),

@@ -1,7 +1,7 @@
 import KistInterop
 import Testing
 
-@Suite struct `A password manager's file` {
+@Suite(.timeLimit(.minutes(10))) struct `A password manager's file` {
   @Test(arguments: tables) func `in CSV is read`(_ file: ForeignFile) throws { try file.check() }
 
   @Test(arguments: documents) func `in JSON is read`(_ file: ForeignFile) throws {

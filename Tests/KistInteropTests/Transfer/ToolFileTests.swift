@@ -1,7 +1,7 @@
 import KistInterop
 import Testing
 
-@Suite struct `A file of a tool's` {
+@Suite(.timeLimit(.minutes(10))) struct `A file of a tool's` {
   @Test(arguments: netrc + gitCredentials) func `of words or URLs is read`(_ file: ForeignFile)
     throws
   { try file.check() }

@@ -2,7 +2,7 @@ import KistKeyrings
 import Synchronization
 import Testing
 
-@Suite(.requires(.dbusDaemon, .gdbus))
+@Suite(.requires(.dbusDaemon, .gdbus), .timeLimit(.minutes(10)))
 struct `A proxy in front of a bus` {
   /// What gdbus calls for one call.
   private let calls = ["Hello", "Introspect", "GetId"]

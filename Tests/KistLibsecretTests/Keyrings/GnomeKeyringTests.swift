@@ -1,7 +1,7 @@
 import KistKeyrings
 import Testing
 
-@Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool))
+@Suite(.requires(.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool), .timeLimit(.minutes(10)))
 struct `gnome-keyring on a private bus` {
   @Test(arguments: [GnomeKeyring.Start.password("pw"), .blankPassword])
   func `keeps an item across a restart and a kill`(start: GnomeKeyring.Start) async throws {

@@ -2,7 +2,7 @@ import Foundation
 import KistKeyrings
 import Testing
 
-@Suite(.requires(.dbusDaemon, .gdbus, .keePassXC, .secretTool, .xvfb))
+@Suite(.requires(.dbusDaemon, .gdbus, .keePassXC, .secretTool, .xvfb), .timeLimit(.minutes(10)))
 struct `KeePassXC on a private bus` {
   @Test func `keeps an item across a restart and a kill`() async throws {
     try await withPrivateBus { bus in

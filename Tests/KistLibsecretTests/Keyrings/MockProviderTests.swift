@@ -2,7 +2,7 @@ import Foundation
 import KistKeyrings
 import Testing
 
-@Suite(.requires(.dbusDaemon, .gdbus, .python, .secretTool))
+@Suite(.requires(.dbusDaemon, .gdbus, .python, .secretTool), .timeLimit(.minutes(10)))
 struct `The mock provider` {
   @Test(arguments: [[], [MockProvider.Behaviour.plainOnly]])
   func `stores, finds and deletes as a good provider does`(

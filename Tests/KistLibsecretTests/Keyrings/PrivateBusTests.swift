@@ -3,7 +3,7 @@ import Glibc
 import KistKeyrings
 import Testing
 
-@Suite(.requires(.dbusDaemon, .gdbus))
+@Suite(.requires(.dbusDaemon, .gdbus), .timeLimit(.minutes(10)))
 struct `A private bus` {
   @Test func `has no provider and activates none`() async throws {
     try await withPrivateBus { bus in

@@ -24,7 +24,7 @@ private let open = NameSeal(
     return RequestedNames(service: names[0], account: names[1])
   })
 
-@Suite struct `A line of the audit log` {
+@Suite(.timeLimit(.minutes(10))) struct `A line of the audit log` {
   private let record = AuditRecord(
     moment: .init(second: .sample, milliseconds: 42),
     event: .request(
@@ -42,7 +42,7 @@ private let open = NameSeal(
     note.names = names
     var lines = AuditLines(capacity: 512, sealedBy: seal)
     lines.append(note, of: AuditLines.Client(request.peer), at: record.moment)
-    return lines.withBytes { bytes in Secret(copying: bytes.indices.map { bytes[$0] }) }.text
+    return String(decoding: lines.block.text, as: UTF8.self)
   }
 
   @Test(arguments: [
@@ -101,7 +101,7 @@ private let open = NameSeal(
   }
 }
 
-@Suite struct `What is noted of a request` {
+@Suite(.timeLimit(.minutes(10))) struct `What is noted of a request` {
   /// What is noted while a line is answered.
   private func note(_ line: String, _ storage: UserStorage = .inMemory()) async -> (
     RequestNotes.Note, reply: String

@@ -4,7 +4,7 @@ import KistWire
 import Synchronization
 import Testing
 
-@Suite struct `The notes of requests` {
+@Suite(.timeLimit(.minutes(10))) struct `The notes of requests` {
   /// What is noted of some lines.
   private func notes(of lines: [String]) async -> [RequestNotes.Note] {
     let notes = Mutex<[RequestNotes.Note]>([])

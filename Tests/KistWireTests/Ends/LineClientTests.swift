@@ -41,6 +41,18 @@ struct LineClientTests {
     #expect(status.integrity?.rawValue == "fair")
   }
 
+  @Test func `a kind of key slot that is not known is kept as it is`() async throws {
+    let slots = KeySlots.remote(
+      over: replying(
+        #"{"ok":true,"slots":[{"number":1,"kind":"unknown"},"#
+          + #"{"number":9,"kind":"tpm2","pcrs":[7],"passes":2}]}"#))
+    #expect(
+      try await slots.list() == [
+        KeySlotSummary(number: 1, kind: .unknown),
+        KeySlotSummary(number: 9, kind: .init(rawValue: "tpm2"), passes: 2),
+      ])
+  }
+
   @Test(arguments: [
     "", "canary", "[]", "{}", #"{"ok":"true","deleted":true}"#, #"{"ok":null}"#,
     #"{"ok":false}"#, #"{"ok":false,"error":"canary"}"#, #"{"ok":false,"error":{"code":"full"}}"#,

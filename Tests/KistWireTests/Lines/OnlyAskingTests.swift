@@ -3,9 +3,10 @@ import Testing
 
 @testable import KistWire
 
-@Suite struct `A line only asks` {
+@Suite(.timeLimit(.minutes(10))) struct `A line only asks` {
   private static let asking = [
-    "audit", "backup", "backupPart", "find", "hello", "load", "slots", "status", "watch",
+    "audit", "auditVerify", "backup", "backupPart", "find", "hello", "load", "slots", "status",
+    "watch",
   ]
   private static let changing = ["delete", "lock", "save", "slotAdd", "slotRemove", "unlock"]
 

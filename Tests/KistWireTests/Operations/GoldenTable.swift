@@ -103,13 +103,23 @@ extension Golden {
 
   private static let openMembers =
     #"{"ok":true,"status":{"storage":"memory","locked":false,"reopensAtRestart":false,"#
-    + #""durability":"memory","keyProtection":"there is no key","integrity":"ok","count":2,"#
+    + #""durability":"memory","keyProtection":"there is no key","keysInRAM":false,"integrity":"ok","count":2,"#
     + #"\#(limits),"uptime":60}}"#
+
+  private static let ofProvider = StorageStatus(
+    storage: "libsecret", isLocked: true, unlocksWith: .provider, reopensAtRestart: false,
+    durability: .provider, keyProtection: "its password", isSessionEncrypted: false)
+
+  private static let providerMembers =
+    #"{"ok":true,"status":{"storage":"libsecret","locked":true,"unlocksWith":"provider","#
+    + #""reopensAtRestart":false,"durability":"provider","keyProtection":"its password","#
+    + #""sessionEncrypted":false,\#(limits)}}"#
 
   private static let greeting: Hello = {
     var hello = Hello.stub
     hello.operations = [
-      "audit", "backup", "backupPart", "delete", "find", "hello", "load", "lock", "save", "slotAdd",
+      "audit", "auditVerify", "backup", "backupPart", "delete", "find", "hello", "load", "lock",
+      "save", "slotAdd",
       "slotRemove", "slots", "status", "unlock", "watch",
     ]
     return hello
@@ -117,10 +127,11 @@ extension Golden {
 
   private static let audits: [Golden] = [
     .calling(
-      \.audit, "audit everything", #"{"op":"audit"}"#, #"{"ok":true,"records":[]}"#, AuditQuery(),
+      \.audit.find, "audit everything", #"{"op":"audit"}"#, #"{"ok":true,"records":[]}"#,
+      AuditQuery(),
       AuditPage()),
     .calling(
-      \.audit, "audit a page",
+      \.audit.find, "audit a page",
       #"{"op":"audit","service":"example.org","account":"","operation":"load","outcome":"ok","#
         + #""since":"2026-11-20T10:00:00Z","unit":"app.service","pid":42,"limit":5,"after":"cursor"}"#,
       #"{"ok":true,"records":[{"time":"2026-11-20T10:00:00.007Z","operation":"load","outcome":"ok","#
@@ -130,7 +141,7 @@ extension Golden {
         + #""uid":1000,"evidence":"gone"},"#
         + #"{"time":"2026-11-20T10:00:00.000Z","operation":"save","outcome":"conflict","#
         + #""microseconds":3,"pid":7,"uid":1000,"evidence":"gone","sealed":"locked"},"#
-        + #"{"time":"2026-11-20T10:00:00.000Z","lost":3}],"next":"another"}"#,
+        + #"{"time":"2026-11-20T10:00:00.000Z","lost":3}],"next":"another","skipped":2}"#,
       {
         var query = AuditQuery()
         query.names = RequestedNames(service: "example.org", account: "")
@@ -142,7 +153,25 @@ extension Golden {
         query.limit = 5
         query.after = "cursor"
         return query
-      }(), AuditPage(records: auditRecords, next: "another")),
+      }(), AuditPage(records: auditRecords, next: "another", skipped: 2)),
+    .asking(
+      \.audit.verify, "auditVerify of a log as it was written", #"{"op":"auditVerify"}"#,
+      #"{"ok":true,"verified":0,"unchained":0,"unchecked":0}"#, AuditVerdict()),
+    .asking(
+      \.audit.verify, "auditVerify of a log that was changed", #"{"op":"auditVerify"}"#,
+      #"{"ok":true,"verified":7,"unchained":2,"unchecked":1,"since":"2026-11-20T10:00:00.007Z","#
+        + #""until":"2026-11-20T10:00:00.008Z","fault":{"kind":"removed","file":"audit.jsonl","#
+        + #""first":8,"last":9,"count":3}}"#,
+      {
+        var verdict = AuditVerdict()
+        verdict.verified = 7
+        verdict.unchained = 2
+        verdict.unchecked = 1
+        verdict.since = AuditRecord.Moment(second: .sample, milliseconds: 7)
+        verdict.until = AuditRecord.Moment(second: .sample, milliseconds: 8)
+        verdict.fault = AuditVerdict.Fault(.removed, file: "audit.jsonl", lines: 8...9, count: 3)
+        return verdict
+      }()),
   ]
 
   private static let auditRecords: [AuditRecord] = {
@@ -191,6 +220,10 @@ extension Golden {
     ]
     return [
       .asking(\.keySlots.list, "slots", #"{"op":"slots"}"#, bothSlots, both),
+      .asking(
+        \.keySlots.list, "slots of a kind that kistd does not know", #"{"op":"slots"}"#,
+        #"{"ok":true,"slots":[{"number":3,"kind":"unknown"}]}"#,
+        [KeySlotSummary(number: 3, kind: .unknown)]),
       .calling(
         \.keySlots.add, "slotAdd the least", #"{"op":"slotAdd","passphrase":"new"}"#, bothSlots,
         KeySlotAddition(passphrase: Secret(utf8: "new")), both),
@@ -200,6 +233,16 @@ extension Golden {
         KeySlotAddition(
           passphrase: Secret(utf8: "new"), current: Secret(utf8: "old"), replacesCurrent: true),
         both),
+      .calling(
+        \.keySlots.add, "slotAdd with the key of a file, of a short passphrase",
+        #"{"op":"slotAdd","passphrase":"new","currentKey":"AAECAw==","weak":true}"#, bothSlots,
+        KeySlotAddition(
+          passphrase: Secret(utf8: "new"), currentKey: Secret(copying: [0, 1, 2, 3]),
+          allowsWeak: true), both),
+      .calling(
+        \.keySlots.remove, "slotRemove with the key of a file",
+        #"{"op":"slotRemove","number":2,"currentKey":"AAECAw=="}"#, bothSlots,
+        KeySlotRemoval(number: 2, currentKey: Secret(copying: [0, 1, 2, 3])), both),
       .calling(
         \.keySlots.remove, "slotRemove", #"{"op":"slotRemove","number":2,"current":"old"}"#,
         bothSlots,
@@ -212,6 +255,12 @@ extension Golden {
       \.backups.make, "backup", #"{"op":"backup","passphrase":"its own"}"#,
       #"{"ok":true,"backup":"4f1d","size":16384,"count":2}"#,
       .begin(passphrase: Secret(utf8: "its own")),
+      .made(Backup(id: "4f1d", size: 16384, count: 2))),
+    .calling(
+      \.backups.make, "backup of a short passphrase",
+      #"{"op":"backup","passphrase":"short","weak":true}"#,
+      #"{"ok":true,"backup":"4f1d","size":16384,"count":2}"#,
+      .begin(passphrase: Secret(utf8: "short"), allowsWeak: true),
       .made(Backup(id: "4f1d", size: 16384, count: 2))),
     .calling(
       \.backups.make, "backup that is being made", #"{"op":"backup","backup":"4f1d"}"#,
@@ -227,7 +276,7 @@ extension Golden {
     Golden(
       name: "hello", request: #"{"op":"hello"}"#,
       reply:
-        #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","backup","backupPart","#
+        #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","auditVerify","backup","backupPart","#
         + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":[],\#(limits),"#
         + #""durability":"memory"}"#,
       expecting: greeting
@@ -235,6 +284,9 @@ extension Golden {
     .asking(\.access.status, "status of what is open", #"{"op":"status"}"#, openMembers, .stub),
     .asking(
       \.access.status, "status of what is locked", #"{"op":"status"}"#, lockedMembers, locked),
+    .asking(
+      \.access.status, "status of a provider with plain sessions", #"{"op":"status"}"#,
+      providerMembers, ofProvider),
     .asking(\.access.lock, "lock", #"{"op":"lock"}"#, lockedMembers, locked),
     .calling(
       \.access.unlock, "unlock", #"{"op":"unlock"}"#, openMembers, nil, .stub),

@@ -36,7 +36,7 @@ struct Functions: Sendable {
   var access = StorageAccess.unimplemented
   var keySlots = KeySlots.unimplemented
   var backups = Backups.unimplemented
-  var audit: AuditLookup = noAuditLog
+  var audit = AuditAccess.none
   var watch = WatchCredentials.unimplemented
 
   /// Those of the storage that is served at the other end of an exchange.
@@ -44,7 +44,7 @@ struct Functions: Sendable {
     Functions(
       credentials: .remote(over: exchange), access: .remote(over: exchange),
       keySlots: .remote(over: exchange), backups: .remote(over: exchange),
-      audit: remoteAuditLog(over: exchange),
+      audit: .remote(over: exchange),
       watch: .remote { line throws(StorageError) in
         (await answer(with: exchange)(line), { () throws(StorageError) in nil })
       })

@@ -35,6 +35,7 @@ final class LockableStorage: Sendable {
       reopensAtRestart: false, durability: .disk,
       keyProtection: "a passphrase, which is kept nowhere", uptime: 3600)
     if !status.isLocked {
+      status.keysInRAM = true
       status.integrity = .ok
       status.count = try await memory.findAll().count
     }

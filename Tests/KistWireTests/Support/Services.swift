@@ -15,7 +15,7 @@ extension StorageAccess {
 extension StorageStatus {
   static let stub = StorageStatus(
     storage: "memory", isLocked: false, reopensAtRestart: false, durability: .memory,
-    keyProtection: "there is no key", integrity: .ok, count: 2, uptime: 60)
+    keyProtection: "there is no key", keysInRAM: false, integrity: .ok, count: 2, uptime: 60)
 }
 
 extension Hello {
@@ -31,7 +31,7 @@ extension Hello {
 func service(
   _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub,
   _ keySlots: KeySlots = .none, _ backups: Backups = .none,
-  _ audit: @escaping AuditLookup = noAuditLog,
+  _ audit: AuditAccess = .none,
   watch: WatchCredentials = .none, follow: @escaping Follow = { _ in }
 ) -> Exchange {
   let dispatch = dispatch(credentials, access, keySlots, backups, audit: audit, hello: .stub)

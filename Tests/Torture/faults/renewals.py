@@ -45,16 +45,29 @@ class Renewal:
             raise Broken("lost", "there is no store")
         if has_store:
             self.serve(kistd, expectation)
+            check_leftovers(kistd)
         status, said = self.run(program, folder)
         if status != (0 if self.has_store or not has_store else 3):
             raise Broken("wrong", f"afterwards it ended with {status}: {said}")
         self.serve(kistd, expectation)
+        check_leftovers(kistd)
 
     def serve(self, kistd, expectation):
         try:
             check_after(kistd, expectation)
         finally:
             kistd.kill()
+
+
+def check_leftovers(kistd):
+    """Once kistd was started on the store, nothing is left that nothing needs: no unfinished file, and each key once."""
+    names = [path.name for folder in {kistd.folder, kistd.data} for path in folder.iterdir()]
+    left = [name for name in names if ".new" in name or ".next-" in name or name == "credentials.db.backup"]
+    if left:
+        raise Broken("wrong", f"left over: {left}")
+    keys = [path.read_bytes() for path in kistd.folder.glob("key*")]
+    if len(set(keys)) != len(keys):
+        raise Broken("wrong", f"a key that was never replaced is kept as a former one: {names}")
 
 
 def backup(scenario, program, folder):

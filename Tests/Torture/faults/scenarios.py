@@ -1,5 +1,6 @@
 """What kistd is doing while it is killed, or while a system call fails."""
 
+import base64
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -102,7 +103,8 @@ def with_both(scenario, program, folder):
     kistd = scenario.kistd(program, folder)
     fill(kistd)
     with kistd.connect() as connection:
-        if not connection.ask(op="slotAdd", passphrase=CHANGE[0])["ok"]:
+        key = base64.b64encode((kistd.folder / "key").read_bytes()).decode()
+        if not connection.ask(op="slotAdd", passphrase=CHANGE[0], currentKey=key)["ok"]:
             raise Ended
     kistd.stop()
     return THERE

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -35,14 +36,15 @@ kist run --env GIVEN=kist://given -- sh -c 'echo ready; read end'
 WRITTEN_BY = ("openat", "write", "writev", "pwrite64")
 WRITING = calls.numbers(" ".join(WRITTEN_BY) + " open creat pwritev pwritev2 sendfile splice copy_file_range")
 # All that kistd makes.
-FILES = {"credentials.db", "credentials.db-wal", "credentials.db.lock", "key", "audit.jsonl", "kist.sock.lock", "storage"}
+FILES = {"credentials.db", "credentials.db-wal", "credentials.db.lock", "key", "audit.jsonl", "audit.jsonl.mark", "kist.sock.lock",
+         "storage", "progress"}
 
 
 def run(context):
     if os.geteuid() != 0:
         raise RuntimeError("this needs root, to become the user whose programs look")
     context.folder.chmod(0o711)
-    for look in (onlookers, crashes, writing, handing_on):
+    for look in (onlookers, starts, crashes, writing, handing_on):
         row, began = Row(what=look.__doc__.rstrip(".")), time.monotonic()
         look(row, context)
         row.seconds = time.monotonic() - began
@@ -56,14 +58,15 @@ def owned_folder(context, name):
     return folder
 
 
-def programs(context):
-    """Copies of both where the user can reach them, with the modes that `make install` gives them."""
-    copies = context.folder / "bin"
+def programs(context, owner=0, mode=0o711):
+    """Copies of both where the user can reach them, as `make install` has them where root runs it, or in another way."""
+    copies = context.folder / f"bin-{owner}-{mode:o}"
     if not copies.exists():
         copies.mkdir(mode=0o755)
-        for program, mode in ((context.kistd, 0o711), (context.kist, 0o755)):
-            shutil.copy(program, copies)
-            (copies / program.name).chmod(mode)
+        for program in (context.kistd, context.kist):
+            copy = shutil.copy(program, copies)
+            os.chown(copy, owner, owner)
+            os.chmod(copy, mode)
     return copies
 
 
@@ -110,6 +113,30 @@ def onlookers(row, context):
         helper.close()
         service.stop()
         kistd.stop()
+
+
+# Of each program what makes it wait for its input; and how it is installed: owner, mode, whether it runs in a namespace, as
+# the service does.
+WAITING = {"kist": ("helper", "cargo"), "kistd": ("--passphrase-fd", "0")}
+INSTALLED = {"kist": [(0, 0o711, 0), (stranger.USER, 0o111, 0)], "kistd": [(0, 0o711, 0), (stranger.USER, 0o111, 0), (0, 0o711, 1)]}
+
+
+def starts(row, context):
+    """Another program of the same user opens the memory of kistd and kist while they start."""
+    watcher = context.compile(Path("hostile/watcher.c"))
+    home = owned_folder(context, "starts")
+
+    def reads(tries, name, owner, mode, in_namespace):
+        command = [*AS_USER, watcher, str(tries), str(in_namespace), programs(context, owner, mode) / name, *WAITING[name]]
+        return int(subprocess.check_output(command, cwd=home, env={"HOME": str(home)}))
+
+    tries = 25 if context.short else 1000
+    for name, owner, mode, in_namespace in [(name, *how) for name, ways in INSTALLED.items() for how in ways]:
+        if not any(reads(25, name, 0, 0o755, in_namespace) for _ in range(20)):
+            raise RuntimeError(f"the watcher does not see a {name} that the user can read")
+        row.tries += tries
+        if got := reads(tries, name, owner, mode, in_namespace):
+            row.got_in.append(f"{name} of user {owner}, mode {mode:o}, namespace {in_namespace}: in {got} of {tries} starts")
 
 
 def look_into(pid):
@@ -226,7 +253,8 @@ def writing(row, context):
 
 def is_expected(path, folder):
     """Whether a file that is made is one of kistd's own, which is new until it is whole."""
-    return folder in path.parents and path.name.split(".new")[0] in FILES
+    name = re.sub("^progress-[0-9a-f]{32}", "progress", path.name)
+    return folder in path.parents and name.split(".new")[0] in FILES
 
 
 def check_said(row, marks, what, reply):

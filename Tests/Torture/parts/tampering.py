@@ -1,4 +1,4 @@
-"""Tampering: every bit of a small store is flipped in turn, and many of a larger one."""
+"""Tampering: every bit of a small store is flipped, many of a larger one; planted rows and logs claim to be large."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from frame.row import Row
+from hostile.planted import try_endless_rows, try_hollow_log
 
 PACKAGE = Path(__file__).resolve().parents[3]
 # The tests flip the bits in their own process: a kistd for each would take days.
@@ -16,6 +17,7 @@ SPARSE = 61
 
 
 def run(context):
+    yield planted(context)
     began = time.monotonic()
     step = SPARSE if context.short else 1
     report = context.folder / "report"
@@ -36,3 +38,12 @@ def run(context):
         yield row
     if test.returncode != 0 and not any(store["wrong"] for store in stores) or len(stores) != 2:
         raise RuntimeError("the tests did not run to their end: " + test.stdout[-500:])
+
+
+def planted(context):
+    began = time.monotonic()
+    row = Row(what="rows and logs that claim to be large")
+    try_endless_rows(context, row)
+    try_hollow_log(context, row)
+    row.seconds = time.monotonic() - began
+    return row

@@ -103,7 +103,7 @@ def visits(context, number, name, place):
 
 def is_refused(kistd):
     try:
-        return kistd.wait(10) == 6 and "strangers could not be told from you" in kistd.said()
+        return kistd.wait(10) == 6 and "cannot distinguish other users from you" in kistd.said()
     except subprocess.TimeoutExpired:
         return False
 
@@ -169,7 +169,7 @@ def umasks(context):
 def obstacles(context):
     """What is in the way is left as it is, and no socket is made elsewhere."""
     began = time.monotonic()
-    row = Row(what="something in the way of the socket")
+    row = Row(what="something in the way of the socket, of the note of the storage in use, or of the key")
     user, other = stranger.USER, stranger.OTHER
     made = {
         "a file": lambda path: path.write_text("precious"),
@@ -187,6 +187,10 @@ def obstacles(context):
             if place.endswith("lock") and name.endswith(" file") and "link" not in name:
                 continue  # What a lock is; nobody else can put one there.
             check(context, row, place, name, make, other if name.startswith("somebody") else user)
+    # A file there is read, and is not what it should be.
+    for place in ("data/storage", "key"):
+        for name, make in made.items():
+            check(context, row, place, name, make, other if name.startswith("somebody") else user)
     for mode in (0o770, 0o707, 0o711, 0o750, 0o777, 0o1777, 0o2770):
         check(context, row, "a", f"a directory of mode {mode:o}", lambda path: (path.mkdir(), path.chmod(mode)), user)
     row.seconds = time.monotonic() - began
@@ -196,7 +200,8 @@ def obstacles(context):
 def check(context, row, place, name, make, owner):
     folder = owned_folder(context, f"obstacle{row.tries}")
     (folder / "precious").write_text("precious")
-    (folder / "directory").mkdir(0o700)
+    for each in ("directory", "data"):
+        (folder / each).mkdir(0o700)
     kistd = Kistd(program(context), folder / "a", under=AS_USER)
     if place == "a":
         kistd.folder.rmdir()
@@ -211,13 +216,14 @@ def check(context, row, place, name, make, owner):
     kistd.spawn()
     try:
         status = kistd.wait(20)
-        if status not in (6, 7):
+        if status not in (6, 7, 10):
             row.wrong.append(f"{name} at {place}: kistd ended with {status}")
     except subprocess.TimeoutExpired:
         row.wrong.append(f"{name} at {place}: kistd started")
         kistd.kill()
-    # The lock stays, whatever became of the rest.
-    after = {path: each for path, each in state(folder).items() if path != "a/kist.sock.lock" or path in before}
+    # Locks stay, whatever became of the rest, and so does kistd's own state directory, which it makes before it looks.
+    after = {path: each for path, each in state(folder).items()
+             if path in before or not path.endswith(".lock") and each != (stranger.USER, 0o40700, "")}
     if before != after:
         row.wrong.append(f"{name} at {place}: changed {before.items() ^ after.items()}")
     row.tries += 1

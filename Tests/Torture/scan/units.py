@@ -14,6 +14,7 @@ from frame.context import TORTURE
 from scan.served import Served
 
 UNIT = "kist-torture.service"
+OTHER_UNIT = "kist-torture-other.service"
 SIZES = (100, 5000, 500_000)
 # A service manager in one line: listens, hands that over, and becomes kistd.
 MANAGER = """
@@ -29,22 +30,31 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 @contextmanager
-def control_group(folder):
-    """A control group that is named as a unit, for processes to enter (cgroups(7), version 2)."""
+def control_groups(folder):
+    """The control group of the user's manager, with the groups of two units, for processes to enter (cgroups(7), version 2)."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "cgroup2", "none", folder], check=True)
-    group = folder / UNIT
+    manager = folder / f"user@{os.getuid()}.service"
+    groups = [manager, manager / UNIT, manager / OTHER_UNIT]
     try:
-        group.mkdir(exist_ok=True)
-        yield group
+        for group in groups:
+            group.mkdir(exist_ok=True)
+        yield manager
     finally:
-        group.rmdir()
+        for group in reversed(groups):
+            group.rmdir()
         subprocess.run(["umount", folder], check=True)
+
+
+def address(unit, account):
+    """The address that systemd connects from."""
+    return f"\0{os.urandom(8).hex()}/unit/{unit}/{account}"
 
 
 def look(row, context):
     path = context.folder / "credentials.sock"
-    with control_group(context.folder / "cgroup") as group:
+    with control_groups(context.folder / "cgroup") as manager:
+        group = manager / UNIT
         with Served(context, "units", under=(sys.executable, "-c", MANAGER, path)) as served:
             for size in SIZES:
                 secret = served.marks.secret(size)
@@ -62,7 +72,7 @@ def main():
     group, path, account, wanted = sys.argv[1:]
     (Path(group) / "cgroup.procs").write_text(str(os.getpid()))
     with socket.socket(socket.AF_UNIX) as stream:
-        stream.bind(f"\0{os.urandom(8).hex()}/unit/{UNIT}/{account}")
+        stream.bind(address(UNIT, account))
         stream.connect(path)
         sys.stdout.buffer.write(stream.recv(int(wanted), socket.MSG_WAITALL))
 

@@ -8,7 +8,7 @@ struct Delete: RequiresUserStorage {
     abstract: "Delete a credential.",
     usage: "kist delete <service> [<account>] [options]",
     discussion: """
-      Deleting what is not there is no error.
+      Deleting a credential that does not exist is not an error.
 
         kist delete github.com alice
       """)
@@ -26,7 +26,7 @@ struct Delete: RequiresUserStorage {
       key: try target.key(), ifRevision: ifRevision.map(Revision.init(rawValue:)))
     let wasThere = try await storage.delete(request)
     if common.json {
-      try terminal.writeLine(json(deleted: wasThere))
+      try terminal.writeJSON(json(deleted: wasThere))
     } else {
       try terminal.tell(wasThere ? "deleted" : "there was no such credential")
     }

@@ -17,7 +17,8 @@ struct List: RequiresUserStorage {
 
   @OptionGroup var selection: QueryOptions
 
-  // What follows is the value even with a dash before it, so that the answer is about times.
+  // Takes the next word as the value even if it begins with a dash, so that the error is about
+  // times.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
@@ -35,8 +36,8 @@ struct List: RequiresUserStorage {
     if terminal.outputIsTerminal && !common.json {
       let found = try await storage.findAll(query).filter { $0.expires(by: latestExpiry) }
         .sorted { $0.key < $1.key }
-      guard !found.isEmpty else { return try terminal.write(nothing) }
-      try terminal.write(table(of: found, width: terminal.outputWidth, now: terminal.now()))
+      guard !found.isEmpty else { return try terminal.writeLines([nothing]) }
+      try terminal.writeLines(table(of: found, width: terminal.outputWidth, now: terminal.now()))
     } else {
       try await writePages(of: query, expiringBy: latestExpiry, storage, terminal)
     }
@@ -44,30 +45,27 @@ struct List: RequiresUserStorage {
 
   private var nothing: String {
     selection.meansAll && expiring == nil
-      ? "there are no credentials yet\n" : "there is no such credential\n"
+      ? "there are no credentials yet" : "there is no such credential"
   }
 
-  /// Writes each page as it comes, so that a long list takes no memory.
+  /// Writes each page as soon as it comes, so that a long list needs little memory.
   private func writePages(
     of query: CredentialQuery, expiringBy latestExpiry: Timestamp?, _ storage: UserStorage,
     _ terminal: Terminal
   ) async throws(StorageError) {
-    var query = query
-    repeat {
-      let page = try await storage.find(query)
+    try await eachPage(of: query, storage.find) { (page) throws(StorageError) in
       for credential in page.credentials where credential.expires(by: latestExpiry) {
         if common.json {
-          try terminal.writeLine(credential.json())
+          try terminal.writeJSON(credential.json())
         } else {
-          try terminal.write(columns(of: credential).joined(separator: "\t") + "\n")
+          try terminal.writeColumns(columns(of: credential))
         }
       }
-      query.after = page.next
-    } while query.after != nil
+    }
   }
 }
 
 extension CredentialSummary {
-  /// Whether it will have expired by a moment; where none is given, whatever it does.
+  /// Whether it will have expired by a moment; always true without a moment.
   fileprivate func expires(by moment: Timestamp?) -> Bool { moment.map(isExpired) ?? true }
 }

@@ -1,16 +1,17 @@
 internal import ArgumentParser
 
 extension Load {
-  /// Reads `load SERVICE [ACCOUNT]`, the line that scripts wait for; `nil` for any other line.
+  /// Reads `load SERVICE [ACCOUNT]`, the line that scripts wait for; returns `nil` for any other
+  /// line.
   ///
-  /// The argument parser reads the same from it, but first prepares every command with all its
-  /// options, which takes as long as everything else that a load does.
+  /// The argument parser reads the same, but first prepares every command with all its options.
+  /// That takes as long as the rest of a load.
   static func plainLine(_ arguments: [String]) -> Load? {
     guard
       arguments.first == "load", (2...3).contains(arguments.count),
       !arguments.contains(where: { $0.hasPrefix("-") })
     else { return nil }
-    // A property that is left out here traps when it is read.
+    // Sets every property, because reading one that is not set traps.
     var load = Load()
     load.target = KeyArguments()
     load.target.service = arguments[1]

@@ -18,7 +18,8 @@ struct Load: RequiresUserStorage {
   @Flag(help: "Load it even if it has expired.")
   var allowExpired = false
 
-  // What follows is the value even with a dash before it, so that the answer is about times.
+  // Takes the next word as the value even if it begins with a dash, so that the error is about
+  // times.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Only if it does not expire for so long.", valueName: "time"))
@@ -44,9 +45,9 @@ struct Load: RequiresUserStorage {
         hint: "save a new one, or ask for less with `--min-remaining`")
     }
     if common.json {
-      try terminal.writeLine(credential.json())
+      try terminal.writeJSON(credential.json())
     } else if terminal.outputIsTerminal {
-      try terminal.writeLine(credential.secret)
+      try terminal.writeBytes(credential.secret.withNewline)
     } else {
       try terminal.writeBytes(credential.secret)
     }

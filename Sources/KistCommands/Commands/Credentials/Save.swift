@@ -31,7 +31,7 @@ struct Save: RequiresUserStorage {
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
-    // Everything else is read first, so that nobody types a secret for a command that fails.
+    // Reads everything else first, so that no user types a secret for a command that fails.
     let condition = try requirement.condition()
     let attributes = try Attributes(options: attributes)
     let expiresAt = try expiry.moment(from: terminal.now())
@@ -43,7 +43,7 @@ struct Save: RequiresUserStorage {
     credential.secret = try source.secret(from: terminal)
     let saved = try await storage.save(credential, if: condition)
     if common.json {
-      try terminal.writeLine(saved.json())
+      try terminal.writeJSON(saved.json())
     } else {
       let end = saved.isExpired(at: terminal.now()) ? ", and has expired already" : ""
       try terminal.tell("saved at revision \(saved.revision.rawValue)\(end)")

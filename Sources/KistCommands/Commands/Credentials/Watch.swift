@@ -5,11 +5,11 @@ internal import KistWire
 struct Watch: RequiresWatch {
   static let configuration = CommandConfiguration(
     commandName: "watch",
-    abstract: "Tell of each change, or run a command at it.",
+    abstract: "Report each change, or run a command after it.",
     usage: "kist watch [<service>] [options] [--exec <command> [<words> ...]]",
     discussion: """
       A line for each change: saved or deleted, service, account and revision, with a tab between \
-      them; or reset, where something may have changed that is not told, as while kistd was away. \
+      them; or reset, if kist may have missed changes, such as while kistd was not running. \
       A command finds KIST_EVENT, KIST_SERVICE and KIST_ACCOUNT in its environment, and no secret.
 
         kist watch db.example --exec ./rotate
@@ -45,12 +45,12 @@ struct Watch: RequiresWatch {
     }
     for try await change in changes {
       try common.json
-        ? terminal.writeLine(change.json())
-        : terminal.write(line(of: change, isShown: terminal.outputIsTerminal))
+        ? terminal.writeJSON(change.json())
+        : terminal.writeColumns(columns(of: change))
     }
   }
 
-  /// Refuses `--exec` without a command, which the parser takes for none.
+  /// Refuses `--exec` without a command, which the parser treats as if `--exec` were absent.
   static func checkCommand(in arguments: [String]) throws(StorageError) {
     // After `--`, it is a service.
     let words = arguments.drop { $0 != "--" && $0 != "--exec" && !$0.hasPrefix("--exec=") }
@@ -58,15 +58,12 @@ struct Watch: RequiresWatch {
       words.first == "--exec=" || words.first == "--exec" && words.dropFirst().first ?? "" == ""
     else { return }
     throw StorageError(
-      .badRequest, "there is no command to run", hint: "it stands after --exec, with its words")
+      .badRequest, "there is no command to run", hint: "write it after --exec, with its arguments")
   }
 
-  private func line(of change: CredentialChange, isShown: Bool) -> String {
-    var columns = [change.event]
-    if let key = change.key {
-      columns += [key.service, key.account, change.revision?.rawValue ?? ""]
-    }
-    return (isShown ? columns.map(visible) : columns).joined(separator: "\t") + "\n"
+  private func columns(of change: CredentialChange) -> [String] {
+    guard let key = change.key else { return [change.event] }
+    return [change.event, key.service, key.account, change.revision?.rawValue ?? ""]
   }
 }
 
@@ -74,8 +71,7 @@ extension Terminal {
   fileprivate func tellOfLoss(_ error: StorageError, _ options: CommonOptions) {
     var error = error
     error.hint =
-      "it is watched again as soon as that can be; a reset is told where something was changed "
-      + "meanwhile"
+      "kist watches again as soon as it can, and prints reset if it may have missed changes"
     report(error, asJSON: options.json)
   }
 }

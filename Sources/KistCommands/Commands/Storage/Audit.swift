@@ -13,6 +13,9 @@ struct Audit: RequiresAuditLog {
       The program's name is what the program says.
 
         kist audit --since 1h --outcome denied
+
+      --verify checks whether lines were changed, removed or added. It reports the first such \
+      place, and the exit status is then 10.
       """)
 
   @Option(help: ArgumentHelp("Only requests for this service.", valueName: "service"))
@@ -49,33 +52,48 @@ struct Audit: RequiresAuditLog {
     help: ArgumentHelp("No more than so many, the latest.", valueName: "number"))
   var lines: String?
 
+  @Flag(help: "Check whether lines were changed, removed or added.")
+  var verify = false
+
   @OptionGroup var common: CommonOptions
 
-  func perform(_ log: AuditLookup, _ terminal: Terminal) async throws(StorageError) {
+  func perform(_ log: AuditAccess, _ terminal: Terminal) async throws(StorageError) {
     var query = try query(at: terminal.now())
+    if verify {
+      guard query == AuditQuery(), lines == nil else {
+        throw StorageError(
+          .badRequest, "--verify checks all lines, and takes no option that selects lines",
+          hint: "`kist audit --verify`")
+      }
+      return try terminal.write(await log.verify(), asJSON: common.json)
+    }
     let most = try lines.map { (text) throws(StorageError) in try number(text, of: "--lines") }
     var records: [AuditRecord] = []
+    var cursors = SeenCursors()
+    var skipped = 0
     repeat {
       if let most { query.limit = min(Limits.page, most - records.count) }
-      let page = try await log(query)
+      let page = try await log.find(query)
       records += page.records
-      query.after = records.count == most ? nil : page.next
+      skipped += page.skipped
+      query.after = records.count == most ? nil : try cursors.add(page.next)
     } while query.after != nil
     records.reverse()
+    if skipped > 0 { terminal.noteSkippedLines(skipped, over: common.socket) }
     if records.isEmpty, !common.json, service != nil || account != nil {
-      return terminal.tellOfNamesOfBefore(over: common.socket)
+      return terminal.noteNamesOfOtherKeys(over: common.socket)
     }
     if terminal.outputIsTerminal && !common.json {
-      try terminal.write(table(of: records, width: terminal.outputWidth))
+      try terminal.writeLines(table(of: records, width: terminal.outputWidth))
     } else {
       for record in records {
         try common.json
-          ? terminal.writeLine(record.json())
-          : terminal.write(columns(of: record).joined(separator: "\t") + "\n")
+          ? terminal.writeJSON(record.json())
+          : terminal.writeColumns(columns(of: record))
       }
     }
     if common.json { return }
-    if records.contains(where: \.isLocked) { terminal.tellOfLockedNames(over: common.socket) }
+    if records.contains(where: \.isLocked) { terminal.noteLockedNames(over: common.socket) }
   }
 
   private func query(at now: Timestamp) throws(StorageError) -> AuditQuery {
@@ -122,23 +140,30 @@ struct Audit: RequiresAuditLog {
 }
 
 extension AuditRecord {
-  /// Whether its names would be shown if the storage were unlocked.
+  /// Whether unlocking the storage would make its names visible.
   fileprivate var isLocked: Bool {
     if case .request(let request) = event, request.names == .sealed(.locked) { true } else { false }
   }
 }
 
 extension Terminal {
-  fileprivate func tellOfLockedNames(over socket: String?) {
+  fileprivate func noteLockedNames(over socket: String?) {
     note(
-      "the storage is locked, and so services and accounts are not shown",
+      "services and accounts are not shown, because the storage is locked",
       hint: hint("unlock it with `kist unlock`", over: socket))
   }
 
-  fileprivate func tellOfNamesOfBefore(over socket: String?) {
+  fileprivate func noteSkippedLines(_ count: Int, over socket: String?) {
     note(
-      "none was found; names from before a rekey or a restore stay sealed, and were not searched",
+      "skipped \(count == 1 ? "1 line" : "\(count) lines") of the log that kistd did not write, "
+        + "or that a crash cut off",
+      hint: hint("check the log with `kist audit --verify`", over: socket))
+  }
+
+  fileprivate func noteNamesOfOtherKeys(over socket: String?) {
+    note(
+      "no request was found; kistd cannot search names from before a rekey or a restore",
       hint: hint(
-        "`kist audit` without --service and --account shows their lines, too", over: socket))
+        "`kist audit` without --service and --account also shows those requests", over: socket))
   }
 }

@@ -20,6 +20,7 @@ struct Backup: RequiresBackups {
   @Flag(help: "Replace the file that may be there.")
   var replace = false
 
+  @OptionGroup var strength: WeakOption
   @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
@@ -33,13 +34,18 @@ struct Backup: RequiresBackups {
     let passphrase = try terminal.passphrases(asking: [.new])[0]
     var progress = ProgressBar("copying", on: terminal)
     defer { progress.clear() }
-    let backup = try await backups.make(under: passphrase) { progress.show($0, of: $1) }
+    let backup = try await backups.make(under: passphrase, allowsWeak: strength.weak) {
+      progress.show($0, of: $1)
+    }
     progress.clear()
     progress = ProgressBar("reading", on: terminal)
     var size = 0
     while size < backup.size {
       let part = try await backups.read(BackupPart(of: backup.id, from: size))
       guard !part.isEmpty else { throw .internal("a backup ended before its end") }
+      guard part.count <= backup.size - size else {
+        throw .internal("a backup goes on behind its end")
+      }
       try target.append(part)
       size += part.count
       progress.show(size, of: backup.size)
@@ -47,16 +53,16 @@ struct Backup: RequiresBackups {
     progress.clear()
     try target.finish()
     if common.json {
-      try terminal.writeLine(backup.json(in: file))
+      try terminal.writeJSON(backup.json(in: file))
     } else {
       try terminal.tell(
-        "\(counted(backup.count)); to have them back where there is no store: `kistd restore FILE`")
+        "\(counted(backup.count)); to restore them into a new store: `kistd restore FILE`")
     }
   }
 }
 
 extension KistCore.Backup {
-  /// The text of one JSON object: what was written where.
+  /// Returns the text of one JSON object: the backup, and the file that it was written to.
   fileprivate func json(in file: String) -> Secret {
     JSONWriter.object { writer in
       writer.member("file", file)

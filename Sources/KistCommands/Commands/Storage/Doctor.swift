@@ -28,7 +28,7 @@ package struct Doctor: AsksKistd {
       .live)
   }
 
-  /// Looks, and tells; throws the exit status of the first problem.
+  /// Prints the findings; throws the exit status of the first problem.
   package func perform(_ checkup: Checkup, _ terminal: Terminal) async throws {
     var findings = await checkup.findings()
     for index in findings.indices {

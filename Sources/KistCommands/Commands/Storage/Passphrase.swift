@@ -2,7 +2,9 @@ internal import ArgumentParser
 internal import KistClient
 internal import KistWire
 
-/// The passphrase of an encrypted file; each of its commands is one on its key slots.
+/// The passphrase of an encrypted file.
+///
+/// Each of its subcommands works on the file's key slots.
 struct Passphrase: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase",
@@ -23,6 +25,8 @@ struct SetPassphrase: RequiresKeySlots {
     abstract: "Set a passphrase where there is none, beside the key file.",
     usage: "kist passphrase set [options]")
 
+  @OptionGroup var strength: WeakOption
+  @OptionGroup var key: KeyFileOption
   @OptionGroup var common: CommonOptions
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
@@ -31,8 +35,8 @@ struct SetPassphrase: RequiresKeySlots {
         .badRequest, "there is a passphrase already",
         hint: "change it with `kist passphrase change`", outcome: .unchanged)
     }
-    let passphrase = try terminal.passphrases(asking: [.new])[0]
-    let all = try await slots.add(KeySlotAddition(passphrase: passphrase))
+    let new = try terminal.passphrases(asking: [.new])[0]
+    let all = try await slots.add(KeySlotAddition(passphrase: new, allowsWeak: strength.weak))
     try terminal.tell("set", all, asJSON: common.json)
   }
 }
@@ -47,6 +51,8 @@ struct ChangePassphrase: RequiresKeySlots {
       the key of this one: only `kistd rekey` revokes it.
       """)
 
+  @OptionGroup var strength: WeakOption
+  @OptionGroup var key: KeyFileOption
   @OptionGroup var common: CommonOptions
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
@@ -56,7 +62,8 @@ struct ChangePassphrase: RequiresKeySlots {
     let passphrases = try terminal.passphrases(asking: [.current, .new])
     let all = try await slots.add(
       KeySlotAddition(
-        passphrase: passphrases[1], current: passphrases[0], replacesCurrent: true))
+        passphrase: passphrases[1], current: passphrases[0], replacesCurrent: true,
+        allowsWeak: strength.weak))
     try terminal.tell("changed", all, asJSON: common.json)
   }
 }
@@ -69,6 +76,7 @@ struct RemovePassphrase: RequiresKeySlots {
     discussion: "Of several, `kist slots` removes one.")
 
   @OptionGroup var confirmation: ConfirmationOptions
+  @OptionGroup var key: KeyFileOption
   @OptionGroup var common: CommonOptions
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
@@ -93,7 +101,7 @@ private var noPassphrase: StorageError {
 }
 
 extension Terminal {
-  /// Says what was done, and to a program which ways in there are now.
+  /// Reports the change; prints the remaining key slots for a program.
   fileprivate func tell(
     _ what: String, _ slots: [KeySlotSummary], asJSON: Bool
   ) throws(StorageError) {

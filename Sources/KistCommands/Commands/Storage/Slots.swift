@@ -5,11 +5,11 @@ internal import KistWire
 struct Slots: RequiresKeySlots {
   static let configuration = CommandConfiguration(
     commandName: "slots",
-    abstract: "List the ways in to an encrypted file, or remove one.",
+    abstract: "List or remove key slots of an encrypted file.",
     usage: "kist slots [options]",
     discussion: """
       A slot holds the file's key, wrapped under another one: that of a key file, or a passphrase. \
-      Before one is removed, another one must open the file: with the key file that kistd has, or a \
+      Before one is removed, another one must open the file: with the key file, or a \
       passphrase, from standard input or a prompt.
 
         kist slots
@@ -19,12 +19,13 @@ struct Slots: RequiresKeySlots {
   var remove: Int?
 
   @OptionGroup var confirmation: ConfirmationOptions
+  @OptionGroup var key: KeyFileOption
   @OptionGroup var common: CommonOptions
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
     guard remove != nil || !confirmation.yes else {
       throw StorageError(
-        .badRequest, "--yes stands beside --remove", hint: "without both, the slots are listed",
+        .badRequest, "--yes is for --remove", hint: "without both, the slots are listed",
         outcome: .unchanged)
     }
     var all = try await slots.list()
@@ -35,7 +36,7 @@ struct Slots: RequiresKeySlots {
     if common.json {
       try terminal.show(all)
     } else {
-      for slot in all { try terminal.write("\(slot.number)\t\(slot.description)\n") }
+      for slot in all { try terminal.writeColumns(["\(slot.number)", slot.description]) }
     }
   }
 }
@@ -43,12 +44,12 @@ struct Slots: RequiresKeySlots {
 extension Terminal {
   /// Writes a line of JSON for each slot.
   func show(_ slots: [KeySlotSummary]) throws(StorageError) {
-    for slot in slots { try writeLine(slot.json()) }
+    for slot in slots { try writeJSON(slot.json()) }
   }
 }
 
 extension KeySlotSummary {
-  /// What opens it, in a few words.
+  /// A short description of the key or passphrase that opens it.
   var description: String {
     guard kind == .passphrase, let passes, let kibibytes else {
       return kind == .keyFile ? "key file" : kind.rawValue

@@ -4,7 +4,7 @@ internal import KistClient
 struct Status: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Tell how the storage stands.",
+    abstract: "Print the state of the storage.",
     usage: "kist status [options]",
     discussion: """
       Answers also while the storage is locked.

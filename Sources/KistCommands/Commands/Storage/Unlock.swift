@@ -17,7 +17,7 @@ struct Unlock: RequiresStorageAccess {
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     var status = try await access.status()
-    // A passphrase that is piped in is tried all the same.
+    // A piped passphrase is tried even if the storage is open.
     let wasOpen = !status.isLocked && terminal.inputIsTerminal
     if !wasOpen {
       let passphrase = status.unlocksWith == .passphrase ? try terminal.passphrase() : nil

@@ -2,13 +2,13 @@ internal import ArgumentParser
 internal import KistInterop
 
 extension Helper {
-  /// Reads what a tool starts: a program of the tool's own name, or `helper TOOL` without options,
-  /// but for `keyring`, whose words have some; `nil` for any other line.
+  /// Reads a tool's call: a program with the tool's own name, or `helper TOOL` without options.
   ///
-  /// As with `Load.plainLine`, the argument parser would take longer than the rest.
+  /// Options of `keyring` are allowed, because its words have some. Returns `nil` for any other
+  /// line. As with `Load.plainLine`, the argument parser would take longer than the rest.
   static func called(_ program: String, _ arguments: [String]) -> Helper? {
     if let tool = Tool(program: program) { return Helper(tool, arguments) }
-    // Cargo starts whatever it is told to with this one word.
+    // Cargo starts every credential provider with this one word.
     if arguments == ["--cargo-plugin"] { return Helper(.cargo, []) }
     guard
       arguments.first == "helper", arguments.count > 1, let tool = Tool(rawValue: arguments[1]),
@@ -17,7 +17,7 @@ extension Helper {
     return Helper(tool, Array(arguments[2...]))
   }
 
-  /// Whether a word is an option that the argument parser is to read.
+  /// Whether a word is an option for the argument parser.
   private static func isOption(_ word: String, of tool: Tool) -> Bool {
     tool == .keyring ? ["--", "-h", "--help"].contains(word) : word.hasPrefix("-")
   }

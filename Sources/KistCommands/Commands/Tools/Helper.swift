@@ -3,7 +3,9 @@ package import KistClient
 package import KistInterop
 internal import KistSystem
 
-/// A command that another tool starts, in whose own protocol everything is said, errors too.
+/// A command that another tool starts.
+///
+/// All its output, including errors, follows that tool's protocol.
 package struct Helper: AsyncParsableCommand {
   package static let configuration = CommandConfiguration(
     commandName: "helper",
@@ -30,7 +32,7 @@ package struct Helper: AsyncParsableCommand {
     try await perform(storage, .live, variable: environmentVariable)
   }
 
-  /// Answers one call; throws its exit status where that is not 0.
+  /// Answers one call; throws its exit status if it is not 0.
   package func perform(
     _ storage: UserStorage, _ terminal: Terminal,
     variable: @escaping @Sendable (String) -> String?
@@ -39,7 +41,7 @@ package struct Helper: AsyncParsableCommand {
     let call = HelperCall(
       arguments: words, variable: variable,
       readInput: { () throws(StorageError) in
-        // The one tool that a person calls to type a password.
+        // The only tool that a user calls to type a password.
         tool == .keyring && terminal.inputIsTerminal
           ? try terminal.askHidden("Password: ")
           : try terminal.input(upTo: HelperCall.longestInput, "standard input")
@@ -57,7 +59,7 @@ package struct Helper: AsyncParsableCommand {
 }
 
 extension Terminal {
-  /// Gives a tool its answer; throws the exit status where that is not 0.
+  /// Writes the answer for the tool; throws the exit status if it is not 0.
   fileprivate func give(_ answer: HelperAnswer) throws {
     if !answer.output.isEmpty { try writeBytes(answer.output) }
     if let complaint = answer.complaint { report(complaint, asJSON: false) }

@@ -25,6 +25,7 @@ struct Inject: RequiresUserStorage {
       "The file to write, with mode 600; - or none is standard output.", valueName: "path"))
   var output: String?
 
+  @OptionGroup var only: OnlyOptions
   @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
@@ -41,10 +42,12 @@ struct Inject: RequiresUserStorage {
       } else {
         try terminal.input(upTo: Template.longest, "the template")
       }
-    let filled = try await Template(reading: text).filled(from: storage)
+    let template = try Template(reading: text)
+    try template.check(only: only.checked())
+    let filled = try await template.filled(from: storage)
     guard let output else { return try terminal.writeBytes(filled) }
     try replaceFile(output, with: filled)
-    if !common.json { try terminal.tell("wrote \(visible(output))") }
+    if !common.json { try terminal.tell("wrote \(output)") }
   }
 
   private func path(_ option: String?) -> String? { option == "-" ? nil : option }

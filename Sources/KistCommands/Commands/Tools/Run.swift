@@ -5,7 +5,7 @@ internal import KistInterop
 internal import KistSystem
 
 package struct Run: RequiresUserStorage {
-  /// The exit status of what goes wrong before the command is started, as with env(1).
+  /// The exit status for a failure before the command starts, as with env(1).
   static let failure: CInt = 125
 
   package static let configuration = CommandConfiguration(
@@ -35,21 +35,28 @@ package struct Run: RequiresUserStorage {
       "A variable that names a file with the secret; may be repeated.", valueName: "name=ref"))
   var files: [String] = []
 
+  @Option(
+    name: .customLong("allow-env"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "Allow this variable in a file, although it can make programs run code.", valueName: "name"))
+  var allowedVariables: [String] = []
+
+  @OptionGroup var only: OnlyOptions
   @OptionGroup package var prompting: PromptOptions
   @OptionGroup package var common: CommonOptions
 
-  @Argument(parsing: .postTerminator, help: "The command, and what it is told.")
+  @Argument(parsing: .postTerminator, help: "The command and its arguments.")
   var command: [String] = []
 
   package init() {}
 
-  /// Ends this process, unless it throws.
+  /// Does not return: it ends this process or throws.
   package func perform(
     _ storage: UserStorage, _ terminal: Terminal
   ) async throws(StorageError) {
     guard !command.isEmpty else {
       throw StorageError(
-        .badRequest, "there is no command to run", hint: "it stands after --, with its words")
+        .badRequest, "there is no command to run", hint: "write it after --, with its arguments")
     }
     let (child, files) = try await start(storage, terminal)
     let status = endOfChild(child)
@@ -57,22 +64,25 @@ package struct Run: RequiresUserStorage {
     Glibc.exit(status)
   }
 
-  /// Starts the command, and returns where there are files to remove; what has secrets in it is
-  /// wiped by then.
+  /// Starts the command; returns only if there are files to remove.
+  ///
+  /// All memory with secrets is wiped by then.
   private func start(
     _ storage: UserStorage, _ terminal: Terminal
   ) async throws(StorageError) -> (child: pid_t, files: SecretFiles) {
     let fileVariables = try read(files, "--file")
     let names = Set(fileVariables.map(\.name))
-    // A file goes before a variable of its name, which is not asked for then.
-    let variables = try (readVariableFiles() + read(self.variables, "--env"))
-      .filter { !names.contains($0.name) }
+    let allVariables = try readVariableFiles() + read(self.variables, "--env")
+    let services = try only.checked()
+    for variable in fileVariables + allVariables { try variable.check(only: services) }
+    // A file takes precedence over a variable of the same name, whose secret is then not loaded.
+    let variables = allVariables.filter { !names.contains($0.name) }
     let settings = try await settings(of: variables, from: storage)
     let fileSettings = try await KistInterop.settings(of: fileVariables, from: storage)
     if fileSettings.isEmpty {
       end(replaceProcess(by: command, try ChildEnvironment(setting: settings)), terminal)
     }
-    // Before there are files that nobody would remove.
+    // Before the files exist, because a signal would leave them behind.
     do throws(CommandNotStarted) { try keepSignals() } catch { end(error, terminal) }
     let files = try SecretFiles(fileSettings, under: environmentVariable("XDG_RUNTIME_DIR"))
     do throws(StorageError) {
@@ -96,6 +106,12 @@ package struct Run: RequiresUserStorage {
   }
 
   private func readVariableFiles() throws(StorageError) -> [Variable] {
+    guard allowedVariables.allSatisfy(Variable.isName) else {
+      throw StorageError(
+        .badRequest, "--allow-env: this is not the name of a variable",
+        hint: "give each name its own option, such as `--allow-env NODE_OPTIONS`",
+        outcome: .unchanged)
+    }
     var variables: [Variable] = []
     for (index, path) in variableFiles.enumerated() {
       let place = place("--env-file", index, of: variableFiles)
@@ -105,7 +121,9 @@ package struct Run: RequiresUserStorage {
           hint: "name the file; `./-` is one of that name", outcome: .unchanged)
       }
       let text = try readFile(path, upTo: Variable.longestFile, place)
-      variables += try Variable.variables(inFile: text, place: place)
+      let found = try Variable.variables(inFile: text, place: place)
+      for variable in found { try variable.checkRunsNoCode(allowing: allowedVariables) }
+      variables += found
     }
     return variables
   }
@@ -118,7 +136,7 @@ package struct Run: RequiresUserStorage {
     return variables
   }
 
-  /// What an error calls an option: with a number, counted from 1, where there are several.
+  /// Returns an error's name for an option: with a number, counted from 1, if there are several.
   private func place(_ option: String, _ index: Int, of all: [String]) -> String {
     all.count == 1 ? option : "\(option) number \(index + 1)"
   }

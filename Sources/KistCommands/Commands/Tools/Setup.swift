@@ -25,21 +25,21 @@ package struct Setup: AsyncParsableCommand {
     try perform(.live, in: .live, becoming: become)
   }
 
-  /// Shows the lines.
+  /// Prints the setup lines.
   ///
-  /// - Parameter become: runs a command in place of this one, and returns where it cannot.
+  /// - Parameter become: Replaces this process by a command; returns only if that fails.
   package func perform(
     _ terminal: Terminal, in surroundings: Surroundings,
     becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
     let setup = tool.setup(linkingTo: surroundings.linkTarget)
     for line in setup.lines {
-      terminal.writeError(Secret(utf8: "in \(line.place):\n"))
-      try terminal.write(line.text + "\n")
+      terminal.writeErrorLines(["in \(line.place):"])
+      try terminal.writeLines([line.text])
     }
     if let words = setup.command {
-      if !setup.lines.isEmpty { terminal.writeError(Secret(utf8: "in a shell:\n")) }
-      try terminal.write(words.joined(separator: " ") + "\n")
+      if !setup.lines.isEmpty { terminal.writeErrorLines(["in a shell:"]) }
+      try terminal.writeLines([words.joined(separator: " ")])
     }
     let missing = setup.program.flatMap { surroundings.path(of: $0) == nil ? $0 : nil }
     if let missing {

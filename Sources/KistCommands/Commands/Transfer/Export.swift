@@ -10,7 +10,7 @@ struct Export: RequiresUserStorage {
     abstract: "Write credentials, with their secrets, into a file.",
     usage: "kist export [<file>] [options]",
     discussion: """
-      The file has mode 600, and whoever reads it has the secrets: nothing in it is encrypted. Each \
+      The file has mode 600, and nothing in it is encrypted: anybody who reads it has the secrets. Each \
       line is one credential as JSON; `kist import kist` reads it back.
 
         kist export backup.jsonl
@@ -48,7 +48,7 @@ struct Export: RequiresUserStorage {
     }
     try target.finish()
     if common.json {
-      try terminal.writeLine(
+      try terminal.writeJSON(
         JSONWriter.object { writer in
           writer.member("file", file)
           writer.member("count", count)
@@ -56,12 +56,12 @@ struct Export: RequiresUserStorage {
     } else {
       try terminal.tell(
         count == 0
-          ? "there was nothing to export; \(visible(file)) is empty"
-          : "wrote \(counted(count)); whoever reads \(visible(file)) has the secrets")
+          ? "there was nothing to export; \(file) is empty"
+          : "wrote \(counted(count)); anybody who reads \(file) has the secrets")
     }
   }
 
-  /// Refuses to write secrets where others may read them, or a program may keep them, unseen.
+  /// Refuses output that others can read, or that a program may keep unnoticed.
   private func checkOutput(_ terminal: Terminal) throws(StorageError) {
     if terminal.outputIsPrivate { return }
     guard terminal.outputIsTerminal else {
@@ -77,15 +77,13 @@ struct Export: RequiresUserStorage {
     try terminal.confirm("Show the secrets here?", orElse: notDone, hint: hint)
   }
 
-  /// Writes each credential that is there, expired ones too, a page after another; gives how many.
+  /// Writes every credential, including expired ones, page by page; returns their number.
   private func export(
     _ query: CredentialQuery, _ storage: UserStorage, _ terminal: Terminal,
     _ write: (Secret) throws(StorageError) -> Void
   ) async throws(StorageError) -> Int {
-    var query = query
     var count = 0
-    repeat {
-      let page = try await storage.find(query)
+    try await eachPage(of: query, storage.find) { (page) throws(StorageError) in
       for portion in page.credentials.portions {
         let keys = portion.map(\.key)
         let loaded = await concurrently(keys) { key throws(StorageError) in
@@ -96,14 +94,13 @@ struct Export: RequiresUserStorage {
           case .success(let credential):
             try write(credential.json().withNewline)
             count += 1
-          // It was deleted since it was found.
+          // It was deleted after it was found.
           case .failure(let error) where error.code == .notFound: continue
           case .failure(let error): throw error
           }
         }
       }
-      query.after = page.next
-    } while query.after != nil
+    }
     return count
   }
 }

@@ -47,11 +47,11 @@ struct Import: RequiresUserStorage {
     guard path != nil || source == .foreign(.keyring) else {
       throw StorageError(
         .badRequest, "the file is not named, and has no usual place",
-        hint: "`kist import --help` shows where its name stands", outcome: .unchanged)
+        hint: "`kist import --help` shows where to write its name", outcome: .unchanged)
     }
     if file == nil, let path, unsafe access(path, F_OK) != 0 {
       throw StorageError(
-        .badRequest, "there is nothing at \(visible(path))",
+        .badRequest, "there is nothing at \(path)",
         hint: source == .pass
           ? "name the folder: `kist import pass FOLDER`"
           : "name the file: `kist import \(source.defaultValueDescription) FILE`",
@@ -68,14 +68,14 @@ struct Import: RequiresUserStorage {
     if !common.json { terminal.tellWhatStaysBehind(plan, of: credentials) }
     if plan.rows.isEmpty, !common.json { return try terminal.tell("there is nothing to import") }
     if dryRun {
-      if common.json { try terminal.writeLine(plan.json(saved: 0)) }
+      if common.json { try terminal.writeJSON(plan.json(saved: 0)) }
       return
     }
     let changes = try changes(of: plan)
     if !changes.isEmpty { try confirm(changes.count, terminal) }
     try await terminal.save(changes, to: storage)
     if common.json {
-      try terminal.writeLine(plan.json(saved: changes.count))
+      try terminal.writeJSON(plan.json(saved: changes.count))
     } else {
       try terminal.tell(plan.summary(saved: changes.count))
       if let path, path != "-" {
@@ -83,7 +83,7 @@ struct Import: RequiresUserStorage {
           plan.takesAll(with: changes)
           ? "; remove \(source.whatCanGo) once all works without it"
           : ", and has what was not taken"
-        try terminal.tell("\(visible(path)) is as it was\(advice)")
+        try terminal.tell("\(path) is as it was\(advice)")
       }
     }
   }

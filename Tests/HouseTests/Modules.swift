@@ -1,24 +1,24 @@
 import Foundation
 import Testing
 
-/// What each room may import, beside the standard library: the table of docs/architecture.md.
-func rooms() throws -> [String: Set<String>] {
+/// What each module may import, beside the standard library: the table of docs/architecture.md.
+func modules() throws -> [String: Set<String>] {
   let page = try String(
     contentsOf: packageRoot.appending(path: "docs/architecture.md"), encoding: .utf8)
-  let section = try #require(page.split(separator: "\n## ").first { $0.hasPrefix("The rooms") })
-  var rooms: [String: Set<String>] = [:]
+  let section = try #require(page.split(separator: "\n## ").first { $0.hasPrefix("The modules") })
+  var modules: [String: Set<String>] = [:]
   for line in section.split(separator: "\n") where line.hasPrefix("| `") {
     let cells = line.split(separator: "|")
-    for room in modules(in: cells[0]) { rooms[room] = Set(modules(in: cells[2])) }
+    for module in names(in: cells[0]) { modules[module] = Set(names(in: cells[2])) }
   }
-  return rooms
+  return modules
 }
 
-private func modules(in cell: Substring) -> [String] {
+private func names(in cell: Substring) -> [String] {
   cell.matches(of: /`(\w+)`/).map { String($0.1) }
 }
 
-/// Part of the toolchain and free of I/O: any room may import them.
+/// Part of the toolchain and free of I/O: any module may import them.
 let standardLibrary: Set<String> = ["Synchronization"]
 
 /// The files of KistCore that may touch the C library, and what for: wiping, and the clock.

@@ -1,0 +1,180 @@
+internal import KistCore
+internal import KistWire
+
+/// The state of the chain that links the lines of the log.
+///
+/// The last line of each write has a link, which covers all lines since the previous link. So a
+/// request costs little.
+struct AuditChain: Sendable {
+  /// The number and the chain of a link.
+  struct Head: Sendable, Equatable {
+    var number = 0
+    var chain = [UInt8](repeating: 0, count: AuditLink.chainSize)
+  }
+
+  /// A link, and the text that replaces the end of its line.
+  struct Link {
+    var text: [UInt8]
+    var head: Head
+  }
+
+  /// The end of the file as this kistd left it, or as it was at the first write.
+  struct End: Sendable {
+    var file: UInt64
+    var size: Int
+    /// The end of the last line that has a link; 0 if no line has one.
+    var linkEnd = 0
+    /// That link.
+    ///
+    /// If it comes from the file, kistd has not verified it.
+    var link: Head?
+  }
+
+  private let mark: AuditMark
+  /// The last link of this key; `nil` before the first write under the key.
+  private var head: Head?
+  private(set) var end: End?
+  /// Whether another program wrote to the file since this one did.
+  private var isForeign = false
+
+  init(mark: AuditMark) { self.mark = mark }
+
+  /// Forgets the last link.
+  ///
+  /// The mark has the last link of the next key.
+  mutating func forgetKey() { head = nil }
+
+  /// Returns the last known link of this key.
+  func head(under hash: ChainHash) -> Head? {
+    let known = head ?? mark.read(under: hash)
+    return known == Head() ? nil : known
+  }
+
+  /// Compares the file with the end that this kistd left, and finds the last link if it is unknown.
+  ///
+  /// It does not search a file that is larger than the limit, because kistd appends nothing to it.
+  mutating func look(
+    at file: borrowing OpenAuditFile, under hash: ChainHash?, upTo limit: Int
+  ) {
+    if let known = end, known.file != file.number || known.size != file.size {
+      isForeign = true
+      end = nil
+    }
+    guard let hash else { return }
+    if end == nil {
+      let last = file.size > limit ? nil : lastLink(in: file)
+      end = End(file: file.number, size: file.size, linkEnd: last?.end ?? 0, link: last?.head)
+    }
+    guard head == nil, let marked = mark.read(under: hash) else { return }
+    head = marked
+    // The mark is behind if kistd was killed between the two writes. Each line has at least one
+    // byte, so a link that is further ahead is forged. kistd must not continue from its number.
+    if let link = end?.link, link.number > marked.number, link.number - marked.number <= file.size {
+      head = link
+    }
+  }
+
+  /// Records that a new file replaces the one that `look` compared.
+  mutating func begin(_ file: borrowing OpenAuditFile) {
+    if end != nil { end = End(file: file.number, size: 0) }
+  }
+
+  /// Records the size of the file after kistd changed it.
+  mutating func noteSize(of file: borrowing OpenAuditFile) { end?.size = file.size }
+
+  /// Returns the link of a block before it is appended to the file; `nil` without a key.
+  func link(_ block: AuditBlock, in file: borrowing OpenAuditFile, under hash: ChainHash) -> Link? {
+    guard let end else { return nil }
+    let before = head ?? Head()
+    var chain: [UInt8]? = before.chain
+    var unchained = 0
+    file.readPieces(end.linkEnd..<file.size) { piece in
+      unchained += piece.count { $0 == UInt8(ascii: "\n") }
+      chain = chain.flatMap { hash.unchained(piece, after: $0) }
+    }
+    let link = AuditLink(
+      number: before.number + unchained + block.count,
+      after: end.link == before ? nil : before.chain, unchained: unchained,
+      isForeign: isForeign && unchained > 0)
+    let members = link.members
+    guard
+      let chain = chain.flatMap({
+        hash.block(block.partsBeforeLastLine, block.openLastLine + members, after: $0)
+      })
+    else { return nil }
+    return Link(
+      text: members + AuditLink.end(with: chain), head: Head(number: link.number, chain: chain))
+  }
+
+  /// Records that a block with this link was appended.
+  mutating func note(_ link: Link, in file: borrowing OpenAuditFile) {
+    head = link.head
+    end = End(file: file.number, size: file.size, linkEnd: file.size, link: link.head)
+    isForeign = false
+  }
+
+  /// Writes a mark without a link before the first link of a key.
+  ///
+  /// If kistd is killed before it writes the mark of that link, the next start finds the link by this
+  /// mark. A failure is not reported here, because writing the next mark fails, too.
+  func beginMark(under hash: ChainHash?) {
+    guard head == nil, let hash else { return }
+    try? mark.write(Head(), under: hash)
+  }
+
+  /// Writes the last link to the mark.
+  func writeMark(under hash: ChainHash) throws(StorageError) {
+    if let head { try mark.write(head, under: hash) }
+  }
+
+  private func lastLink(in file: borrowing OpenAuditFile) -> (head: Head, end: Int)? {
+    guard let lines = try? BackwardLines(file.path, hint: "") else { return nil }
+    while let next = lines.next() {
+      if let line = next.line, let (link, chain) = AuditLink.read(line) {
+        return (Head(number: link.number, chain: chain), next.end)
+      }
+    }
+    return nil
+  }
+}
+
+/// The keyed hashes of the chain; each use has its own prefix.
+struct ChainHash: Sendable {
+  private let hash: NameSeal.Hash
+
+  private enum Use: UInt8 { case unchained = 1, block, mark }
+
+  /// Uses the key of the storage; `nil` if the storage has none.
+  init?(_ seal: NameSeal?) {
+    guard let seal else { return nil }
+    hash = seal.hash
+  }
+
+  /// Returns the hash of a piece of lines that have no chain.
+  func unchained(_ piece: [UInt8], after chain: [UInt8]) -> [UInt8]? {
+    digest(.unchained, chain, piece[...])
+  }
+
+  /// Returns the hash of a block.
+  ///
+  /// It covers the parts of all lines except the last, and the last line up to its chain.
+  func block(
+    _ parts: ArraySlice<UInt8>, _ last: ArraySlice<UInt8>, after chain: [UInt8]
+  ) -> [UInt8]? { digest(.block, chain, parts, last) }
+
+  /// Returns the hash that proves that kistd wrote a mark.
+  func mark(_ head: AuditChain.Head) -> [UInt8]? {
+    digest(.mark, head.chain, bytes(ofNumber: head.number)[...])
+  }
+
+  private func digest(_ use: Use, _ chain: [UInt8], _ parts: ArraySlice<UInt8>...) -> [UInt8]? {
+    var message = [use.rawValue] + chain
+    for part in parts { message += part }
+    return hash(message.span)
+  }
+}
+
+/// Returns a number as 8 bytes, the lowest first.
+func bytes(ofNumber number: Int) -> [UInt8] {
+  (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+}

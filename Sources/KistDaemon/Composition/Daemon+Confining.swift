@@ -1,0 +1,82 @@
+internal import CLinux
+internal import Glibc
+internal import KistCore
+internal import KistSystem
+internal import KistWire
+internal import Logging
+
+extension Daemon {
+  /// Confines the process to what serving needs.
+  ///
+  /// Call it after the command is forked and before there is a second thread. If a directory is
+  /// replaced or mounted over later, kistd must be restarted.
+  func confine() throws(StorageError) {
+    let isFirstStart = unsafe access(options.pinFile, F_OK) != 0
+    let directories = try directories()
+    // A rule needs an existing directory. kistd does not make the directories of a former store,
+    // which may be on an unmounted disk. It cannot reach them until it is restarted.
+    let isMadeHere = isFirstStart && !isFile(options.storePath)
+    for directory in directories.always + (isMadeHere ? directories.ofStore : []) {
+      _ = makeDirectory(directory)
+    }
+    let kept = Set(directories.always + directories.ofStore)
+      .map { Confinement.Rule(path: $0, rights: kist_may_keep_files) }
+    let confinement = try Confinement(
+      kept + otherRules(isFirstStart: isFirstStart), scopes: scopes)
+    let isWhole = confinement.calls.isInForce && confinement.files.isInForce
+    logger.log(
+      level: isWhole ? .debug : .info, "confined",
+      metadata: ["calls": "\(confinement.calls)", "files": "\(confinement.files)"])
+    if !confinement.unreachable.isEmpty {
+      logger.info(
+        "paths are missing; once they are there, start kistd again",
+        metadata: ["paths": "\(confinement.unreachable.sorted().joined(separator: " "))"])
+    }
+  }
+
+  /// Returns the directories that kistd keeps files in.
+  private func directories() throws(StorageError) -> (always: [String], ofStore: [String]) {
+    var always = [options.pinFile, options.auditFile]
+    if sockets.requests == nil { always.append(try socketLocation().path) }
+    if options.storage != .encryptedFile { always.append(options.keyringLock) }
+    var ofStore = [options.storePath]
+    if case .file(let path) = options.keySource { ofStore.append(path) }
+    var directories = always.map(directory)
+    // The store opens without a progress note if its directory cannot be made.
+    if let directory = options.progressDirectory, makeDirectory(directory) {
+      directories.append(directory)
+    }
+    return (directories, ofStore.map(directory))
+  }
+
+  private func otherRules(isFirstStart: Bool) -> [Confinement.Rule] {
+    var rules = [
+      // Facts about clients, and the boot ID of the machine.
+      Confinement.Rule(path: "/proc", rights: kist_may_read),
+      Confinement.Rule(path: "/dev/urandom", rights: kist_may_read),
+      Confinement.Rule(path: "/dev/null", rights: kist_may_read | kist_may_write),
+    ]
+    if case .passphraseFile(let path) = options.keySource {
+      rules.append(.init(path: directory(of: path), rights: kist_may_read))
+    }
+    // kistd flushes the names of new directories together with their parent directories.
+    if isFirstStart { rules.append(.init(path: "/", rights: kist_may_list)) }
+    if let ownDirectory {
+      rules.append(
+        .init(path: directory(of: ownDirectory), rights: kist_may_remove_directories))
+    }
+    return rules
+  }
+
+  /// Scopes that Landlock puts out of reach.
+  ///
+  /// - Abstract sockets, unless the session bus or the service manager has one.
+  /// - Processes of others, unless kistd passes signals on to a command.
+  private var scopes: UInt64 {
+    let isAbstract =
+      environment("DBUS_SESSION_BUS_ADDRESS")?.contains("abstract") == true
+      || environment("NOTIFY_SOCKET")?.hasPrefix("@") == true
+    return (isAbstract ? 0 : kist_scope_of_abstract_sockets)
+      | (child == nil ? kist_scope_of_signals : 0)
+  }
+}

@@ -1,0 +1,66 @@
+/// The systemd unit that a process runs in.
+struct ProcessUnit: Equatable {
+  /// The name of the unit.
+  var name: String
+  /// The user manager that started the unit, such as `user@1000.service`; `nil` for the system's.
+  var userManager: String?
+}
+
+extension ProcessUnit {
+  /// Parses the text of /proc/PID/cgroup (cgroups(7)); `nil` if the process is in no unit.
+  ///
+  /// The unit is the first group below a manager's slices, as in systemd's
+  /// `cg_path_get_user_unit()`. Lower groups prove nothing: a unit that manages its own groups can
+  /// give them any name.
+  init?(cgroup text: String) {
+    let line = text.utf8.split(separator: UInt8(ascii: "\n")).last { $0.starts(with: "0::/".utf8) }
+    guard let line else { return nil }
+    let groups = line.dropFirst("0::/".utf8.count).split(separator: UInt8(ascii: "/"))
+      .map { unescapedGroup(String(Substring($0))) }
+    guard let (outer, below) = firstUnit(in: groups[...]) else { return nil }
+    if isUserManager(outer), let (inner, _) = firstUnit(in: below) {
+      self.init(name: inner, userManager: outer)
+    } else {
+      self.init(name: outer)
+    }
+  }
+}
+
+/// Returns the first group that is not a slice, if it is a unit, and the groups below it.
+private func firstUnit(
+  in groups: ArraySlice<String>
+) -> (name: String, below: ArraySlice<String>)? {
+  let rest = groups.drop { isUnitName($0, endingIn: [".slice"]) }
+  guard let name = rest.first, isUnit(name) else { return nil }
+  return (name, rest.dropFirst())
+}
+
+/// Removes the underscore that systemd puts before names that the kernel could use.
+///
+/// An example is `_memory.service`.
+private func unescapedGroup(_ name: String) -> String {
+  name.hasPrefix("_") ? String(name.dropFirst()) : name
+}
+
+private func isUserManager(_ unit: String) -> Bool {
+  unit.hasPrefix("user@") && unit.hasSuffix(".service")
+}
+
+/// Returns whether a name is that of a unit that can contain processes (systemd.unit(5)).
+func isUnit(_ name: String) -> Bool {
+  isUnitName(name, endingIn: [".service", ".scope", ".socket", ".mount", ".swap"])
+}
+
+private func isUnitName(_ name: String, endingIn suffixes: [String]) -> Bool {
+  suffixes.contains { name.hasSuffix($0) && name != $0 } && name.utf8.allSatisfy(isOfUnitName)
+}
+
+/// Returns whether systemd allows a byte in the name of a unit.
+private func isOfUnitName(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+    UInt8(ascii: "0")...UInt8(ascii: "9"):
+    true
+  default: ":-_.\\@".utf8.contains(byte)
+  }
+}

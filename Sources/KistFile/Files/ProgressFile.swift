@@ -1,0 +1,120 @@
+internal import KistCore
+internal import KistSodium
+internal import KistSystem
+
+/// The progress note: a file that records the last change of a store.
+///
+/// It is kept outside the store.
+///
+/// docs/file-format.md specifies its content.
+struct ProgressFile {
+  /// The content of the note.
+  struct Note: Equatable, Sendable {
+    /// The number of the last change.
+    var sequence: UInt64
+    /// When the note was written.
+    var time: Timestamp
+  }
+
+  let path: String
+  private let keys: StoreKeys
+
+  /// The number in the note of a store that another one replaced.
+  private static let replaced = UInt64.max
+
+  private static let magic = Array("kistmark".utf8)
+  private static let messageSize = 16
+  private static let size =
+    magic.count + StoreFormat.storeIDSize + SymmetricKey.nonceSize + messageSize
+    + SymmetricKey.tagSize
+
+  /// Names the file for the store at a path; each store has its own file in each directory.
+  init(_ options: EncryptedFile.ProgressOptions, store: String, keys: StoreKeys)
+    throws(StorageError)
+  {
+    let place = Array(try realPath(of: directory(of: store)).utf8)
+    let name = place + keys.storeID
+    path = options.directory + "/progress-" + hexadecimal(blake2b(name.span, count: 16))
+    self.keys = keys
+  }
+
+  /// Compares a store with its note, and returns the note; `nil` where there is none.
+  ///
+  /// Throws `corrupt` where the store is older than its note, or the note is malformed or fails
+  /// authentication.
+  func check(_ header: Header) throws(StorageError) -> Note? {
+    guard let note = try read() else { return nil }
+    if header.sequence >= note.sequence { return note }
+    let isReplaced = note.sequence == Self.replaced
+    let state =
+      isReplaced
+      ? "it is from before a `kistd rekey`, which kistd noted on \(note.time)"
+      : "it is at change \(header.sequence), and kistd noted change \(note.sequence) on \(note.time)"
+    throw StorageError(
+      .corrupt, "the store is older than it was when kistd last had it open: \(state)",
+      hint: isReplaced ? Self.replacedHint : Self.hint)
+  }
+
+  private func read() throws(StorageError) -> Note? {
+    guard let file = try PrivateFile.open(path, "progress file") else { return nil }
+    let bytes = try file.descriptor.read(upTo: Self.size + 1, path: path)
+    let head = Self.magic + keys.storeID
+    guard bytes.count == Self.size, bytes.starts(with: head) else { throw damaged }
+    let sealed = bytes.dropFirst(head.count)
+    let associatedData = StoreFormat.associatedData(of: .progress, storeID: keys.storeID)
+    guard let message = keys.progress.open(Array(sealed).span, for: associatedData.span) else {
+      throw damaged
+    }
+    return try message.withBytes { message throws(StorageError) in
+      var reader = ByteReader()
+      let sequence = try reader.integer(UInt64.self, from: message)
+      guard let time = Timestamp(secondsSinceEpoch: try reader.integer(from: message)) else {
+        throw .malformed
+      }
+      return Note(sequence: sequence, time: time)
+    }
+  }
+
+  /// Replaces the note; it is complete and on disk when this returns.
+  func write(_ note: Note, nonce: [UInt8]) throws(StorageError) {
+    var message = WipedBytes(capacity: Self.messageSize)
+    message.append(littleEndian: note.sequence)
+    message.append(littleEndian: note.time.secondsSinceEpoch)
+    let associatedData = StoreFormat.associatedData(of: .progress, storeID: keys.storeID)
+    let sealed = message.withBytes {
+      keys.progress.seal($0, for: associatedData.span, nonce: nonce)
+    }
+    let bytes = Self.magic + keys.storeID + sealed
+    try prepareDirectory(of: path)
+    _ = try writeWhole(bytes.span, to: path, replacing: true)
+  }
+
+  /// Records that another store replaced this one, so that every copy of this one counts as older.
+  func writeReplaced(at time: Timestamp, nonce: [UInt8]) throws(StorageError) {
+    try write(Note(sequence: Self.replaced, time: time), nonce: nonce)
+  }
+
+  private var damaged: StorageError {
+    StorageError(
+      .corrupt,
+      "kistd cannot verify its progress note \(path): the note is damaged, or `kistd fsck --salvage` "
+        + "made this store",
+      hint: Self.hint)
+  }
+
+  /// At kistd's usual place, the record of the storage refuses the replaced store, too.
+  private static let replacedHint =
+    "nothing was changed; put the newer store back; or move this one to another directory, and open "
+    + "it with `kistd --data DIRECTORY`"
+
+  private static let hint =
+    "nothing was changed; put the newer store back; or, to go on with this one, "
+    + EncryptedFile.ProgressOptions.acceptance
+}
+
+extension EncryptedFile.ProgressOptions {
+  /// The clause that says how the user accepts an older store.
+  package static let acceptance =
+    "stop kistd, and run `kistd --accept-rollback -- kist unlock` once, with the options that kistd is "
+    + "started with"
+}

@@ -1,0 +1,99 @@
+internal import Glibc
+
+/// The reason why a file is refused.
+package enum UnfitFile: Error, Equatable {
+  /// The system does not open it or does not show its directory; the error number gives the reason.
+  case notOpened(CInt)
+  /// It is a symbolic link.
+  case link
+  /// It is a FIFO, a directory, a socket or a device.
+  case notRegular
+  /// It belongs to another user.
+  case foreign
+  /// Its directory belongs to another user who is not root.
+  case foreignDirectory
+  /// Users other than its owner can write to its directory.
+  case openDirectory
+}
+
+extension UnfitFile {
+  /// Whether the file is missing.
+  package var isMissing: Bool { [.notOpened(ENOENT), .notOpened(ENOTDIR)].contains(self) }
+
+  /// The fault, as a clause that follows the path.
+  package var clause: String {
+    switch self {
+    case .notOpened(let number): "cannot be opened: \(systemText(of: number))"
+    case .link: "is a symbolic link"
+    case .notRegular: "is not a regular file"
+    case .foreign: "belongs to another user"
+    case .foreignDirectory: "is in a directory that belongs to another user"
+    case .openDirectory: "is in a directory that others may write to"
+    }
+  }
+
+  /// Returns how the user can fix the file at a path.
+  package func remedy(for path: String) -> String {
+    let folder = shellQuoted(directory(of: path))
+    return switch self {
+    case .notOpened(EACCES) where modeAllows(path):
+      "start kistd again: it opens no directory that was replaced or mounted after its start"
+    case .notOpened: "`chmod 600 \(shellQuoted(path))`, in a directory that you may enter"
+    case .link: "put the file itself in its place"
+    case .notRegular: "move it away, or name another file"
+    case .foreign: "move it away, or `chown` it to the user of kistd"
+    case .foreignDirectory: "`chown` the directory to the user of kistd, or name another one"
+    case .openDirectory: "`chmod go-w \(folder)`, or name another directory"
+    }
+  }
+}
+
+/// Returns whether this process may read and write a file according to its mode.
+///
+/// For a missing file, it checks the directory. access(2) does not consult Landlock.
+private func modeAllows(_ path: String) -> Bool {
+  unsafe access(path, R_OK | W_OK) == 0
+    || errno == ENOENT && access(directory(of: path), W_OK | X_OK) == 0
+}
+
+/// Opens a regular file, following symbolic links; never waits for the other end of a FIFO.
+package func openRegularFile(_ path: String, _ flags: CInt) throws(UnfitFile) -> CInt {
+  try openWithOwner(path, flags).descriptor
+}
+
+/// Opens a regular file of this user, in a directory where only this user and root can replace it.
+///
+/// Follows no symbolic link, and never waits for the other end of a FIFO. With `O_CREAT` it creates
+/// a missing file with mode 0600.
+package func openOwnFile(_ path: String, _ flags: CInt) throws(UnfitFile) -> CInt {
+  var folder = stat()
+  guard unsafe stat(directory(of: path), &folder) == 0 else { throw .notOpened(errno) }
+  guard [geteuid(), 0].contains(folder.st_uid) else { throw .foreignDirectory }
+  guard folder.st_mode & 0o022 == 0 else { throw .openDirectory }
+  let (descriptor, owner) = try openWithOwner(path, flags | O_NOFOLLOW)
+  guard owner == geteuid() else {
+    close(descriptor)
+    throw .foreign
+  }
+  return descriptor
+}
+
+private func openWithOwner(
+  _ path: String, _ flags: CInt
+) throws(UnfitFile) -> (descriptor: CInt, owner: uid_t) {
+  let descriptor = unsafe open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o600)
+  guard descriptor >= 0 else {
+    switch errno {
+    case ELOOP where flags & O_NOFOLLOW != 0: throw .link
+    // EISDIR: writing to a directory. ENXIO: opening a socket.
+    case EISDIR, ENXIO: throw .notRegular
+    default: throw .notOpened(errno)
+    }
+  }
+  var status = stat()
+  guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+    close(descriptor)
+    throw .notRegular
+  }
+  return (descriptor, status.st_uid)
+}

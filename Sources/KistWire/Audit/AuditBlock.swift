@@ -1,0 +1,63 @@
+/// Lines of the audit log that are written together, and the parts of them that the chain covers.
+///
+/// The last line gets the chain's members when it is written (`AuditLink`).
+package struct AuditBlock: Sendable {
+  /// The lines, each with its newline.
+  package private(set) var text: [UInt8] = []
+  /// The number of lines.
+  package private(set) var count = 0
+  private var lastLine = 0
+  private var parts: [UInt8] = []
+  private var partsBeforeLast = 0
+
+  package init() {}
+
+  /// The parts of all lines except the last that the chain covers.
+  package var partsBeforeLastLine: ArraySlice<UInt8> { parts[..<partsBeforeLast] }
+  /// The last line, without its closing brace and newline.
+  package var openLastLine: ArraySlice<UInt8> { text[lastLine..<max(lastLine, text.count - 2)] }
+
+  mutating func reserveCapacity(_ capacity: Int) { text.reserveCapacity(capacity) }
+
+  mutating func removeAll() {
+    text.removeAll(keepingCapacity: true)
+    parts.removeAll(keepingCapacity: true)
+    (count, lastLine, partsBeforeLast) = (0, 0, 0)
+  }
+
+  /// Appends a line, which ends in a newline, with its sealed names.
+  ///
+  /// Without names, `sealed` is empty.
+  package mutating func append(_ line: Span<UInt8>, sealed: Span<UInt8>) {
+    lastLine = text.count
+    partsBeforeLast = parts.count
+    count += 1
+    add(line, to: &text)
+    Self.append(line, sealed: sealed, to: &parts)
+  }
+
+  /// Ends the last line with the chain's members instead of its brace and newline.
+  package mutating func endLastLine(with members: [UInt8]) {
+    text.removeLast(2)
+    text += members
+  }
+
+  /// Appends the part of a line that the chain covers, for a line that is not the last of its
+  /// block.
+  ///
+  /// The last 16 bytes of sealed names authenticate the names and the whole line before them. The
+  /// chain covers only these 16 bytes, because each further byte makes loads slower.
+  package static func append(
+    _ line: Span<UInt8>, sealed: Span<UInt8>, to parts: inout [UInt8]
+  ) {
+    let hasNames = sealed.count >= sealEnd
+    parts.append(hasNames ? 1 : 0)
+    add(hasNames ? sealed.extracting(last: sealEnd) : line, to: &parts)
+  }
+
+  private static let sealEnd = 16
+}
+
+private func add(_ bytes: Span<UInt8>, to array: inout [UInt8]) {
+  unsafe bytes.withUnsafeBufferPointer { unsafe array.append(contentsOf: $0) }
+}

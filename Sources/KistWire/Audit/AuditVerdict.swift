@@ -1,0 +1,56 @@
+/// The result of a check of the audit log's chain.
+package struct AuditVerdict: Sendable, Equatable {
+  /// The number of unchanged lines up to the fault that kistd wrote under the key of this storage.
+  package var verified = 0
+  /// The number of lines up to the fault that have no chain.
+  ///
+  /// kistd had no key, or another program wrote them.
+  package var unchained = 0
+  /// The number of lines before the chain begins.
+  ///
+  /// They use another key, or have no chain.
+  package var unchecked = 0
+  /// The time of the first request in a verified line.
+  package var since: AuditRecord.Moment?
+  /// The time of the last one.
+  package var until: AuditRecord.Moment?
+  /// The first place where the log differs from what kistd wrote.
+  package var fault: Fault?
+
+  package init() {}
+
+  /// A place where the log was changed.
+  package struct Fault: Sendable, Equatable {
+    package var kind: Kind
+    /// The name of the file.
+    package var file: String
+    /// The line numbers in that file, from 1.
+    ///
+    /// The fault is at one or more of these lines.
+    package var lines: ClosedRange<Int>
+    /// The number of missing or added lines, if it is known.
+    package var count: Int?
+
+    package init(_ kind: Kind, file: String, lines: ClosedRange<Int>, count: Int? = nil) {
+      self.kind = kind
+      self.file = file
+      self.lines = lines
+      self.count = count
+    }
+  }
+
+  package enum Kind: String, Sendable {
+    /// A line was changed.
+    case changed
+    /// Lines are missing before or among these.
+    case removed
+    /// kistd did not write these lines, or wrote them elsewhere.
+    case added
+    /// Lines are missing at the end.
+    case cut
+    /// A chain begins after another one of the same key.
+    case restarted
+    /// The file is larger than the limit of the log, and kistd did not read it.
+    case tooLarge
+  }
+}

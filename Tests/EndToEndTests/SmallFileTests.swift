@@ -1,0 +1,112 @@
+import Foundation
+import KistClient
+import KistTesting
+import Subprocess
+import Testing
+
+/// A small file that kistd reads.
+enum SmallFile: String, CaseIterable, Sendable {
+  case pin, key, storeLock
+
+  func path(in home: Home) -> String {
+    switch self {
+    case .pin: home.path + "/.local/state/kist/storage"
+    case .key: home.keyFile
+    case .storeLock: home.store + ".lock"
+    }
+  }
+}
+
+/// What is in its place.
+enum Plant: String, CaseIterable, Sendable {
+  case fifo, folder, link, others, large
+
+  /// What the error says of it; nothing where that is no error.
+  func clause(of file: SmallFile) -> String? {
+    switch (self, file) {
+    case (.fifo, _), (.folder, _): "is not a regular file"
+    case (.link, _): "is a symbolic link"
+    case (.others, _): "belongs to another user"
+    case (.large, .pin): "does not say where credentials are kept"
+    case (.large, .key): "has 1048576 bytes"
+    // The text of a lock only informs.
+    case (.large, .storeLock): nil
+    }
+  }
+
+  func put(at path: String) throws {
+    let manager = FileManager.default
+    try manager.moveItem(atPath: path, toPath: path + ".moved")
+    switch self {
+    case .fifo: try #require(unsafe mkfifo(path, 0o600) == 0)
+    case .folder: try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+    case .link: try manager.createSymbolicLink(atPath: path, withDestinationPath: path + ".moved")
+    case .others:
+      try manager.copyItem(atPath: path + ".moved", toPath: path)
+      try #require(unsafe chown(path, 65534, 65534) == 0)
+    case .large:
+      try Data(repeating: 0x61, count: 1 << 20).write(to: URL(filePath: path))
+      try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+  }
+}
+
+@Suite(.timeLimit(.minutes(3)), .needsRoot("to give files away"))
+struct `In the place of a small file` {
+  /// Makes a store with a credential, and so the pin.
+  private func fill(_ home: Home) async throws {
+    let end = try await command(
+      "kistd", ["--", "kist", "save", "s", "a"], in: home, input: "hunter2")
+    try #require(end.status == .exited(0), "\(end.error)")
+  }
+
+  @Test(arguments: SmallFile.allCases, Plant.allCases)
+  func `something else is refused at once, named, and left as it is`(
+    file: SmallFile, plant: Plant
+  ) async throws {
+    guard let clause = plant.clause(of: file) else { return }
+    try await withHome { home in
+      try await fill(home)
+      let path = file.path(in: home)
+      try plant.put(at: path)
+      let number = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber]
+      for words in [
+        ["kistd", "--", "true"], ["kistd", "probe"], ["kistd", "rekey"], ["kist", "doctor"],
+      ] {
+        // Where it waits, timeout(1) ends it with 124.
+        let end = try await command("timeout", ["-s", "KILL", "20"] + words, in: home)
+        let said = end.output + end.error
+        #expect(end.status != .exited(0) && end.status != .exited(137), "\(words)")
+        #expect(said.contains("\(path) \(clause)"), "\(words): \(said)")
+      }
+      let after = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber]
+      #expect(after as? Int == number as? Int)
+    }
+  }
+
+  @Test func `of the pin, a FIFO keeps kistd neither from answering after SIGHUP nor from ending`()
+    async throws
+  {
+    try await withHome { home in
+      try await fill(home)
+      // Without a terminal, as a service: then SIGHUP has the storage opened again.
+      let end = try await command(
+        "setsid",
+        [
+          "--wait", "sh", "-c",
+          """
+          kistd & kistd=$!
+          for try in $(seq 2000); do kist status > /dev/null 2>&1 && break; done
+          rm "$HOME/.local/state/kist/storage"; mkfifo "$HOME/.local/state/kist/storage"
+          kill -HUP $kistd
+          for try in $(seq 2000); do timeout -s KILL 20 kist load s a 2>&1 || break; done
+          kill -TERM $kistd
+          timeout 20 tail --pid=$kistd -f /dev/null || kill -KILL $kistd
+          wait $kistd; echo "ended with $?"
+          """,
+        ], in: home)
+      #expect(end.output.contains("storage is not a regular file"), "\(end.output)\(end.error)")
+      #expect(end.output.contains("ended with 0"), "\(end.output)\(end.error)")
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import KistCommands
+import KistCore
+import KistTesting
+import KistWire
+import Synchronization
+import Testing
+
+/// A kistd that answers with a page that leads back to itself.
+@Suite(.timeLimit(.minutes(10))) struct `A page that leads back to itself` {
+  @Test(arguments: [["list"], ["list", "--json"], ["export"]])
+  func `ends a command that reads page after page`(words: [String]) async {
+    for isTerminal in [false, true] {
+      let asked = Asked()
+      var storage = UserStorage.unimplemented
+      storage.find = { _ throws(StorageError) in
+        try asked.again()
+        return CredentialPage(credentials: [], next: "1")
+      }
+      let recorder = Recorder()
+      let terminal = recorder.terminal(
+        typed: ["y"], isTerminal: isTerminal, outputIsPrivate: true)
+      let status = await Kist.status(of: words, on: terminal) { [storage] command in
+        try await (command as? any RequiresUserStorage)?.perform(storage, terminal)
+      }
+      #expect(status == StorageError.Code.internal.exitStatus)
+      #expect(recorder.error.contains("leads back"))
+    }
+  }
+
+  @Test func `ends kist audit`() async {
+    let recorder = Recorder()
+    let terminal = recorder.terminal()
+    let asked = Asked()
+    let log = AuditAccess(
+      find: { query throws(StorageError) in
+        try asked.again()
+        return AuditPage(records: [], next: "1-1")
+      }, verify: AuditAccess.none.verify)
+    let status = await Kist.status(of: ["audit"], on: terminal) { command in
+      try await (command as? any RequiresAuditLog)?.perform(log, terminal)
+    }
+    #expect(status == StorageError.Code.internal.exitStatus)
+    #expect(recorder.error.contains("leads back"))
+  }
+}
+
+/// Counts requests, and ends those of a command that goes in a circle.
+private final class Asked: Sendable {
+  private let count = Atomic(0)
+
+  func again() throws(StorageError) {
+    guard count.add(1, ordering: .relaxed).newValue < 100 else {
+      throw .timeout(after: .seconds(1))
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import KistCore
+import KistTesting
+import Testing
+
+@testable import KistFile
+
+/// The log that a start finds is written again, so that it is on the disk: what SQLite reads of it, and
+/// nothing else.
+@Suite(.timeLimit(.minutes(10))) struct `A log that is found beside a store` {
+  let store = try! TestStore()
+  private var key: EncryptedFile.KeySource { .keyFile(path: store.keyPath) }
+
+  /// What a large file of holes begins with.
+  enum Beginning: CaseIterable { case nothing, wrongHeader, header, frames }
+
+  @Test(arguments: Beginning.allCases)
+  func `is not filled where it is a hole`(beginning: Beginning) async throws {
+    let (copy, frames) = try await crashed()
+    let log = copy.path + "-wal"
+    let file = try FileHandle(forUpdating: URL(filePath: log))
+    switch beginning {
+    case .nothing: try file.truncate(atOffset: 0)
+    case .wrongHeader: try file.write(contentsOf: [0])
+    case .header: try file.truncate(atOffset: 32)
+    case .frames: break
+    }
+    try file.truncate(atOffset: 64 << 20)
+    try file.close()
+    #expect(frames > 0)
+
+    let opened = try await copy.open(key)
+    #expect(try allocated(log) < 1 << 20)
+    let found = try await opened.credentials.findAll().count
+    #expect(found == (beginning == .frames ? 3 : 2))
+    try await opened.credentials.save(.sample(.init(service: "new")))
+    await opened.close()
+    #expect(try copy.names() == ["credentials.db", "credentials.db.lock"])
+    let reopened = try await copy.open(key)
+    #expect(try await reopened.credentials.findAll().count == found + 1)
+    await reopened.close()
+  }
+
+  @Test func `is written again up to the first invalid frame`() async throws {
+    let (copy, frames) = try await crashed()
+    let log = URL(filePath: copy.path + "-wal")
+    let bytes = [UInt8](try Data(contentsOf: log))
+    #expect(validFrames(of: bytes) == frames)
+    #expect(validFrames(of: Array(bytes.dropLast())) == frames - 1)
+    for offset in [32, 32 + 8, 32 + 16, 32 + 24, 32 + 4119] {
+      for frame in 0..<frames {
+        var damaged = bytes
+        damaged[offset + frame * 4120] ^= 1
+        #expect(validFrames(of: damaged) == frame)
+      }
+    }
+    for offset in 0..<32 {
+      var damaged = bytes
+      damaged[offset] ^= 1
+      #expect(validFrames(of: damaged) == nil, "\(offset)")
+    }
+    let forged = forgedLog(of: [(1, Data(count: 4096)), (2, Data(count: 4096))], sizeInPages: 2)
+    #expect(validFrames(of: [UInt8](forged)) == 2)
+  }
+
+  @Test func `is written over itself where it is valid, and is the same then`() async throws {
+    let (copy, _) = try await crashed()
+    let log = copy.path + "-wal"
+    let before = try Data(contentsOf: URL(filePath: log))
+    let longAgo = Date(timeIntervalSince1970: 1_000_000_000)
+    try FileManager.default.setAttributes([.modificationDate: longAgo], ofItemAtPath: log)
+    try rewriteLog(of: copy.path)
+    #expect(try Data(contentsOf: URL(filePath: log)) == before)
+    let changed =
+      try FileManager.default.attributesOfItem(atPath: log)[.modificationDate] as? Date
+    #expect(try #require(changed) > longAgo)
+  }
+
+  /// A store as a crash leaves it, with two credentials in the database and another one in the log; and how
+  /// many frames the log has.
+  private func crashed() async throws -> (TestStore, frames: Int) {
+    try await store.fill(Array(threeCredentials.prefix(2)))
+    let opened = try await store.open()
+    try await opened.credentials.save(threeCredentials[2])
+    let copy = try TestStore()
+    try FileManager.default.copyItem(
+      atPath: store.directory("data"), toPath: copy.directory("data"))
+    await opened.close()
+    return (copy, (try Data(contentsOf: URL(filePath: copy.path + "-wal")).count - 32) / 4120)
+  }
+
+  private func validFrames(of log: [UInt8]) -> Int? {
+    guard var frames = LogFrames(header: log.span.extracting(first: 32)) else { return nil }
+    var count = 0
+    var offset = 32
+    while offset + frames.frameSize <= log.count,
+      frames.accept(log.span.extracting(offset..<offset + frames.frameSize))
+    {
+      count += 1
+      offset += frames.frameSize
+    }
+    return count
+  }
+
+  /// Bytes that a file takes on the disk.
+  private func allocated(_ path: String) throws -> Int {
+    var status = stat()
+    try #require(unsafe stat(path, &status) == 0)
+    return Int(status.st_blocks) * 512
+  }
+}

@@ -1,0 +1,91 @@
+"""Rollback: stores are killed or ended at random moments, and put back as they were earlier."""
+
+import shutil
+import time
+
+from frame.kistd import Ended, Kistd
+from frame.row import Row
+
+OLDER = "the store is older than it was"
+# The longest time that a note waits, and as long again for a busy machine.
+NOTED = 2.5
+
+
+def run(context):
+    row = Row(what="a store put back as it was earlier")
+    began = time.monotonic()
+    random = context.random("rollback")
+    refused = opened = 0
+    while row.tries < 5 or time.monotonic() < began + context.seconds:
+        folder = context.folder / f"store-{row.tries}"
+        life = Life(context, folder, random)
+        killed = life.live(copying=False)
+        if not life.opens():
+            row.wrong.append(f"a store that was {killed} is refused: {life.kistd.said()[-300:]}; {context.keep(folder, str(row.tries))}")
+        else:
+            opened += 1
+        life.live(copying=True)
+        life.put_back()
+        if life.opens():
+            row.got_in.append(f"an older store is opened; {context.keep(folder, str(row.tries))}")
+        elif OLDER not in life.kistd.said():
+            row.wrong.append(f"an older store is refused for another reason: {life.kistd.said()[-300:]}")
+        else:
+            refused += 1
+        if not life.opens("--accept-rollback") or not life.opens():
+            row.wrong.append(f"an older store that was accepted is refused: {life.kistd.said()[-300:]}")
+        row.tries += 1
+        shutil.rmtree(folder, ignore_errors=True)
+    row.note = f"{opened} opened after an end, {refused} refused"
+    row.seconds = time.monotonic() - began
+    yield row
+
+
+class Life:
+    """A store, and a copy of it from an earlier moment."""
+
+    def __init__(self, context, folder, random):
+        self.context, self.random = context, random
+        self.kistd = Kistd(context.kistd, folder)
+        self.copy = folder / "copy"
+
+    def save(self, connection):
+        for _ in range(self.random.randrange(1, 20)):
+            connection.ask(op="save", service="rollback", account=str(self.random.randrange(8)), secret="x")
+
+    def live(self, copying):
+        """Starts kistd, saves, and ends or kills it; returns which. With `copying`, it copies the store between two
+        lives, and lets the note of the second one be written."""
+        if copying:
+            shutil.copytree(self.kistd.data, self.copy)
+        with self.kistd.start() as connection:
+            self.save(connection)
+            if copying:
+                time.sleep(NOTED)
+            else:
+                time.sleep(self.random.uniform(0, NOTED))
+            self.save(connection)
+        if self.random.random() < 0.5:
+            self.kistd.kill()
+            return "killed"
+        self.kistd.stop()
+        return "ended"
+
+    def put_back(self):
+        shutil.rmtree(self.kistd.data)
+        shutil.copytree(self.copy, self.kistd.data)
+
+    def opens(self, *options):
+        """Whether kistd serves the store."""
+        self.kistd.log.unlink(missing_ok=True)
+        command = self.kistd.command
+        self.kistd.command = [*command, *options]
+        try:
+            with self.kistd.start() as connection:
+                return connection.ask(op="status").get("integrity") != "failed"
+        except Ended:
+            return False
+        finally:
+            self.kistd.command = command
+            if self.kistd.process is not None and self.kistd.process.poll() is None:
+                self.kistd.stop()

@@ -1,0 +1,171 @@
+"""Text and files from elsewhere: what reaches a terminal, and what a file of variables starts."""
+
+import itertools
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import unicodedata
+
+from frame.row import Row
+from scan.terminal import Terminal
+
+# What a terminal obeys, what hides or reorders text, and what looks like another line.
+PIECES = ("\x1b]0;title\x07", "\x1b[2J", "\x1b[31m", "\r", "\n", "\nhint: forged", "\t", "\b", "\x7f", "\x9b2J", "\x85",
+          "\u202e", "\u2066", "\u200b", "\u2028", "\U000e0041", "\ufeff", "`id`", "plain", "\u05e9", "\u6f22")
+MOMENT = "2026-11-20T10:00:00Z"
+# Each prints what a daemon answers; none prints a secret.
+COMMANDS = ("status", "status --json", "list", "list --json", "lock --json", "slots", "slots --json", "audit", "audit --json",
+            "watch --no-reconnect", "watch --no-reconnect --json", "delete s --no-prompt", "doctor", "doctor --json",
+            "unlock --json")
+# What each variable makes a program run, if it gets that far; FOLDER has the code, which makes a file.
+ATTACKS = (
+    ("BASH_ENV", "FOLDER/code.sh", ("bash", "-c", "true")),
+    ("PERL5OPT", "-MCode", ("perl", "-IFOLDER", "-e", "1")),
+    ("PYTHONPATH", "FOLDER", ("python3", "-c", "import code_of_kist")),
+    ("GIT_SSH_COMMAND", "FOLDER/code.sh", ("git", "ls-remote", "ssh://nowhere.invalid/")),
+    ("PATH", "FOLDER", ("/bin/sh", "-c", "program-of-kist")),
+    ("HOME", "FOLDER", ("bash", "-i", "-c", "true")),
+    ("LD_PRELOAD", "FOLDER/code.so", ("/bin/true",)),
+)
+
+
+def run(context):
+    for attack in (answers, variables):
+        row, began = Row(what=attack.__doc__.rstrip(".")), time.monotonic()
+        attack(row, context)
+        row.seconds = time.monotonic() - began
+        yield row
+
+
+def answers(row, context):
+    """Replies, errors and paths that are full of what a terminal obeys."""
+    random = context.random("texts")
+    deadline = time.monotonic() + context.seconds
+    for number in itertools.count():
+        if number >= 3 and time.monotonic() > deadline:
+            return
+        text = "".join(random.choices(PIECES, k=random.randint(1, 4)))
+        folder = context.folder / f"{number}"
+        folder.mkdir(mode=0o700)
+        with Impostor(folder / "socket", text) as impostor:
+            for fails, command in itertools.product((False, True), COMMANDS):
+                impostor.fails = fails
+                ask(row, context, command, folder / "socket", text)
+        ask(row, context, "status", f"{folder}/{text}", text)
+        ask(row, context, "doctor", f"{folder}/{text}", text)
+        shutil.rmtree(folder)
+
+
+def ask(row, context, command, path, text):
+    words = [context.kist, *command.split(), "--socket", str(path)]
+    environment = {"HOME": str(context.folder), "PATH": "/usr/bin:/bin", "TERM": "dumb"}
+    terminal = Terminal(words, environment)
+    terminal.end()
+    row.tries += 1
+    # A terminal ends its lines with both.
+    shown = terminal.said.decode(errors="surrogateescape").replace("\r\n", "\n")
+    # Columns of `watch` have a tab between them.
+    bad = {character for character in shown if character not in "\n\t"
+           and unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    if bad or "\nhint: forged" in shown:
+        row.wrong.append(f"`kist {command}` shows {sorted(map(ascii, bad))} of {text!a}")
+
+
+class Impostor:
+    """Answers each request with a text in all that it can be in."""
+
+    def __init__(self, path, text):
+        self.text, self.fails = text, False
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+    def accept(self):
+        try:
+            while True:
+                threading.Thread(target=self.serve, args=[self.listener.accept()[0]], daemon=True).start()
+        except OSError:
+            pass  # It was closed.
+
+    def serve(self, client):
+        with client, client.makefile("rb") as lines:
+            for line in lines:
+                request = json.loads(line)
+                reply = {"id": request["id"]} if "id" in request else {}
+                answer = None if self.fails else self.answer(request["op"])
+                reply |= {"ok": True} | answer if answer is not None else {"ok": False, "error": self.names("code", "message", "hint")}
+                client.sendall(json.dumps(reply).encode() + b"\n")
+                if request["op"] == "watch" and answer is not None:
+                    event = {"event": "saved"} | self.names("service", "account", "revision")
+                    client.sendall(json.dumps(event).encode() + b"\n")
+                    return
+
+    def names(self, *names):
+        return {name: name[0] + self.text for name in names}
+
+    def answer(self, operation):
+        credential = self.names("service", "account", "label", "revision") | {
+            "attributes": {"k": self.text}, "createdAt": MOMENT, "modifiedAt": MOMENT, "expiresAt": MOMENT}
+        status = self.names("storage", "reason", "keyProtection", "durability", "integrity") | {
+            "locked": False, "reopensAtRestart": True, "unlocksWith": self.text, "count": 1, "uptime": 1,
+            "limits": dict.fromkeys(("line", "secret", "service", "account", "label", "attributes", "attributeName",
+                                     "attributeValue", "attributesTotal", "page", "passphrase"), 1)}
+        record = self.names("operation", "unit", "claims", "service", "account") | {
+            "time": "2026-11-20T10:00:00.007Z", "outcome": "ok", "microseconds": 1, "pid": 1, "uid": 1, "evidence": "pidfd"}
+        hello = {"protocol": 1, "version": self.text, "operations": [self.text], "features": [self.text],
+                 "limits": status["limits"], "durability": self.text}
+        return {"hello": hello, "delete": {"deleted": True}, "find": {"credentials": [credential]},
+                "audit": {"records": [record]}, "watch": {}, "slots": {"slots": [{"number": 1, "kind": self.text}]},
+                "status": {"status": status}, "lock": {"status": status}, "unlock": {"status": status}}.get(operation)
+
+
+def variables(row, context):
+    """Files of variables that have a loader, a shell or an interpreter run code."""
+    folder, mark = context.folder / "code", context.folder / "mark"
+    folder.mkdir()
+    script = f"#!/bin/sh\n: > {mark}\n"
+    for name in ("code.sh", "program-of-kist"):
+        (folder / name).write_text(script)
+        (folder / name).chmod(0o755)
+    (folder / ".bashrc").write_text(script)
+    (folder / "Code.pm").write_text(f"open(F, '>', '{mark}'); 1;\n")
+    (folder / "code_of_kist.py").write_text(f"open('{mark}', 'w')\n")
+    (folder / "code.c").write_text(
+        '#include <fcntl.h>\n__attribute__((constructor)) static void run(void) { open("%s", O_CREAT | O_WRONLY, 0600); }\n' % mark)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "code.so", folder / "code.c"], check=True)
+    harmless = []
+    for name, value, command in ATTACKS:
+        def filled(text):
+            return text.replace("FOLDER", str(folder))
+
+        if not shutil.which(command[0]):
+            continue
+        file = context.folder / "variables"
+        file.write_text(f"PLAIN=1\n{name}={filled(value)}\n")
+        for allowed in (False, True):
+            mark.unlink(missing_ok=True)
+            allows = ["--allow-env", name] if allowed else []
+            end = subprocess.run(
+                [context.kist, "run", "--env-file", file, *allows, "--", *map(filled, command)],
+                env={"HOME": str(context.folder), "PATH": os.environ["PATH"]}, cwd="/", stdin=subprocess.DEVNULL,
+                capture_output=True)
+            row.tries += 1
+            if not allowed and (end.returncode != 125 or mark.exists()):
+                row.got_in.append(f"{name}={value} in a file of variables: status {end.returncode}, {mark.exists()=}")
+            if allowed and not mark.exists():
+                harmless.append(name)
+    # An attack that runs nothing where it is allowed would show nothing where it is refused.
+    if harmless:
+        row.wrong.append(f"{', '.join(harmless)}: run nothing, even where they are allowed")
