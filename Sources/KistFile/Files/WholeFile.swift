@@ -28,6 +28,8 @@ package func writeWhole(
   // Unlike `rename`, `link` fails when the name exists.
   let isWritten = unsafe link(unfinished, path) == 0
   guard isWritten || errno == EEXIST else { throw .system("making", path: path) }
+  // Before the flush, so that a power cut after it leaves no second name.
+  unsafe unlink(unfinished)
   // The file may be of another process that was interrupted before this flush.
   try flushDirectory(of: path)
   try flushNames(of: directory(of: path))

@@ -49,8 +49,8 @@ struct UnfinishedStore {
 
   /// Removes the files of interrupted stores; no other process may be working on them.
   static func discardAll(beside path: String) {
-    for left in [new(beside: path), backup(beside: path)]
-    where unsafe access(left.path, F_OK) == 0 { left.discard() }
+    // A log may be left without its store, where that was renamed and the log could not be removed.
+    for left in [new(beside: path), backup(beside: path)] { left.discard() }
   }
 
   /// Removes the files of an interrupted store.
