@@ -145,6 +145,17 @@ import Testing
     #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
   }
 
+  @Test func `the next start removes the log of an unfinished store that was renamed`() async throws
+  {
+    try await store.fill([.sample()])
+    for suffix in ["-wal", "-shm", "-journal"] {
+      try Data("half".utf8).write(to: URL(filePath: store.path + ".new" + suffix))
+    }
+    let storage = try await store.open()
+    await storage.close()
+    #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
+  }
+
   @Test func `a directory that others may write is refused`() async throws {
     try await store.fill([])
     try FileManager.default.setAttributes(
