@@ -35,7 +35,9 @@ BENCH ?= --update-docs
 # The manual pages and the shells' completion, where they stand below PREFIX/share.
 SHARE := .build-release/share
 COMPLETIONS := bash-completion/completions/kist fish/vendor_completions.d/kist.fish zsh/site-functions/_kist
-PAGES := man/man1/kist.1 man/man7/kist-protocol.7 man/man8/kistd.8
+# A page for each command that docs/cli.md lists.
+COMMANDS := $(shell sed -n 's/^| \[`kist \([a-z]*\)`\].*/\1/p' docs/cli.md)
+PAGES := $(patsubst %,man/man1/%.1,kist $(addprefix kist-,$(COMMANDS))) man/man7/kist-protocol.7 man/man8/kistd.8
 SHARED := $(COMPLETIONS) $(PAGES)
 
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
@@ -168,12 +170,9 @@ $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
 	$(MAKE) release
 
 .DELETE_ON_ERROR:
-$(SHARE)/man/man1/kist.1: docs/cli.md
-$(SHARE)/man/man7/kist-protocol.7: docs/protocol.md
-$(SHARE)/man/man8/kistd.8: docs/kistd.md
-$(addprefix $(SHARE)/,$(PAGES)): scripts/man-page Sources/KistCore/Values/KistVersion.swift
+$(addprefix $(SHARE)/,$(PAGES)): scripts/man-page $(wildcard docs/*.md) Sources/KistCore/Values/KistVersion.swift
 	@mkdir -p $(@D)
-	scripts/man-page $(filter docs/%,$^) > $@
+	@scripts/man-page $(basename $(@F)) > $@
 
 $(SHARE)/bash-completion/completions/kist: completions/kist.bash
 $(SHARE)/fish/vendor_completions.d/kist.fish: completions/kist.fish
@@ -190,12 +189,12 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Put all th
 	@case '$(PREFIX)' in (/*) ;; (*) echo "PREFIX is not an absolute path" >&2; exit 1; esac
 	@case '$(PREFIX)$(UNITS)' in (*[!A-Za-z0-9/._@+-]*) \
 	  echo "PREFIX has a character that systemd or make reads as something else; name another one" >&2; exit 1; esac
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS) $(addprefix $(DESTDIR)$(PREFIX)/share/,doc/kist $(dir $(SHARED)))
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS) $(addprefix $(DESTDIR)$(PREFIX)/share/,doc/kist $(sort $(dir $(SHARED))))
 	install -m $(PROGRAM_MODE) $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
 	for name in $(SHARED); do install -m 644 $(SHARE)/$$name $(DESTDIR)$(PREFIX)/share/$$name || exit; done
 	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/doc/kist
 	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done
-	for name in $(HELPERS); do ln -sf kist.1 $(DESTDIR)$(PREFIX)/share/man/man1/$$name.1; done
+	for name in $(HELPERS); do ln -sf kist-helper.1 $(DESTDIR)$(PREFIX)/share/man/man1/$$name.1; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
 	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service
 	@echo "installed; have kistd start when it is needed: systemctl --user enable --now $(SOCKETS)"

@@ -188,7 +188,7 @@ import Testing
   @Test func `rotates as the document says`() async throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let page = try String(contentsOf: root.appending(path: "docs/cli.md"), encoding: .utf8)
+    let page = try String(contentsOf: root.appending(path: "docs/watching.md"), encoding: .utf8)
     let block = try #require(page.firstMatch(of: /(?s)```sh\n(#!\/bin\/sh\n# Gives the app.*?)```/))
     try await withHome { home in
       let manager = FileManager.default

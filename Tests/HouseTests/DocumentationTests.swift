@@ -2,14 +2,20 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `The documentation` {
-  @Test func `every relative link leads to a file`() throws {
+  @Test func `every relative link leads to a file, and to the heading that it names`() throws {
     for page in try pages() {
       let folder = page.deletingLastPathComponent()
       let text = try String(contentsOf: page, encoding: .utf8)
-      for match in text.matches(of: /\]\(([^)#:\s]+)(?:#[^)]*)?\)/) {
-        let target = folder.appending(path: String(match.1)).standardizedFileURL.path
+      for match in text.matches(of: /\]\(([^)#:\s]*)(?:#([^)\s]*))?\)/) {
+        let target =
+          match.1.isEmpty ? page : folder.appending(path: String(match.1)).standardizedFileURL
         #expect(
-          FileManager.default.fileExists(atPath: target), "\(page.lastPathComponent): \(match.1)")
+          FileManager.default.fileExists(atPath: target.path),
+          "\(page.lastPathComponent): \(match.0)")
+        guard let heading = match.2, target.pathExtension == "md" else { continue }
+        #expect(
+          try headings(of: target).contains(String(heading)),
+          "\(page.lastPathComponent): \(match.0)")
       }
     }
   }
@@ -50,6 +56,17 @@ import Testing
     try draw.run()
     draw.waitUntilExit()
     #expect(draw.terminationStatus == 0)
+  }
+
+  /// The names by which links lead to the headings of a page.
+  private func headings(of page: URL) throws -> Set<String> {
+    let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+    let titles = lines.compactMap { $0.wholeMatch(of: /#+ (.+)/)?.1 }
+    return Set(
+      titles.map { title in
+        String(title.lowercased().filter { $0.isLetter || $0.isNumber || " -_".contains($0) })
+          .replacing(" ", with: "-")
+      })
   }
 
   /// README.md and its siblings, and everything under docs/.

@@ -10,8 +10,9 @@ import Testing
 
   init() throws { page = try documentation("cli.md") }
 
-  private func section(of command: String) throws -> Substring {
-    try #require(page.split(separator: "\n## ").first { $0.hasPrefix("`kist \(command)`") })
+  private func section(of command: String, in page: String) throws -> Substring {
+    let sections = page.split(separator: /\n##+\s/)
+    return try #require(sections.first { $0.hasPrefix("`kist \(command)`") }, "\(command)")
   }
 
   @Test func `has every command with every option`() throws {
@@ -20,15 +21,23 @@ import Testing
     }
     try #require(commands.count > 20)
     for (name, command) in commands {
-      let section = try section(of: name)
       let help = Kist.helpMessage(for: command, columns: 200)
       let options = Set(help.matches(of: /--[a-z-]+/).map { String($0.output) })
         .subtracting(["--json", "--socket", "--no-prompt", "--version", "--help"])
-      for option in options { #expect(section.contains("`\(option)"), "\(name) \(option)") }
+      for option in options {
+        #expect(try section(of: name, in: page).contains("`\(option)"), "\(name) \(option)")
+      }
     }
     for option in ["--json", "--socket", "--no-prompt", "--version", "--help"] {
       #expect(page.contains("`\(option)"), "\(option)")
     }
+  }
+
+  @Test(arguments: Kist.configuration.subcommands.map { $0._commandName })
+  func `names the page with the section of each command`(command: String) throws {
+    let row = try #require(page.firstRange(of: "\n| [`kist \(command)`]("))
+    let name = String(page[row.upperBound...].prefix { $0 != "#" })
+    #expect(try documentation(name).contains("\n## `kist \(command)`\n"))
   }
 
   @Test func `has every name that the status prints`() async throws {
@@ -39,7 +48,7 @@ import Testing
     }
     let names = recorder.output.split(separator: "\n").compactMap { $0.split(separator: ":").first }
     try #require(names.count == 11)
-    let section = try section(of: "status")
+    let section = try section(of: "status", in: documentation("manage.md"))
     for name in names {
       #expect(section.contains("\n\(name): "), "the session: \(name)")
       #expect(section.contains("\n| `\(name)` |"), "the table: \(name)")
@@ -47,7 +56,7 @@ import Testing
   }
 
   @Test func `has every subject of kist doctor`() async throws {
-    let section = try section(of: "doctor")
+    let section = try section(of: "doctor", in: documentation("manage.md"))
     for fault in [nil] + Fault.allCases {
       var machine = Machine.healthy
       fault?.befall(&machine)
@@ -64,9 +73,10 @@ import Testing
   }
 
   @Test(arguments: ForeignFormat.allCases.map(\.rawValue) + ["pass", "kist"])
-  func `has every source of kist import, and so has the page about moving`(name: String) throws {
-    #expect(try section(of: "import").contains("`\(name)`"))
-    #expect(try documentation("moving.md").contains("\n| `\(name)` |"))
+  func `names every source of kist import in the text and the table about it`(name: String) throws {
+    let moving = try documentation("moving.md")
+    #expect(try section(of: "import", in: moving).contains("`\(name)`"))
+    #expect(moving.contains("\n| `\(name)` |"))
   }
 
   @Test(arguments: StorageError.Code.allCases)

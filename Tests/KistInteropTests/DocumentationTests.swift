@@ -11,12 +11,10 @@ import Testing
 
   @Test(arguments: Tool.allCases)
   func `have each tool, and the name that it calls its helper by`(tool: Tool) throws {
-    let rows = try page("cli.md").split(separator: "\n")
-    let row = try #require(rows.first { $0.hasPrefix("| `\(tool.rawValue)` |") })
+    let lines = try page("integrations.md").split(separator: "\n")
+    let row = try #require(lines.first { $0.hasPrefix("| `\(tool.rawValue)` |") })
     if let program = tool.program { #expect(row.contains("`\(program)`")) }
-    let headings = try page("integrations.md").split(separator: "\n").filter {
-      $0.hasPrefix("## ")
-    }
+    let headings = lines.filter { $0.hasPrefix("## ") }
     #expect(headings.contains { $0.lowercased().contains(tool.rawValue) })
   }
 }

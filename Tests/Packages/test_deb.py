@@ -1,5 +1,6 @@
 """The Debian package: made twice, and installed, used and purged on booted systems. Needs root (`make test-deb`)."""
 
+import json
 import os
 import re
 import shutil
@@ -46,7 +47,9 @@ class Making(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["dpkg-deb", "--extract", package(), folder], check=True)
             pages = [path for path in Path(folder).glob("usr/share/man/man?/*.gz") if not path.is_symlink()]
-            self.assertEqual(len(pages), 3)
+            commands = json.loads(subprocess.check_output([MADE / "bin/kist", "--experimental-dump-help"]))["command"]["subcommands"]
+            names = {f"kist-{command['commandName']}.1" for command in commands if command["commandName"] != "help"}
+            self.assertEqual({page.stem for page in pages}, names | {"kist.1", "kist-protocol.7", "kistd.8"})
             for page in pages:
                 shown = subprocess.run(
                     ["man", "--warnings", "--local-file", page], capture_output=True, text=True, check=True,
