@@ -11,7 +11,7 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
     let prompt = try call.words("PROMPT")[0]
     guard call.variable("SSH_ASKPASS_PROMPT") == nil, !isQuestion(prompt) else {
       throw StorageError(
-        .denied, "this is a question for a person, and kist answers none",
+        .denied, "this is a question for the user, and kist does not answer it",
         hint: "answer it at a terminal, or with another program in SSH_ASKPASS")
     }
     guard let text = call.variable("KIST_ASKPASS") else {

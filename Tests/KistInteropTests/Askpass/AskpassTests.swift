@@ -8,7 +8,7 @@ import Testing
     NewCredential.sample(CredentialKey(service: "ssh", account: "me"), secret: "hunter2"),
     .sample(CredentialKey(service: "pem"), secret: "a\nb"),
   ]
-  private static let question = "this is a question for a person, and kist answers none"
+  private static let question = "this is a question for the user, and kist does not answer it"
 
   @Test(arguments: [
     "Enter passphrase for key '/home/me/.ssh/id': ", "me@host's password: ",
