@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  @Test func `has each request and its outcome, and neither values nor names in plain`()
+  @Test func `records each request with its outcome, without values or plaintext names`()
     async throws
   {
     try await withHome { home in
@@ -50,21 +50,21 @@ import Testing
         all.map { $0["names"] != nil } == [true, true, true, true, false, false, false, true])
       #expect(all.allSatisfy { $0["uid"] as? Int == Int(getuid()) })
 
-      // The reader that knows the format from its document opens them.
+      // The Python reader, written from the documentation of the format, decrypts the names.
       let opened = try await readStore(home, ["--audit", path(in: home)]).split(separator: "\n")
       #expect(opened.count { $0.contains(#""service": "canary-service""#) } == 3)
       #expect(opened.count { $0.contains(#""service": "canary-missing", "account": """#) } == 1)
     }
   }
 
-  @Test func `names a client that has ended by then, and is shown by kist`() async throws {
+  @Test func `names clients that have already exited, and kist audit shows them`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { _ in
         #expect(
           try await command("kist", ["save", "s", "a"], in: home, input: "pw").status == .exited(0))
         #expect(try await command("kist", ["load", "s", "a"], in: home).output == "pw")
         #expect(try await command("kist", ["load", "missing"], in: home).status == .exited(2))
-        // Once it is known to kistd, it says what it has to say, and is gone before it is answered.
+        // Once kistd has identified it, the client sends its request and exits before the answer.
         let client = """
           import socket, sys
           s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); f = s.makefile("rw")
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `is verified by kist and by the reader of the format, and not once a line is gone`()
+  @Test func `passes verification by kist and the Python reader, and kist detects a removed line`()
     async throws
   {
     try await withHome { home in
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `keeps its names to itself while the storage is locked`() async throws {
+  @Test func `hides names while the storage is locked`() async throws {
     try await withHome { home in
       try await withDaemon(in: home, ["--passphrase-fd", "0"], input: "open sesame") { _ in
         _ = try await command("kist", ["save", "s", "a"], in: home, input: "pw")
@@ -132,7 +132,7 @@ import Testing
         #expect(asked.status == .exited(5))
         _ = try await command("kist", ["unlock"], in: home, input: "open sesame")
         let open = try await command("kist", ["audit", "--service", "s"], in: home)
-        // What came while it was locked has no names.
+        // Requests made while it was locked have no names.
         #expect(open.output.split(separator: "\n").count == 1)
         #expect(open.output.hasSuffix("\ts\ta\n"))
         #expect(open.error.isEmpty)
@@ -140,9 +140,7 @@ import Testing
     }
   }
 
-  @Test func `is kept over a restart and a kill, but for what was not written yet`()
-    async throws
-  {
+  @Test func `keeps written records across a restart and a SIGKILL`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { _ in
         _ = try await command("kist", ["save", "first"], in: home, input: "pw")
@@ -150,7 +148,7 @@ import Testing
       try await withDaemon(in: home) { daemon in
         _ = try await command("kist", ["save", "second"], in: home, input: "pw")
         _ = try await command("kist", ["save", "third"], in: home, input: "pw")
-        // What is shown is written.
+        // kistd writes its records before it shows them.
         _ = try await command("kist", ["audit"], in: home)
         daemon.send(.kill)
       }
@@ -164,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func `is not kept where it is not wanted`() async throws {
+  @Test func `is not written with --audit off`() async throws {
     try await withHome { home in
       try await withDaemon(in: home, ["--audit", "off"]) { _ in
         _ = try await command("kist", ["save", "s"], in: home, input: "pw")
@@ -176,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func `that cannot be written stops no request`() async throws {
+  @Test func `logs one message and fails no request if it cannot be written`() async throws {
     try await withHome { home in
       let end = try await withDaemon(in: home) { _ in
         try? FileManager.default.removeItem(atPath: path(in: home))

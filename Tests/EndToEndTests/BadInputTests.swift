@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `A word that is not UTF-8` {
+@Suite(.timeLimit(.minutes(10))) struct `An argument or variable that is not UTF-8` {
   @Test(arguments: [
     (#"kistd --data "$(printf 'caf\351')""#, "an argument is not UTF-8"),
     (#"kistd -- "$(printf 'caf\351')""#, "an argument is not UTF-8"),
@@ -13,7 +13,9 @@ import Testing
     (#"XDG_STATE_HOME="$(printf '/caf\351')" kistd"#, "XDG_STATE_HOME is not UTF-8"),
     (#"KIST_SOCKET="$(printf '/caf\351')" kistd"#, "KIST_SOCKET is not UTF-8"),
   ])
-  func `is refused, not repaired, and nothing is made`(script: String, error: String) async throws {
+  func `is refused with status 64, and no file is created`(script: String, error: String)
+    async throws
+  {
     try await withHome { home in
       let end = try await command("sh", ["-c", script], in: home)
       #expect(end.status == .exited(64))
@@ -24,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `is no matter in a variable that is not for kistd`() async throws {
+  @Test func `is ignored in a variable that kistd does not read`() async throws {
     try await withHome { home in
       let end = try await command(
         "sh", ["-c", #"OTHER="$(printf 'caf\351')" kistd -- true"#], in: home)

@@ -6,9 +6,8 @@ import KistTesting
 import Subprocess
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `A kistd that is started by hand` {
-  @Test func `has every thread under a filter of system calls and without new privileges`()
-    async throws
+@Suite(.timeLimit(.minutes(10))) struct `kistd started by hand` {
+  @Test func `runs each thread with a system call filter and without new privileges`() async throws
   {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
@@ -23,7 +22,7 @@ import Testing
   }
 
   @Test(.needs("Landlock in the kernel", kist_landlock_version() > 0))
-  func `reports that seccomp and Landlock confine it`() async throws {
+  func `logs that seccomp and Landlock confine it`() async throws {
     try await withHome { home in
       let end = try await withDaemon(in: home, ["--log-level", "debug"]) { _ in }
       #expect(
@@ -31,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `opens its store again, when it asks for that, and unlocks it`() async throws {
+  @Test func `unlocks its store and opens it again after SIGHUP`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let storage = daemon.connect()
@@ -40,7 +39,7 @@ import Testing
         let access = StorageAccess.remote(socketPath: home.socket)
         #expect(try await access.lock().isLocked)
         #expect(try await !access.unlock(nil).isLocked)
-        // The key is back, in a file that was not there when kistd confined itself.
+        // The key file is a new file, created after kistd confined itself.
         let manager = FileManager.default
         try manager.copyItem(atPath: home.keyFile, toPath: home.keyFile + ".copy")
         try manager.removeItem(atPath: home.keyFile)
@@ -52,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `leaves its command as it is, without a filter`() async throws {
+  @Test func `does not confine the command that it runs`() async throws {
     try await withHome { home in
       let end = try await command(
         "kistd", ["--", "grep", "-E", "NoNewPrivs|Seccomp:", "/proc/self/status"], in: home)
@@ -62,7 +61,7 @@ import Testing
   }
 }
 
-/// What /proc says of the confinement of each thread of a process.
+/// The confinement of each thread of a process, from /proc.
 private func threadStates(of pid: pid_t) throws -> [[String]] {
   try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").map { thread in
     try String(contentsOfFile: "/proc/\(pid)/task/\(thread)/status", encoding: .utf8)

@@ -5,25 +5,25 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `A program that crashes` {
   @Test(arguments: [
-    // It is past its start when it says hello, and when it starts a command.
+    // The program has started once it prints its greeting or runs a command.
     "mkfifo in; kist helper cargo <in >out & exec 3>in; until [ -s out ]; do sleep 0.01; done;"
       + " kill -SEGV $!; wait $!",
     "kistd -- sh -c 'kill -SEGV $PPID'",
   ])
-  func `says nothing of its memory, even where Swift is asked to tell of a crash`(script: String)
+  func `prints nothing from its memory, even if backtraces of Swift are enabled`(script: String)
     async throws
   {
     try await withHome { home in
-      // What Swift's runtime would start, to print registers and the memory behind them.
-      let teller = home.path + "/teller"
+      // Swift's runtime would start this program to print registers and memory.
+      let backtracer = home.path + "/backtracer"
       try Data("#!/bin/sh\necho registers >&2; kill -KILL $PPID\n".utf8).write(
-        to: URL(filePath: teller))
+        to: URL(filePath: backtracer))
       let end = try await command(
         "sh",
         [
           "-c",
-          "cd; chmod +x teller; export SWIFT_BACKTRACE=enable=yes,swift-backtrace=\(teller); "
-            + script,
+          "cd; chmod +x backtracer; "
+            + "export SWIFT_BACKTRACE=enable=yes,swift-backtrace=\(backtracer); " + script,
         ], in: home)
       #expect(end.status == .exited(128 + SIGSEGV), "\(end.error)")
       #expect(

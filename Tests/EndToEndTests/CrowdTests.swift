@@ -1,8 +1,8 @@
 import KistClient
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `More clients than connections` {
-  @Test func `are all served, and notice nothing`() async throws {
+@Suite(.timeLimit(.minutes(5))) struct `Clients beyond the connection limit` {
+  @Test func `are all served without an error`() async throws {
     try await withHome { home in
       let end = try await withDaemon(in: home, ["--max-connections", "4"]) { daemon in
         try await ask(daemon, clients: 12)
@@ -11,7 +11,9 @@ import Testing
     }
   }
 
-  @Test func `are all served by a kistd that may open few files, which says so`() async throws {
+  @Test func `are all served if kistd may open few files, and kistd logs the lower limit`()
+    async throws
+  {
     try await withHome { home in
       let end = try await withDaemon(in: home, files: 70) { daemon in
         try await ask(daemon, clients: 100)
@@ -21,7 +23,7 @@ import Testing
     }
   }
 
-  /// Has clients save and load in turn, each over a connection that it holds.
+  /// Saves and loads with each client in turn, each over its own open connection.
   private func ask(_ daemon: Daemon, clients: Int) async throws {
     let storages = (0..<clients).map { _ in daemon.connect() }
     for round in 0..<3 {

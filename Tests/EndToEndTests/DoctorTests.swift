@@ -4,8 +4,8 @@ import KistTesting
 import Subprocess
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `Asking what is wrong` {
-  @Test func `finds nothing wrong where kistd answers`() async throws {
+@Suite(.timeLimit(.minutes(10))) struct `kist doctor and kistd probe` {
+  @Test func `doctor finds no problem if kistd answers`() async throws {
     try await withHome { home in
       _ = try await withDaemon(in: home) { _ in
         let end = try await command("kist", ["doctor"], in: home)
@@ -19,7 +19,8 @@ import Testing
     }
   }
 
-  @Test func `tells what kistd would open where none runs, and makes nothing`() async throws {
+  @Test func `doctor reports the storage that kistd would open, and creates no file`() async throws
+  {
     try await withHome { home in
       let before = try contents(of: home)
       let end = try await command("kist", ["doctor"], in: home)
@@ -30,7 +31,8 @@ import Testing
     }
   }
 
-  @Test func `tells of a directory that lets others in, and of a program in the way`() async throws
+  @Test func `doctor reports a directory open to other users and a program that shadows kist`()
+    async throws
   {
     try await withHome { home in
       _ = try await withDaemon(in: home) { _ in
@@ -53,7 +55,9 @@ import Testing
     }
   }
 
-  @Test func `tells which storage it would be, and why none could be opened`() async throws {
+  @Test func `probe reports the storage that kistd would choose, or why it cannot be opened`()
+    async throws
+  {
     try await withHome { home in
       let chosen = try await command("kistd", ["probe"], in: home)
       #expect(chosen.status == .exited(0), "\(chosen.error)")
@@ -74,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `names what keeps a kistd that answers from its storage`() async throws {
+  @Test func `doctor reports a storage that a running kistd cannot open`() async throws {
     try await withHome { home in
       let words = ["--storage", "libsecret", "--", "kist", "doctor"]
       let end = try await command("kistd", words, in: home)
@@ -84,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `lets each kistd start that starts meanwhile`() async throws {
+  @Test func `probe does not prevent a kistd from starting`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         try await daemon.connect().save(.sample())
@@ -104,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `answers a user who is not in the list of users`() async throws {
+  @Test func `doctor works for a user without an entry in the user database`() async throws {
     try await withHome { home in
       let end = try await command(
         "unshare", ["--user", "--map-user=4242", "kist", "doctor"], in: home)

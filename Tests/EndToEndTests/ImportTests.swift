@@ -4,11 +4,13 @@ import Subprocess
 import Synchronization
 import Testing
 
-/// How many credentials are imported: `KIST_IMPORTED`, or 10,000; more than a page.
+/// The number of credentials to import: `KIST_IMPORTED`, or 10,000, which exceeds a page.
 private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap(Int.init) ?? 10_000
 
-@Suite(.serialized, .timeLimit(.minutes(10))) struct `An import` {
-  @Test func `of 10,000 credentials is whole, and a second one changes nothing`() async throws {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct `Import and export` {
+  @Test func `an import saves all 10,000 credentials, and a second one changes nothing`()
+    async throws
+  {
     try await withHome { home in
       let file = try writeCSV(in: home)
       try await withDaemon(in: home) { daemon in
@@ -26,7 +28,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
   }
 
   @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
-  func `that is interrupted loses nothing, and goes on when it is repeated`(
+  func `an interrupted import keeps the saved credentials and completes when repeated`(
     signal: CInt
   ) async throws {
     try await withHome { home in
@@ -37,7 +39,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
           environment: home.environment, input: .none, output: .discarded,
           error: .string(limit: 1 << 16)
         ) { execution in
-          // Some are saved, and more are to come.
+          // Waits until some credentials are saved, but not all.
           while try await daemon.connect().find(CredentialQuery()).next == nil {
             try await Task.sleep(for: .milliseconds(1))
           }
@@ -56,7 +58,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
         #expect(second.status == .exited(0), "\(second.error)")
         let all = try await revisions(in: daemon)
         #expect(all.count == count)
-        #expect(all.filter { saved[$0.key] != nil } == saved, "what was saved is as it was")
+        #expect(all.filter { saved[$0.key] != nil } == saved, "the saved credentials are unchanged")
         for number in [0, count / 2, count - 1] {
           let key = CredentialKey(service: "h\(number).example", account: "user\(number)")
           let secret = try await daemon.connect().load(key).secret
@@ -66,7 +68,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     }
   }
 
-  @Test func `under which the daemon is killed says so, and is whole when it is repeated`()
+  @Test func `an import reports its progress if kistd is killed, and completes when repeated`()
     async throws
   {
     try await withHome { home in
@@ -90,7 +92,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     }
   }
 
-  @Test func `of an export is what was exported, to the byte`() async throws {
+  @Test func `an import restores an export byte for byte`() async throws {
     let every = Secret(copying: (0...255).map { UInt8($0) })
     let credentials = [
       NewCredential(
@@ -130,9 +132,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     }
   }
 
-  @Test func `of an export that is ended while it takes a file's place leaves no second file`()
-    async throws
-  {
+  @Test func `an export terminated while it replaces a file leaves no second file`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         try await daemon.connect().save(
@@ -154,9 +154,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     }
   }
 
-  @Test func `of an export that is there but may not outlast a power cut`()
-    async throws
-  {
+  @Test func `an export reports a failed fsync and whether the file exists`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { _ in
         for (failing, outcome) in [
@@ -179,7 +177,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     }
   }
 
-  @Test func `of what others may read says so; an export to such a place is refused`()
+  @Test func `an import warns about a readable file, and an export refuses to write one`()
     async throws
   {
     try await withHome { home in

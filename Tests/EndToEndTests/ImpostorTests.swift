@@ -3,14 +3,14 @@ import KistTesting
 import Subprocess
 import Testing
 
-/// Texts that a terminal would obey, that hide or reorder others, or that look like another line.
+/// Texts that control a terminal, that hide or reorder other text, or that imitate another line.
 private let hostileTexts = [
   "\u{1B}]0;title\u{7}", "\u{1B}[2J", "x\rkist: deleted", "\u{202E}drow", "\u{9B}2J", "\u{7F}",
   "x\nhint: forged",
 ]
 
-@Suite(.timeLimit(.minutes(10))) struct `A program in kistd's place` {
-  /// Answers each request with a text in all that it can be in, or with an error of that text.
+@Suite(.timeLimit(.minutes(10))) struct `Hostile text` {
+  /// Answers each request with a text in every possible field, or with an error that contains it.
   private let impostor = """
     import json, os, socket, sys, threading
     path, text, fails = sys.argv[1], sys.argv[2], sys.argv[3] == "true"
@@ -63,7 +63,9 @@ private let hostileTexts = [
   }
 
   @Test(arguments: hostileTexts, [false, true])
-  func `gives kist no text that reaches a terminal`(text: String, fails: Bool) async throws {
+  func `in replies is escaped or omitted before kist prints it`(text: String, fails: Bool)
+    async throws
+  {
     try await withHome { home in
       _ = try await run(
         .name("python3"), arguments: ["-c", impostor, home.socket, text, "\(fails)"],
@@ -71,17 +73,17 @@ private let hostileTexts = [
         error: .string(limit: 1 << 20)
       ) { execution in
         defer { try? execution.send(signal: .kill) }
-        // Not there, or bound and not yet listening.
+        // The socket is missing, or bound but not yet listening.
         while try await command("kist", ["status"], in: home).status == .exited(7) {}
         for words in commands(in: home) {
           for options in words[0] == "helper" ? [[]] : [[], ["--json"]] {
-            // Behind `--`, the words are those of the command that is run.
-            // A shell writes the input: not every command reads it, and this process would get SIGPIPE.
+            // The options go before `--`, which begins the command to run.
+            // A shell writes the input: commands that read none would send SIGPIPE to this process.
             let end = try await command(
               "sh",
               ["-c", #"printf %s "$0" | kist "$@""#, input(of: words)] + words.prefix(1) + options
                 + words.dropFirst(), in: home)
-            // What git gets is in its own protocol, and git escapes it.
+            // This output is in git's protocol, and git escapes it.
             let output = words.contains("git") ? "" : end.output
             expectHarmless(end.error, words + options)
             expectHarmless(output, words + options, isData: options.isEmpty)
@@ -92,7 +94,9 @@ private let hostileTexts = [
   }
 
   @Test(arguments: hostileTexts)
-  func `or its place has no name that reaches a terminal`(text: String) async throws {
+  func `in paths, variables and arguments is escaped or omitted before it is printed`(text: String)
+    async throws
+  {
     try await withHome { home in
       let place = "\(home.path)/\(text)"
       for assignments in [
@@ -132,8 +136,9 @@ private let hostileTexts = [
     for text in [end.error, end.output] { expectHarmless(text, words) }
   }
 
-  /// Expects whole lines that have nothing in them which a terminal would obey; what is data for a program
-  /// may have what reorders text.
+  /// Expects lines without characters that control a terminal.
+  ///
+  /// Data for a program may contain characters that reorder text.
   private func expectHarmless(_ text: String, _ words: [String], isData: Bool = false) {
     for line in text.split(separator: "\n") {
       let misleading = line.unicodeScalars.filter { scalar in

@@ -2,14 +2,14 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `A template` {
-  @Test func `that is filled by a kist that is killed leaves no file`() async throws {
+@Suite(.timeLimit(.minutes(10))) struct `kist inject` {
+  @Test func `leaves no file behind if it is killed`() async throws {
     let folder = "/dev/shm/kist-\(UUID())"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await withHome { home in
-      // The kernel kills it, with SIGXFSZ, when the file gets too long: 512 KiB, which is as much as a
-      // sanitizer writes at the start.
+      // The kernel kills kist with SIGXFSZ when the file exceeds 512 KiB. A sanitizer writes as
+      // much at the start.
       let script = "ulimit -f 1024; exec kist inject --out \(folder)/out"
       try await withDaemon(in: home) { _ in
         let end = try await command(

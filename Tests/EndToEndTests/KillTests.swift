@@ -4,11 +4,11 @@ import Subprocess
 import Synchronization
 import Testing
 
-/// How often the daemon is killed: `KIST_KILLS`, or 200.
+/// The number of times kistd is killed: `KIST_KILLS`, or 200.
 private let kills = ProcessInfo.processInfo.environment["KIST_KILLS"].flatMap(Int.init) ?? 200
 
-@Suite(.timeLimit(.minutes(10))) struct `Killing the daemon` {
-  @Test func `SIGKILL at random moments under load loses no acknowledged save`() async throws {
+@Suite(.timeLimit(.minutes(10))) struct `SIGKILL to kistd` {
+  @Test func `at random moments under load loses no acknowledged save`() async throws {
     let writers = (0..<8).map { Writer(key: CredentialKey(service: "counter", account: "\($0)")) }
     var random = SystemRandomNumberGenerator()
     try await withHome { home in
@@ -21,7 +21,7 @@ private let kills = ProcessInfo.processInfo.environment["KIST_KILLS"].flatMap(In
             for writer in writers {
               group.addTask { await writer.write(to: daemon.connect()) { answer.yield() } }
             }
-            // From the first answer on, so that a slow machine is killed at work, too.
+            // The delay starts at the first answer, so that kistd is busy even on a slow machine.
             for await _ in answers.prefix(1) {}
             try? await Task.sleep(for: delay)
             daemon.send(.kill)
@@ -38,7 +38,7 @@ private let kills = ProcessInfo.processInfo.environment["KIST_KILLS"].flatMap(In
     #expect(writers.allSatisfy { $0.acknowledged > kills / 10 }, "too few saves to prove anything")
   }
 
-  @Test func `SIGKILL while it starts leaves a store that opens`() async throws {
+  @Test func `during startup leaves a store that opens`() async throws {
     try await withHome { home in
       for _ in 0..<max(1, kills / 10) {
         let delay = Duration.microseconds(Int.random(in: 0...60_000))
@@ -57,7 +57,7 @@ private let kills = ProcessInfo.processInfo.environment["KIST_KILLS"].flatMap(In
   }
 }
 
-/// A client that counts upwards in one credential, and knows which count was acknowledged.
+/// A client that counts up in one credential and remembers the last acknowledged count.
 private final class Writer: Sendable {
   private struct State {
     var attempted = 0
@@ -71,7 +71,7 @@ private final class Writer: Sendable {
 
   var acknowledged: Int { state.withLock(\.acknowledged) }
 
-  /// Saves one count after another until the daemon is gone.
+  /// Saves one count after another until kistd is gone.
   func write(to storage: UserStorage, whenAnswered: () -> Void) async {
     while true {
       let next = state.withLock { state in
@@ -85,7 +85,7 @@ private final class Writer: Sendable {
     }
   }
 
-  /// Expects what was acknowledged last, or one of the saves whose fate was never told.
+  /// Expects the last acknowledged count, or that of a later save without an answer.
   func check(_ storage: UserStorage) async throws {
     let (attempted, acknowledged) = state.withLock { ($0.attempted, $0.acknowledged) }
     let stored: Int

@@ -3,7 +3,7 @@ import Subprocess
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `The keys of an encrypted file` {
-  @Test func `that may be written to swap are in the log, the status and what kist doctor finds`()
+  @Test func `cause a warning in the log, the status and kist doctor if they may be swapped`()
     async throws
   {
     try await withHome { home in
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func `stay in RAM where only the hard limit allows it, and a command has its own limit`()
+  @Test func `stay in RAM if only the hard limit allows it, and a command keeps its own limit`()
     async throws
   {
     try await withHome { home in
@@ -29,8 +29,9 @@ import Testing
     }
   }
 
-  /// Runs a script with a kistd of its own, under a soft and a hard limit of locked memory, which root
-  /// has to obey, too.
+  /// Runs a script with its own kistd, under a soft and a hard limit of locked memory.
+  ///
+  /// The limits apply to root, too.
   private func serve(
     _ script: String, memoryLimit: String, in home: Home
   ) async throws -> CommandResult {

@@ -4,12 +4,11 @@ import KistTesting
 import Testing
 
 @Suite(.needsRoot("to read the memory of another process"), .timeLimit(.minutes(10)))
-struct `The memory of the daemon` {
-  @Test func `holds no secret after a save and a load, once the connection is closed`() async throws
-  {
+struct `The memory of kistd` {
+  @Test func `contains no secret of a save or a load after the connection closes`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
-        // Made here at random, so that no copy lies in a program or a log.
+        // Random, so that no program or log contains a copy.
         let marks = (0..<3).map { _ in randomMark() }
         try await exchange(marks, with: daemon)
         let memory = ProcessMemory(processIdentifier: daemon.processIdentifier)
@@ -19,27 +18,27 @@ struct `The memory of the daemon` {
             #expect(regions.isEmpty, "\(regions)")
           }
         }
-        // A scan that finds nothing must be one that finds what is there.
+        // The scan finds text that is there, so an empty result is meaningful.
         #expect(try !memory.regions(holding: Array(home.socket.utf8)).isEmpty)
       }
     }
   }
 
-  @Test func `holds keys in guarded pages only, and the master key not at all`() async throws {
+  @Test func `contains subkeys only in guarded pages, and no master key`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { _ in }
-      // Nobody else can read the store while kistd runs.
+      // No other program can read the store while kistd runs.
       let keys = try await keys(of: home)
       try await withDaemon(in: home) { daemon in
         try await exchange([randomMark()], with: daemon)
         let memory = ProcessMemory(processIdentifier: daemon.processIdentifier)
         let keyFile = Array(try Data(contentsOf: URL(filePath: home.keyFile)))
         #expect(try memory.regions(holding: keyFile).isEmpty)
-        // The master key opens the store, and is then wiped: the subkeys derived from it remain.
+        // kistd wipes the master key once the store is open; the subkeys derived from it remain.
         #expect(try memory.regions(holding: keys[0]).isEmpty)
         for subkey in keys.dropFirst() {
           let regions = try memory.regions(holding: subkey)
-          // In one page of its own, which libsodium has made unwritable between two unreadable ones.
+          // Each is in its own read-only page, which libsodium puts between two unreadable ones.
           #expect(regions.count == 1)
           #expect(regions.allSatisfy { $0.permissions == "r--p" && $0.name.isEmpty }, "\(regions)")
           #expect(regions.allSatisfy { $0.range.count <= 4096 }, "\(regions)")
@@ -48,7 +47,9 @@ struct `The memory of the daemon` {
     }
   }
 
-  @Test func `holds no passphrase that it was started with, open or locked`() async throws {
+  @Test func `does not contain the passphrase from its start, whether unlocked or locked`()
+    async throws
+  {
     try await withHome { home in
       let passphrase = randomMark()
       try await withDaemon(in: home, ["--passphrase-fd", "0"], input: passphrase + "\n") { daemon in
@@ -80,7 +81,7 @@ struct `The memory of the daemon` {
     (0..<12).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined()
   }
 
-  /// The master key and its subkeys, by the reader that knows the format from its document.
+  /// The master key and its subkeys, from the Python reader of the file format.
   private func keys(of home: Home) async throws -> [[UInt8]] {
     let lines = try await readStore(home, ["--keys"]).split(separator: "\n")
     try #require(lines.count == 9 && lines.allSatisfy { $0.utf8.count == 64 })

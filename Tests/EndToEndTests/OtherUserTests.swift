@@ -4,15 +4,17 @@ import Subprocess
 import Testing
 
 @Suite(.needsRoot("to become other users"), .timeLimit(.minutes(5)))
-struct `Processes of other users` {
+struct `Access across users and namespaces` {
   @Test(arguments: [
     ("root", "0"), ("other", "61235"), ("nobody", "65534"), ("other-as-root", "61235"),
     ("other-as-user", "61235"), ("other-unmapped", "61235"), ("root-as-user", "0"),
     ("subordinate", "165537"), ("subordinate-as-user", "165537"),
   ])
-  func `are refused, also in namespaces of their own`(who: String, uid: String) async throws {
+  func `kistd refuses other users, even from their own user namespaces`(
+    visitor: String, uid: String
+  ) async throws {
     let log = try await withDaemon(asUser: []) { socket in
-      let answer = try await visit(by: who, to: socket)
+      let answer = try await visit(by: visitor, to: socket)
       #expect(answer.contains("\"denied\""))
       #expect(!answer.contains("\"ok\":true"))
     }.log
@@ -21,17 +23,21 @@ struct `Processes of other users` {
   }
 
   @Test(arguments: ["user", "user-as-root", "user-as-other", "user-unmapped"])
-  func `are not those of the same user in a namespace of its own`(who: String) async throws {
+  func `kistd admits its own user from any user namespace`(visitor: String) async throws {
     try await withDaemon(asUser: []) { socket in
-      let answer = try await visit(by: who, to: socket)
+      let answer = try await visit(by: visitor, to: socket)
       #expect(answer.contains("\"ok\":true"))
     }
   }
 
   @Test(arguments: ["root", "other", "nobody", "other-as-user", "subordinate"])
-  func `are refused by a kistd that sees them all as nobody`(who: String) async throws {
+  func `kistd in a user namespace refuses users that it sees as nobody`(visitor: String)
+    async throws
+  {
     let log = try await withDaemon(asUser: ["unshare", "--user", "--map-user=61234"]) { socket in
-      let answers = [try await visit(by: who, to: socket), try await visit(by: "user", to: socket)]
+      let answers = [
+        try await visit(by: visitor, to: socket), try await visit(by: "user", to: socket),
+      ]
       #expect(answers[0].contains("\"denied\""))
       #expect(answers[1].contains("\"ok\":true"))
     }.log
@@ -39,21 +45,21 @@ struct `Processes of other users` {
   }
 
   @Test(arguments: [[], ["--map-user=65534"]])
-  func `keep a kistd from starting that would see them as its own`(map: [String]) async throws {
+  func `kistd refuses to start if it would see every user as its own`(map: [String]) async throws {
     let end = try await withDaemon(asUser: ["unshare", "--user"] + map) { _ in }
     #expect(end.status == .exited(6))
     #expect(end.log.contains("uid 65534 represents every user"))
   }
 
-  /// Runs kistd as user 61234 with a socket that others could reach, were it not for kistd's check.
+  /// Runs kistd as user 61234 with a socket whose file mode lets other users connect.
   @discardableResult
   private func withDaemon(
     asUser wrapper: [String], _ body: (_ socket: String) async throws -> Void
   ) async throws -> DaemonEnd {
     try await withHome { home in
       let program = home.path + "/kistd"
-      // By another process: a child of this one that is started meanwhile would hold the copy open for
-      // writing, and a program that is cannot be started.
+      // Another process copies the program. A child of this process that starts meanwhile would
+      // keep the copy open for writing, and Linux does not run such a file.
       let copying = try await run(
         .name("install"), arguments: [programs + "/kistd", program], output: .discarded,
         error: .string(limit: 1 << 10))
@@ -79,12 +85,12 @@ struct `Processes of other users` {
     }
   }
 
-  /// Calls the body once the socket is listened on; not where the process ends before.
+  /// Calls the body once a process listens on the socket, unless the process ends first.
   private func whenListening(
     at socket: String, _ process: pid_t, _ body: () async throws -> Void
   ) async throws {
     while true {
-      // Of each socket the flags, by which one listens, and the path (proc_net(5)).
+      // The flags, which mark a listening socket, and the path of each socket (proc_net(5)).
       let sockets = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
       let isThere = sockets.split(separator: "\n").contains {
         $0.hasSuffix(" " + socket) && $0.contains(" 00010000 ")
@@ -96,12 +102,12 @@ struct `Processes of other users` {
     }
   }
 
-  /// What somebody is answered who connects and sends a request.
-  private func visit(by who: String, to socket: String) async throws -> String {
+  /// Connects as a visitor, sends a request, and returns the answer.
+  private func visit(by visitor: String, to socket: String) async throws -> String {
     let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appending(path: "Torture/hostile/stranger.py").path
     let end = try await run(
-      .name("python3"), arguments: [script, who, socket],
+      .name("python3"), arguments: [script, visitor, socket],
       environment: .custom(["PATH": "/usr/bin:/bin"]), output: .string(limit: 1 << 16),
       error: .string(limit: 1 << 16))
     #expect(end.terminationStatus == .exited(0), "\(end.standardError)")

@@ -3,8 +3,8 @@ import KistClient
 import Subprocess
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `A store of pass` {
-  @Test func `is imported with gpg, and no secret is an argument or a file`() async throws {
+@Suite(.timeLimit(.minutes(10))) struct `A pass store` {
+  @Test func `is imported with gpg, and no secret appears in an argument or a file`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let script = """
@@ -28,7 +28,7 @@ import Testing
             + ["kist", "import", "pass", "--yes"], in: home)
         #expect(end.status == .exited(0), "\(end.error)")
         #expect(end.output == "new\t.hidden\trouter\t\nnew\tgithub.com\talice\t\nnew\trouter\t\t\n")
-        // Before it gpg says that nobody read on.
+        // Before this, gpg reports that its output was closed.
         #expect(
           end.error.hasSuffix(
             """
@@ -47,17 +47,17 @@ import Testing
         let trace = try String(contentsOfFile: traced, encoding: .utf8)
         #expect(trace.contains("--decrypt"))
         #expect(!trace.contains("hunter2"))
-        // Of its memory, Thread Sanitizer makes a file that it removes at once.
+        // Thread Sanitizer creates a file for its memory and removes it at once.
         let made = trace.split(separator: "\n").filter {
           $0.contains("O_CREAT") && !$0.contains("/.gnupg/") && !$0.contains("/tmp/tsan.rodata.")
         }
-        #expect(made == [], "gpg's locks, and nothing else")
+        #expect(made == [], "only gpg creates files")
         _ = try await command("gpgconf", ["--kill", "all"], in: home)
       }
     }
   }
 
-  @Test func `for another's key is not imported`() async throws {
+  @Test func `is not imported if gpg cannot decrypt the first entry`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { _ in
         let folder = home.path + "/.password-store"

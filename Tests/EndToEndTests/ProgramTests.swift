@@ -3,11 +3,11 @@ import KistClient
 import Subprocess
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `The programs together` {
+@Suite(.timeLimit(.minutes(10))) struct `kist and kistd` {
   private let saveLine = #"{"op":"save","service":"s","account":"a","secret":"hunter2"}"#
   private let loadLine = #"{"op":"load","service":"s","account":"a"}"#
 
-  @Test func `what kist saves, kist loads, also after a restart`() async throws {
+  @Test func `kist loads a secret that it saved before a restart of kistd`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { _ in
         let saved = try await command("kist", ["save", "s", "a"], in: home, input: "hunter2\n")
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: 0..<24)
-  func `a passphrase from a descriptor that kistd was not given is status 64, and nothing is made`(
+  func `kistd exits with 64 if the passphrase descriptor is closed, and creates no file`(
     _ number: Int
   ) async throws {
     try await withHome { home in
@@ -51,8 +51,8 @@ import Testing
     }
   }
 
-  // Optimised code keeps short strings elsewhere than long ones, and has confused them before.
-  @Test func `names of every length come back as they were`() async throws {
+  // Swift stores short strings differently; optimised code has confused them with long ones before.
+  @Test func `names of 1 to 40 bytes come back unchanged`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let storage = daemon.connect()
@@ -76,7 +76,8 @@ import Testing
     }
   }
 
-  @Test func `SIGTERM finishes the replies in flight and exits 0`() async throws {
+  @Test func `kistd exits with 0 on SIGTERM under load and leaves no write-ahead log`() async throws
+  {
     try await withHome { home in
       let end = try await withDaemon(in: home) { daemon in
         let storage = daemon.connect()
@@ -101,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `a second daemon on the same socket says which one is running`() async throws {
+  @Test func `a second kistd on the same socket fails and names the running one`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let second = try await command("kistd", in: home)
@@ -112,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `a second daemon on the same store says which one is running`() async throws {
+  @Test func `a second kistd on the same store fails and names the running one`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let second = try await command(
@@ -123,7 +124,9 @@ import Testing
     }
   }
 
-  @Test func `kistd serves for the lifetime of a command and exits with its status`() async throws {
+  @Test func `kistd serves while its command runs and exits with the status of the command`()
+    async throws
+  {
     try await withHome { home in
       let script = "printf pw | kist save s && kist load s && exit 42"
       let end = try await command("kistd", ["--", "sh", "-c", script], in: home)
@@ -133,9 +136,9 @@ import Testing
   }
 
   @Test(arguments: ["", "\n", "\r\n"])
-  func `a file with a passphrase is the same one for kistd and for kist`(newline: String)
-    async throws
-  {
+  func `kistd and kist read the same passphrase from a file, with or without a newline`(
+    newline: String
+  ) async throws {
     try await withHome { home in
       try Data("open sesame\(newline)".utf8).write(to: URL(filePath: home.path + "/pw"))
       let script = """
@@ -148,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func `without a daemon kist says so, with the command that starts one`() async throws {
+  @Test func `kist fails and mentions kistd if kistd does not run`() async throws {
     try await withHome { home in
       let end = try await command("kist", ["load", "s"], in: home)
       #expect(end.status == .exited(7))
@@ -158,7 +161,7 @@ import Testing
   }
 
   @Test(arguments: [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
-  func `a standard output that takes nothing is no fault of the storage`(
+  func `kist reports separately that a change succeeded but its output cannot be written`(
     redirection: String, reason: String
   ) async throws {
     try await withHome { home in
@@ -175,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func `what was sent stands in no log line, at the most talkative level`() async throws {
+  @Test func `the log contains no data from requests, even at level trace`() async throws {
     try await withHome { home in
       let end = try await withDaemon(in: home, ["--log-level", "trace"]) { _ in
         let bad = #"{"op":"save","service":"canary-s","secret":"canary-p","nonsense":"canary-n"}"#

@@ -2,8 +2,8 @@ import Foundation
 import KistClient
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `A reader in another language` {
-  @Test func `prints what kistd has written, from the document alone`() async throws {
+@Suite(.timeLimit(.minutes(10))) struct `The Python reader of the file format` {
+  @Test func `prints the credentials that kistd saved`() async throws {
     try await withHome { home in
       let saved = try await withSavedCredentials(in: home)
       let lines = try await readStore(home).split(separator: "\n")
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func `prints how far kistd has noted that the store has come`() async throws {
+  @Test func `prints the sequence number in the progress note of kistd`() async throws {
     try await withHome { home in
       let saved = try await withSavedCredentials(in: home)
       let state = home.path + "/.local/state/kist"
@@ -23,12 +23,12 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: state)
           .first { $0.hasPrefix("progress-") })
       let line = try await readStore(home, ["--progress", "\(state)/\(name)"])
-      // All saves, one more that was deleted, and the delete.
+      // The saves that remain, the deleted one, and the delete.
       #expect(line.contains("\"sequence\": \(saved.count + 2),"))
     }
   }
 
-  /// Runs a daemon, saves awkward credentials in it and stops it; gives what should be printed.
+  /// Saves varied credentials in a kistd and stops it; returns what the reader should print.
   private func withSavedCredentials(in home: Home) async throws -> [PrintedCredential] {
     var expected: [PrintedCredential] = []
     try await withDaemon(in: home) { daemon in

@@ -4,7 +4,7 @@ import Subprocess
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `Backups and new keys` {
-  @Test func `a backup that was made while eight clients save is restored on an empty home`()
+  @Test func `a backup made while eight clients save can be restored into an empty home`()
     async throws
   {
     try await withHome { home in
@@ -56,8 +56,7 @@ import Testing
     }
   }
 
-  @Test func `a backup is a store, which a reader in another language opens with its passphrase`()
-    async throws
+  @Test func `the Python reader opens a backup with its passphrase and with no other`() async throws
   {
     try await withHome { home in
       try await withDaemon(in: home) { _ in
@@ -74,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `a copy opens with the old key and passphrase, the store with the new ones`()
+  @Test func `after rekey, the store opens with the new keys and an old copy with the old ones`()
     async throws
   {
     try await withHome { home in
@@ -118,9 +117,7 @@ import Testing
     }
   }
 
-  @Test func `a passphrase that was used for a new key or a backup is nowhere in the files`()
-    async throws
-  {
+  @Test func `no file contains a passphrase used for rekey or backup`() async throws {
     try await withHome { home in
       let mark = "a passphrase that is easily found"
       try await withDaemon(in: home) { _ in

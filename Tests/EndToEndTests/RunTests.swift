@@ -5,13 +5,13 @@ import KistTesting
 import Subprocess
 import Testing
 
-/// The runtime directory of these tests: files of secrets must be in memory.
+/// The runtime directory of these tests: files with secrets must be in memory.
 private let memory = "/dev/shm"
 
-@Suite(.timeLimit(.minutes(10))) struct `A command with secrets` {
-  /// Runs `kist run` beside a kistd that keeps `s/a` = hunter2, `s/nul` and `s/pem`.
+@Suite(.timeLimit(.minutes(10))) struct `A command run by kist run` {
+  /// Runs `kist run` with a kistd that stores `s/a` = hunter2, `s/nul` and `s/pem`.
   ///
-  /// - Parameter starter: what starts it, with words of its own.
+  /// - Parameter starter: the command that starts it, with its arguments.
   private func kistRun(
     _ options: [String], _ words: [String], startedBy starter: [String] = []
   ) async throws -> CommandResult {
@@ -38,7 +38,7 @@ private let memory = "/dev/shm"
     }
   }
 
-  @Test func `has them in its environment, to the byte, and kist has not`() async throws {
+  @Test func `gets the exact bytes of its secrets in its environment`() async throws {
     let end = try await kistRun(
       ["--env", "A=kist://s/a", "--env", "B=kist://s/pem"],
       ["sh", "-c", #"printf '%s|%s|%s' "$A" "$B" "$1""#, "sh", "word"])
@@ -46,7 +46,7 @@ private let memory = "/dev/shm"
     #expect(end.status == .exited(0))
   }
 
-  @Test func `is kist's own process, so that signals and its status are its own`() async throws {
+  @Test func `replaces the kist process and ends with its own status or signal`() async throws {
     let end = try await kistRun(
       ["--env", "A=kist://s/a"], ["sh", "-c", "tr '\\0' ' ' < /proc/$$/cmdline; kill -TERM $$"])
     #expect(end.output.hasPrefix("sh -c"))
@@ -54,7 +54,7 @@ private let memory = "/dev/shm"
     #expect(try await kistRun([], ["sh", "-c", "exit 42"]).status == .exited(42))
   }
 
-  @Test func `reads variables from a file, options first`() async throws {
+  @Test func `gets variables from --env-file, and --env takes precedence`() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID()).env")
     defer { try? FileManager.default.removeItem(at: file) }
     try "# why\nA=kist://nobody\nB=plain text\nC=kist://s/a\n"
@@ -65,7 +65,7 @@ private let memory = "/dev/shm"
   }
 
   @Test(arguments: [[], ["--allow-env", "LD_PRELOAD"], ["--allow-env", "BASH_ENV"]])
-  func `is not started with a variable of a file that runs code, unless that is allowed`(
+  func `is not started with a code-running variable from a file without --allow-env`(
     options: [String]
   ) async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID()).env")
@@ -90,8 +90,7 @@ private let memory = "/dev/shm"
     }
   }
 
-  @Test func `is not started where a file refers to another service than those that are named`()
-    async throws
+  @Test func `is not started if a file refers to a service that --only does not name`() async throws
   {
     let file = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID()).env")
     defer { try? FileManager.default.removeItem(at: file) }
@@ -105,7 +104,7 @@ private let memory = "/dev/shm"
     #expect(missing.error.hasPrefix("kist: --env-file, line 2: there is no such credential"))
   }
 
-  @Test func `has files for it alone, in memory, until it ends`() async throws {
+  @Test func `has private files in memory until it ends`() async throws {
     let end = try await kistRun(
       ["--file", "KEY=kist://s/nul", "--env", "A=kist://s/a"],
       [
@@ -123,7 +122,7 @@ private let memory = "/dev/shm"
     #expect(end.status == .exited(3))
   }
 
-  @Test func `has the file where a variable and a file are of one name`() async throws {
+  @Test func `gets the file if a variable and a file have the same name`() async throws {
     let end = try await kistRun(
       ["--env", "A=kist://nobody", "--file", "A=kist://s/pem"], ["sh", "-c", #"cat "$A"; env"#])
     #expect(end.output.hasPrefix("x\ny\n"), "\(end.error)")
@@ -131,7 +130,7 @@ private let memory = "/dev/shm"
   }
 
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-  func `gets the signals where kist stays, and its files go`(signal: CInt) async throws {
+  func `gets the signals sent to kist, and its files are removed`(signal: CInt) async throws {
     let script =
       #"trap 'echo caught; exit 7' \#(signal); echo "$KEY"; kill -\#(signal) $PPID; "#
       + "while :; do sleep 0.01; done"
@@ -142,13 +141,12 @@ private let memory = "/dev/shm"
     #expect(!FileManager.default.fileExists(atPath: String(try #require(lines.first))))
   }
 
-  @Test func `that a signal ends is 128 and the signal where kist stays`() async throws {
+  @Test func `makes kist exit with 128 plus the signal number if a signal ends it`() async throws {
     let end = try await kistRun(["--file", "K=kist://s/a"], ["sh", "-c", "kill -KILL $$"])
     #expect(end.status == .exited(128 + 9))
   }
 
-  @Test func `leaves nothing beside its files, and nothing behind a link is removed`() async throws
-  {
+  @Test func `leaves no files behind, and kist does not follow its symbolic links`() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -160,7 +158,9 @@ private let memory = "/dev/shm"
   }
 
   @Test(arguments: [0o777, 0o750, 0o1777])
-  func `is not started where its files would be among others' files`(mode: Int) async throws {
+  func `is not started if other users could access the directory of its files`(mode: Int)
+    async throws
+  {
     let end = try await kistRun(
       ["--file", "K=kist://s/a"], ["echo", "started"],
       startedBy: [
@@ -171,7 +171,7 @@ private let memory = "/dev/shm"
     #expect(end.error.contains("not for this user alone"))
   }
 
-  @Test func `has its own status where SIGCHLD was ignored`() async throws {
+  @Test func `passes on its exit status even if SIGCHLD is ignored`() async throws {
     let end = try await kistRun(
       ["--file", "K=kist://s/a"], ["sh", "-c", "exit 3"],
       startedBy: ["env", "--ignore-signal=CHLD"])
@@ -179,7 +179,9 @@ private let memory = "/dev/shm"
   }
 
   @Test(arguments: ["INT", "QUIT", "TERM", "USR1"])
-  func `goes on at a signal that was ignored, and so does kist`(signal: String) async throws {
+  func `continues after a signal that was ignored at the start, as does kist`(signal: String)
+    async throws
+  {
     let end = try await kistRun(
       ["--file", "K=kist://s/a"],
       ["sh", "-c", "kill -\(signal) $PPID; kill -\(signal) $$; echo on"],
@@ -189,8 +191,8 @@ private let memory = "/dev/shm"
   }
 
   @Test(.enabled(if: getuid() == 0, "only root may read the memory"))
-  func `runs while kist has wiped all that it gave`() async throws {
-    // The secret backwards, for kist knows the words of the command.
+  func `runs after kist has wiped its own copies of the secrets`() async throws {
+    // The secret is reversed because kist has the arguments of the command in memory.
     let script = """
       import os
       found = 0
@@ -212,8 +214,9 @@ private let memory = "/dev/shm"
     #expect(end.output == "0 True\n", "\(end.error)")
   }
 
-  @Test func `cannot look into kist, and so no core file can have its memory`() async throws {
-    // Without capabilities, what counts is whether the process is dumpable: ptrace(2).
+  @Test func `cannot read the memory of kist`() async throws {
+    // Without capabilities, access depends on whether the process is dumpable (ptrace(2)). A
+    // process that is not dumpable leaves no core file, either.
     let starter = getuid() == 0 ? ["setpriv", "--bounding-set=-all"] : []
     let end = try await kistRun(
       ["--file", "K=kist://s/a"],
@@ -224,7 +227,9 @@ private let memory = "/dev/shm"
   }
 
   @Test(arguments: [["--env", "A=kist://s/a"], ["--file", "A=kist://s/a"]])
-  func `that is not there is 127, and one that cannot be run 126`(options: [String]) async throws {
+  func `gives status 127 if it is missing and 126 if it cannot be executed`(options: [String])
+    async throws
+  {
     let missing = try await kistRun(options, ["kist-no-such-command"])
     #expect(missing.status == .exited(127))
     #expect(
@@ -233,14 +238,14 @@ private let memory = "/dev/shm"
     #expect(directory.status == .exited(126))
   }
 
-  @Test func `is not started with a NUL in a variable`() async throws {
+  @Test func `is not started if a secret for a variable contains a NUL`() async throws {
     let end = try await kistRun(["--env", "A=kist://s/nul"], ["echo", "started"])
     #expect(end.status == .exited(125))
     #expect(end.output.isEmpty)
     #expect(end.error.contains("--file"))
   }
 
-  @Test func `is not started where its files would be on a disk`() async throws {
+  @Test func `is not started unless its files would be in memory`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         try await daemon.connect().save(
@@ -259,7 +264,7 @@ private let memory = "/dev/shm"
     }
   }
 
-  @Test func `is not started without kistd, or with a locked one`() async throws {
+  @Test func `is not started if kistd is missing or locked`() async throws {
     try await withHome { home in
       let words = ["run", "--env", "A=kist://s/a", "--", "echo", "started"]
       let alone = try await command("kist", words, in: home)

@@ -2,14 +2,16 @@ import Foundation
 import Subprocess
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `Setting up git` {
+@Suite(.timeLimit(.minutes(10))) struct `kist setup git` {
   @Test(arguments: [
     ("", 0, "kist\n"), ("kist", 0, "kist\n"), ("store", 3, "store\n"),
     ("!f() { echo; }; f", 3, "!f() { echo; }; f\n"),
   ])
-  func `takes no other helper away`(before: String, status: Int32, after: String) async throws {
+  func `does not replace another credential helper`(before: String, status: Int32, after: String)
+    async throws
+  {
     try await withHome { home in
-      // Git has a look at the directory that it runs in.
+      // git reads the directory that it runs in.
       let git = ["-C", home.path, "git", "config", "--global", "credential.helper"]
       if !before.isEmpty { _ = try await command("env", git + [before], in: home) }
       let shown = try await command("env", ["-C", home.path, "kist", "setup", "git"], in: home)
@@ -19,7 +21,7 @@ import Testing
       let end = try await command("env", words, in: home)
       #expect(end.status == .exited(status), "\(end.error)")
       #expect(try await command("env", git, in: home).output == after)
-      // What the hint says to do helps.
+      // The command in the hint works.
       guard status == 3 else { return }
       let add = [
         "-C", home.path, "git", "config", "--global", "--add", "credential.helper", "kist",
@@ -31,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `runs no git of the working directory`() async throws {
+  @Test func `does not run a git from the working directory`() async throws {
     try await withHome { home in
       let git = home.path + "/git"
       try "#!/bin/sh\necho other".write(toFile: git, atomically: false, encoding: .utf8)

@@ -17,19 +17,19 @@ enum SmallFile: String, CaseIterable, Sendable {
   }
 }
 
-/// What is in its place.
-enum Plant: String, CaseIterable, Sendable {
-  case fifo, folder, link, others, large
+/// What replaces the small file.
+enum Replacement: String, CaseIterable, Sendable {
+  case fifo, folder, link, otherUsers, large
 
-  /// What the error says of it; nothing where that is no error.
+  /// The error's text about it, or `nil` if it is not an error.
   func clause(of file: SmallFile) -> String? {
     switch (self, file) {
     case (.fifo, _), (.folder, _): "is not a regular file"
     case (.link, _): "is a symbolic link"
-    case (.others, _): "belongs to another user"
+    case (.otherUsers, _): "belongs to another user"
     case (.large, .pin): "does not say where credentials are kept"
     case (.large, .key): "has 1048576 bytes"
-    // The text of a lock only informs.
+    // The content of a lock file only informs.
     case (.large, .storeLock): nil
     }
   }
@@ -41,7 +41,7 @@ enum Plant: String, CaseIterable, Sendable {
     case .fifo: try #require(unsafe mkfifo(path, 0o600) == 0)
     case .folder: try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
     case .link: try manager.createSymbolicLink(atPath: path, withDestinationPath: path + ".moved")
-    case .others:
+    case .otherUsers:
       try manager.copyItem(atPath: path + ".moved", toPath: path)
       try #require(unsafe chown(path, 65534, 65534) == 0)
     case .large:
@@ -52,28 +52,28 @@ enum Plant: String, CaseIterable, Sendable {
 }
 
 @Suite(.timeLimit(.minutes(3)), .needsRoot("to give files away"))
-struct `In the place of a small file` {
-  /// Makes a store with a credential, and so the pin.
+struct `A replaced pin, key or lock file` {
+  /// Creates a store with a credential, and with it the pin.
   private func fill(_ home: Home) async throws {
     let end = try await command(
       "kistd", ["--", "kist", "save", "s", "a"], in: home, input: "hunter2")
     try #require(end.status == .exited(0), "\(end.error)")
   }
 
-  @Test(arguments: SmallFile.allCases, Plant.allCases)
-  func `something else is refused at once, named, and left as it is`(
-    file: SmallFile, plant: Plant
+  @Test(arguments: SmallFile.allCases, Replacement.allCases)
+  func `is refused at once, named and left unchanged`(
+    file: SmallFile, replacement: Replacement
   ) async throws {
-    guard let clause = plant.clause(of: file) else { return }
+    guard let clause = replacement.clause(of: file) else { return }
     try await withHome { home in
       try await fill(home)
       let path = file.path(in: home)
-      try plant.put(at: path)
+      try replacement.put(at: path)
       let number = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber]
       for words in [
         ["kistd", "--", "true"], ["kistd", "probe"], ["kistd", "rekey"], ["kist", "doctor"],
       ] {
-        // Where it waits, timeout(1) ends it with 124.
+        // If it blocks, timeout(1) kills it.
         let end = try await command("timeout", ["-s", "KILL", "20"] + words, in: home)
         let said = end.output + end.error
         #expect(end.status != .exited(0) && end.status != .exited(137), "\(words)")
@@ -84,12 +84,10 @@ struct `In the place of a small file` {
     }
   }
 
-  @Test func `of the pin, a FIFO keeps kistd neither from answering after SIGHUP nor from ending`()
-    async throws
-  {
+  @Test func `does not block kistd after SIGHUP or at exit if it is a FIFO`() async throws {
     try await withHome { home in
       try await fill(home)
-      // Without a terminal, as a service: then SIGHUP has the storage opened again.
+      // Without a terminal, as in a service, kistd opens the storage again on SIGHUP.
       let end = try await command(
         "setsid",
         [

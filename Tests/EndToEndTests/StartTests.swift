@@ -4,11 +4,13 @@ import Subprocess
 import Testing
 
 @Suite(.needs("a C compiler, to make a library", hasCompiler), .timeLimit(.minutes(2)))
-struct `A program that is started` {
+struct `Starting kist or kistd` {
   @Test(arguments: [
     "kist --version", "kistd --version", "kistd fsck --data ~/none --key-file ~/key",
   ])
-  func `obeys its options where a library sets a variable before main`(line: String) async throws {
+  func `reads the options correctly if a library sets a variable before main`(line: String)
+    async throws
+  {
     try await withHome { home in
       let library = try await compile(
         "#include <stdlib.h>\n__attribute__((constructor)) static void set(void) {"
@@ -22,9 +24,9 @@ struct `A program that is started` {
     }
   }
 
-  /// Before 1970, after 2262 (nanoseconds overflow 64 bits there), and after 9999.
+  /// Before 1970, after 2262 (where nanoseconds overflow 64 bits), and after 9999.
   @Test(arguments: [-62_200_000_000, -1, 9_300_000_000, 300_000_000_000])
-  func `serves whatever the system's clock says`(seconds: Int) async throws {
+  func `works with any time of the system clock`(seconds: Int) async throws {
     try await withHome { home in
       let library = try await compile(
         "#include <sys/syscall.h>\n#include <time.h>\n#include <unistd.h>\n"
@@ -41,7 +43,7 @@ struct `A program that is started` {
   }
 
   @Test(arguments: ["kist", "kistd"])
-  func `without a name refuses to run, and makes nothing`(program: String) async throws {
+  func `fails without a program name, and creates no file`(program: String) async throws {
     try await withHome { home in
       let starter = try await compile(
         "#include <unistd.h>\nint main(int count, char **words, char **variables) {"
@@ -54,7 +56,7 @@ struct `A program that is started` {
     }
   }
 
-  /// The path of what a C compiler makes of a source.
+  /// Compiles C source code and returns the path of the result.
   private func compile(_ source: String, in home: Home, _ options: String...) async throws -> String
   {
     let built = home.path + "/built"

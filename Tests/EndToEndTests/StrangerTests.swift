@@ -4,8 +4,8 @@ import Subprocess
 import Testing
 
 @Suite(.needsRoot("to become another user"), .timeLimit(.minutes(10)))
-struct `A stranger's socket` {
-  @Test func `is told nothing by kist`() async throws {
+struct `A socket of another user` {
+  @Test func `receives nothing from kist`() async throws {
     try await withHome { home in
       let shared = home.path + "/shared"
       try FileManager.default.createDirectory(
@@ -14,7 +14,7 @@ struct `A stranger's socket` {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
       }
       let socket = shared + "/kist.sock"
-      // Tells what one client sends, until it goes or ten seconds have passed.
+      // Prints what one client sends, until it disconnects or ten seconds have passed.
       let script = """
         import os, socket, sys
         listener = socket.socket(socket.AF_UNIX); listener.bind(sys.argv[1])
@@ -30,7 +30,7 @@ struct `A stranger's socket` {
       while !FileManager.default.fileExists(atPath: socket) { await Task.yield() }
       var saved = try await command(
         "kist", ["save", "s", "--socket", socket], in: home, input: "pw")
-      while saved.status == .exited(7) {  // Bound, and not yet listening.
+      while saved.status == .exited(7) {  // The socket is bound, but not yet listening.
         saved = try await command("kist", ["save", "s", "--socket", socket], in: home, input: "pw")
       }
       #expect(saved.status == .exited(6))

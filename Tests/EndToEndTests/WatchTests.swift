@@ -12,7 +12,7 @@ import Testing
         key: CredentialKey(service: service, account: account), secret: Secret(utf8: "canary")))
   }
 
-  @Test func `tells each of two at once, in a pipe, and never of a secret`() async throws {
+  @Test func `reports each change to two watchers and never prints a secret`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let storage = daemon.connect()
@@ -37,13 +37,13 @@ import Testing
     }
   }
 
-  @Test func `goes on with the next kistd, and says so`() async throws {
+  @Test func `reconnects to the next kistd and reports the lost connection`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { first in
         try await withWatch(in: home) { watch in
           try await watch.untilBegun(first.connect())
           first.send(.terminate)
-          try await watch.until("it says that the connection is lost") { _ in
+          try await watch.until("the lost connection is reported") { _ in
             watch.errors.contains("watches again")
           }
           try await untilEnded(first.processIdentifier)
@@ -61,7 +61,8 @@ import Testing
     }
   }
 
-  @Test func `ends with kistd where it is told to, and where there is none`() async throws {
+  @Test func `exits with 7 if no kistd runs, or with --no-reconnect when kistd stops`() async throws
+  {
     try await withHome { home in
       let none = try await command("kist", ["watch"], in: home)
       #expect(none.status == .exited(7))
@@ -78,12 +79,13 @@ import Testing
     }
   }
 
-  @Test func `runs a command at each change, one at a time, and the latest of a key`() async throws
+  @Test func `runs a command for changes, one at a time, with the latest of each credential`()
+    async throws
   {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let storage = daemon.connect()
-        // Waits for the file `go`, so that changes come meanwhile.
+        // The command waits for the file `go`, so that more changes arrive while it runs.
         let script =
           #"echo "$KIST_EVENT $KIST_SERVICE/$KIST_ACCOUNT"; while [ ! -e "$HOME/go" ]; do sleep 0.01; done"#
         try await withWatch(in: home, ["--exec", "sh", "-c", script]) { watch in
@@ -97,7 +99,7 @@ import Testing
           _ = FileManager.default.createFile(atPath: home.path + "/go", contents: nil)
           try await watch.until("the last") { $0.last == "saved last/a" }
           let lines = watch.lines.filter { !$0.hasSuffix("begin/begin") }
-          // What was told and not taken yet when the command ended may be told one by one.
+          // Changes that are still buffered when the command ends may be reported one by one.
           #expect(lines.filter { $0 == "saved s/a" }.count <= 5)
           #expect(lines.contains("deleted s/b"))
           let last = lines.lastIndex(of: "saved s/b") ?? -1
@@ -108,7 +110,9 @@ import Testing
     }
   }
 
-  @Test func `goes on after a command that fails, and ends where there is none`() async throws {
+  @Test func `continues after a command fails, and exits if the command cannot be started`()
+    async throws
+  {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let storage = daemon.connect()
@@ -133,7 +137,9 @@ import Testing
   }
 
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-  func `gives its signals to the command, and ends with them after it`(number: CInt) async throws {
+  func `passes termination signals to its command, then ends by the same signal`(number: CInt)
+    async throws
+  {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let script =
@@ -149,7 +155,7 @@ import Testing
     }
   }
 
-  @Test func `gives a command what is for it alone, and goes on`() async throws {
+  @Test func `passes SIGUSR1 to its command and continues`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         let script = #"trap 'echo caught; exit 0' USR1; echo begin; while :; do sleep 0.01; done"#
@@ -170,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func `is one line of the audit log`() async throws {
+  @Test func `adds one line to the audit log`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in
         try await withWatch(in: home, ["s"]) { watch in
@@ -185,7 +191,8 @@ import Testing
     }
   }
 
-  @Test func `rotates as the document says`() async throws {
+  @Test func `delivers new passwords with the rotation script from the documentation`() async throws
+  {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let page = try String(contentsOf: root.appending(path: "docs/watching.md"), encoding: .utf8)

@@ -4,7 +4,7 @@ import Testing
 
 /// Runs a test with an unlocked gnome-keyring, in a home whose programs find its bus.
 ///
-/// A keyring that does not live to the end fails the test, and tells how it ended.
+/// If the keyring ends before the test, the test fails and reports how the keyring ended.
 func withKeyring(
   _ body: (Home, PrivateBus, GnomeKeyring) async throws -> Void
 ) async throws {
@@ -14,7 +14,7 @@ func withKeyring(
       var home = home
       home.busAddress = bus.address
       defer {
-        if let ending = keyring.ending { Issue.record("the keyring is gone: \(ending)") }
+        if let ending = keyring.ending { Issue.record("the keyring ended: \(ending)") }
       }
       try await body(home, bus, keyring)
     }
@@ -22,7 +22,7 @@ func withKeyring(
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips a test where no keyring can be started; in continuous integration it fails instead.
+  /// Skips a test if no keyring can be started; in continuous integration, the test fails instead.
   static var needsKeyring: Self {
     let packages = KeyringPart.missingPackages(
       for: [.dbusDaemon, .gdbus, .gnomeKeyring, .secretTool])

@@ -4,8 +4,8 @@
   import Testing
 
   @Suite(.needsKeyring, .timeLimit(.minutes(10)))
-  struct `Asking what is wrong with a keyring` {
-    @Test func `tells how the keyring stands`() async throws {
+  struct `kistd probe and kist doctor with a keyring` {
+    @Test func `report whether the keyring is open, served or locked`() async throws {
       try await withKeyring { home, _, keyring in
         let open = try await command("kistd", ["probe"], in: home)
         #expect(open.output.contains("\nkeyring: open, with no credentials of kist\n"))

@@ -6,8 +6,9 @@
   import Testing
 
   @Suite(.needsKeyring, .timeLimit(.minutes(10)))
-  struct `An import of a keyring` {
-    @Test func `has what other programs keep there, and a second one changes nothing`() async throws
+  struct `kist import keyring` {
+    @Test func `imports credentials of other programs, and a second import changes nothing`()
+      async throws
     {
       try await withKeyring { home, bus, _ in
         let tool = SecretTool(on: bus)
@@ -38,19 +39,19 @@
       }
     }
 
-    @Test func `takes what is open, and says how much is in another keyring that stays locked`()
+    @Test func `imports from the open keyring, and reports how many items are in a locked one`()
       async throws
     {
       try await withPrivateBus { bus in
-        // The login keyring of before, whose password nobody gives.
-        let keyring = try await GnomeKeyring(.password("of before"), on: bus)
+        // An earlier login keyring, whose password is not entered.
+        let keyring = try await GnomeKeyring(.password("earlier"), on: bus)
         let tool = SecretTool(on: bus)
-        for user in ["first", "second"] { try await tool.storeOfPython("p", user: user) }
+        for user in ["first", "second"] { try await tool.storePythonItem("p", user: user) }
         try await keyring.stop()
         try FileManager.default.moveItem(
           atPath: keyring.files + "/login.keyring", toPath: keyring.files + "/before.keyring")
         try await keyring.restart(.password("pw"))
-        try await tool.storeOfPython("p w", user: "bob")
+        try await tool.storePythonItem("p w", user: "bob")
         try await withHome { home in
           var home = home
           home.busAddress = bus.address
@@ -69,11 +70,11 @@
       ("kist", ["import", "keyring", "--yes"]),
       ("script", ["-qec", "kist import keyring --yes --no-prompt", "/dev/null"]),
     ])
-    func `that is locked has it ask for no password unless somebody is there who may be asked`(
+    func `opens no password prompt unless it is interactive and prompts are allowed`(
       program: String, words: [String]
     ) async throws {
       try await withKeyring { home, bus, keyring in
-        try await SecretTool(on: bus).storeOfPython("p", user: "bob")
+        try await SecretTool(on: bus).storePythonItem("p", user: "bob")
         try await keyring.restart(.locked)
         _ = try await Prompter(on: bus)
         try await withDaemon(in: home, ["--storage", "encrypted-file"]) { _ in
@@ -85,7 +86,9 @@
       }
     }
 
-    @Test func `says so where there is none, and prints no values on a terminal`() async throws {
+    @Test func `fails without a session bus, and kistd keyring-items refuses a terminal`()
+      async throws
+    {
       try await withHome { home in
         try await withDaemon(in: home) { _ in
           let end = try await command("kist", ["import", "keyring", "--yes"], in: home)
@@ -103,8 +106,8 @@
   }
 
   extension SecretTool {
-    /// Stores what Python's keyring would.
-    fileprivate func storeOfPython(_ secret: String, user: String) async throws {
+    /// Stores an item as the keyring library of Python does.
+    fileprivate func storePythonItem(_ secret: String, user: String) async throws {
       try await store(
         secret.utf8, "application", "Python keyring library", "service", "pypi", "username", user)
     }

@@ -5,7 +5,7 @@
   import Testing
 
   @Suite(.needsKeyring, .timeLimit(.minutes(10)))
-  struct `Killing the daemon between any two of its calls on the bus` {
+  struct `SIGKILL to kistd between two D-Bus calls` {
     @Test(arguments: InterruptedChange.allCases)
     func `leaves the old or the new credential, and the next save cleans up`(
       change: InterruptedChange
@@ -16,7 +16,9 @@
       }
     }
 
-    @Test func `does so when the keyring is restarted after it`() async throws {
+    @Test func `leaves the old or the new credential if the keyring restarts afterwards`()
+      async throws
+    {
       try await withKeyring { home, bus, keyring in
         let faults = try await InterruptedChange.replace.faults(
           on: bus, by: access(by: home)
@@ -25,7 +27,7 @@
       }
     }
 
-    /// A daemon of its own for each piece of work; it is connected to the keyring when that begins.
+    /// Starts a kistd for each piece of work, which begins once kistd is connected to the keyring.
     private func access(by home: Home) -> KeyringAccess {
       KeyringAccess { address, body in
         var home = home

@@ -3,21 +3,21 @@
   import KistClient
   import Testing
 
-  /// Whether it is run by `make leaks`, with kistd as it is released: it takes a minute.
+  /// Whether `make leaks` runs these tests, which take a minute, with the release build of kistd.
   private let isAsked = ProcessInfo.processInfo.environment["KIST_LEAKS"] != nil
 
   @Suite(.needsKeyring, .enabled("`make leaks` runs this") { isAsked }, .timeLimit(.minutes(10)))
-  struct `The memory of the daemon on a keyring` {
-    /// By how many KiB it may grow over the second half.
+  struct `The memory of kistd with a keyring` {
+    /// The KiB by which the memory may grow during the second half.
     ///
-    /// It grows by a few pages when something happens for the first time late. The smallest block of
-    /// malloc(3) takes 32 bytes: one that leaks with each load takes 160 KiB in the second half of
-    /// 1,000 rounds. What leaks seldom is left to valgrind, in `make leaks`.
+    /// It grows by a few pages when something first happens late. The smallest block of malloc(3)
+    /// has 32 bytes, so a leak of one for each load takes 160 KiB in the second half of 1,000
+    /// rounds. Valgrind finds rare leaks, in `make leaks`.
     private static let tolerance = 128
     /// Rounds of a save and ten loads.
     private static let rounds = 1_000
 
-    @Test func `is flat over the second half of many saves and loads`() async throws {
+    @Test func `does not grow during the second half of many saves and loads`() async throws {
       try await withKeyring { home, _, _ in
         try await withDaemon(in: home, ["--storage", "libsecret"]) { daemon in
           let storage = daemon.connect()
@@ -31,7 +31,7 @@
           }
           let growth = curve.last! - curve[curve.count / 2 - 1]
           #expect(growth <= Self.tolerance, "resident KiB, at twenty moments: \(curve)")
-          // What is measured is the daemon, and moves when that does work.
+          // The measured value changes when kistd works.
           #expect(curve[0] > start)
         }
       }
@@ -45,7 +45,7 @@
     }
   }
 
-  /// The memory of a process that is in RAM now and is no part of a file, as its program is, in KiB
+  /// The KiB of a process's memory that are in RAM and not mapped from a file, such as its program
   /// (proc_pid_status(5), RssAnon).
   private func residentSize(of process: pid_t) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)

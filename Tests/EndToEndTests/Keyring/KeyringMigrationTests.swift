@@ -6,7 +6,7 @@
   import Testing
 
   @Suite(.needsKeyring, .timeLimit(.minutes(10)))
-  struct `kistd between a keyring and an encrypted file` {
+  struct `kistd migrate between a keyring and an encrypted file` {
     private let credentials = (0..<5).map { number in
       NewCredential(
         key: CredentialKey(service: "example.org", account: "\(number)"),
@@ -14,14 +14,14 @@
         label: "label \(number)", attributes: ["number": "\(number)"])
     }
 
-    @Test func `chooses the keyring, moves to the file and back, and keeps to what it chose`()
+    @Test func `moves credentials to the file and back, and kistd keeps the chosen storage`()
       async throws
     {
       try await withKeyring { home, bus, keyring in
         try await withDaemon(in: home) { daemon in
           for credential in credentials { try await daemon.connect().save(credential) }
           #expect(try await status(home).storage == "libsecret")
-          // What is in use is not moved.
+          // kistd does not move a storage that is in use.
           let refused = try await command("kistd", ["migrate", "--to", "encrypted-file"], in: home)
           #expect(refused.status == .exited(7), "\(refused.error)")
           #expect(refused.error.contains("\(daemon.processIdentifier)"))
@@ -38,7 +38,7 @@
 
         try await migrate(to: "libsecret", in: home)
         #expect(try await bus.items(of: collection).count == credentials.count)
-        // Also while the keyring is gone: the file is not used in its place.
+        // While the keyring is unavailable, kistd does not use the file instead.
         try await keyring.stop()
         try await withDaemon(in: home, waitUntilReady: false) { daemon in
           try await poll("kistd answers") {
@@ -53,7 +53,7 @@
       }
     }
 
-    @Test func `copies and removes nothing where another store shares the keyring`()
+    @Test func `copies but removes nothing if another data directory uses the keyring`()
       async throws
     {
       try await withKeyring { home, _, _ in
@@ -94,7 +94,7 @@
       }
     }
 
-    @Test func `is done with the file where the keyring is locked and nobody unlocks it`()
+    @Test func `fails to move to a locked keyring, but not to the file that is already in use`()
       async throws
     {
       try await withKeyring { home, _, keyring in
@@ -113,7 +113,9 @@
     }
 
     @Test(arguments: ["libsecret", "encrypted-file"])
-    func `does not move what is not the pinned file, and keeps the pin`(kind: String) async throws {
+    func `refuses to move if the pinned file is missing or replaced, and keeps the pin`(
+      kind: String
+    ) async throws {
       try await withKeyring { home, _, _ in
         let pin = home.path + "/.local/state/kist/storage"
         try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
@@ -137,9 +139,7 @@
       }
     }
 
-    @Test func `leaves what another program stored under a name that kist cannot serve`()
-      async throws
-    {
+    @Test func `leaves items in the keyring whose names kist does not support`() async throws {
       try await withKeyring { home, bus, _ in
         try await withDaemon(in: home) { daemon in
           try await daemon.connect().save(credentials[0])
@@ -155,7 +155,7 @@
       }
     }
 
-    @Test func `names what is damaged, and moves nothing`() async throws {
+    @Test func `names a damaged item and moves nothing`() async throws {
       try await withKeyring { home, bus, _ in
         try await withDaemon(in: home) { daemon in
           try await daemon.connect().save(credentials[0])

@@ -6,8 +6,8 @@
 
   @Suite(.needsKeyring, .timeLimit(.minutes(10)))
   struct `kistd on a keyring` {
-    /// Every path of a credential's life; `make leaks` runs this with kistd under valgrind.
-    @Test func `saves, loads, finds and deletes, and stops in good order`() async throws {
+    /// Every operation on a credential; `make leaks` runs this with kistd under valgrind.
+    @Test func `saves, loads, finds and deletes credentials, and exits with 0`() async throws {
       try await withKeyring { home, bus, keyring in
         let end = try await withDaemon(
           in: home, ["--storage", "libsecret"], waitUntilReady: false
@@ -15,7 +15,7 @@
           let storage = daemon.connect()
           try await poll("kistd answers") { (try? await storage.findAll()) != nil }
           for number in 0..<25 { try await use(number, storage) }
-          // Twice, for what leaks with a connection must not pass for what leaks with a process.
+          // Twice, to distinguish a leak for each connection from a leak for each process.
           for _ in 0..<2 {
             try await keyring.restart()
             #expect(try await storage.findAll().count == 10)

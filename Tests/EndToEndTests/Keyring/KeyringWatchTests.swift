@@ -6,9 +6,7 @@
 
   @Suite(.needsKeyring, .timeLimit(.minutes(5)))
   struct `kist watch on a keyring` {
-    @Test func `tells of what other programs do, also after the keyring was restarted`()
-      async throws
-    {
+    @Test func `reports changes by other programs, even after the keyring restarts`() async throws {
       try await withKeyring { home, bus, keyring in
         let end = try await withDaemon(in: home, ["--storage", "libsecret"]) { daemon in
           try await withWatch(in: home) { watch in

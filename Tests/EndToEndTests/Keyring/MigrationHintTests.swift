@@ -5,8 +5,8 @@
   import Testing
 
   @Suite(.needsKeyring, .timeLimit(.minutes(10)))
-  struct `What kistd migrate says` {
-    @Test func `to where credentials are kept already says so`() async throws {
+  struct `Messages of kistd migrate` {
+    @Test func `report that the credentials are already in the target storage`() async throws {
       try await withKeyring { home, _, _ in
         let first = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
         #expect(first.output.hasPrefix("there was nothing to move"), "\(first.error)")
@@ -20,7 +20,7 @@
     }
 
     @Test(arguments: ["libsecret", "encrypted-file"])
-    func `that meets something else tells the command that deletes that`(
+    func `name a command that deletes the other credentials in the target storage`(
       kind: String
     ) async throws {
       try await withKeyring { home, _, _ in
@@ -52,7 +52,7 @@
       #expect(end.status == .exited(0), "\(end.error)")
     }
 
-    @Test func `names the key file that is gone, and no kist unlock`() async throws {
+    @Test func `name a missing key file and do not suggest kist unlock`() async throws {
       try await withKeyring { home, _, _ in
         try await save("kept", in: home, ["--storage", "encrypted-file"])
         let key = home.path + "/.local/state/kist/key"

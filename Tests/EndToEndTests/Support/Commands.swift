@@ -2,14 +2,14 @@ import Foundation
 import Subprocess
 import Testing
 
-/// What a command printed and how it ended.
+/// The exit status and the output of a command.
 struct CommandResult {
   let status: TerminationStatus
   let output: String
   let error: String
 }
 
-/// Runs a command in a home, with this on its standard input.
+/// Runs a command in a home with the given standard input.
 func command(
   _ name: String, _ arguments: [String] = [], in home: Home, input: String = ""
 ) async throws -> CommandResult {

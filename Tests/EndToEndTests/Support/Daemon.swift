@@ -3,27 +3,27 @@ import KistClient
 import Subprocess
 import Testing
 
-/// A kistd that runs for the length of a test.
+/// A kistd that runs during a test.
 struct Daemon: Sendable {
   let home: Home
   let processIdentifier: pid_t
   let send: @Sendable (Signal) -> Void
 
-  /// The daemon's storage over a connection of its own.
+  /// Returns the storage of kistd over a new connection.
   func connect() -> UserStorage { .remote(socketPath: home.socket) }
 }
 
-/// How a daemon ended.
+/// The exit status and the log of a kistd.
 struct DaemonEnd {
   let status: TerminationStatus
   let log: String
 }
 
-/// Runs kistd in a home until the body is done, and ends it with SIGTERM if it still runs then.
+/// Runs kistd in a home until the body returns, and then sends it SIGTERM if it still runs.
 ///
 /// - Parameters:
-///   - input: what it reads from standard input.
-///   - files: how many files it may open, if not as many as this process.
+///   - input: the standard input of kistd.
+///   - files: the limit of open files; by default that of this process.
 @discardableResult
 func withDaemon(
   in home: Home, _ arguments: [String] = [], input: String = "", files: Int? = nil,
@@ -45,7 +45,7 @@ func withDaemon(
   return DaemonEnd(status: end.terminationStatus, log: end.standardError)
 }
 
-/// Returns once the daemon of a home answers; fails the test after ten seconds.
+/// Returns once the kistd of a home answers; fails the test after ten seconds.
 func waitUntilAnswering(_ home: Home) async throws {
   let access = StorageAccess.remote(socketPath: home.socket)
   for _ in 0..<2000 {

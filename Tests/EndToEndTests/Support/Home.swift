@@ -1,10 +1,10 @@
 import Foundation
 import Subprocess
 
-/// A home directory of a test's own, with nothing in it, removed when the test ends.
+/// An empty home directory for one test, removed when the test ends.
 struct Home: Sendable {
   let path: String
-  /// The session bus that the programs find; `nil` for none.
+  /// The address of the session bus that the programs use, if any.
   var busAddress: String?
 
   var runtime: String { path + "/run" }
@@ -12,8 +12,8 @@ struct Home: Sendable {
   var store: String { path + "/.local/share/kist/credentials.db" }
   var keyFile: String { path + "/.local/state/kist/key" }
 
-  /// What the programs see of the world: nothing of the person's who runs the tests, but for where a
-  /// sanitizer is to report.
+  /// The environment of the programs: nothing from the user who runs the tests, except the options
+  /// of sanitizers.
   var environment: Environment {
     var variables: [Environment.Key: String] = [
       "HOME": path, "XDG_RUNTIME_DIR": runtime, "LANG": "C.UTF-8",
@@ -27,12 +27,11 @@ struct Home: Sendable {
   }
 }
 
-/// The directory of the programs under test: `KIST_PROGRAMS`, or the one that this test bundle was
-/// built into.
+/// The directory of the programs under test: `KIST_PROGRAMS`, or the directory of this test bundle.
 let programs =
   ProcessInfo.processInfo.environment["KIST_PROGRAMS"] ?? Bundle.main.bundleURL.path
 
-/// Runs a test in a home of its own.
+/// Runs a test in its own home.
 @discardableResult
 func withHome<Result>(_ body: (Home) async throws -> Result) async throws -> Result {
   let home = Home(path: "/tmp/kist-\(UUID().uuidString.prefix(8))")

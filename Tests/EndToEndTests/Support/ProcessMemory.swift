@@ -11,14 +11,14 @@ struct ProcessMemory {
 
   let processIdentifier: pid_t
 
-  /// The regions in which some bytes are found; unreadable ones (like `[vvar]`) hold nothing.
+  /// Returns the readable regions that contain some bytes (`[vvar]`, for example, is unreadable).
   func regions(holding needle: [UInt8]) throws -> [Region] {
     let memory = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(processIdentifier)/mem"))
     defer { try? memory.close() }
     return try regions().filter { region in
       var start = region.range.lowerBound
       while start < region.range.upperBound {
-        // Pieces overlap, so that no needle is cut in two.
+        // Pieces overlap, so that no needle is split.
         let length = min(1 << 24, region.range.upperBound - start)
         guard let bytes = read(memory, at: start, count: Int(length)) else { return false }
         if bytes.range(of: Data(needle)) != nil { return true }
@@ -32,9 +32,9 @@ struct ProcessMemory {
     try maps().split(separator: "\n").compactMap { line in
       let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
       let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
-      // The kernel's own page lies beyond what a file offset reaches.
+      // The kernel's own page is beyond the largest file offset.
       guard ends.count == 2, ends[1] <= UInt64(Int64.max) else { return nil }
-      // What is larger is the shadow of a sanitizer: it holds what it knows of bytes, and not bytes.
+      // A larger region is the shadow memory of a sanitizer, which contains no data of the program.
       guard ends[1] - ends[0] <= 1 << 30 else { return nil }
       return Region(
         range: ends[0]..<ends[1], permissions: String(fields[1]),
@@ -42,8 +42,9 @@ struct ProcessMemory {
     }
   }
 
-  /// The kernel hands this file out in pieces, each shorter than what was asked for; whoever takes
-  /// a short read for the end misses most of it.
+  /// Reads the list of mappings to its end.
+  ///
+  /// The kernel returns fewer bytes than requested for each read, so a short read is not the end.
   private func maps() throws -> String {
     let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(processIdentifier)/maps"))
     defer { try? file.close() }

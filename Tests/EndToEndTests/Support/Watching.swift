@@ -3,13 +3,13 @@ import KistClient
 import Subprocess
 import Testing
 
-/// A `kist watch` that runs for the length of a test.
+/// A `kist watch` that runs during a test.
 struct Watching: Sendable {
   let processIdentifier: pid_t
   let send: @Sendable (Signal) -> Void
   fileprivate let output: String
 
-  /// The lines that it, or its command, has written up to now.
+  /// The lines that `kist watch` or its command has written so far.
   var lines: [String] { text(".out").split(separator: "\n").map(String.init) }
   var errors: String { text(".err") }
 
@@ -17,19 +17,19 @@ struct Watching: Sendable {
     (try? String(contentsOfFile: output + ending, encoding: .utf8)) ?? ""
   }
 
-  /// Waits until its lines are as they are to be.
+  /// Waits until a condition on its lines holds; fails the test after 20 seconds.
   func until(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
-    _ areThere: ([String]) -> Bool
+    _ condition: ([String]) -> Bool
   ) async throws {
     for _ in 0..<4000 {
-      if areThere(lines) { return }
+      if condition(lines) { return }
       try await Task.sleep(for: .milliseconds(5))
     }
     Issue.record("not in 20 seconds: \(what): \(lines), \(errors)", sourceLocation: sourceLocation)
   }
 
-  /// Saves a credential until that is told, since nothing else tells that the watch has begun.
+  /// Saves a credential until the watch reports it, as nothing else shows that the watch has begun.
   func untilBegun(_ storage: UserStorage, service: String = "begin") async throws {
     let key = CredentialKey(service: service, account: "begin")
     for _ in 0..<2000 where !lines.contains(where: { $0.contains("begin") }) {
@@ -39,7 +39,7 @@ struct Watching: Sendable {
   }
 }
 
-/// Runs `kist watch` in a home until the body is done, and tells how it ended.
+/// Runs `kist watch` in a home until the body returns, and returns its exit status.
 @discardableResult
 func withWatch(
   in home: Home, named name: String = "watch", _ arguments: [String] = [],
@@ -61,7 +61,7 @@ func withWatch(
   }.terminationStatus
 }
 
-/// Waits until a process has ended, though nobody may have waited for it.
+/// Waits until a process has ended, even if its parent has not waited for it.
 func untilEnded(_ process: pid_t) async throws {
   for _ in 0..<4000 {
     let words = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
