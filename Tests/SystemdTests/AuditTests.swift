@@ -4,7 +4,7 @@ import Testing
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `The audit log of kistd.service` {
   @Test(arguments: Systemd.allCases)
-  func `has the unit of who asked, also of one that has ended, within a second and over a reload`(
+  func `names the unit of each client within a second, even if it ended before a reload`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
@@ -16,7 +16,7 @@ struct `The audit log of kistd.service` {
       try await machine.printed(by: "systemctl --user reload kistd.service")
       try await machine.printed(
         by: "! \(asks) guesser ~/.local/bin/kist load app.service other")
-      // Nobody asks for it: it is written by itself.
+      // kistd writes the log without a request for it.
       let log = "~/.local/state/kist/audit.jsonl"
       try await machine.wait(until: "grep -q guesser.service \(log)")
       #expect(try await machine.printed(by: "stat -c %a \(log)") == "600")
@@ -36,7 +36,7 @@ struct `The audit log of kistd.service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `has what systemd asked for on behalf of a unit`(systemd: Systemd) async throws {
+  func `records the credentials that systemd loads for a unit`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.printed(by: "printf pw | kist save app.service db-password")

@@ -1,11 +1,9 @@
 import Testing
 
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
-struct `A machine of the tests` {
+struct `A test machine` {
   @Test(arguments: Systemd.allCases)
-  func `runs the systemd that it is named after, and a manager for each user`(
-    systemd: Systemd
-  ) async throws {
+  func `runs its version of systemd, with a manager for each user`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       for user in [Machine.User.alice, .bob] {
         let version = try await machine.printed(
@@ -20,9 +18,7 @@ struct `A machine of the tests` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `has a home that is empty, and a checkout that cannot be changed`(
-    systemd: Systemd
-  ) async throws {
+  func `has an empty home and a read-only checkout`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       #expect(try await machine.printed(by: "find . -mindepth 1") == "")
       #expect(try await machine.printed(by: "head -n 1 /kist/Makefile").contains("kist"))
@@ -32,7 +28,7 @@ struct `A machine of the tests` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `keeps nothing of what was done on another`(systemd: Systemd) async throws {
+  func `contains no files of an earlier machine`(systemd: Systemd) async throws {
     for _ in 0..<2 {
       try await withMachine(systemd) { machine in
         try await machine.printed(by: "mkdir ~/once /etc/once", as: .root)

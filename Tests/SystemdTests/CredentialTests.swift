@@ -1,9 +1,9 @@
 import Testing
 
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
-struct `A unit that takes its credential from kistd` {
+struct `A unit with a credential from kistd` {
   @Test(arguments: Systemd.allCases)
-  func `gets exactly the bytes, and starts kistd for them`(systemd: Systemd) async throws {
+  func `gets the exact bytes, and its start also starts kistd`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.printed(
@@ -20,12 +20,12 @@ struct `A unit that takes its credential from kistd` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `does not start without it, and the journal of kistd says why`(
+  func `fails to start without its credential, and the journal of kistd names both`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
-      // What is there is for another unit, and for another name.
+      // The stored credentials are for another unit and for another name.
       try await machine.printed(by: "printf pw | kist save other.service db-password")
       try await machine.printed(by: "printf pw | kist save app.service other")
       try await machine.addApplication()
@@ -41,7 +41,7 @@ struct `A unit that takes its credential from kistd` {
 
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `The passphrase of the encrypted file` {
-  @Test func `is decrypted by systemd, at the other end of a socket`() async throws {
+  @Test func `is decrypted by systemd-creds in a service behind a socket`() async throws {
     try await withMachine(.version257) { machine in
       try await machine.install()
       try await machine.printed(
@@ -81,7 +81,7 @@ struct `The passphrase of the encrypted file` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `is taken from the credentials of the service`(systemd: Systemd) async throws {
+  func `is read from the credentials of the service`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.printed(by: "printf 'open sesame' > ~/passphrase")
       try await machine.install()
@@ -92,7 +92,7 @@ struct `The passphrase of the encrypted file` {
       try await machine.printed(by: "systemctl --user restart kistd.service")
       #expect(try await machine.printed(by: "kist load s") == "pw")
       try await machine.printed(by: "[ ! -e ~/.local/state/kist/key ]")
-      // Without it the service starts, and what it keeps is locked.
+      // Without it, the service starts with a locked store.
       try await machine.addSettings("")
       try await machine.printed(by: "systemctl --user restart kistd.service")
       #expect(try await machine.shell("kist load s").status == 5)

@@ -3,7 +3,7 @@ import Testing
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `make install` {
   @Test(arguments: Systemd.allCases)
-  func `puts all in place, and says the one command that enables it`(
+  func `installs everything, and prints the command that enables the sockets`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
@@ -19,20 +19,20 @@ struct `make install` {
       #expect(try await machine.printed(by: "printf pw | kist save s && kist load s") == "pw")
       let modes = "stat --format %a:%U ~/.local/bin/kist ~/.local/bin/kistd"
       #expect(try await machine.printed(by: modes) == "111:alice\n111:alice")
-      // Over programs that cannot be read.
+      // Installs again, over programs that cannot be read.
       try await machine.printed(by: "cd /kist && make install")
       #expect(try await machine.printed(by: modes) == "111:alice\n111:alice")
     }
   }
 
   @Test(arguments: Systemd.allCases)
-  func `undone by make uninstall leaves the credentials, and who asked for them, and nothing else`(
+  func `followed by make uninstall leaves only the credentials and the audit log`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.printed(by: "printf pw | kist save s")
-      // What is not enabled runs all the same.
+      // A disabled socket still listens.
       try await machine.printed(by: "systemctl --user disable kistd.socket")
       try await machine.printed(by: "cd /kist && make uninstall")
       #expect(
@@ -55,7 +55,7 @@ struct `make install` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `for all users serves each one with an empty home`(systemd: Systemd) async throws {
+  func `for all users serves each user with a separate storage`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       let output = try await machine.printed(
         by: "cd /kist && make install PREFIX=/usr/local", as: .root)
@@ -70,7 +70,7 @@ struct `make install` {
       }
       for user in [Machine.User.alice, .bob] {
         #expect(try await machine.printed(by: "kist load s", as: user) == "\(user)")
-        // What ptrace(2) would let in, too: the user owns the namespace of the service.
+        // The user owns the namespace of the service, so ptrace(2) alone would permit this.
         let pid = try await machine.property("MainPID", as: user)
         let look = try await machine.shell("readlink /proc/\(pid)/exe", as: user)
         #expect(look.status == 1, "\(look.output)")

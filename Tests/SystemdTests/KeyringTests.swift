@@ -1,11 +1,11 @@
 import Testing
 
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
-struct `kistd as a service, with a keyring` {
+struct `kistd as a service with a keyring` {
   private let unlock = "printf pw | gnome-keyring-daemon --replace --unlock --components=secrets"
 
   @Test(arguments: Systemd.allCases)
-  func `keeps credentials there, out of its sandbox`(systemd: Systemd) async throws {
+  func `stores credentials in the keyring, outside its sandbox`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.printed(by: unlock)
       try await machine.install()
@@ -19,12 +19,14 @@ struct `kistd as a service, with a keyring` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `runs while that is locked, and tells clients so`(systemd: Systemd) async throws {
+  func `continues to run and reports locked while the keyring is locked`(systemd: Systemd)
+    async throws
+  {
     try await withMachine(systemd) { machine in
       try await machine.printed(by: unlock)
       try await machine.install()
       try await machine.printed(by: "printf pw | kist save s")
-      // The next one, which the bus starts, has no password for the keyring.
+      // The bus starts another keyring daemon, which has no password for the keyring.
       try await machine.printed(by: "pkill --signal KILL gnome-keyring-d")
       try await machine.printed(by: "systemctl --user restart kistd.service")
       let process = try await machine.property("MainPID")

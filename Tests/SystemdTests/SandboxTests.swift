@@ -3,20 +3,20 @@ import Testing
 
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `The sandbox of kistd.service` {
-  /// What gives leave, or says how the others refuse.
+  /// Directives that permit something, or that define how others refuse.
   private let refusesNothing: Set = ["ReadWritePaths", "SystemCallErrorNumber"]
-  /// What a user namespace refuses by itself; the others of 252 have no effect without one.
+  /// Directives that work without a user namespace; on systemd 252, all others need one.
   private let refusedToUsers: Set = ["PrivateUsers", "NoNewPrivileges"]
 
   @Test(arguments: Systemd.allCases)
-  func `refuses what each of its directives is there for`(systemd: Systemd) async throws {
+  func `refuses every operation that its directives are for`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await prepare(machine)
       let inside = try await probes(
         in: "kistd.service", of: machine,
         settings: "Type=oneshot\nRestart=no\nWatchdogSec=0\nExecStart=")
       for probe in inside { #expect(!probe.isAllowed, "\(probe)") }
-      // Each can tell: outside all of it is allowed.
+      // Outside of the sandbox, every operation succeeds, so each refusal is meaningful.
       let outside = try await probes(in: "probe.service", of: machine, settings: "Type=oneshot")
       for probe in outside { #expect(probe.isAllowed, "\(probe)") }
       #expect(inside.count == outside.count)
@@ -24,7 +24,9 @@ struct `The sandbox of kistd.service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `owes each refusal to the directive that stands for it`(systemd: Systemd) async throws {
+  func `refuses each operation because of the directive listed for it`(systemd: Systemd)
+    async throws
+  {
     let directives = try sandbox()
     try await withMachine(systemd) { machine in
       try await prepare(machine)
@@ -45,7 +47,7 @@ struct `The sandbox of kistd.service` {
     }
   }
 
-  @Test func `has its reasons in the documentation, directive by directive`() throws {
+  @Test func `is documented with every directive in force`() throws {
     let page = try String(
       contentsOf: checkout.appending(path: "docs/systemd.md"), encoding: .utf8)
     let sections = page.split(separator: "What it misses:")
@@ -55,14 +57,14 @@ struct `The sandbox of kistd.service` {
     #expect(!leftOut.isEmpty)
   }
 
-  /// The directives that stand first in the rows of tables.
+  /// The directives in the first column of the tables.
   private func directives(in text: Substring) -> Set<String> {
     Set(text.matches(of: /\n\| `(\w+)=/).map { String($0.1) })
   }
 
   private let checkout = URL(filePath: #filePath).appending(path: "../../..").standardized
 
-  /// The directives of the sandbox, each with its lines.
+  /// The directives of the sandbox, with the lines of each.
   private func sandbox() throws -> [String: [String]] {
     let unit = try String(
       contentsOf: checkout.appending(path: "systemd/kistd.service"), encoding: .utf8)
@@ -79,14 +81,14 @@ struct `The sandbox of kistd.service` {
     try await machine.wait(until: "grep -q @kist-probe /proc/net/unix")
   }
 
-  /// One thing that was tried.
+  /// The result of one attempt.
   private struct Probe: CustomStringConvertible {
     let directive: String
     let description: String
     var isAllowed: Bool { description.hasSuffix(" allowed") }
   }
 
-  /// Tries everything in a unit that has these settings beside its own.
+  /// Runs all attempts in a unit with these additional settings.
   private func probes(
     in unit: String, of machine: Machine, settings: String
   ) async throws -> [Probe] {

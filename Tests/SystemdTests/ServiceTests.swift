@@ -3,7 +3,7 @@ import Testing
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `kistd as a service` {
   @Test(arguments: Systemd.allCases)
-  func `is started by the first connection, and keeps what it saved over a restart`(
+  func `starts at the first connection, and keeps its credentials after a restart`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
@@ -20,9 +20,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `can be started by name, and reads its settings from a file`(
-    systemd: Systemd
-  ) async throws {
+  func `can be started by name, and reads its settings from a file`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       let settings =
         "mkdir -p ~/.config/kist; echo KISTD_LOG_LEVEL=debug > ~/.config/kist/kistd.env"
@@ -35,7 +33,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `confines its system calls, and its files where the kernel has Landlock`(
+  func `confines its system calls, and its files if the kernel has Landlock`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
@@ -50,7 +48,7 @@ struct `kistd as a service` {
     }
   }
 
-  @Test func `allows itself, when it is confined, the calls that scripts/list-calls lists`()
+  @Test func `allows the confined kistd the system calls that scripts/list-calls lists`()
     async throws
   {
     try await withMachine(.version252) { machine in
@@ -60,7 +58,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `is reached and seen by no other user`(systemd: Systemd) async throws {
+  func `cannot be reached by other users`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.printed(by: "printf pw | kist save s")
@@ -80,7 +78,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `is started anew by the watchdog when it hangs`(systemd: Systemd) async throws {
+  func `is restarted by the watchdog when it hangs`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.addSettings("[Service]\nWatchdogSec=1s\n")
@@ -96,15 +94,15 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `stays when the session bus ends`(systemd: Systemd) async throws {
+  func `keeps running when the session bus ends`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.printed(by: "printf pw | kist save s")
       let process = try await machine.property("MainPID")
       let bus = try await machine.property("MainPID", of: "dbus.service")
       try await machine.printed(by: "kill -KILL \(bus)")
-      // The manager may hang for a minute now: it connects to the bus that it is to start, and so is
-      // not asked.
+      // The manager may now hang for a minute, because it connects to the bus that it should start.
+      // So this uses no systemctl.
       try await machine.wait(until: "! [ -e /proc/\(bus)/exe ]")
       #expect(try await machine.printed(by: "kist load s") == "pw")
       #expect(try await machine.printed(by: "ps -o comm= -p \(process)") == "kistd")
@@ -112,9 +110,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `ends when it is idle, and is started by the next connection`(
-    systemd: Systemd
-  ) async throws {
+  func `exits when idle, and starts at the next connection`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.printed(
@@ -129,7 +125,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `tells each client why its store cannot be opened, until it is mended and reloaded`(
+  func `reports to clients why its store cannot be opened, until a repair and a reload`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
@@ -144,7 +140,7 @@ struct `kistd as a service` {
       let process = try await machine.property("MainPID")
       try await machine.printed(
         by: "chmod 600 \(store); systemctl --user reload kistd.service")
-      // On 252, and with a unit for it, systemctl does not wait for a reload.
+      // systemctl 252 does not wait for a reload, and neither does it for this kind of unit.
       try await machine.wait(until: "kist load s")
       #expect(try await machine.printed(by: "kist load s") == "pw")
       #expect(try await machine.property("StatusText") == "encrypted-file, open")
@@ -153,7 +149,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `does not start with a mistake in its settings, and starts when that is mended`(
+  func `refuses to start with an invalid setting, and starts after the correction`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
@@ -169,7 +165,7 @@ struct `kistd as a service` {
       try await machine.printed(
         by: """
           echo KISTD_DEADLINE=10s > \(settings)
-          # systemd counts the connections of two seconds: a person is not faster than that.
+          # systemd limits the connections within two seconds. A user needs longer, too.
           sleep 2
           systemctl --user reset-failed
           systemctl --user start kistd-credentials.socket kistd.socket
@@ -180,7 +176,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `may be restarted again and again`(systemd: Systemd) async throws {
+  func `can be restarted many times in a row`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.printed(by: "printf pw | kist save s")
@@ -191,7 +187,7 @@ struct `kistd as a service` {
   }
 
   @Test(arguments: Systemd.allCases)
-  func `tells the journal which storage it chose, and no secret`(systemd: Systemd) async throws {
+  func `logs the storage that it chose, and no secret`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       try await machine.addSettings("[Service]\nEnvironment=KISTD_LOG_LEVEL=trace\n")

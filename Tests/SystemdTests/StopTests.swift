@@ -3,7 +3,7 @@ import Testing
 @Suite(.needsSystemd, .timeLimit(.minutes(10)))
 struct `Stopping the service while a hundred clients save` {
   @Test(arguments: Systemd.allCases)
-  func `loses no save that was answered, and no answer to a save that was carried out`(
+  func `loses no acknowledged save, and answers every save that was performed`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
@@ -21,7 +21,7 @@ struct `Stopping the service while a hundred clients save` {
       let answered = Set(
         lines.filter { $0.hasPrefix("saved ") }.map { String($0.dropFirst("saved ".count)) })
       #expect(answered.count >= 100, "\(output.prefix(200))")
-      // Here kistd is started again.
+      // This starts kistd again.
       let stored = try await machine.printed(
         by: "kist list --json | python3 -c '\(accounts)'")
       #expect(Set(stored.split(separator: "\n").map(String.init)) == answered)

@@ -5,21 +5,23 @@ struct `The unit files` {
   private let units = "~/.local/share/systemd/user"
 
   @Test(arguments: Systemd.allCases)
-  func `give systemd-analyze verify nothing to say`(systemd: Systemd) async throws {
+  func `pass systemd-analyze verify without a message`(systemd: Systemd) async throws {
     try await withMachine(systemd) { machine in
       try await machine.install()
       let verify = "systemd-analyze --user verify \(units)/kistd*"
       let end = try await machine.shell(verify)
       #expect(end.status == 0)
       #expect(end.output + end.error == "")
-      // It would speak of a mistake.
+      // It reports a mistake.
       try await machine.printed(by: "echo Mistake=yes >> \(units)/kistd.service")
       #expect(try await machine.shell(verify).error.contains("Mistake"))
     }
   }
 
   @Test(arguments: Systemd.allCases)
-  func `are exposed by 2 of 10 at most`(systemd: Systemd) async throws {
+  func `have an exposure of at most 2 of 10 in systemd-analyze security`(systemd: Systemd)
+    async throws
+  {
     try await withMachine(systemd) { machine in
       try await machine.install()
       let security = "systemd-analyze --user security --offline=yes --no-pager --threshold"

@@ -1,6 +1,7 @@
-"""A hundred clients that save without a pause until their connection ends. Prints "busy" once each
-has saved something; when all have ended, the account of every save that was answered, and of each
-that got half a reply, a line."""
+"""Runs a hundred clients that save without a pause until their connections end.
+
+Prints "busy" once each client has saved something. When all have ended, prints a line for each
+acknowledged save and for each incomplete reply, with the account."""
 
 import json
 import os

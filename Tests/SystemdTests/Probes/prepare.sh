@@ -1,4 +1,4 @@
-# What the probes of probe.py find outside of a sandbox; run by root.
+# Creates what the probes of probe.py need outside of a sandbox. Run by root.
 set -e
 install -m 4755 /usr/bin/id /usr/local/bin/setuid-id
 chmod 1777 /srv

@@ -1,8 +1,9 @@
-"""Tries what a sandbox takes away, and prints a line for each: the directive, and whether it was
-allowed or refused. Each is tried in a process of its own, as some end the process.
+"""Tries operations that a sandbox refuses, each in its own process, as some end the process.
 
-What a process without privileges may not do in any case proves nothing here, so each is something
-that succeeds outside of a sandbox; prepare.sh makes what they need.
+Prints a line for each: the directive, the operation, and "allowed" or "refused".
+
+Each operation must succeed outside of a sandbox, without privileges. Otherwise its refusal would
+prove nothing. prepare.sh creates what the operations need.
 """
 
 import ctypes
@@ -17,7 +18,7 @@ import sys
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 home = os.environ["HOME"]
-# The one place that may be written to in a sandbox.
+# The directory that the sandbox allows to write to.
 data = home + "/.local/share/kist"
 
 
@@ -31,7 +32,7 @@ def check(allowed):
 
 
 def call(function, *arguments):
-    """Calls a function of the C library that answers -1 where it fails."""
+    """Calls a function of the C library that returns -1 on failure."""
     if function(*arguments) == -1:
         raise OSError(ctypes.get_errno(), function.__name__)
 
@@ -144,8 +145,8 @@ def map_writable_code():
 
 
 def call_as_a_32_bit_program():
-    # mov $20, %eax; int $0x80; ret: getpid(2) of i386, from a file, so that no memory is both
-    # writable and executable.
+    # mov $20, %eax; int $0x80; ret: getpid(2) of i386. The code is mapped from a file, so that no
+    # memory is both writable and executable.
     path = data + "/code"
     with open(path, "wb") as file:
         file.write(bytes([0xB8, 20, 0, 0, 0, 0xCD, 0x80, 0xC3]) * 512)
@@ -201,6 +202,6 @@ for directive, probe in probes:
         except Exception as error:
             sys.stderr.write(f"{probe.__name__}: {type(error).__name__}: {error}\n")
             os._exit(1)
-    # A process that the sandbox killed was refused, too.
+    # The sandbox also refuses by killing the process.
     answer = "allowed" if os.waitpid(child, 0)[1] == 0 else "refused"
     print(directive, probe.__name__, answer, flush=True)

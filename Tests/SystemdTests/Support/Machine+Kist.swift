@@ -1,25 +1,25 @@
 import Testing
 
 extension Machine {
-  /// Installs kist for a user as any user does, and has its sockets listen.
+  /// Installs kist for a user with `make install`, and enables its sockets.
   func install(_ more: String = "", as user: User = .alice) async throws {
     let output = try await printed(by: "cd /kist && make install", as: user)
     try await printed(by: more + "\n" + commandToEnable(in: output), as: user)
   }
 
-  /// The command that `make install` says.
+  /// Returns the command that `make install` printed.
   func commandToEnable(in output: String) throws -> String {
     String(try #require(output.firstMatch(of: /systemctl .*/)).0)
   }
 
-  /// A property of a user's unit, as systemctl(1) shows it.
+  /// Returns a property of a user's unit, as printed by systemctl(1).
   func property(
     _ name: String, of unit: String = "kistd.service", as user: User = .alice
   ) async throws -> String {
     try await printed(by: "systemctl --user show --property \(name) --value \(unit)", as: user)
   }
 
-  /// What kistd wrote to the journal.
+  /// Returns kistd's lines in the journal.
   func journal(_ options: String = "--output cat") async throws -> String {
     try await printed(by: "journalctl --sync", as: .root)
     return try await printed(

@@ -2,14 +2,14 @@ import Foundation
 import Subprocess
 import Testing
 
-/// A booted system, with two users whose managers run, and the checkout at /kist.
+/// A booted system with the checkout at /kist and two users, each with a running manager.
 struct Machine: Sendable {
   enum User: String, CaseIterable, Sendable { case root, alice, bob }
 
-  /// The process that is PID 1 inside.
+  /// The process ID, outside of the machine, of its PID 1.
   let leader: String
 
-  /// Runs a script of bash inside, and gives up after a minute.
+  /// Runs a bash script in the machine, and kills it after a minute.
   func shell(
     _ script: String, as user: User = .alice, input: String = ""
   ) async throws -> ShellEnd {
@@ -26,7 +26,7 @@ struct Machine: Sendable {
     return ShellEnd(status: status, output: end.standardOutput, error: end.standardError)
   }
 
-  /// What a script prints that must succeed, without the newline at its end.
+  /// Runs a script that must succeed, and returns its output without the last newline.
   @discardableResult
   func printed(
     by script: String, as user: User = .alice, input: String = "",
@@ -49,9 +49,9 @@ struct Machine: Sendable {
   }
 }
 
-/// How a script ended, and what it wrote.
+/// The exit status and the output of a script.
 struct ShellEnd: Sendable {
-  /// The exit status; `nil` when a signal ended it.
+  /// The exit status; `nil` if a signal ended the script.
   let status: Int?
   let output: String
   let error: String
@@ -61,7 +61,7 @@ extension Machine.User {
   var home: String { self == .root ? "/root" : "/home/\(rawValue)" }
   var identifier: Int { self == .root ? 0 : self == .alice ? 1000 : 1001 }
 
-  /// What a program of a user sees that the user's manager runs for.
+  /// The environment of the user's programs in a session.
   fileprivate var environment: [String] {
     let runtime = "/run/user/\(identifier)"
     return [
@@ -73,10 +73,10 @@ extension Machine.User {
   }
 }
 
-/// A kernel has instances of inotify(7) for about ten machines at once.
+/// Limits the machines at once: a kernel has instances of inotify(7) for about ten.
 private let turns = Turns(3)
 
-/// Runs a test on a machine of its own, that is gone when the test ends, however it ends.
+/// Runs a test on its own machine, which is removed when the test ends.
 func withMachine(_ systemd: Systemd, _ body: (Machine) async throws -> Void) async throws {
   await turns.take()
   let end: Result<Void, any Error>

@@ -4,19 +4,19 @@ import Testing
 
 /// A version of systemd to boot.
 enum Systemd: Int, CaseIterable, CustomTestStringConvertible, Sendable {
-  /// Of Debian 12.
+  /// The version of Debian 12.
   case version252 = 252
-  /// Of Debian 13.
+  /// The version of Debian 13.
   case version257 = 257
 
   var testDescription: String { "systemd \(rawValue)" }
 
-  /// The tree that `make test-systemd` made of it; `nil` where it is not run.
+  /// The root directory that `make test-systemd` built for it, or `nil` without that.
   var tree: String? { ProcessInfo.processInfo.environment["KIST_SYSTEMD_\(rawValue)"] }
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips a test where no systemd can be booted; in continuous integration it fails instead.
+  /// Skips a test if no systemd can be booted; in continuous integration, the test fails instead.
   static var needsSystemd: Self {
     .needs(
       "root and the trees of systemd that `make test-systemd` makes, to boot them",

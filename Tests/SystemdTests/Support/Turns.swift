@@ -1,4 +1,4 @@
-/// Lets so many pieces of work run at once and has others wait for their turn.
+/// Limits the pieces of work that run at once; others wait for their turn.
 actor Turns {
   private var free: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
