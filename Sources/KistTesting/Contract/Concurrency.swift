@@ -3,7 +3,7 @@ import Testing
 
 extension UserStorageContract {
   static let concurrency: [Rule] = [
-    Rule("what was saved or deleted is seen by every later request on any handle") { fixture in
+    Rule("every later request on any handle sees a save or a delete") { fixture in
       let other = try await fixture.anotherHandle()
       for round in 0..<10 {
         let secret = "round \(round)"
@@ -17,7 +17,7 @@ extension UserStorageContract {
         #expect(try await fixture.storage.findAll().isEmpty)
       }
     },
-    Rule("saves of different keys at once all land") { fixture in
+    Rule("concurrent saves of different keys are all stored") { fixture in
       let handles = [fixture.storage, try await fixture.anotherHandle()]
       let keys = (0..<50).map { CredentialKey(service: "service", account: String($0)) }
       try await withThrowingTaskGroup { group in
@@ -32,7 +32,7 @@ extension UserStorageContract {
       }
       #expect(try await fixture.storage.findAll().map(\.key).sorted() == keys.sorted())
     },
-    Rule("saves of one key at once leave one of them whole") { fixture in
+    Rule("concurrent saves of one key leave exactly one of them, complete") { fixture in
       let storage = fixture.storage
       let revisions = try await withThrowingTaskGroup(of: (Revision, String).self) { group in
         for number in 0..<20 {

@@ -3,14 +3,14 @@ import Testing
 
 extension UserStorageContract {
   static let conditions: [Rule] = [
-    Rule("a save at the revision that was expected is carried out") { fixture in
+    Rule("a save with the current revision succeeds") { fixture in
       let first = try await fixture.storage.save(.sample(secret: "first"))
       let second = try await fixture.storage.save(
         .sample(secret: "second"), if: .ifRevision(first.revision))
       let loaded = try await fixture.storage.load(.sample)
       #expect(loaded == Credential(summary: second, secret: Secret(utf8: "second")))
     },
-    Rule("a save at another revision is a conflict and changes nothing") { fixture in
+    Rule("a save with another revision is a conflict and changes nothing") { fixture in
       let first = try await fixture.storage.save(.sample(secret: "first"))
       let second = try await fixture.storage.save(.sample(secret: "second", label: "kept"))
       for expected in [first.revision, Revision(rawValue: "never.1")] {
@@ -22,7 +22,7 @@ extension UserStorageContract {
       let loaded = try await fixture.storage.load(.sample)
       #expect(loaded == Credential(summary: second, secret: Secret(utf8: "second")))
     },
-    Rule("a save at the revision of another credential is a conflict") { fixture in
+    Rule("a save with the revision of another credential is a conflict") { fixture in
       let other = try await fixture.storage.save(.sample(.init(service: "other")))
       let own = try await fixture.storage.save(.sample())
       let error = await expectUnchanged(.conflict) {
@@ -30,7 +30,7 @@ extension UserStorageContract {
       }
       #expect(error?.current == .revision(own.revision))
     },
-    Rule("a save of what is absent, at a revision, is a conflict") { fixture in
+    Rule("a save with a revision is a conflict if the credential is absent") { fixture in
       let saved = try await fixture.storage.save(.sample())
       try await fixture.storage.delete(.sample)
       let error = await expectUnchanged(.conflict) {
@@ -39,7 +39,7 @@ extension UserStorageContract {
       #expect(error?.current == .absent)
       await expect(.notFound) { try await fixture.storage.load(.sample) }
     },
-    Rule("a save of what must be absent is carried out only if it is") { fixture in
+    Rule("a save with ifAbsent succeeds only if the credential is absent") { fixture in
       let first = try await fixture.storage.save(.sample(secret: "first"), if: .ifAbsent)
       let error = await expectUnchanged(.conflict) {
         try await fixture.storage.save(.sample(secret: "second"), if: .ifAbsent)
@@ -50,13 +50,13 @@ extension UserStorageContract {
       try await fixture.storage.save(.sample(secret: "third"), if: .ifAbsent)
       #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: "third"))
     },
-    Rule("of 50 writers that expect one revision exactly one wins each round") { fixture in
+    Rule("of 50 concurrent saves with the same revision, exactly one succeeds") { fixture in
       var current = try await fixture.storage.save(.sample(secret: "start")).revision
       for _ in 0..<4 {
         current = try await race(50, in: fixture, if: .ifRevision(current))
       }
     },
-    Rule("of 50 writers that expect nothing there exactly one wins each round") { fixture in
+    Rule("of 50 concurrent saves with ifAbsent, exactly one succeeds") { fixture in
       for _ in 0..<4 {
         let winner = try await race(50, in: fixture, if: .ifAbsent)
         #expect(

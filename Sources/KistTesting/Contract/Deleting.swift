@@ -3,13 +3,13 @@ import Testing
 
 extension UserStorageContract {
   static let deleting: [Rule] = [
-    Rule("a load of what was never saved is notFound") { fixture in
+    Rule("a load of a credential that was never saved throws notFound") { fixture in
       await expect(.notFound) { try await fixture.storage.load(.sample) }
       await expect(.notFound) {
         try await fixture.storage.load(LoadRequest(key: .sample, allowExpired: true))
       }
     },
-    Rule("a delete answers true once and false from then on") { fixture in
+    Rule("a delete returns true only if the credential is stored") { fixture in
       #expect(try await fixture.storage.delete(.sample) == false)
       try await fixture.storage.save(.sample())
       #expect(try await fixture.storage.delete(.sample))
@@ -17,7 +17,7 @@ extension UserStorageContract {
       await expect(.notFound) { try await fixture.storage.load(.sample) }
       #expect(try await fixture.storage.findAll().isEmpty)
     },
-    Rule("a delete leaves every other credential alone") { fixture in
+    Rule("a delete leaves all other credentials unchanged") { fixture in
       let others = ["bob", "carol", ""].map {
         CredentialKey(service: CredentialKey.sample.service, account: $0)
       }
@@ -25,13 +25,13 @@ extension UserStorageContract {
       try await fixture.storage.delete(.sample)
       #expect(try await fixture.storage.findAll().map(\.key).sorted() == others.sorted())
     },
-    Rule("a delete at the revision that was expected is carried out") { fixture in
+    Rule("a delete with the current revision succeeds") { fixture in
       let saved = try await fixture.storage.save(.sample())
       let request = DeleteRequest(key: .sample, ifRevision: saved.revision)
       #expect(try await fixture.storage.delete(request))
       await expect(.notFound) { try await fixture.storage.load(.sample) }
     },
-    Rule("a delete at another revision is a conflict and deletes nothing") { fixture in
+    Rule("a delete with another revision is a conflict and deletes nothing") { fixture in
       let first = try await fixture.storage.save(.sample())
       let second = try await fixture.storage.save(.sample())
       for expected in [first.revision, Revision(rawValue: "never.1")] {
@@ -42,7 +42,7 @@ extension UserStorageContract {
       }
       #expect(try await fixture.storage.load(.sample).summary == second)
     },
-    Rule("a delete of what is absent, at a revision, is a conflict") { fixture in
+    Rule("a delete with a revision is a conflict if the credential is absent") { fixture in
       let saved = try await fixture.storage.save(.sample())
       try await fixture.storage.delete(.sample)
       let error = await expectUnchanged(.conflict) {

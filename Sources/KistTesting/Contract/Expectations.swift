@@ -9,7 +9,7 @@ package func expect<Reply>(
 ) async -> StorageError? {
   do {
     _ = try await request()
-    Issue.record("an answer came instead of \(code)", sourceLocation: sourceLocation)
+    Issue.record("the request did not fail with \(code)", sourceLocation: sourceLocation)
   } catch let error as StorageError {
     #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
     return error

@@ -3,7 +3,7 @@ import Testing
 
 extension UserStorageContract {
   static let expiry: [Rule] = [
-    Rule("a load is expired from exactly expiresAt on") { fixture in
+    Rule("a load throws expired from exactly expiresAt on") { fixture in
       try await saveExpiring(in: fixture, inSeconds: 60)
       fixture.clock.advance(bySeconds: 59)
       #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: "correct horse"))
@@ -12,7 +12,7 @@ extension UserStorageContract {
         await expect(.expired) { try await fixture.storage.load(.sample) }
       }
     },
-    Rule("an expired credential is loaded where the request allows it") { fixture in
+    Rule("a load returns an expired credential if the request allows it") { fixture in
       let saved = try await saveExpiring(in: fixture, inSeconds: 1)
       fixture.clock.advance(bySeconds: 1)
       let loaded = try await fixture.storage.load(LoadRequest(key: .sample, allowExpired: true))
@@ -23,7 +23,7 @@ extension UserStorageContract {
       fixture.clock.advance(bySeconds: 1)
       #expect(try await fixture.storage.findAll() == [saved])
     },
-    Rule("a delete of an expired credential deletes it") { fixture in
+    Rule("a delete removes an expired credential") { fixture in
       let saved = try await saveExpiring(in: fixture, inSeconds: 1)
       fixture.clock.advance(bySeconds: 1)
       let request = DeleteRequest(key: .sample, ifRevision: saved.revision)
@@ -40,13 +40,13 @@ extension UserStorageContract {
       try await fixture.storage.save(.sample(secret: "new"), if: .ifRevision(saved.revision))
       #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: "new"))
     },
-    Rule("a save without an expiry ends the earlier one") { fixture in
+    Rule("a save without an expiry removes the earlier expiry") { fixture in
       try await saveExpiring(in: fixture, inSeconds: 1)
       fixture.clock.advance(bySeconds: 1)
       try await fixture.storage.save(.sample(secret: "new"))
       #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: "new"))
     },
-    Rule("times from the first to the last year come back") { fixture in
+    Rule("expiry times from the first to the last year come back unchanged") { fixture in
       for moment in [Timestamp.bounds.lowerBound, -1, 0, 1, Timestamp.bounds.upperBound] {
         let expiresAt = try #require(Timestamp(secondsSinceEpoch: moment))
         try await fixture.storage.save(.sample(expiresAt: expiresAt))

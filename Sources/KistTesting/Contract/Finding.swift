@@ -3,11 +3,11 @@ import Testing
 
 extension UserStorageContract {
   static let finding: [Rule] = [
-    Rule("a find in an empty storage finds nothing") { fixture in
+    Rule("a find in an empty storage returns an empty page") { fixture in
       let page = try await fixture.storage.find(CredentialQuery())
       #expect(page == CredentialPage(credentials: [], next: nil))
     },
-    Rule("a find gives exactly what matches") { fixture in
+    Rule("a find returns exactly the matching credentials") { fixture in
       for credential in shelf { try await fixture.storage.save(credential) }
       for (query, expected) in questions {
         let found = try await fixture.storage.findAll(query)
@@ -15,7 +15,7 @@ extension UserStorageContract {
           found.map(\.key).sorted() == expected.map { shelf[$0].key }.sorted(), "\(query)")
       }
     },
-    Rule("a find no longer matches what a save replaced") { fixture in
+    Rule("a find does not match replaced attributes") { fixture in
       try await fixture.storage.save(.sample(attributes: ["host": "old"]))
       try await fixture.storage.save(.sample(attributes: ["host": "new"]))
       let old = CredentialQuery(attributes: ["host": "old"])

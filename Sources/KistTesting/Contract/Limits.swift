@@ -3,7 +3,7 @@ import Testing
 
 extension UserStorageContract {
   static let limits: [Rule] = [
-    Rule("a service has 1 to 1,024 bytes") { fixture in
+    Rule("a service must have 1 to 1,024 bytes") { fixture in
       try await expectKept([.sample(.init(service: "s"))], in: fixture.storage)
       let longest = text(ofLength: Limits.keyPart)
       try await expectKept([.sample(.init(service: longest))], in: fixture.storage)
@@ -13,7 +13,7 @@ extension UserStorageContract {
       let accented = String(repeating: "é", count: 512) + "x"
       await expectRefused(.sample(.init(service: accented)), .tooLarge, in: fixture.storage)
     },
-    Rule("an account has 0 to 1,024 bytes") { fixture in
+    Rule("an account can have up to 1,024 bytes") { fixture in
       let longest = text(ofLength: Limits.keyPart)
       try await expectKept(
         [.sample(.init(service: "s")), .sample(.init(service: "s", account: longest))],
@@ -21,21 +21,21 @@ extension UserStorageContract {
       await expectRefused(
         .sample(.init(service: "s", account: longest + "x")), .tooLarge, in: fixture.storage)
     },
-    Rule("a label has up to 1,024 bytes") { fixture in
+    Rule("a label can have up to 1,024 bytes") { fixture in
       let longest = text(ofLength: Limits.label)
       try await expectKept([.sample(label: ""), .sample(label: longest)], in: fixture.storage)
       await expectRefused(.sample(label: longest + "x"), .tooLarge, in: fixture.storage)
     },
-    Rule("a secret has up to 512 KiB") { fixture in
+    Rule("a secret can have up to 512 KiB") { fixture in
       let longest = text(ofLength: Limits.secret)
       try await expectKept([.sample(secret: longest)], in: fixture.storage)
       await expectRefused(.sample(secret: longest + "x"), .tooLarge, in: fixture.storage)
     },
-    Rule("a credential has up to 64 attributes") { fixture in
+    Rule("a credential can have up to 64 attributes") { fixture in
       try await expectKept([.sample(attributes: attributes(64))], in: fixture.storage)
       await expectRefused(.sample(attributes: attributes(65)), .tooLarge, in: fixture.storage)
     },
-    Rule("an attribute's name has 1 to 64 printable ASCII characters") { fixture in
+    Rule("an attribute's name must have 1 to 64 printable ASCII characters") { fixture in
       let longest = text(ofLength: Limits.attributeName)
       try await expectKept([.sample(attributes: [longest: ""])], in: fixture.storage)
       await expectRefused(
@@ -44,7 +44,7 @@ extension UserStorageContract {
         await expectRefused(.sample(attributes: [name: ""]), .badRequest, in: fixture.storage)
       }
     },
-    Rule("an attribute's value has up to 1,024 bytes") { fixture in
+    Rule("an attribute's value can have up to 1,024 bytes") { fixture in
       let longest = text(ofLength: Limits.attributeValue)
       try await expectKept(
         [.sample(attributes: ["name": ""]), .sample(attributes: ["name": longest])],
@@ -52,7 +52,7 @@ extension UserStorageContract {
       await expectRefused(
         .sample(attributes: ["name": longest + "x"]), .tooLarge, in: fixture.storage)
     },
-    Rule("all attributes together have up to 16 KiB") { fixture in
+    Rule("all attributes together can have up to 16 KiB") { fixture in
       // 20 names of 3 bytes, and values that fill the 16,384 bytes.
       var full = attributes(20, value: text(ofLength: 816))
       full["999"] = text(ofLength: 1)
@@ -60,7 +60,7 @@ extension UserStorageContract {
       full["999"] = text(ofLength: 2)
       await expectRefused(.sample(attributes: full), .tooLarge, in: fixture.storage)
     },
-    Rule("a page has 1 to 1,000 credentials") { fixture in
+    Rule("the limit of a page must be 1 to 1,000") { fixture in
       for limit in [1, Limits.page] {
         _ = try await fixture.storage.find(CredentialQuery(limit: limit))
       }

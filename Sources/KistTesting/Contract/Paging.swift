@@ -3,14 +3,14 @@ import Testing
 
 extension UserStorageContract {
   static let paging: [Rule] = [
-    Rule("pages keep to their limit and hold everything exactly once") { fixture in
+    Rule("pages respect their limit and contain each credential exactly once") { fixture in
       let keys = numberedKeys(25)
       for key in keys { try await fixture.storage.save(.sample(key)) }
       for limit in [1, 5, 7, 24, 25, 26, Limits.page] {
         #expect(try await pagedKeys(in: fixture.storage, limit: limit).sorted() == keys.sorted())
       }
     },
-    Rule("pages of a narrower query hold only what matches") { fixture in
+    Rule("pages of a filtered query contain only matching credentials") { fixture in
       let keys = numberedKeys(12)
       for (number, key) in keys.enumerated() {
         try await fixture.storage.save(
@@ -20,7 +20,7 @@ extension UserStorageContract {
       let query = CredentialQuery(attributes: ["parity": "even"])
       #expect(try await pagedKeys(query, in: fixture.storage, limit: 2).sorted() == even.sorted())
     },
-    Rule("paging goes on when the last credential of a page is gone") { fixture in
+    Rule("paging continues if the last credential of a page is deleted") { fixture in
       let keys = numberedKeys(10)
       for key in keys { try await fixture.storage.save(.sample(key)) }
       let first = try await fixture.storage.find(CredentialQuery(limit: 4))
@@ -31,7 +31,7 @@ extension UserStorageContract {
       let rest = try await pagedKeys(.init(after: next), in: fixture.storage, limit: 4)
       #expect((seen + rest).sorted() == keys.sorted())
     },
-    Rule("what stays unchanged is paged exactly once, whatever changes between pages") { fixture in
+    Rule("an unchanged credential is listed exactly once if others change meanwhile") { fixture in
       let steady = numberedKeys(20, service: "m-steady")
       for key in steady { try await fixture.storage.save(.sample(key)) }
       var seen: [CredentialKey] = []
@@ -51,7 +51,7 @@ extension UserStorageContract {
       } while query.after != nil && round < 200
       #expect(seen.filter { $0.service == "m-steady" }.sorted() == steady.sorted())
     },
-    Rule("what stays unchanged is paged exactly once while others write") { fixture in
+    Rule("an unchanged credential is listed exactly once while another handle writes") { fixture in
       let steady = numberedKeys(20, service: "m-steady")
       for key in steady { try await fixture.storage.save(.sample(key)) }
       let writer = try await fixture.anotherHandle()
@@ -62,7 +62,7 @@ extension UserStorageContract {
       }
       try await writing
     },
-    Rule("a cursor that no page gave is a badRequest") { fixture in
+    Rule("a find with an invalid cursor throws badRequest") { fixture in
       try await fixture.storage.save(.sample())
       await expect(.badRequest) {
         try await fixture.storage.find(CredentialQuery(after: "not a cursor"))
@@ -87,7 +87,7 @@ private func pagedKeys(
     #expect(page.credentials.count <= limit)
     keys += page.credentials.map(\.key)
     query.after = page.next
-    // A cursor that leads in a circle fails here instead of looping forever.
+    // Cursors that form a loop fail here.
     try #require(keys.count < 10_000)
   } while query.after != nil
   return keys

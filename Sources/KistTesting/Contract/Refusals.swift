@@ -17,14 +17,14 @@ extension UserStorageContract {
       let found = try await fixture.storage.findAll()
       #expect(found.isEmpty)
     },
-    Rule("a key over the limits is refused by every operation") { fixture in
+    Rule("every operation refuses a key that exceeds the limits") { fixture in
       await expectRefused(CredentialKey(service: ""), .badRequest, in: fixture.storage)
       let tooLong = text(ofLength: Limits.keyPart + 1)
       await expectRefused(CredentialKey(service: tooLong), .tooLarge, in: fixture.storage)
       await expectRefused(
         CredentialKey(service: "a", account: tooLong), .tooLarge, in: fixture.storage)
     },
-    Rule("a query over the limits of attributes is refused") { fixture in
+    Rule("a query is refused if its attributes exceed the limits") { fixture in
       let queries: [(Attributes, StorageError.Code)] = [
         (["": ""], .badRequest), (["é": ""], .badRequest),
         ([text(ofLength: Limits.attributeName + 1): ""], .tooLarge),
@@ -36,7 +36,7 @@ extension UserStorageContract {
         }
       }
     },
-    Rule("no error repeats anything of what was asked") { fixture in
+    Rule("no error contains any part of the request") { fixture in
       for error in try await canaryErrors(in: fixture) {
         var dumped = ""
         dump(error, to: &dumped)

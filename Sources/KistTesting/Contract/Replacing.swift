@@ -3,7 +3,7 @@ import Testing
 
 extension UserStorageContract {
   static let replacing: [Rule] = [
-    Rule("a save answers what a load and a find tell afterwards") { fixture in
+    Rule("a save returns the same summary as a later load and find") { fixture in
       let credential = NewCredential.sample(
         label: "Alice’s\u{A0}e\u{301}", attributes: ["host": "example.org", "port": ""],
         expiresAt: fixture.clock.now().advanced(bySeconds: 60))
@@ -17,7 +17,7 @@ extension UserStorageContract {
       #expect(try await fixture.storage.load(.sample).summary == saved)
       #expect(try await fixture.storage.findAll() == [saved])
     },
-    Rule("a save replaces the whole credential, and createdAt stays") { fixture in
+    Rule("a save replaces the whole credential, except createdAt") { fixture in
       let first = try await fixture.storage.save(
         .sample(
           secret: "old", label: "label", attributes: ["host": "example.org"],
@@ -34,14 +34,14 @@ extension UserStorageContract {
       #expect(loaded == Credential(summary: second, secret: Secret(utf8: "new")))
       #expect(try await fixture.storage.findAll() == [second])
     },
-    Rule("a shorter secret leaves nothing of a longer one") { fixture in
+    Rule("a shorter secret replaces a longer one completely") { fixture in
       for length in [4096, 4095, 1024, 65, 64, 63, 1, 0] {
         let secret = text(ofLength: length)
         try await fixture.storage.save(.sample(secret: secret))
         #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: secret))
       }
     },
-    Rule("a credential that was deleted and saved again begins anew") { fixture in
+    Rule("a credential saved after a delete has a new createdAt and no old label") { fixture in
       try await fixture.storage.save(.sample(label: "label"))
       try await fixture.storage.delete(.sample)
       fixture.clock.advance(bySeconds: 60)
@@ -56,7 +56,7 @@ extension UserStorageContract {
       try await fixture.storage.save(.sample(attributes: attributes))
       #expect(try await fixture.storage.load(.sample).summary.attributes == attributes)
     },
-    Rule("attributes whose names differ in case are several") { fixture in
+    Rule("attributes whose names differ in case or blanks are distinct") { fixture in
       let attributes: Attributes = [
         "host": "a", "Host": "b", " host": "c", "host ": "d", "~!\"": "e",
       ]

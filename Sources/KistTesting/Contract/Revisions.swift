@@ -3,25 +3,25 @@ import Testing
 
 extension UserStorageContract {
   static let revisions: [Rule] = [
-    Rule("no revision is given twice, across keys, equal bytes, delete and re-save") { fixture in
-      var given: [Revision] = []
+    Rule("no revision is used twice, even after deletes and saves of equal bytes") { fixture in
+      var used: [Revision] = []
       let keys = [CredentialKey.sample, CredentialKey(service: "other")]
       for _ in 0..<8 {
         for key in keys {
-          given.append(try await fixture.storage.save(.sample(key)).revision)
-          given.append(try await fixture.storage.save(.sample(key)).revision)
+          used.append(try await fixture.storage.save(.sample(key)).revision)
+          used.append(try await fixture.storage.save(.sample(key)).revision)
           try await fixture.storage.delete(key)
         }
       }
-      #expect(Set(given).count == given.count)
+      #expect(Set(used).count == used.count)
     },
-    Rule("a save of equal bytes makes a new revision") { fixture in
+    Rule("a save of equal bytes creates a new revision") { fixture in
       let first = try await fixture.storage.save(.sample())
       let second = try await fixture.storage.save(.sample())
       #expect(first.revision != second.revision)
       #expect(try await fixture.storage.load(.sample).summary.revision == second.revision)
     },
-    Rule("a revision stays until its credential is changed") { fixture in
+    Rule("a revision stays the same until its credential changes") { fixture in
       let saved = try await fixture.storage.save(.sample())
       for number in 0..<5 {
         try await fixture.storage.save(.sample(.init(service: "other", account: "\(number)")))

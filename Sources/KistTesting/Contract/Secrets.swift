@@ -3,18 +3,18 @@ import Testing
 
 extension UserStorageContract {
   static let secrets: [Rule] = [
-    Rule("a secret of any single byte comes back") { fixture in
+    Rule("a secret of any single byte comes back unchanged") { fixture in
       for byte in UInt8.min ... .max {
         try await expectRoundTrip([byte], in: fixture.storage, "byte \(byte)")
       }
     },
-    Rule("a secret of all byte values comes back") { fixture in
+    Rule("a secret of all byte values comes back unchanged") { fixture in
       try await expectRoundTrip(Array(UInt8.min ... .max), in: fixture.storage, "all bytes")
     },
-    Rule("an empty secret is a secret") { fixture in
+    Rule("an empty secret comes back") { fixture in
       try await expectRoundTrip([], in: fixture.storage, "empty")
     },
-    Rule("a secret of the greatest size comes back") { fixture in
+    Rule("a secret of the maximum size comes back unchanged") { fixture in
       let bytes = (0..<Limits.secret).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
       try await expectRoundTrip(bytes, in: fixture.storage, "512 KiB of all bytes")
       let text = [UInt8](repeating: UInt8(ascii: "\""), count: Limits.secret)
@@ -25,14 +25,14 @@ extension UserStorageContract {
         try await expectRoundTrip(Array(text.utf8), in: fixture.storage, text.debugDescription)
       }
     },
-    Rule("a secret that is no UTF-8 comes back byte for byte") { fixture in
+    Rule("a secret that is not UTF-8 comes back byte for byte") { fixture in
       for bytes in malformedTexts {
         try await expectRoundTrip(bytes, in: fixture.storage, "\(bytes)")
       }
     },
   ]
 
-  /// Texts that storages in text files, keyrings and JSON have changed.
+  /// Texts that text files, keyrings and JSON have failed to preserve.
   static let awkwardTexts = [
     "C:\\temp\\new", "\\", "\\\\", "\\n", "\\u0000", "%00", "%", "\"", "'", "`", "$HOME", "=", ";",
     " ", " leading", "trailing ", "\tleading tab", "trailing tab\t", "  ", "\n", "\r", "\r\n",

@@ -1,12 +1,12 @@
 public import KistCore
 
-/// The rules that every storage of credentials must follow; they can check any storage.
+/// The rules that every storage of credentials must follow.
 ///
 /// A test target runs them all with one parameterised test:
 ///
 /// ```swift
 /// @Test(arguments: UserStorageContract.all)
-/// func `the storage keeps the contract`(rule: UserStorageContract.Rule) async throws {
+/// func `the storage follows the contract`(rule: UserStorageContract.Rule) async throws {
 ///   let clock = ManualClock()
 ///   try await rule.check(.init(storage: .inMemory(now: clock.now), clock: clock))
 /// }

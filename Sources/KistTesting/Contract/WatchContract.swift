@@ -23,10 +23,10 @@ public enum WatchContract {
   }
 
   /// Every rule.
-  public static let all: [Rule] = telling + refusing
+  public static let all: [Rule] = reporting + ignoring
 
-  private static let telling: [Rule] = [
-    Rule("a save and a delete are told, with their key and revision") { fixture in
+  private static let reporting: [Rule] = [
+    Rule("a save and a delete are reported with their key and revision") { fixture in
       var watcher = try await Watcher(fixture)
       for _ in 0..<3 {
         let saved = try await fixture.storage.save(.sample())
@@ -36,7 +36,7 @@ public enum WatchContract {
       let deleted = try await watcher.next()
       #expect(deleted?.key == .sample && deleted?.isDeletion == true)
     },
-    Rule("who begins to watch before a save sees it, whoever else watches") { fixture in
+    Rule("every watcher that began before a save receives it") { fixture in
       var earlier: [Watcher] = []
       for number in 0..<4 {
         earlier.append(try await Watcher(fixture))
@@ -47,17 +47,18 @@ public enum WatchContract {
         }
       }
     },
-    Rule("of a key, revisions are told in their order, and at last the one at which it is") {
-      fixture in
+    Rule("the revisions of a key are reported in order, up to the latest one") { fixture in
       var watcher = try await Watcher(fixture)
       var saved: [Revision] = []
       for _ in 0..<8 { saved.append(try await fixture.storage.save(.sample()).revision) }
-      var told: [Revision] = []
-      while told.last != saved.last { told.append(try #require(await watcher.next()?.revision)) }
-      let places = told.compactMap(saved.firstIndex)
-      #expect(places.count == told.count && places == places.sorted())
+      var reported: [Revision] = []
+      while reported.last != saved.last {
+        reported.append(try #require(await watcher.next()?.revision))
+      }
+      let places = reported.compactMap(saved.firstIndex)
+      #expect(places.count == reported.count && places == places.sorted())
     },
-    Rule("who watches a service is told of that alone, byte by byte") { fixture in
+    Rule("a watcher of a service receives only changes of exactly that service") { fixture in
       var watcher = try await Watcher(fixture, service: "\u{E9}")
       let others = ["e\u{301}", "\u{C9}", "\u{E9} ", "\u{E9}\u{E9}", "e"]
       for service in others {
@@ -70,7 +71,7 @@ public enum WatchContract {
         #expect(try await watcher.next() == .saved(key, saved.revision))
       }
     },
-    Rule("a credential that was deleted and saved again is told as both") { fixture in
+    Rule("a delete and a later save of the same key are both reported") { fixture in
       try await fixture.storage.save(.sample())
       var watcher = try await Watcher(fixture)
       try await fixture.storage.delete(.sample)
@@ -80,8 +81,8 @@ public enum WatchContract {
     },
   ]
 
-  private static let refusing: [Rule] = [
-    Rule("what is refused, and what changes nothing, is not told") { fixture in
+  private static let ignoring: [Rule] = [
+    Rule("refused requests and requests without a change are not reported") { fixture in
       let first = try await fixture.storage.save(.sample())
       try await fixture.storage.save(.sample())
       var watcher = try await Watcher(fixture)
@@ -97,14 +98,14 @@ public enum WatchContract {
       let next = try await fixture.storage.save(.sample(CredentialKey(service: "next")))
       #expect(try await watcher.next() == .saved(next.key, next.revision))
     },
-    Rule("a service over the limits is refused") { fixture in
+    Rule("a watch is refused if its service exceeds the limits") { fixture in
       await expect(.badRequest) { try await fixture.watch(service: "") }
       await expect(.badRequest) { try await fixture.watch(service: "a\nb") }
       await expect(.tooLarge) {
         try await fixture.watch(service: text(ofLength: Limits.keyPart + 1))
       }
     },
-    Rule("a task that is cancelled is told no more, and keeps nobody else from it") { fixture in
+    Rule("a cancelled task receives no more changes, and other watchers still do") { fixture in
       let changes = try await fixture.watch()
       var other = try await Watcher(fixture)
       let waiting = Task { try await changes.makeAsyncIterator().next() }

@@ -31,7 +31,9 @@ struct Defect: Sendable, CustomTestStringConvertible {
 
 extension Defect {
   fileprivate static let lossy = [
-    Defect(name: "cuts secrets at NUL", broken: "a secret of all byte values comes back") { sound in
+    Defect(
+      name: "cuts secrets at NUL", broken: "a secret of all byte values comes back unchanged"
+    ) { sound in
       sound.saving { credential in
         let bytes = credential.secret.withBytes { span in span.indices.map { span[$0] } }
         credential.secret = Secret(copying: bytes.prefix { $0 != 0 })
@@ -47,7 +49,8 @@ extension Defect {
       }
     },
     Defect(
-      name: "answers a save that it forgets", broken: "saves of different keys at once all land"
+      name: "answers a save that it forgets",
+      broken: "concurrent saves of different keys are all stored"
     ) { sound in
       sound.saving { credential in
         if credential.key.account == "7" { credential.key.service = "elsewhere" }
@@ -55,7 +58,7 @@ extension Defect {
     },
     Defect(
       name: "leaves out the last of a page",
-      broken: "pages keep to their limit and hold everything exactly once"
+      broken: "pages respect their limit and contain each credential exactly once"
     ) { sound in
       var storage = sound
       storage.find = { query throws(StorageError) in
@@ -68,14 +71,14 @@ extension Defect {
   ]
 
   fileprivate static let confused = [
-    Defect(name: "ignores case", broken: "keys that differ only in case are two") { sound in
+    Defect(name: "ignores case", broken: "keys that differ only in case are distinct") { sound in
       sound.saving { credential in
         credential.key.service = credential.key.service.lowercased()
       }
     },
     Defect(
       name: "merges attributes",
-      broken: "a save replaces the whole credential, and createdAt stays"
+      broken: "a save replaces the whole credential, except createdAt"
     ) { sound in
       var storage = sound
       storage.save = { request throws(StorageError) in
@@ -88,7 +91,9 @@ extension Defect {
       }
       return storage
     },
-    Defect(name: "ignores attributes", broken: "a find gives exactly what matches") { sound in
+    Defect(
+      name: "ignores attributes", broken: "a find returns exactly the matching credentials"
+    ) { sound in
       var storage = sound
       storage.find = { query throws(StorageError) in
         var query = query
@@ -97,7 +102,7 @@ extension Defect {
       }
       return storage
     },
-    Defect(name: "deletes by service", broken: "a delete leaves every other credential alone") {
+    Defect(name: "deletes by service", broken: "a delete leaves all other credentials unchanged") {
       sound in
       var storage = sound
       storage.delete = { request throws(StorageError) in
@@ -112,13 +117,13 @@ extension Defect {
   fileprivate static let indifferent = [
     Defect(
       name: "ignores conditions",
-      broken: "of 50 writers that expect one revision exactly one wins each round"
+      broken: "of 50 concurrent saves with the same revision, exactly one succeeds"
     ) { sound in
       var storage = sound
       storage.save = { request throws(StorageError) in try await sound.save(request.credential) }
       return storage
     },
-    Defect(name: "skips equal saves", broken: "a save of equal bytes makes a new revision") {
+    Defect(name: "skips equal saves", broken: "a save of equal bytes creates a new revision") {
       sound in
       var storage = sound
       storage.save = { request throws(StorageError) in
@@ -128,7 +133,9 @@ extension Defect {
       }
       return storage
     },
-    Defect(name: "never expires", broken: "a load is expired from exactly expiresAt on") { sound in
+    Defect(
+      name: "never expires", broken: "a load throws expired from exactly expiresAt on"
+    ) { sound in
       var storage = sound
       storage.load = { request throws(StorageError) in
         try await sound.load(LoadRequest(key: request.key, allowExpired: true))
@@ -137,7 +144,7 @@ extension Defect {
     },
     Defect(
       name: "complains of deleting nothing",
-      broken: "a delete answers true once and false from then on"
+      broken: "a delete returns true only if the credential is stored"
     ) { sound in
       var storage = sound
       storage.delete = { request throws(StorageError) in
@@ -149,7 +156,7 @@ extension Defect {
   ]
 
   fileprivate static let leaky = [
-    Defect(name: "echoes the service", broken: "no error repeats anything of what was asked") {
+    Defect(name: "echoes the service", broken: "no error contains any part of the request") {
       sound in
       var storage = sound
       storage.load = { request throws(StorageError) in
@@ -163,7 +170,7 @@ extension Defect {
     },
     Defect(
       name: "does not say that nothing was changed",
-      broken: "a key over the limits is refused by every operation"
+      broken: "every operation refuses a key that exceeds the limits"
     ) { sound in
       var storage = sound
       storage.save = { request throws(StorageError) in
