@@ -1,1 +1,1 @@
-"""What the parts need that make kistd, its disk or its system fail."""
+"""Tools for the parts that make kistd, its disk or its system fail."""

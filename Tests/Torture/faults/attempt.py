@@ -1,4 +1,4 @@
-"""One try: a kistd is hit at one system call, and what comes of it is judged."""
+"""One attempt: injects a fault at one system call of a kistd, and checks the result."""
 
 import shutil
 import subprocess
@@ -11,17 +11,17 @@ from frame.tracer import ALL, KILL_AFTER, KILL_BEFORE, Hit, Tracer
 
 KILLS = (KILL_BEFORE, KILL_AFTER)
 PATIENCE = 30
-# The exit statuses of the codes of errors, see docs/protocol.md.
+# The exit statuses of error codes (docs/protocol.md).
 STATUSES = {"unavailable": 7, "full": 13}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Which calls are numbered, which of them is hit, and the codes that an answer may have then."""
+    """The calls to number, the fault, and the error codes that kistd may then answer."""
     counted: object = ALL
     hit: Hit = Hit()
     codes: tuple = ()
-    # Whether kistd may die of it, as of a kill.
+    # Whether the fault may end kistd, as a kill does.
     may_end: bool = False
 
 
@@ -31,12 +31,12 @@ class Result:
     hits: int = 0
     events: list = ()
     broken: Broken | None = None
-    # Whether kistd went on to serve.
+    # Whether kistd continued to serve.
     survived: bool = False
 
     @property
     def call(self):
-        """The first one that was hit."""
+        """The first call that was hit."""
         return next((str(event) for event in self.events if event.hit), "none")
 
 
@@ -50,7 +50,7 @@ class Attempt:
         self.kistd = scenario.kistd(programs.kistd, folder / "home", under=self.tracer.under)
         self.plain = scenario.kistd(programs.kistd, folder / "home")
         self.expectation = Expectation(template.there)
-        # The passphrases of which one opens the store.
+        # The passphrases, exactly one of which opens the store.
         self.passphrases = set(scenario.change[:1]) if scenario.change else set()
         self.is_kill = fault.hit.action in KILLS
 
@@ -72,7 +72,7 @@ class Attempt:
         return result
 
     def carry_out(self, result):
-        """Has kistd do it, judges its answers, and leaves it ended."""
+        """Runs the scenario, checks the answers, and ends kistd."""
         try:
             self.kistd.spawn()
             connection = self.kistd.connect(PATIENCE)
@@ -80,7 +80,7 @@ class Attempt:
             for request in self.scenario.before:
                 reply = connection.ask(**request)
                 if not reply["ok"]:
-                    raise Broken("wrong", f"before anything failed, {request['op']} was answered {reply['error']}")
+                    raise Broken("wrong", f"before the fault, {request['op']} received {reply['error']}")
                 if "account" in request:
                     self.expectation.asked(request, reply)
             if not self.scenario.from_start:
@@ -96,7 +96,7 @@ class Attempt:
             self.ended(self.kistd.wait(PATIENCE), result)
 
     def ask(self):
-        """Sends everything at once, each over a connection of its own, and takes what is answered."""
+        """Sends all changes at once, each over its own connection, and handles the answers."""
         asked = [(request, self.kistd.connect(PATIENCE)) for request in self.scenario.changes]
         for request, connection in asked:
             try:
@@ -116,7 +116,7 @@ class Attempt:
             raise Ended
         for request in self.scenario.requests:
             before = self.passphrases
-            # Without an answer it may be either.
+            # Without an answer, either passphrase may open the store.
             self.passphrases = set(self.scenario.change or ())
             with self.kistd.connect(PATIENCE) as connection:
                 reply = connection.ask(**request)
@@ -128,10 +128,10 @@ class Attempt:
 
     def check_answer(self, reply):
         if not reply["ok"] and reply["error"]["code"] not in self.fault.codes:
-            raise Broken("wrong", f"answered {reply['error']}")
+            raise Broken("wrong", f"received {reply['error']}")
 
     def judge_alive(self, connection, result):
-        """kistd goes on: it says nothing wrong, and once nothing fails any more it saves again."""
+        """Checks a kistd that continued: its answers are right, and after the fault it saves again."""
         self.expectation.check(connection, codes=("locked",) if self.scenario.requests else ())
         self.unlock(connection)
         self.expectation.save(connection, "next", "one")
@@ -148,18 +148,18 @@ class Attempt:
             raise Broken("lost", f"it opens with {sorted(opening)}, not with one of {sorted(self.passphrases)}")
 
     def unlock(self, connection):
-        """Where it was locked when it was hit, it can be unlocked."""
+        """Unlocks the store if the fault left it locked."""
         if self.scenario.requests and connection.ask(op="status")["status"]["locked"]:
             passphrase = self.scenario.passphrase
             reply = connection.ask(op="unlock", **({"passphrase": passphrase.decode()} if passphrase else {}))
             if not reply["ok"]:
-                raise Broken("wrong", f"an unlock afterwards was answered {reply['error']}")
+                raise Broken("wrong", f"an unlock afterwards received {reply['error']}")
 
     def ended(self, status, result):
-        """kistd has ended: because it was killed, as it was told to, or with a message."""
+        """Checks an ended kistd: it must have been killed or stopped, or have printed a message."""
         result.hits = self.tracer.disarm()
         if result.hits == 0 and not self.scenario.ends:
-            raise Broken("wrong", f"it ended with {status}, though nothing had failed: {self.kistd.said()[-300:]}")
+            raise Broken("wrong", f"it ended with {status} without a fault: {self.kistd.said()[-300:]}")
         if self.is_kill and result.hits or status == 0 and self.scenario.ends:
             return
         if status in [STATUSES[code] for code in self.fault.codes] and self.kistd.said():

@@ -1,7 +1,7 @@
-"""A disk as it may be after a power cut: what was flushed is there, and of what was not, anything may be.
+"""A disk as it may be after a power cut: with all flushed changes, and any of the unflushed ones.
 
-A file's flush makes its bytes durable, a directory's flush makes its names durable, and neither does the
-other's work (fsync(2)).
+The flush of a file makes its bytes durable, and the flush of a directory its names. Neither replaces the
+other (fsync(2)).
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class Write:
     data: bytes
 
     def sectors(self):
-        """The write in pieces, none of which crosses the border of a sector."""
+        """Yields the write in pieces that do not cross the border of a sector."""
         place = 0
         while place < len(self.data):
             size = SECTOR - (self.offset + place) % SECTOR
@@ -39,17 +39,17 @@ class Truncate:
 
 @dataclass
 class File:
-    # What is there for good, and what was changed after it, in order: [change, whether it is there for good].
+    # The durable content, and the later changes in order: [change, whether it is durable].
     durable: bytearray = field(default_factory=bytearray)
     changes: list = field(default_factory=list)
-    # How many of them no flush will bring to the disk any more.
+    # The number of changes that no later flush will write.
     doomed: int = 0
 
     def change(self, change):
         self.changes.append([change, False])
 
     def flush(self, count):
-        """Makes durable what was changed first, but for what a flush has failed for."""
+        """Makes the first `count` changes durable, except those whose flush has failed."""
         for each in self.changes[self.doomed:count]:
             each[1] = True
         done = 0
@@ -60,7 +60,7 @@ class File:
         self.doomed = max(0, self.doomed - done)
 
     def fail(self, count):
-        """A flush has failed: what it was to bring to the disk may be there or not, and counts as done (fsync(2))."""
+        """Records a failed flush: its changes may be on the disk or not, and count as written (fsync(2))."""
         self.doomed = count
 
     def __len__(self):
@@ -70,7 +70,7 @@ class File:
 @dataclass
 class Directory:
     durable: dict = field(default_factory=dict)
-    # Names with what they stand for, or None, all of which come at once.
+    # Names with their files, or None for a removal. Each dictionary is applied at once.
     pending: list = field(default_factory=list)
     now: dict = field(default_factory=dict)
 
@@ -87,7 +87,7 @@ class Directory:
         del self.pending[:count]
 
     def fail(self, count):
-        """They are tried again by the next flush: what the journal cannot write ends the file system."""
+        """Does nothing: the next flush tries again, as the file system stops if it cannot write its journal."""
 
 
 def apply_names(names, directory):
@@ -99,22 +99,22 @@ def apply_names(names, directory):
 
 
 class Choice:
-    """Which of the pending changes are on the disk."""
+    """A choice of the pending changes that are on the disk."""
 
     def __init__(self, name, keep_write, keep_names):
         self.name = name
-        # From a change to those pieces of it that are there, and from names to whether they are there.
+        # `keep_write` returns the pieces of a change that are on the disk, `keep_names` whether names are.
         self.keep_write, self.keep_names = keep_write, keep_names
 
 
-NOTHING = Choice("nothing that was not flushed", lambda change: [], lambda names: False)
+NOTHING = Choice("nothing unflushed", lambda change: [], lambda names: False)
 EVERYTHING = Choice("everything", lambda change: [change], lambda names: True)
-NAMES_ONLY = Choice("all names, no bytes that were not flushed", lambda change: [], lambda names: True)
-BYTES_ONLY = Choice("all bytes, no names that were not flushed", lambda change: [change], lambda names: False)
+NAMES_ONLY = Choice("all names, no unflushed bytes", lambda change: [], lambda names: True)
+BYTES_ONLY = Choice("all bytes, no unflushed names", lambda change: [change], lambda names: False)
 
 
 def some(random):
-    """Each change is there, is not there, or is torn."""
+    """Keeps, drops or tears each change at random."""
     def keep(change):
         kind = random.random()
         if kind < 0.4:
@@ -126,7 +126,7 @@ def some(random):
 
 
 def prefix(random, length):
-    """The changes of each file and directory in their order, up to one that is torn."""
+    """Keeps the changes of each file and directory in order, up to a torn one."""
     left = {"writes": random.randrange(length + 1), "names": random.randrange(length + 1)}
 
     def keep(change):
@@ -145,7 +145,7 @@ def prefix(random, length):
 
 
 def image(directory, choice):
-    """What is found after the cut: names with bytes, or with the same of a directory."""
+    """Returns the content after the cut: names with bytes, or with the content of a directory."""
     names = dict(directory.durable)
     for change in directory.pending:
         if choice.keep_names(change):
@@ -163,7 +163,7 @@ def content(file, choice):
 
 
 def lay_out(image, folder):
-    """Makes the files of an image, for this user alone."""
+    """Creates the files of an image, private to this user."""
     folder.mkdir(mode=0o700)
     for name, content in image.items():
         if isinstance(content, dict):
@@ -174,7 +174,7 @@ def lay_out(image, folder):
 
 
 def taken_in(folder):
-    """The disk as it is in a folder, all of it durable."""
+    """Returns the content of a folder as a disk on which everything is durable."""
     directory = Directory()
     for path in folder.iterdir():
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""What must be in a store after some changes were asked for, and how a kistd is held against it."""
+"""The required content of a store after some requests, and the check of a kistd against it."""
 
 import time
 
@@ -9,7 +9,7 @@ MISSING = None
 
 
 class Broken(Exception):
-    """A promise that was not kept: of which kind, as a field of a row, and a sentence."""
+    """A broken promise: its kind, which is a field of a row, and a sentence."""
 
     def __init__(self, kind, what):
         super().__init__(what)
@@ -17,13 +17,13 @@ class Broken(Exception):
 
 
 class Expectation:
-    """By account, the secrets that there may be; MISSING for none."""
+    """The allowed secrets of each account; MISSING for no credential."""
 
     def __init__(self, there):
         self.allowed = {account: {secret} for account, secret in there.items()}
 
     def asked(self, request, reply):
-        """Takes a change into account that was answered so; not at all where there is no reply."""
+        """Records a change with its reply, or without one."""
         account = request["account"]
         before = self.allowed.get(account, {MISSING})
         after = {request["secret"] if request["op"] == "save" else MISSING}
@@ -34,8 +34,9 @@ class Expectation:
         self.allowed[account] = after
 
     def check(self, connection, codes=()):
-        """Loads everything; a load may also be answered with one of these codes. What was seen is what is
-        expected from then on."""
+        """Loads everything, and expects the same content from then on.
+
+        A load may also receive one of the error codes."""
         for account, allowed in self.allowed.items():
             reply = connection.ask(op="load", service=SERVICE, account=account)
             if reply["ok"]:
@@ -46,17 +47,17 @@ class Expectation:
                 continue
             else:
                 kind = "lost" if reply["error"]["code"] == "corrupt" else "wrong"
-                raise Broken(kind, f"a load of {account} was answered {reply['error']}")
+                raise Broken(kind, f"a load of {account} received {reply['error']}")
             if found not in allowed:
                 raise Broken("lost", f"{account} is {brief(found)}, not {' or '.join(map(brief, allowed))}")
             self.allowed[account] = {found}
 
     def check_whole(self, connection):
-        """Beside `check`: there is nothing else, and the store is known to be whole."""
+        """Also checks that there is nothing else, and that the store is intact."""
         self.check(connection)
         page = connection.ask(op="find", service=SERVICE)
         if not page["ok"]:
-            raise Broken("lost", f"a find was answered {page['error']}")
+            raise Broken("lost", f"a find received {page['error']}")
         found = {each["account"] for each in page["credentials"]}
         expected = {account for account, allowed in self.allowed.items() if allowed != {MISSING}}
         if found != expected:
@@ -67,18 +68,18 @@ class Expectation:
             raise Broken("lost", f"the status is {status}")
 
     def save(self, connection, account, secret):
-        """Saves something, which must succeed; at the second time where the first has opened the store anew."""
+        """Saves a secret, which must succeed, at the latest after kistd has opened the store again."""
         request = {"op": "save", "service": SERVICE, "account": account, "secret": secret}
         reply = connection.ask(**request)
         if not reply["ok"] and reply["error"]["code"] == "unavailable" and reply["error"].get("outcome") == "unchanged":
             reply = connection.ask(**request)
         if not reply["ok"]:
-            raise Broken("wrong", f"a save afterwards was answered {reply['error']}")
+            raise Broken("wrong", f"a save afterwards received {reply['error']}")
         self.asked(request, reply)
 
 
 def check_after(kistd, expectation, prepare=lambda connection: None):
-    """Starts kistd on what there is, where nothing fails any more, and holds the store against what is expected."""
+    """Starts a kistd without faults on the store, and checks the store against the expectation."""
     try:
         with kistd.start() as connection:
             prepare(connection)

@@ -1,4 +1,4 @@
-"""Lives of a store under the tracer: what was asked, what was answered, and every call that changed its disk."""
+"""Lives of a store under the tracer: the requests, the replies, and every call that changed its disk."""
 
 import copy
 from pathlib import Path
@@ -14,7 +14,7 @@ CLIENTS = 4
 
 
 def script(random, client, changes):
-    """What one client asks for, on accounts of its own."""
+    """Yields the requests of one client, for its own accounts."""
     for number in range(changes):
         account = f"{client}-{random.randrange(6)}"
         if random.random() < 0.2:
@@ -24,24 +24,24 @@ def script(random, client, changes):
 
 
 class Life:
-    """A store in a folder, which one kistd after another serves."""
+    """A store in a folder, served by one kistd after another."""
 
     def __init__(self, context, folder, there, key="key"):
         self.kistd_program, self.tracer_program = context.kistd, context.compile(Path("tracer/tracer.c"))
         self.folder, self.there, self.key = folder, there, key
         self.requests = {}
-        # Of each client, the numbers of its requests in their order.
+        # The numbers of the requests of each client, in order.
         self.order = {}
-        # Of each kistd, its calls.
+        # The calls of each kistd.
         self.runs = []
         self.disk = taken_in(folder)
 
     def serve(self, work, end, hit=Hit()):
-        """Has a kistd serve; `end` is what ends it, given the kistd and its tracer."""
+        """Runs a kistd; the function `end` ends it, given the kistd and its tracer."""
         logs = self.folder.parent / f"{self.folder.name} calls {len(self.runs)}"
         logs.mkdir()
         tracer = Tracer(self.tracer_program, logs, RECORDED, hit, from_hardening=True)
-        # Of the audit log no line is promised to survive.
+        # Lines of the audit log may be lost in a power cut.
         kistd = Kistd(self.kistd_program, self.folder, "--deadline", "15s", "--audit", "off", under=tracer.under,
                       key=self.key)
         try:
@@ -58,7 +58,7 @@ class Life:
         return self.runs[-1]
 
     def ask_at_once(self, kistd, scripts):
-        """Each client sends its next request when the one before is answered; all clients at once."""
+        """Sends the requests of all clients at once; each client waits for a reply before its next request."""
         waiting = {client: list(script) for client, script in enumerate(scripts)}
         connections = {client: kistd.connect() for client in waiting}
         while waiting := {client: requests for client, requests in waiting.items() if requests}:
@@ -76,7 +76,7 @@ class Life:
         connection.send(id=number, **request)
 
     def replayed(self, ignoring_flushes=False):
-        """Yields the disk after each step, with what the step was, and what was answered by then."""
+        """Yields the disk after each step, with the kind of step and the replies so far."""
         replay = Replay(self.folder, copy.deepcopy(self.disk), ignoring_flushes)
         answered = {}
         for events in self.runs:
@@ -85,7 +85,7 @@ class Life:
                 yield replay.root, step, answered
 
     def expectation(self, answered):
-        """What was answered is there; of each client, the request after it may be."""
+        """Expects the changes with a reply; the next change of each client may be stored, too."""
         expected = Expectation(self.there)
         for numbers in self.order.values():
             for number in numbers:
@@ -106,8 +106,9 @@ def end(kistd, tracer):
 
 
 def long_life(context, changes):
-    """The first start, a kill, an end and another start, with changes in each, and more than the log holds; in folders
-    that somebody has made, who did not wait until their names were on the disk."""
+    """Records the first start, a kill, a normal end and another start, with changes in each, and more than the log holds.
+
+    The folders exist before the start, but their names are not yet durable."""
     folder = context.folder / "recorded"
     folder.mkdir(mode=0o700)
     life, random = Life(context, folder, {}, key="state/key"), context.random("recording")
@@ -119,7 +120,7 @@ def long_life(context, changes):
         life.ask_at_once(kistd, [script(random, client, changes // 3 // CLIENTS) for client in range(CLIENTS)])
 
     def serve_and_fill(kistd):
-        # As much as makes SQLite bring the log into the database, and begin it anew.
+        # Enough for SQLite to copy the log into the database, and to restart the log.
         serve(kistd)
         with kistd.connect() as connection:
             for number in range(10):
@@ -134,8 +135,9 @@ def long_life(context, changes):
 
 
 def short_life(context, folder, hit=Hit(), finish=end):
-    """A start on a store in a folder, with calls that fail, six changes and the end, or a kill; then another start,
-    two changes and the end, on a disk that is well again."""
+    """Records a start on a store with failing calls, six changes, and an end or a kill.
+
+    Then it records another start, two changes and the end, without failures."""
     life = Life(context, folder, THERE)
     changes = [save("alice", "new"), save("carol", "new " * 2000), delete("bob"), save("alice", "newer"),
                save("dave", "new"), save("alice", "newest")]

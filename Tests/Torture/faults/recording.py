@@ -1,4 +1,4 @@
-"""From the system calls of a kistd to what it did to its disk, in which order, and what it answered when."""
+"""Derives the changes of the disk and the replies, in order, from the system calls of a kistd."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from frame.tracer import SOCKET, Calls
 
 MAP_SHARED, PROT_WRITE = 1, 2
 
-# What changes a file system, and what this knows how to follow.
+# The calls that change a file system: those that this module can replay, and those that it cannot.
 FOLLOWED = calls.numbers(
     "openat close write writev pwrite64 ftruncate fsync fdatasync mkdir rename link unlink mmap")
 STRANGE = calls.numbers(
@@ -20,23 +20,23 @@ RECORDED = Calls(of_files=frozenset(FOLLOWED | STRANGE), of_sockets=frozenset(ca
 
 
 class Unknown(Exception):
-    """A change of the file system that this cannot follow, so that it would escape."""
+    """A change of the file system that this module cannot replay."""
 
 
 class Replay:
-    """Replays the calls of one kistd after another on a disk that begins with an empty folder, or with this one."""
+    """Replays the calls of one kistd after another on a disk, which begins with an empty folder or with `root`."""
 
     def __init__(self, folder, root=None, ignoring_flushes=False):
         self.ignoring_flushes = ignoring_flushes
         self.folder = PurePath(folder)
         self.root = Directory() if root is None else root
-        # By inode number, as it is at this moment.
+        # The files and directories by their current inode number.
         self.nodes = {}
         self.positions = {}
 
     def steps(self, events):
-        """Does one thing after another; gives "change", "flush", "failure" of a flush, or "answered" with the
-        replies, after each."""
+        """Performs the events in order; yields "change", "flush", "failure" (of a flush), or "answered" with
+        replies."""
         self.positions = {}
         begun = {}
         for event in events:
@@ -46,7 +46,7 @@ class Replay:
             elif event.call in STRANGE and self.is_ours(event):
                 raise Unknown(str(event))
             elif not event.ends:
-                # What is written while a flush is under way is not flushed by it.
+                # A flush does not include writes during the flush.
                 begun[event.thread] = event, len(self.nodes.get(event.inode, ()))
             elif -4096 < event.result < 0:
                 if event.hit and event.call in calls.FLUSHES and event.inode in self.nodes:
@@ -61,11 +61,11 @@ class Replay:
         return event.inode in self.nodes or any(self.folder in PurePath(path).parents for path in event.paths)
 
     def follow(self, event, beginning, pending):
-        """Carries out a call that has succeeded."""
+        """Performs a successful call."""
         name, arguments = event.name, event.arguments
         if name == "mmap":
             if arguments[2] & PROT_WRITE and arguments[3] & MAP_SHARED and 0 <= arguments[4] < 1 << 31:
-                raise Unknown(f"a file is mapped to be written: {event}")
+                raise Unknown(f"a file is mapped for writing: {event}")
             return None
         if name == "openat":
             return self.open(event, beginning.paths[0])
@@ -73,7 +73,7 @@ class Replay:
             return self.change_names(name, beginning.paths)
         node = self.nodes.get(event.inode)
         if name == "close" or node is None and event.call in calls.FLUSHES:
-            # What is flushed may also be a directory that the folder is in.
+            # The flush may be of a parent directory of the folder.
             return None
         if node is None:
             raise Unknown(str(event))
@@ -93,7 +93,7 @@ class Replay:
         return "change"
 
     def place(self, path):
-        """The directory and the name in it; None outside of the folder."""
+        """Returns the directory of a path and the name in it; None outside of the folder."""
         path = PurePath(path)
         if self.folder not in path.parents:
             return None
@@ -110,7 +110,7 @@ class Replay:
             return None
         place = self.place(path)
         if place is None:
-            # Not ours, as /dev/urandom; whoever writes to it is found out.
+            # Another file, such as /dev/urandom. A write to it raises Unknown.
             self.nodes.pop(event.inode, None)
             return None
         if flags & (os.O_TRUNC | os.O_APPEND) or flags & os.O_TMPFILE == os.O_TMPFILE:
@@ -132,7 +132,7 @@ class Replay:
         if call == "mkdir":
             directory.change({name: Directory()})
         elif call == "unlink":
-            # A socket was not made here.
+            # A socket, for example, which is not recorded.
             if name not in directory.now:
                 return None
             directory.change({name: None})

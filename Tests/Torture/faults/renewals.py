@@ -1,4 +1,4 @@
-"""Commands of kistd that put a store in the place of another one, or of none, and what must be there after one of them."""
+"""Commands of kistd that create or replace a store, and the required state after them."""
 
 import shutil
 import subprocess
@@ -17,19 +17,19 @@ class Renewal:
     what: str
     words: tuple[str, ...]
     prepare: Callable
-    # What it reads from standard input.
+    # The standard input.
     given: bytes = b""
-    # Whether there is a store before, which must be there afterwards too.
+    # Whether there is a store before, and so also afterwards.
     has_store: bool = True
 
-    # Of a scenario, as `prepare` wants it.
+    # The field of a scenario that `prepare` reads.
     passphrase = None
 
     def kistd(self, program, folder, **options):
         return Kistd(program, folder, "--deadline", "15s", **options)
 
     def run(self, program, folder, under=()):
-        """Gives the exit status, and what was said on standard error."""
+        """Runs the command; returns the exit status and the standard error."""
         kistd = self.kistd(program, folder)
         command = [*under, program, *self.words, "--data", kistd.data, "--key-file", kistd.folder / "key"]
         done = subprocess.run(command, env=kistd.environment, cwd=folder, input=self.given, capture_output=True,
@@ -37,7 +37,7 @@ class Renewal:
         return done.returncode, done.stderr.decode(errors="replace")
 
     def check(self, program, folder, there):
-        """Everything is there, and the command can be carried out: again, or where there is no store now, for once."""
+        """Checks that everything is stored, and that the command then succeeds."""
         expectation = Expectation(there)
         kistd = self.kistd(program, folder)
         has_store = (kistd.data / "credentials.db").exists()
@@ -60,18 +60,18 @@ class Renewal:
 
 
 def check_leftovers(kistd):
-    """Once kistd was started on the store, nothing is left that nothing needs: no unfinished file, and each key once."""
+    """Checks that, after a start of kistd, there are no temporary files and no duplicate keys."""
     names = [path.name for folder in {kistd.folder, kistd.data} for path in folder.iterdir()]
     left = [name for name in names if ".new" in name or ".next-" in name or name == "credentials.db.backup"]
     if left:
         raise Broken("wrong", f"left over: {left}")
     keys = [path.read_bytes() for path in kistd.folder.glob("key*")]
     if len(set(keys)) != len(keys):
-        raise Broken("wrong", f"a key that was never replaced is kept as a former one: {names}")
+        raise Broken("wrong", f"a current key is also kept as a former key: {names}")
 
 
 def backup(scenario, program, folder):
-    """A backup, whose passphrase costs next to nothing to stretch, and no store."""
+    """Creates a backup with a cheap key derivation, and no store."""
     there = with_passphrase(Scenario("", with_passphrase, passphrase=PASSPHRASE), program, folder)
     (folder / "data" / "credentials.db").rename(folder / "backup")
     shutil.rmtree(folder / "data")

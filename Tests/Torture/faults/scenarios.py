@@ -1,4 +1,4 @@
-"""What kistd is doing while it is killed, or while a system call fails."""
+"""The operations of kistd during a kill or a failing system call."""
 
 import base64
 import shutil
@@ -26,20 +26,20 @@ def delete(account):
 @dataclass
 class Scenario:
     what: str
-    # Makes what there is before, in a folder that is empty; gives what is in it.
+    # Fills an empty folder; returns the stored credentials.
     prepare: Callable
-    # What is asked of the running kistd, once its calls are numbered; each over a connection of its own, at once.
+    # The changes while calls are numbered, sent at once, each over its own connection.
     changes: tuple = ()
-    # What else is asked of it then, and must not be answered with anything but what an error may be.
+    # The other requests then, which may only fail with the allowed errors.
     requests: tuple = ()
-    # What is asked before, of which every answer counts.
+    # The requests before, which must all succeed.
     before: tuple = ()
-    # Its calls are numbered from when it hardens itself on, rather than from a request on.
+    # Whether calls are numbered from the hardening on, not only from the requests on.
     from_start: bool = False
-    # It is told to end.
+    # Whether kistd is stopped with SIGTERM.
     ends: bool = False
     passphrase: bytes | None = None
-    # The passphrases beside a key file: the one of before, and the one that a request puts in its place.
+    # The old and the new passphrase of a store that also has a key file.
     change: tuple[str, str] | None = None
 
     def kistd(self, program, folder, **options):
@@ -47,13 +47,13 @@ class Scenario:
 
 
 def nothing(scenario, program, folder):
-    """No store at all."""
+    """Creates no store."""
     folder.mkdir(mode=0o700)
     return {}
 
 
 def closed(scenario, program, folder):
-    """A store that was closed."""
+    """Creates a closed store."""
     kistd = scenario.kistd(program, folder)
     fill(kistd)
     kistd.stop()
@@ -61,7 +61,7 @@ def closed(scenario, program, folder):
 
 
 def killed(scenario, program, folder):
-    """A store whose kistd was killed: its log is to be brought in."""
+    """Creates a store whose kistd was killed, so that its log must be recovered."""
     kistd = scenario.kistd(program, folder)
     fill(kistd)
     kistd.kill()
@@ -76,13 +76,13 @@ def fill(kistd):
                 raise Ended
 
 
-# A store whose passphrase costs next to nothing to stretch, in the tests of the encrypted file.
+# A store with a cheap key derivation, from the tests of the encrypted file.
 GOLDEN = TORTURE.parent / "KistFileTests/Golden/v1-passphrase.db"
 PASSPHRASE = b"correct horse battery staple"
 
 
 def with_passphrase(scenario, program, folder):
-    """A closed store that a passphrase opens."""
+    """Creates a closed store that a passphrase opens."""
     kistd = scenario.kistd(program, folder)
     kistd.data.mkdir(mode=0o700)
     shutil.copy(GOLDEN, kistd.data / "credentials.db")
@@ -99,7 +99,7 @@ CHANGE = ("the old one", "the new one")
 
 
 def with_both(scenario, program, folder):
-    """A closed store that a key file opens, and a passphrase."""
+    """Creates a closed store that a key file and a passphrase open."""
     kistd = scenario.kistd(program, folder)
     fill(kistd)
     with kistd.connect() as connection:
@@ -117,17 +117,17 @@ SCENARIOS = {
     "large": Scenario("a save of 60,000 bytes", closed, changes=(save("alice", MIDDLING),)),
     "first save": Scenario(
         "the first save of a store", nothing, changes=(save("carol", "new"),)),
-    # SQLite brings the log into the database when it has 1,000 pages, of which each of these takes 18.
+    # SQLite copies the log into the database at 1,000 pages; each of these saves takes 18.
     "checkpoint": Scenario(
-        "a save that brings the log into the database", closed, before=(save("bob", MIDDLING),) * 55,
+        "a save that checkpoints the log", closed, before=(save("bob", MIDDLING),) * 55,
         changes=(save("alice", MIDDLING),)),
     "batch": Scenario(
         "eight changes at once", closed,
         changes=(save("alice", "new"), delete("bob"), *(save(f"new {number}", "new") for number in range(6)))),
-    "first start": Scenario("the first start, which makes key and store", nothing, from_start=True),
+    "first start": Scenario("the first start, which creates the key and the store", nothing, from_start=True),
     "start": Scenario("a start on a store", closed, from_start=True),
     "start after a kill": Scenario("a start on a store that was not closed", killed, from_start=True),
-    "end": Scenario("the end, which brings the log into the database", closed,
+    "end": Scenario("the end, which checkpoints the log", closed,
                     before=(save("bob", "newer"), save("carol", LARGE)), ends=True),
     "lock and unlock": Scenario("lock and unlock with the key file", closed,
                                 requests=({"op": "lock"}, {"op": "unlock"})),
@@ -142,12 +142,12 @@ SCENARIOS = {
     "passphrase, first start": Scenario(
         "the first start with a passphrase", nothing, from_start=True, passphrase=PASSPHRASE),
 }
-# A new passphrase is stretched for half a second; these are tried for a time only.
+# Deriving a key from a new passphrase takes half a second, so these are limited in time.
 SLOW = {"passphrase, change", "passphrase, first start"}
 
 
 class Template:
-    """What a scenario begins with, made once and copied for each try."""
+    """The initial state of a scenario, created once and copied for each attempt."""
 
     def __init__(self, scenario, program, folder):
         self.folder = Path(folder)

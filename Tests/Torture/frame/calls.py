@@ -1,4 +1,4 @@
-"""The system calls of x86-64 by what they do, as far as kistd makes them."""
+"""The system calls of x86-64 that kistd makes, grouped by purpose."""
 
 import re
 from pathlib import Path
@@ -28,7 +28,7 @@ OF_FILES = numbers(
     "mkdir mkdirat rmdir rename renameat renameat2 link linkat unlink unlinkat symlink symlinkat truncate chown fchownat "
     "utimensat")
 
-# That write where it may be full; a flush of what was written is the last moment to say so.
+# Calls that may find a disk full. A flush is the last call that can report it.
 THAT_TAKE_SPACE = numbers(
     "write pwrite64 writev pwritev ftruncate fallocate mkdir mkdirat rename renameat renameat2 link linkat fsync fdatasync")
 THAT_CREATE = numbers("openat")

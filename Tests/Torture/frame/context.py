@@ -1,4 +1,4 @@
-"""What a part is given."""
+"""The input of a part."""
 
 import random
 import shutil
@@ -14,10 +14,10 @@ TORTURE = Path(__file__).resolve().parent.parent
 
 @dataclass
 class Context:
-    binaries: Path  # Where kistd and kist are.
-    folder: Path  # Empty, the part's own; removed afterwards.
-    kept: Path  # What failed is copied to here.
-    seconds: float  # How long a part without an end of its own goes on; in a short run, each part.
+    binaries: Path  # The directory of kistd and kist.
+    folder: Path  # An empty folder for the part; removed afterwards.
+    kept: Path  # The folder for copies of failed attempts.
+    seconds: float  # The duration of a part without an end of its own; in a short run, of each part.
     short: bool
     seed: int
     jobs: int
@@ -32,11 +32,11 @@ class Context:
         return self.binaries / "kist"
 
     def random(self, *purpose):
-        """A source of its own for each purpose, so that the order of work does not change what is tried."""
+        """Returns a separate source for each purpose, so that the order of work does not change the attempts."""
         return random.Random(repr((self.seed, *purpose)))
 
     def keep(self, path, name):
-        """Copies what failed to where it stays; gives the place."""
+        """Copies a failed attempt to `kept`; returns the path of the copy."""
         kept = self.kept / name
         shutil.rmtree(kept, ignore_errors=True)
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ class Context:
         return kept
 
     def compile(self, source, *options):
-        """Compiles a C program of the folder of the parts; gives the program."""
+        """Compiles a C program of this directory; returns the path of the program."""
         source = TORTURE / source
         program = self.folder / source.stem
         subprocess.run(["cc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source, *options],
@@ -53,8 +53,9 @@ class Context:
         return program
 
     def each(self, work, items, until=float("inf"), least=10):
-        """Does the work for one item after another, some at once, and yields the results in their order; begins
-        none after `until`, a time of `time.monotonic`, but so many at the least."""
+        """Does the work for each item, some at once, and yields the results in order.
+
+        Starts no work after `until`, a time of `time.monotonic`, except for the first `least` items."""
         under_way = deque()
         with ThreadPoolExecutor(self.jobs) as pool:
             for number, item in enumerate(items):

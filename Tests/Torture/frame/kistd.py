@@ -1,4 +1,4 @@
-"""A kistd on a store of its own."""
+"""A kistd on its own store."""
 
 import json
 import os
@@ -14,11 +14,11 @@ class Ended(Exception):
 
 
 class Kistd:
-    """A store, a key and a socket in one folder, and the kistd that serves it, if one runs."""
+    """A folder with a store, a key and a socket, and the kistd that serves it, if one runs."""
 
     def __init__(self, program, folder, *options, under=(), passphrase=None, storage="encrypted-file", key="key",
                  **environment):
-        """`under` is a command that is given kistd and its words, such as a tracer; `key` is a path in the folder."""
+        """`under` is a command that runs kistd, such as a tracer; `key` is a path in the folder."""
         self.folder = Path(folder)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self.data, self.socket = self.folder / "data", self.folder / "kist.sock"
@@ -34,7 +34,7 @@ class Kistd:
         self.process = None
 
     def spawn(self):
-        """Begins to start it."""
+        """Starts kistd without waiting for it."""
         command, given = self.command, ()
         if self.passphrase is not None:
             reading, writing = os.pipe()
@@ -48,7 +48,7 @@ class Kistd:
             os.close(descriptor)
 
     def connect(self, timeout=60):
-        """A connection, once it listens; throws Ended when it will not."""
+        """Returns a connection once kistd listens; throws Ended if kistd ends first."""
         stream = socket.socket(socket.AF_UNIX)
         stream.settimeout(timeout)
         while True:
@@ -62,20 +62,20 @@ class Kistd:
                 time.sleep(0.0005)
 
     def start(self):
-        """Starts it and waits until it answers; gives the connection."""
+        """Starts kistd and waits until it answers; returns the connection."""
         self.spawn()
         connection = self.connect()
         connection.ask(op="hello")
         return connection
 
     def wait(self, timeout=60):
-        """Waits for its end; gives the status, negative for a signal."""
+        """Waits until kistd ends; returns its status, negative for a signal."""
         status = self.process.wait(timeout)
         self.process = None
         return status
 
     def stop(self):
-        """Ends it in order; gives the status."""
+        """Stops kistd with SIGTERM; returns its status."""
         self.process.terminate()
         return self.wait()
 
@@ -85,12 +85,12 @@ class Kistd:
             self.wait()
 
     def said(self):
-        """What it said on standard error."""
+        """Returns the standard error of kistd."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
 
 class Connection:
-    """Asks one line after another."""
+    """A connection that sends one request after another."""
 
     def __init__(self, stream):
         self.stream = stream

@@ -1,4 +1,4 @@
-"""One row of the table: what was tried, how often, and what came of it."""
+"""One row of the table: what was tried, how often, and with what result."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field
 class Row:
     what: str
     tries: int = 0
-    # Each finding in a sentence that says how to see it again.
-    lost: list[str] = field(default_factory=list)  # What was answered as done and is not there, or not whole.
-    got_in: list[str] = field(default_factory=list)  # Who was served, or learnt what was not for them.
-    wrong: list[str] = field(default_factory=list)  # Every other promise that was not kept.
-    note: str = ""  # What is worth knowing of how it went, in a few words.
+    # Each finding is a sentence that says how to reproduce it.
+    lost: list[str] = field(default_factory=list)  # Acknowledged data that is missing or incomplete.
+    got_in: list[str] = field(default_factory=list)  # Access or information that should have been refused.
+    wrong: list[str] = field(default_factory=list)  # Every other broken promise.
+    note: str = ""  # Details of the run, in a few words.
     seconds: float = 0
     part: str = ""
     seed: int = 0
@@ -32,6 +32,6 @@ class Row:
 
 
 def read_rows(file):
-    """The rows that `append_to` wrote."""
+    """Returns the rows that `append_to` wrote."""
     with open(file) as rows:
         return [Row(**json.loads(row)) for row in rows]

@@ -8,7 +8,7 @@ def count(findings):
 
 
 def print_table(rows):
-    """Prints the rows and what was found; gives the exit status."""
+    """Prints the rows and the findings; returns the exit status."""
     heads = ("part", "what was tried", "tries", "lost", "got in", "wrong", "seconds", "")
     lines = [(row.part, row.what, f"{row.tries:,}", count(row.lost), count(row.got_in), count(row.wrong),
               f"{row.seconds:,.0f}", row.note) for row in rows]

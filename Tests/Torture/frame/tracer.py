@@ -1,4 +1,4 @@
-"""Runs kistd under tracer/tracer.c, which numbers its system calls and hits one of them."""
+"""Runs kistd under tracer/tracer.c, which numbers its system calls and injects a fault at one of them."""
 
 import ctypes
 import errno
@@ -36,7 +36,7 @@ class Control(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Calls:
-    """Which calls are numbered: on files or paths, that make a file, on sockets, or on anything else."""
+    """The calls to number: on files or paths, those that create a file, on sockets, or on anything else."""
     of_files: frozenset = frozenset()
     creating: frozenset = frozenset()
     of_sockets: frozenset = frozenset()
@@ -61,7 +61,7 @@ ALL = Calls(*[frozenset(range(CALLS))] * 4)
 
 @dataclass(frozen=True)
 class Hit:
-    """What happens to the calls from one number to another: to these of them, and to so many at the most."""
+    """The fault for the calls from one number to another: only for some calls, and at most for a number of them."""
     action: int = NONE
     first: int = 1
     last: int = 1
@@ -70,15 +70,15 @@ class Hit:
     most: int = FOR_EVER
 
     def __str__(self):
-        what = {KILL_BEFORE: "killed before", KILL_AFTER: "killed after", SHORTEN: "half of it done at",
+        what = {KILL_BEFORE: "killed before", KILL_AFTER: "killed after", SHORTEN: "only half done at",
                 FAIL: f"{errno.errorcode.get(self.error)} from",
-                FAIL_AFTER: f"{errno.errorcode.get(self.error)} after all was done at", NONE: "nothing at"}[self.action]
+                FAIL_AFTER: f"{errno.errorcode.get(self.error)} after the effect of", NONE: "nothing at"}[self.action]
         return f"{what} call {self.first}" + (" on" if self.last > self.first else "")
 
 
 @dataclass
 class Event:
-    """A numbered call begins, or ends."""
+    """The start or the end of a numbered call."""
     number: int
     thread: int
     call: int
@@ -126,12 +126,12 @@ class Tracer:
         self.control.armed = 1
 
     def disarm(self):
-        """Ends the fault, and gives how many calls were hit."""
+        """Stops injecting faults; returns the number of affected calls."""
         self.control.armed = 0
         return self.control.hits
 
     def kill(self):
-        """Kills what is traced; the tracer ends after it."""
+        """Kills the traced process, after which the tracer ends."""
         if self.control.pid:
             try:
                 os.kill(self.control.pid, signal.SIGKILL)
@@ -139,7 +139,7 @@ class Tracer:
                 pass
 
     def events(self):
-        """What was written down, once the tracer has ended."""
+        """Yields the recorded events, once the tracer has ended."""
         log = self.log.read_bytes()
         place = 0
         while place < len(log):

@@ -1,7 +1,7 @@
-"""Clients in bad faith: `attackers.py NAME SOCKET` goes on until its standard input ends.
+"""Malicious clients: `attackers.py NAME SOCKET` runs an attack until its standard input ends.
 
-It says "ready" when it has begun in earnest, and in the end, as an object, how many connections it made, how many of those were told
-`busy`, and how many were closed without a word.
+It prints "ready" when the attack is at full strength. At the end it prints an object: how many connections it made, how many
+of them received `busy`, and how many were closed without a reply.
 """
 
 import json
@@ -13,7 +13,7 @@ import threading
 import time
 from itertools import count
 
-# Each costs kistd some 0.15 ms, so that more of them take up a processor.
+# Each connection costs kistd about 0.15 ms, so a higher rate would occupy a processor.
 PER_SECOND = 1000
 LINE = b'{"op":"hello","id":"' + b"x" * 100 + b'"}'
 HUGE = LINE + b" " * ((1 << 20) - len(LINE)) + b"\n"
@@ -42,7 +42,7 @@ class Attack:
             print("ready", flush=True)
 
     def connect(self):
-        """A connection that does not block, PER_SECOND of them; `None` where kistd cannot take one yet."""
+        """Returns a non-blocking connection, at most PER_SECOND; `None` if kistd cannot accept one yet."""
         self.next = max(self.next + 1 / PER_SECOND, time.monotonic() - 0.01)
         time.sleep(max(0, self.next - time.monotonic()))
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
@@ -55,7 +55,7 @@ class Attack:
         return stream
 
     def has_ended(self, stream):
-        """Whether kistd has closed it; counts what it said."""
+        """Returns whether kistd has closed a connection, and counts its last reply."""
         try:
             received = stream.recv(1 << 16)
         except BlockingIOError:
@@ -72,7 +72,7 @@ class Attack:
         return True
 
     def hold(self, number, use=lambda stream: None, again=None):
-        """Holds so many connections, or what kistd leaves of them; uses each once, and every minute again."""
+        """Keeps up to `number` connections open; uses each once, and again every minute."""
         streams, poll, minute = {}, select.poll(), time.monotonic() + 60
         while not self.over.is_set():
             for _ in range(20):
@@ -98,16 +98,16 @@ class Attack:
         try:
             use(stream)
         except (BlockingIOError, BrokenPipeError, ConnectionResetError):
-            pass  # Full, or gone, which is seen to elsewhere.
+            pass  # Full or closed, which is handled elsewhere.
 
-    # What each does.
+    # The attacks.
 
     def silent(self):
-        """10,000 connections that say nothing."""
+        """10,000 connections that send nothing."""
         self.hold(10_000)
 
     def few_silent(self):
-        """1,000 connections that say nothing."""
+        """1,000 connections that send nothing."""
         self.hold(1_000)
 
     def slow(self):
@@ -115,11 +115,11 @@ class Attack:
         self.hold(1_000, *2 * [lambda stream: stream.send(b"{")])
 
     def asked(self):
-        """1,000 connections that ask once, and then send a byte a minute."""
+        """1,000 connections that send one request, and then a byte a minute."""
         self.hold(1_000, lambda stream: stream.send(LINE + b"\n{"), lambda stream: stream.send(b" "))
 
     def deaf(self):
-        """400 connections that ask for large secrets and pages, and for more, and read nothing."""
+        """400 connections that keep requesting large secrets and pages, and read nothing."""
         self.hold_deaf(lambda stream: stream.send(20 * (LARGE + PAGE)))
 
     def huge(self):
@@ -134,7 +134,7 @@ class Attack:
         self.hold_deaf(use)
 
     def watching(self):
-        """400 connections that watch and read nothing, beside one that saves 200 times a second."""
+        """400 connections that watch and read nothing, and one that saves 200 times a second."""
         watching = set()
 
         def use(stream):
@@ -154,10 +154,10 @@ class Attack:
                         if not stream.recv(4096):
                             break
             except OSError:
-                pass  # It made room.
+                pass  # It was evicted.
 
     def hold_deaf(self, use, number=400):
-        """Once all were there, 100 a second come anew: each costs kistd a large reply, which is asked in earnest."""
+        """Keeps connections open that read nothing; once all are open, replaces at most 100 a second, as each costs a large reply."""
         streams, poll = {}, select.poll()
         while not self.over.is_set():
             for _ in range(2 if self.is_ready else 10):
@@ -166,7 +166,7 @@ class Attack:
                     poll.register(stream, 0)
                     self.use(stream, use)
             time.sleep(0.02 if self.is_ready else 0)
-            for descriptor, _ in poll.poll(0):  # Hung up.
+            for descriptor, _ in poll.poll(0):  # kistd closed these.
                 self.wordless += 1
                 poll.unregister(descriptor)
                 streams.pop(descriptor).close()
@@ -176,7 +176,7 @@ class Attack:
                 self.ready()
 
     def drip(self):
-        """32 connections that send lines of 1 MiB, each byte by itself."""
+        """32 connections that send lines of 1 MiB byte by byte."""
         streams = []
         line = memoryview(HUGE)
         for turn in count():
@@ -199,7 +199,7 @@ class Attack:
                 self.ready()
 
     def come_and_go(self):
-        """Connects and disconnects again and again."""
+        """Clients that connect and disconnect in a loop."""
         while not self.over.is_set():
             if stream := self.connect():
                 stream.close()
@@ -207,7 +207,7 @@ class Attack:
                 self.ready()
 
     def ask_and_go(self):
-        """Connects, asks and goes before the reply, again and again."""
+        """Clients that connect, send a request and disconnect before the reply, in a loop."""
         while not self.over.is_set():
             if stream := self.connect():
                 self.use(stream, lambda stream: stream.send(LINE + b"\n"))

@@ -1,6 +1,6 @@
-"""Another program of the same user, which looks into a process: `python3 -m hostile.onlooker UID PID`, as root.
+"""Another program of the same user, which inspects a process: `python3 -m hostile.onlooker UID PID`, as root.
 
-It prints an object: each way in, and whether it was open.
+It prints an object: each way to inspect the process, and whether it worked.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ FOLDERS = ("fd", "fdinfo", "map_files")
 
 def file(path):
     with open(path, "rb") as opened:
-        # Memory begins further up.
+        # There is no memory at address 0.
         return path.endswith("mem") or opened.read(1) is not None
 
 
@@ -31,7 +31,7 @@ def call(result):
 
 
 def read_memory(pid):
-    """Reads what stands at an address that is mapped: EFAULT is no refusal."""
+    """Reads memory at an address. EFAULT, for an unmapped address, is not a refusal."""
     buffer = ctypes.create_string_buffer(8)
     here = (ctypes.c_void_p * 2)(ctypes.addressof(buffer), 8)
     there = (ctypes.c_void_p * 2)(0x1000, 8)
@@ -57,7 +57,7 @@ def ways(pid):
 
 
 def is_open(way):
-    """Tries it in a process of its own, with which it ends."""
+    """Returns whether a way works, tried in its own process."""
     if child := os.fork():
         return os.waitpid(child, 0)[1] == 0
     try:

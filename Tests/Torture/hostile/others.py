@@ -1,4 +1,4 @@
-"""Clients in good faith beside those in bad faith: whether they are served, and how fast."""
+"""Well-behaved clients during an attack: whether they are served, and how fast."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ ATTEMPTS = 3
 
 
 class Others:
-    """One that connects for each request, one that keeps its connection, and one that holds one and asks for nothing."""
+    """A client that connects for each request, one that keeps its connection, and one that stays idle."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -20,11 +20,11 @@ class Others:
         self.kept, self.idle = self.connect(), self.connect()
         self.reply = self.exchange(self.idle)
         if not json.loads(self.reply)["ok"]:
-            raise RuntimeError("the credential is not there")
+            raise RuntimeError("the credential is missing")
 
     def connect(self):
         stream = socket.socket(socket.AF_UNIX)
-        # With a timeout of Python's own, a full backlog would be an error at once.
+        # With a timeout of Python, a full backlog would be an immediate error.
         for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
             stream.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", 60, 0))
         stream.connect(self.path)
@@ -41,7 +41,7 @@ class Others:
         return reply
 
     def ask(self, stream):
-        """Asks over a connection, or over a new one where that has ended; gives the connection."""
+        """Sends a request over a connection, or over a new one if it has ended; returns the connection."""
         self.asked += 1
         for _ in range(ATTEMPTS):
             try:
@@ -57,19 +57,19 @@ class Others:
         return None
 
     def latencies(self, seconds):
-        """The median times of both ways to ask, in slices of a tenth of a second each."""
+        """Returns the median latencies over new and over the kept connection, in slices of a tenth of a second."""
         new, kept = [], []
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            new.append(self.median(self.ask_anew))
-            kept.append(self.median(self.ask_again))
+            new.append(self.median(self.ask_over_new))
+            kept.append(self.median(self.ask_over_kept))
         return new, kept
 
-    def ask_anew(self):
+    def ask_over_new(self):
         if stream := self.ask(None):
             stream.close()
 
-    def ask_again(self):
+    def ask_over_kept(self):
         self.kept = self.ask(self.kept)
 
     def median(self, ask):
@@ -81,7 +81,7 @@ class Others:
         return statistics.median(times)
 
     def has_kept_the_idle_one(self):
-        """Whether the connection that nobody used has not been closed; asks over it, or a new one."""
+        """Returns whether the idle connection is still open, and sends a request over it or over a new one."""
         before, idle = self.retried, self.idle
         self.idle = self.ask(idle)
         self.retried = before

@@ -1,4 +1,4 @@
-"""Files that somebody without the key puts in the place of a store's: small on the disk, and large by what they claim."""
+"""Files planted in a store by an attacker without the key: small on the disk, but they claim to be large."""
 
 import os
 import re
@@ -8,16 +8,16 @@ from contextlib import closing
 from frame.kistd import Kistd
 
 COLUMNS = ("service_tag", "key_tag", "metadata", "secret")
-# Bytes; by itself, SQLite refuses more than 1,000,000,000.
+# Bytes; by default, SQLite refuses more than 1,000,000,000.
 CLAIMED = 900 << 20
 HOLE = 3 << 30
-# What kistd may take for a load, and the disk for a log.
+# The allowed memory for a load, and the allowed disk space for a log.
 MOST_MEMORY, MOST_DISK = 64 << 20, 1 << 20
 PAGE = 4096
 
 
 def varint(value):
-    """An integer of SQLite's format: seven bits in each byte, the most significant first."""
+    """Encodes an integer for SQLite: seven bits in each byte, the most significant first."""
     if value >> 56:
         return bytes(value >> shift & 0x7F | 0x80 for shift in range(57, 7, -7)) + bytes([value & 0xFF])
     groups = [value >> shift & 0x7F for shift in range(0, max(value.bit_length(), 1), 7)]
@@ -25,7 +25,7 @@ def varint(value):
 
 
 def endless_cell(row, column, circle):
-    """A row whose column claims many bytes, behind its first ones on a page that leads to itself."""
+    """Returns a row with a column that claims many bytes, which continue on an overflow page that links to itself."""
     address, *values = row
     names = ("service_tag", "key_tag", "sequence", "metadata", "secret")
     types, content, size = b"\0", b"", 0
@@ -45,7 +45,7 @@ def endless_cell(row, column, circle):
 
 
 def plant_endless_row(path, column):
-    """Puts it in the place of the only row."""
+    """Replaces the only row by an endless one."""
     with closing(sqlite3.connect(path)) as database:
         row = database.execute("SELECT * FROM credential").fetchone()
         page, = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'credential'").fetchone()
@@ -64,13 +64,13 @@ def plant_endless_row(path, column):
 
 
 def most_memory(pid):
-    """The most bytes that a process had in memory so far."""
+    """Returns the peak memory of a process so far, in bytes."""
     with open(f"/proc/{pid}/status") as status:
         return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) << 10
 
 
 def try_endless_rows(context, row):
-    """A load of a row of made-up length takes little memory."""
+    """Checks that a load of a row with a false length needs little memory."""
     for column in COLUMNS:
         kistd = Kistd(context.kistd, context.folder / f"endless-{column}")
         with kistd.start() as connection:
@@ -83,14 +83,14 @@ def try_endless_rows(context, row):
             reply = connection.ask(op="load", service="service")
             taken = most_memory(kistd.process.pid) - before
             if reply.get("error", {}).get("code") != "corrupt":
-                row.wrong.append(f"a {column} of {CLAIMED} bytes was answered {reply}")
+                row.wrong.append(f"a {column} of {CLAIMED} bytes received {reply}")
             if taken > MOST_MEMORY:
                 row.wrong.append(f"a load of a {column} of {CLAIMED} bytes took {taken} bytes of memory")
         kistd.kill()
 
 
 def try_hollow_log(context, row):
-    """A start beside a log that is a hole writes none of it."""
+    """Checks that a start with a log that is a hole does not write it."""
     kistd = Kistd(context.kistd, context.folder / "hollow")
     kistd.start().close()
     kistd.stop()
@@ -101,7 +101,7 @@ def try_hollow_log(context, row):
         row.tries += 1
         taken = log.stat().st_blocks * 512
         if taken > MOST_DISK:
-            row.wrong.append(f"a log of {HOLE} bytes, all a hole, takes {taken} bytes of the disk after a start")
+            row.wrong.append(f"a log that is a hole of {HOLE} bytes takes {taken} bytes of the disk after a start")
         if not connection.ask(op="save", service="service", secret="secret").get("ok"):
-            row.wrong.append("a save beside a log that is a hole was not answered ok")
+            row.wrong.append("a save with a log that is a hole failed")
     kistd.stop()

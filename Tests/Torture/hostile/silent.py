@@ -1,6 +1,6 @@
 """Clients of cred.sock that read nothing: `silent.py GROUP UNIT SOCKET NUMBER`, as a process in a control group.
 
-Holds so many connections as if systemd asked for a credential of the unit, of which there is none, until its standard input ends.
+Opens connections as systemd does to request a missing credential of the unit, and keeps them until standard input ends.
 """
 
 import resource
@@ -22,7 +22,7 @@ def main():
     streams = []
     for account in range(int(number)):
         stream = socket.socket(socket.AF_UNIX)
-        # With a timeout of Python's own, a full backlog would be an error at once.
+        # With a timeout of Python, a full backlog would be an immediate error.
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", 10, 0))
         try:
             if unit:

@@ -1,7 +1,7 @@
-"""Somebody else who connects: `stranger.py WHO SOCKET [LINE]`, as root.
+"""A visitor that connects as another user: `stranger.py VISITOR SOCKET [LINE]`, as root.
 
-It sends the line as soon as it is connected, says "sent", and then what it is answered, and "reset" where the other end closed
-without having read everything (unix_release_sock of Linux).
+It connects, sends the line at once, and prints "sent". Then it prints the reply, and "reset" if the other end closed the
+connection without reading everything (unix_release_sock of Linux).
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import time
 CLONE_NEWUSER = 0x10000000
 LINE = '{"op":"save","service":"stranger","secret":"stranger"}'
 DEADLINE = 20
-# As the test that starts kistd does.
+# The same as in the test that starts kistd.
 USER, OTHER, SUBORDINATE, NOBODY = 61234, 61235, 165537, 65534
 
 
@@ -24,7 +24,7 @@ def become(uid):
 
 
 def enter_namespace(uid, ids, inside):
-    """Goes on as the uid `inside` of a user namespace of that user, which has these ids: lines of its uid_map, if any."""
+    """Continues in a new user namespace as the uid `inside`; `ids` are the lines of its uid_map, if any."""
     outcome, wish = os.pipe(), os.pipe()
     if child := os.fork():
         os.read(wish[0], 1)
@@ -44,8 +44,8 @@ def enter_namespace(uid, ids, inside):
         os.setresuid(inside, inside, inside)
 
 
-# Who it is, and the uid that kistd sees where it is in no namespace of its own.
-PEOPLE = {
+# The visitors: the uid that a kistd outside of namespaces sees, and how to become the visitor.
+VISITORS = {
     "root": (0, lambda: None),
     "other": (OTHER, lambda: become(OTHER)),
     "nobody": (NOBODY, lambda: become(NOBODY)),
@@ -55,7 +55,7 @@ PEOPLE = {
     "root-as-user": (0, lambda: enter_namespace(0, f"{USER} 0 1", USER)),
     "subordinate": (SUBORDINATE, lambda: enter_namespace(USER, f"0 {USER} 1\n1 {SUBORDINATE} 1", 1)),
     "subordinate-as-user": (SUBORDINATE, lambda: enter_namespace(USER, f"0 {USER} 1\n{USER} {SUBORDINATE} 1", USER)),
-    # Who is the same user for all that.
+    # The same user as kistd.
     "user": (USER, lambda: become(USER)),
     "user-as-root": (USER, lambda: enter_namespace(USER, f"0 {USER} 1", 0)),
     "user-as-other": (USER, lambda: enter_namespace(USER, f"{OTHER} {USER} 1", OTHER)),
@@ -64,7 +64,7 @@ PEOPLE = {
 
 
 def connect(path):
-    """A connection, once somebody listens."""
+    """Returns a connection, once a process listens."""
     end = time.monotonic() + DEADLINE
     while True:
         stream = socket.socket(socket.AF_UNIX)
@@ -80,8 +80,8 @@ def connect(path):
 
 
 def main():
-    who, path, *rest = sys.argv[1:]
-    PEOPLE[who][1]()
+    visitor, path, *rest = sys.argv[1:]
+    VISITORS[visitor][1]()
     stream = connect(path)
     try:
         stream.sendall((rest[0] if rest else LINE).encode() + b"\n")

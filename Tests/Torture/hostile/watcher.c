@@ -1,10 +1,10 @@
-// Another program of the same user, which opens the memory of a program while that starts, and reads it once the program
-// has closed its memory to others.
+// Another program of the same user. It opens the memory of a program while the program starts, and reads it once the
+// program has closed its memory to others.
 //
 // watcher TRIES NAMESPACE PROGRAM WORDS…
 //
-// NAMESPACE is 1 where the program is to run in a user namespace of its own, as the service does. The program must wait for
-// its standard input. Prints in how many tries the memory was read.
+// NAMESPACE is 1 to run the program in its own user namespace, as the service does. The program must wait for its standard
+// input. Prints the number of tries in which the memory was read.
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static void write_to(const char *path, const char *text) {
   close(file);
 }
 
-// A namespace with the user's own numbers, as systemd makes it for PrivateUsers=.
+// Enters a namespace with the user's own IDs, as systemd creates it for PrivateUsers=.
 static void enter_namespace(void) {
   char users[64], groups[64];
   snprintf(users, sizeof users, "%u %u 1", getuid(), getuid());
@@ -47,8 +47,8 @@ static pid_t start(char **words, int in_namespace, int input) {
   _exit(3);
 }
 
-// The descriptor stays with the memory that the process had when it was opened, so the newest is kept. One from before
-// execve(2) reads nothing afterwards.
+// A descriptor refers to the memory that the process had when it was opened, so this keeps the newest one. A descriptor
+// from before execve(2) reads nothing afterwards.
 static int watch(pid_t pid) {
   char path[32], byte;
   int newest = -1;
@@ -57,7 +57,7 @@ static int watch(pid_t pid) {
     if (newest >= 0) close(newest);
   }
   if (errno != EACCES) err(2, "%s", path);
-  // Without randomisation the stack of each program ends where this one's does, with the path of the program.
+  // Without randomisation, the stacks of all programs end at the same address, with the path of the program.
   int is_read = pread(newest, &byte, 1, (off_t)getauxval(AT_EXECFN)) == 1;
   close(newest);
   return is_read;
@@ -72,7 +72,7 @@ int main(int count, char **words) {
     err(2, "/proc/self/exe");
   }
   int tries = atoi(words[1]), reading = 0;
-  // Ends a watch of a program that does not close its memory.
+  // Limits the watch of a program that does not close its memory.
   alarm(600);
   for (int i = 0; i < tries; i++) {
     int input[2];

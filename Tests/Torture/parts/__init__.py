@@ -1,6 +1,6 @@
-"""The parts of the torture, a module each.
+"""The parts of the torture tests, one module each.
 
-A module says in the first line of its text what it attacks, and has `run(context)`, which yields rows.
+The first line of a module's docstring names what it attacks. Its function `run(context)` yields rows.
 """
 
 import importlib

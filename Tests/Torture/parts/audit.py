@@ -1,11 +1,11 @@
-"""Changes to the audit log: whether auditVerify reports each of them, on a running kistd and after a restart."""
+"""Changes to the audit log: auditVerify must report each one, in a running kistd and after a restart."""
 
 import time
 
 from frame.kistd import Kistd
 from frame.row import Row
 
-# So many requests, some of which are written at once.
+# The number of requests, some of which are written together.
 REQUESTS = 60
 LONG = b"x" * 1_153_434
 
@@ -24,7 +24,7 @@ def attacks(context, rng, when):
     fill(connection, rng)
     found = verdict(connection)
     if "fault" in found or found["verified"] < REQUESTS:
-        row.wrong.append(f"a log that nobody changed is {found}")
+        row.wrong.append(f"an unchanged log is reported as {found}")
     kistd.stop()
     whole, marked = log.read_bytes(), mark.read_bytes()
     while row.tries < len(ATTACKS) or not context.short and time.monotonic() - began < context.seconds / 2:
@@ -34,7 +34,7 @@ def attacks(context, rng, when):
         mark.write_bytes(marked)
         if when == "while kistd runs":
             connection = kistd.start()
-            # A look at the log has all that waits written.
+            # A request for the log writes all pending lines.
             connection.ask(op="audit", limit=1)
         text = log.read_bytes()
         changed = ATTACKS[name](text.splitlines(keepends=True), rng)
@@ -44,13 +44,13 @@ def attacks(context, rng, when):
         found = verdict(connection)
         kistd.stop()
         if changed != text and "fault" not in found:
-            row.wrong.append(f"a log that was {name} is {found}: see {context.keep(kistd.folder, f'audit-{row.tries}')}")
+            row.wrong.append(f"a log that was {name} is reported as {found}: see {context.keep(kistd.folder, f'audit-{row.tries}')}")
     row.seconds = time.monotonic() - began
     return row
 
 
 def fill(connection, rng):
-    """Asks one by one, and many at once."""
+    """Sends requests one by one, and many at once."""
     asked = 0
     while asked < REQUESTS:
         burst = rng.choice((1, 1, 5, 20))
@@ -102,6 +102,6 @@ def long_line(lines, rng):
     return b"".join(lines[:place]) + LONG + b"\n" + b"".join(lines[place:])
 
 
-ATTACKS = {"changed in a bit": changed_byte, "robbed of lines": removed, "given a line twice": repeated,
-           "reordered": swapped, "cut": cut, "given a line of 1.1 MiB": long_line,
+ATTACKS = {"changed by a bit": changed_byte, "stripped of lines": removed, "extended by a repeated line": repeated,
+           "reordered": swapped, "cut": cut, "extended by a line of 1.1 MiB": long_line,
            "emptied": lambda lines, rng: b""}

@@ -1,4 +1,4 @@
-"""A kistd that is started by hand: whether every thread of it stays confined, and its command does not."""
+"""A kistd started by hand: all its threads must stay confined, but not its command."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ READING = ("sh", "-c", "cat /proc/self/status")
 
 
 def run(context):
-    row, began = Row(what="threads of a kistd that was started by hand"), time.monotonic()
+    row, began = Row(what="threads of a kistd started by hand"), time.monotonic()
     kistd = Kistd(context.kistd, context.folder / "serving")
     kistd.start().close()
     try:
@@ -33,17 +33,17 @@ def run(context):
 
 
 def work(kistd):
-    """Has kistd start threads: for the writer, for the log, and for a storage that it opens again."""
+    """Makes kistd start threads: for the writer, for the log, and for a storage that it opens again."""
     with kistd.connect() as connection:
         connection.ask(op="save", service="s", account="a", secret="x")
         connection.ask(op="load", service="s", account="a")
         os.kill(kistd.process.pid, signal.SIGHUP)
         if not connection.ask(op="load", service="s", account="a")["ok"]:
-            raise RuntimeError("a kistd that is confined cannot open its storage again")
+            raise RuntimeError("a confined kistd cannot open its storage again")
 
 
 def threads(pid):
-    """What the kernel says of the confinement of each thread."""
+    """Yields the confinement of each thread, as the kernel reports it."""
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
             yield state((task / "status").read_text())
@@ -57,13 +57,13 @@ def state(text):
 
 
 def command(context):
-    row, began = Row(what="a command of kistd's"), time.monotonic()
+    row, began = Row(what="a command run by kistd"), time.monotonic()
     for number in range(3 if context.short else 20):
         folder = context.folder / f"command-{number}"
         kistd = Kistd(context.kistd, folder)
         result = subprocess.run([*kistd.command, "--", *READING], env=kistd.environment, check=True, capture_output=True)
         row.tries += 1
         if state(result.stdout.decode()) != FREE:
-            row.wrong.append(f"a command of kistd's has {state(result.stdout.decode())}")
+            row.wrong.append(f"a command run by kistd has {state(result.stdout.decode())}")
     row.seconds = time.monotonic() - began
     return row

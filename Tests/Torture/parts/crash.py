@@ -1,4 +1,4 @@
-"""A crash at every system call: kistd is killed before it and after it, and then it fails."""
+"""A crash at every system call: kistd is killed before it and after it, and the call fails."""
 
 import errno
 import itertools
@@ -17,19 +17,19 @@ UNAVAILABLE, FULL = ("unavailable",), ("full",)
 
 @dataclass(frozen=True)
 class Failure:
-    """How calls fail, and which ones do."""
+    """The calls that fail, and how they fail."""
     counted: Calls
     action: int
     error: int = 0
     codes: tuple = UNAVAILABLE
-    # Once, or from one call on until the answer.
+    # Whether all calls fail until the answer, or only one.
     lasts: bool = False
     may_end: bool = False
 
 
 FILES = Calls(of_files=frozenset(calls.OF_FILES))
 SPACE = Calls(of_files=frozenset(calls.THAT_TAKE_SPACE))
-# Where SQLite cannot make its log, it tries to read one, and says only that there is none.
+# If SQLite cannot create its log, it tries to read one, and only reports that it is missing.
 CREATING = Calls(creating=frozenset(calls.THAT_CREATE))
 FAILURES = [
     *(Failure(FILES, FAIL, errno.EIO, lasts=lasts) for lasts in (False, True)),
@@ -40,7 +40,7 @@ FAILURES = [
     Failure(FILES, FAIL, errno.EINTR),
     Failure(FILES, FAIL, errno.ENOMEM),
     Failure(Calls(of_sockets=frozenset(calls.THAT_WAIT), of_others=frozenset(calls.THAT_WAIT)), FAIL, errno.EINTR),
-    # As any program for which there is no memory: that is as a kill.
+    # Without memory, any program may end, as after a kill.
     Failure(Calls(of_others=frozenset(calls.OF_MEMORY)), FAIL, errno.ENOMEM, may_end=True),
     Failure(Calls(of_files=frozenset(calls.THAT_READ_OR_WRITE_A_BUFFER)), SHORTEN, codes=UNAVAILABLE + FULL),
 ]
@@ -71,14 +71,14 @@ class Crash:
         return result
 
     def calls(self):
-        """The calls that are made when nothing is hit."""
+        """Returns the calls of a run without a fault."""
         result = self.attempt(Fault())
         if result.broken:
             raise result.broken
         return [event for event in result.events if not event.ends]
 
     def faults(self):
-        """Every fault there is, in an order that the seed makes."""
+        """Returns every fault, in an order that depends on the seed."""
         made = self.calls()
         faults = [Fault(hit=Hit(action, at, at)) for at in range(1, len(made) + 1) for action in KILLS]
         for failure in FAILURES:
@@ -92,7 +92,7 @@ class Crash:
     def row(self, seconds):
         row = Row(what=self.scenario.what)
         began = time.monotonic()
-        # To see which calls there are is not part of the time.
+        # Listing the calls does not count towards the time.
         faults = self.faults()
         results = list(self.context.each(self.attempt, faults, time.monotonic() + seconds))
         hit = [result for result in results if result.hits]

@@ -1,4 +1,4 @@
-"""Secrets on the way: what other programs of the same user see, what a crash tells, what is written, said and handed on."""
+"""Secrets in transit: what other programs of the user can see, and what crashes, files, output and child processes reveal."""
 
 import json
 import os
@@ -24,25 +24,25 @@ from scan.marks import Marks
 AS_USER = ("setpriv", f"--reuid={stranger.USER}", f"--regid={stranger.USER}", "--clear-groups")
 PATIENCE = 20
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGFPE, signal.SIGQUIT)
-# What Swift's runtime is asked to start where a program crashes, to print registers and what they point to.
-TELLER = "#!/bin/sh\necho registers >&2\nkill -KILL $PPID\n"
-# A command of kistd, which is told a secret in its first line. The descriptors are those of ls, of which one is the folder.
+# Swift's runtime would start this program on a crash, to print registers and memory.
+BACKTRACER = "#!/bin/sh\necho registers >&2\nkill -KILL $PPID\n"
+# A command of kistd, which reads a secret from its first line. It lists the descriptors of ls, one of which is the folder.
 COMMAND = """
 IFS= read -r secret; printf %s "$secret" | kist save given; unset secret
 kist load given | wc -c; kist status; kist list; kist audit; env; echo descriptors $(ls /proc/self/fd)
 kist run --env GIVEN=kist://given -- sh -c 'echo ready; read end'
 """
-# How kistd writes, as far as the tracer tells what; and how it does not.
+# The calls by which kistd writes, whose data the tracer records; and all calls that can write.
 WRITTEN_BY = ("openat", "write", "writev", "pwrite64")
 WRITING = calls.numbers(" ".join(WRITTEN_BY) + " open creat pwritev pwritev2 sendfile splice copy_file_range")
-# All that kistd makes.
+# All files that kistd creates.
 FILES = {"credentials.db", "credentials.db-wal", "credentials.db.lock", "key", "audit.jsonl", "audit.jsonl.mark", "kist.sock.lock",
          "storage", "progress"}
 
 
 def run(context):
     if os.geteuid() != 0:
-        raise RuntimeError("this needs root, to become the user whose programs look")
+        raise RuntimeError("this needs root, to run programs as the user")
     context.folder.chmod(0o711)
     for look in (onlookers, starts, crashes, writing, handing_on):
         row, began = Row(what=look.__doc__.rstrip(".")), time.monotonic()
@@ -59,7 +59,7 @@ def owned_folder(context, name):
 
 
 def programs(context, owner=0, mode=0o711):
-    """Copies of both where the user can reach them, as `make install` has them where root runs it, or in another way."""
+    """Copies both programs to where the user can run them, by default with the modes of `make install` by root."""
     copies = context.folder / f"bin-{owner}-{mode:o}"
     if not copies.exists():
         copies.mkdir(mode=0o755)
@@ -71,7 +71,7 @@ def programs(context, owner=0, mode=0o711):
 
 
 class Helper:
-    """A kist that waits for the other half of a line, with a secret in it."""
+    """A kist that has read half of a line with a secret."""
 
     def __init__(self, context, secret, **more):
         command = [*more.pop("under", ()), programs(context) / "kist", "helper", "cargo"]
@@ -91,7 +91,7 @@ def onlookers(row, context):
     marks = Marks(context.random("onlookers"))
     kistd = Kistd(programs(context) / "kistd", owned_folder(context, "onlookers"), under=AS_USER)
     kistd.start().close()
-    # As the service has it that root has installed.
+    # As in the service, installed by root.
     service = Kistd(programs(context) / "kistd", owned_folder(context, "service"),
                     under=(*AS_USER, "unshare", "--user", f"--map-user={stranger.USER}"))
     service.start().close()
@@ -101,7 +101,7 @@ def onlookers(row, context):
         await_that(lambda: "sleep" in Path(f"/proc/{other.pid}/comm").read_text())
         closed = [name for name, is_open in look_into(other.pid).items() if not is_open]
         if closed:
-            raise RuntimeError(f"a program that hides nothing cannot be looked into either: {closed}")
+            raise RuntimeError(f"even a program without protection cannot be inspected: {closed}")
         seen = {"kistd": kistd.process, "kistd as a service": service.process, "kist": helper.process}
         for name, process in seen.items():
             for way, is_open in look_into(process.pid).items():
@@ -115,8 +115,8 @@ def onlookers(row, context):
         kistd.stop()
 
 
-# Of each program what makes it wait for its input; and how it is installed: owner, mode, whether it runs in a namespace, as
-# the service does.
+# The arguments that make each program wait for input; and how it is installed: its owner, its mode, and whether it runs in a
+# namespace, as the service does.
 WAITING = {"kist": ("helper", "cargo"), "kistd": ("--passphrase-fd", "0")}
 INSTALLED = {"kist": [(0, 0o711, 0), (stranger.USER, 0o111, 0)], "kistd": [(0, 0o711, 0), (stranger.USER, 0o111, 0), (0, 0o711, 1)]}
 
@@ -133,7 +133,7 @@ def starts(row, context):
     tries = 25 if context.short else 1000
     for name, owner, mode, in_namespace in [(name, *how) for name, ways in INSTALLED.items() for how in ways]:
         if not any(reads(25, name, 0, 0o755, in_namespace) for _ in range(20)):
-            raise RuntimeError(f"the watcher does not see a {name} that the user can read")
+            raise RuntimeError(f"the watcher cannot read a {name} that the user can read")
         row.tries += tries
         if got := reads(tries, name, owner, mode, in_namespace):
             row.got_in.append(f"{name} of user {owner}, mode {mode:o}, namespace {in_namespace}: in {got} of {tries} starts")
@@ -148,44 +148,44 @@ def await_that(condition):
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
-            raise RuntimeError("what was waited for did not come")
+            raise RuntimeError("a condition was not met in time")
         time.sleep(0.005)
 
 
 def crashes(row, context):
-    """kistd and kist crash with a secret in hand, where core files are allowed and Swift is asked to tell of crashes."""
+    """kistd and kist crash while they hold a secret, with core files and backtraces of Swift enabled."""
     marks = Marks(context.random("crashes"))
     folder = owned_folder(context, "crashes")
-    teller = context.folder / "teller"
-    teller.write_text(TELLER)
-    teller.chmod(0o755)
-    told = {"SWIFT_BACKTRACE": f"enable=yes,color=no,swift-backtrace={teller}"}
-    surroundings = {"cwd": folder, "preexec_fn": allow_core_files, "stderr": subprocess.PIPE}
+    backtracer = context.folder / "backtracer"
+    backtracer.write_text(BACKTRACER)
+    backtracer.chmod(0o755)
+    backtraces = {"SWIFT_BACKTRACE": f"enable=yes,color=no,swift-backtrace={backtracer}"}
+    options = {"cwd": folder, "preexec_fn": allow_core_files, "stderr": subprocess.PIPE}
     for number in CRASHES:
-        kistd = Kistd(programs(context) / "kistd", folder / f"kistd{number}", **told)
+        kistd = Kistd(programs(context) / "kistd", folder / f"kistd{number}", **backtraces)
         kistd.folder.mkdir(exist_ok=True)
-        with subprocess.Popen(kistd.command, env=kistd.environment, stdin=subprocess.DEVNULL, **surroundings) as process:
+        with subprocess.Popen(kistd.command, env=kistd.environment, stdin=subprocess.DEVNULL, **options) as process:
             kistd.process = process
             with kistd.connect() as connection:
                 connection.ask(op="hello")
                 connection.stream.sendall(b'{"op":"save",' + text(marks.secret(3000)))
-                # It has read that when it answers.
+                # kistd has read that line once it answers here.
                 with kistd.connect() as other:
                     other.ask(op="hello")
                 crash(row, "kistd", process, number, marks)
-        helper = Helper(context, marks.secret(3000), env=os.environ | told, **surroundings)
+        helper = Helper(context, marks.secret(3000), env=os.environ | backtraces, **options)
         crash(row, "kist", helper.process, number, marks)
         helper.process.communicate()
     files = [path for path in folder.rglob("*") if "core" in path.name and path.is_file()]
-    row.wrong += [f"{path.name} was left" for path in files]
-    other = subprocess.Popen(["sleep", "1000"], **surroundings)
+    row.wrong += [f"{path.name} was left behind" for path in files]
+    other = subprocess.Popen(["sleep", "1000"], **options)
     row.note = "" if dumps(other, signal.SIGSEGV) else "no program leaves a core file here"
     other.communicate()
 
 
 def allow_core_files():
     resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    # What runs in the background of a script ignores these, and so does all that it starts.
+    # Background processes of a script ignore these signals, and so do their children.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
 
@@ -207,11 +207,11 @@ def crash(row, name, process, number, marks):
         row.wrong.append(f"{name} ended with {process.returncode} after signal {number}")
     said = process.stderr.read()
     if b"registers" in said or b"Backtracing" in said or list(marks.find(said)):
-        row.wrong.append(f"{name} said after signal {number}: {said[:300]}")
+        row.wrong.append(f"{name} printed after signal {number}: {said[:300]}")
 
 
 def writing(row, context):
-    """All that kistd writes and answers while it is given secrets, with a store of its own and with errors of every kind."""
+    """All that kistd writes and answers while it handles secrets, including errors of every kind."""
     marks = Marks(context.random("writing"))
     counted = Calls(of_files=frozenset(WRITING), of_others=frozenset(WRITING))
     tracer = Tracer(context.compile(Path("tracer/tracer.c")), context.folder, counted, from_hardening=True)
@@ -243,8 +243,8 @@ def writing(row, context):
         elif event.name not in WRITTEN_BY:
             row.wrong.append(f"kistd writes by {event}")
     if not made or not is_audited:
-        raise RuntimeError("what kistd writes was not seen")
-    row.wrong += [f"kistd makes {path}" for path in made if not is_expected(Path(path), kistd.folder)]
+        raise RuntimeError("the writes of kistd were not recorded")
+    row.wrong += [f"kistd creates {path}" for path in made if not is_expected(Path(path), kistd.folder)]
     for path in kistd.folder.rglob("*"):
         if path.is_file():
             row.tries += 1
@@ -252,18 +252,18 @@ def writing(row, context):
 
 
 def is_expected(path, folder):
-    """Whether a file that is made is one of kistd's own, which is new until it is whole."""
+    """Returns whether kistd should create a file, possibly with a temporary name."""
     name = re.sub("^progress-[0-9a-f]{32}", "progress", path.name)
     return folder in path.parents and name.split(".new")[0] in FILES
 
 
 def check_said(row, marks, what, reply):
     row.tries += 1
-    row.wrong += [f"{what} is answered with {each.size} bytes of a secret" for each in marks.find(json.dumps(reply).encode())]
+    row.wrong += [f"the answer to {what} contains {each.size} bytes of a secret" for each in marks.find(json.dumps(reply).encode())]
 
 
 def handing_on(row, context):
-    """The words, the environment and the descriptors of every process while kistd serves for a command."""
+    """The arguments, the environment and the descriptors of every process while kistd runs a command."""
     marks = Marks(context.random("handing on"))
     passphrase, secret = marks.secret(60), marks.secret(400)
     kistd = Kistd(context.kistd, context.folder / "handing-on", PATH=f"{context.binaries}:{os.environ['PATH']}")
@@ -286,22 +286,22 @@ def handing_on(row, context):
         process.stdin.close()
         said += process.stdout.read()
     if len(given) != 1 or given[0] != f"GIVEN={secret.decode()}".encode():
-        row.wrong.append(f"{len(given)} variables have a secret, not the one of the command that it is given to")
+        row.wrong.append(f"{len(given)} variables contain a secret, not only the one of the command")
     row.tries += said.count(b"\n")
-    row.wrong += [f"{each.size} bytes of a secret are said" for each in marks.find(said)]
+    row.wrong += [f"{each.size} bytes of a secret are printed" for each in marks.find(said)]
     if b"descriptors 0 1 2 3\n" not in said:
         row.wrong.append(f"the command has other descriptors than its own: {said[:200]}")
 
 
 def look_at_processes(row, marks):
-    """The variables that have secrets, in all processes there are."""
+    """Returns the variables of all processes that contain secrets."""
     given = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words, variables = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
         except OSError:
-            continue  # It has gone, or is not even root's to look at.
+            continue  # The process has ended, or even root may not read it.
         row.tries += 1
-        row.wrong += [f"{each.size} bytes of a secret are in the words of a process" for each in marks.find(words)]
+        row.wrong += [f"{each.size} bytes of a secret are in the arguments of a process" for each in marks.find(words)]
         given += [each for each in variables.split(b"\0") if list(marks.find(each))]
     return given

@@ -1,4 +1,4 @@
-"""Secrets in memory: of kistd after load, errors, timeouts and disconnects, and of kist while it waits."""
+"""Secrets in memory: in kistd after load, errors, timeouts and disconnects, and in kist while it waits."""
 
 import os
 import sys
@@ -18,17 +18,17 @@ sys.path.append(str(TORTURE.parent.parent / "Benchmarks"))
 from driver.keyring import Keyring  # noqa: E402
 
 CLIENTS = 32
-# From what fits into an allocation of the smallest kinds to the largest that there is.
+# From the smallest allocations to the largest secret.
 SIZES = (20, 40, 100, 1000, 10_000, 100_000, 512 << 10)
 LARGEST_IN_ESCAPES = 100_000
-# Of all errors, each looked at by itself.
+# In a short run, the number of errors with their own scan.
 SAMPLE = 40
 
 
 def run(context):
     if os.geteuid() != 0:
         raise RuntimeError("this needs root, to read the memory of another process")
-    yield timed("a kistd that wipes nothing, in which a scan must find them", unwiped.look, context)
+    yield timed("a kistd that wipes nothing, where a scan must find secrets", unwiped.look, context)
     keyring = Keyring(context.folder)
     keyring.start()
     try:
@@ -39,13 +39,13 @@ def run(context):
             yield timed(f"one request after another, {where}", after_each, context, storage)
             yield timed(f"{CLIENTS} clients save, load and delete, {where}", under_load, context, storage)
             yield timed(f"errors with a secret in the request, {where}", after_errors, context, storage)
-            yield timed(f"clients go away, {where}", after_departures, context, storage)
-        yield timed("a disk that is full or slow, a store that is locked or damaged", faults.look_at_file, context)
-        yield timed("a keyring that does not answer, or is locked", faults.look_at_keyring, context,
+            yield timed(f"clients disconnect, {where}", after_departures, context, storage)
+        yield timed("a full or slow disk, a locked or damaged store", faults.look_at_file, context)
+        yield timed("a keyring that is locked or does not answer", faults.look_at_keyring, context,
                     storages["a keyring"], keyring)
     finally:
         keyring.stop()
-    yield timed("a keyring that encrypts nothing", unencrypted.look, context)
+    yield timed("a keyring without encryption", unencrypted.look, context)
     yield timed("passphrases and keys", passphrases.look, context)
     yield timed("credentials of units", units.look, context)
     yield timed("kist while it waits", own.look, context)
@@ -68,7 +68,7 @@ def after_each(row, context, storage):
                     [b'"op":"save"', key, write(secret)], [b'"op":"load"', key], [b'"op":"load"', key, b'"encoding":"base64"'],
                     [b'"op":"find"', key], [b'"op":"save"', key, text(served.marks.secret(size))], [b'"op":"delete"', key]):
                 if code := cause(connection, b"{" + b",".join(request) + b"}"):
-                    row.wrong.append(f"{request[:2]} was answered {code}")
+                    row.wrong.append(f"{request[:2]} received {code}")
                 served.look(row, f"{request[0].decode()} of {size} bytes {way}")
         connection.close()
         served.look_when_all_have_gone(row)
@@ -83,7 +83,7 @@ def under_load(row, context, storage):
         served.look(row, "the load, all connections open")
         for client in clients:
             client.connection.close()
-        served.look_when_they_have_gone(row, "the load")
+        served.look_when_clients_have_gone(row, "the load")
         served.look_when_all_have_gone(row)
         row.tries += sum(client.asked for client in clients)
 
@@ -99,10 +99,10 @@ def after_errors(row, context, storage):
         for number, (what, code, line) in enumerate(all_requests):
             with served.kistd.connect() as connection:
                 if (found := cause(connection, line)) not in code.split():
-                    row.wrong.append(f"{what} was answered {found}, not {code}")
+                    row.wrong.append(f"{what} received {found}, not {code}")
                 if number in looked_at:
                     served.look(row, what)
-        served.look_when_they_have_gone(row, "all errors")
+        served.look_when_clients_have_gone(row, "all errors")
         served.look_when_all_have_gone(row)
 
 
@@ -113,16 +113,16 @@ def after_departures(row, context, storage):
         for what, go in departures(served.marks.secret):
             with served.kistd.connect() as connection:
                 go(connection)
-            served.look_when_they_have_gone(row, "a client went away " + what)
+            served.look_when_clients_have_gone(row, "a client disconnected " + what)
         others = [served.kistd.connect() for _ in range(3)]
         others[0].stream.sendall(b'{"op":"save","secret":"' + served.marks.secret(5000))
         for connection in (others[1], others[2]):
             connection.ask(op="hello")
         with served.kistd.connect() as connection:
             connection.ask(op="hello")
-        served.look(row, "a client made room in the midst of a line")
+        served.look(row, "a client was evicted in the middle of a line")
         for connection in others:
             connection.close()
-        served.look_when_they_have_gone(row, "all went away")
+        served.look_when_clients_have_gone(row, "all disconnected")
         served.look_when_all_have_gone(row)
 

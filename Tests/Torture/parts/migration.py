@@ -17,14 +17,14 @@ from frame.tracer import FAIL, KILL_AFTER, KILL_BEFORE, Calls, Hit, Tracer
 sys.path.append(str(TORTURE.parent.parent / "Benchmarks"))
 from driver.keyring import Keyring  # noqa: E402
 
-# What it does to files, and what it says to the bus: the rest changes nothing outside of it.
+# The calls on files and on the bus. Other calls change nothing outside of the process.
 COUNTED = Calls(of_files=frozenset(calls.OF_FILES), of_sockets=frozenset(calls.THAT_WAIT))
 FILES = Calls(of_files=frozenset(calls.OF_FILES))
 KINDS = ("libsecret", "encrypted-file")
 
 
 class Migrations:
-    """A home whose credentials go to and fro; what is cut off is finished before they go back."""
+    """A home whose credentials move back and forth. An interrupted migration is completed before the next."""
 
     def __init__(self, context, keyring):
         self.context = context
@@ -34,7 +34,7 @@ class Migrations:
         self.expectation = Expectation({})
 
     def fill(self):
-        """Keeps the first credentials in the keyring, which kistd chooses where there is one."""
+        """Saves the first credentials in the keyring, which kistd prefers."""
         with self.kistd.start() as connection:
             for account, secret in THERE.items():
                 request = save(account, secret)
@@ -42,7 +42,7 @@ class Migrations:
         self.kistd.stop()
 
     def migrate(self, kind, under=()):
-        """Moves them; gives the exit status and what was said."""
+        """Moves the credentials; returns the exit status and the output."""
         command = [*under, self.context.kistd, "migrate", "--to", kind, "--data", self.kistd.data,
                    "--key-file", self.kistd.folder / "key"]
         done = subprocess.run(command, env=self.kistd.environment, stdin=subprocess.DEVNULL, capture_output=True,
@@ -50,17 +50,17 @@ class Migrations:
         return done.returncode, done.stdout + done.stderr
 
     def check(self):
-        """What kistd serves from where credentials are kept now."""
+        """Checks what kistd serves from its current storage."""
         with self.kistd.start() as connection:
             self.expectation.check(connection)
             page = connection.ask(op="find", service="torture")
             if not page["ok"] or len(page["credentials"]) != len(THERE):
-                raise Broken("lost", f"a find gives {page}")
+                raise Broken("lost", f"a find returns {page}")
         self.kistd.stop()
         self.kistd.log.unlink()
 
     def count(self, kind):
-        """How many calls there are."""
+        """Returns the number of calls, and of those on files."""
         tracer = Tracer(self.tracer, self.context.folder, COUNTED, from_hardening=True)
         self.finish(kind, tracer.under)
         return sum(not event.ends for event in tracer.events()), sum(
@@ -73,11 +73,11 @@ class Migrations:
         self.check()
 
     def cut_off(self, kind, counted, hit):
-        """Moves them and is cut off, sees what is served, and finishes it; gives whether it was hit."""
+        """Interrupts a migration, checks what kistd serves, and completes it; returns whether a call was hit."""
         tracer = Tracer(self.tracer, self.context.folder, counted, hit, from_hardening=True)
         status, said = self.migrate(kind, tracer.under)
         if hit.action == FAIL and status != 0 and "kistd: " not in said:
-            raise Broken("wrong", f"it ended with {status}, and said {said!r}")
+            raise Broken("wrong", f"it ended with {status} and printed {said!r}")
         self.check()
         self.finish(kind)
         return tracer.control.hits > 0
@@ -95,7 +95,7 @@ def run(context):
 
 
 def torture(context, migrations):
-    row = Row(what="kistd migrate to a keyring and back, killed at every system call, and then each fails")
+    row = Row(what="kistd migrate to a keyring and back, killed at every system call, or with the call failing")
     began = time.monotonic()
     hits = {}
     for kind in reversed(KINDS):
@@ -114,7 +114,7 @@ def torture(context, migrations):
             try:
                 row.tries += migrations.cut_off(kind, counted, hit)
             except Broken as broken:
-                # One after another on the same store: what is broken once would be found again and again.
+                # All migrations use the same store, so later ones would find the same damage again.
                 kept = context.keep(migrations.kistd.folder, "home")
                 getattr(row, broken.kind).append(f"to {kind}, {hit}: {broken}; kept in {kept}")
                 break

@@ -1,4 +1,4 @@
-"""Power cuts: what kistd writes and flushes is recorded, and the disk rebuilt as it may be after a cut at any moment."""
+"""Power cuts: the writes and flushes of kistd are recorded, and the disk is rebuilt as it may be after a cut at any moment."""
 
 import errno
 import hashlib
@@ -16,13 +16,13 @@ from frame.kistd import Kistd
 from frame.row import Row
 from frame.tracer import FAIL, FOR_EVER, Hit
 
-# Flushes that fail in a row: that of a save, and those that would make up for it.
+# The most flushes that fail in a row: that of a save, and its repetitions.
 LONGEST_FAILURE = 4
 
 
 @dataclass
 class Cut:
-    """A disk after a power cut, and what must be on it."""
+    """A disk after a power cut, and what it must contain."""
     when: str
     choice: str
     image: dict
@@ -44,13 +44,13 @@ def digest(image):
 
 
 def choices(random):
-    """What of that which was not flushed is there."""
+    """Returns choices of the unflushed changes that are on the disk."""
     return (disk.NOTHING, disk.EVERYTHING, disk.NAMES_ONLY, disk.BYTES_ONLY, disk.prefix(random, 8), disk.some(random),
             disk.some(random))
 
 
 def cuts(life: Life, random, is_chosen, when="step"):
-    """The cuts after the steps that are chosen, with different choices. No two are the same."""
+    """Yields the distinct cuts after the chosen steps, with different choices."""
     seen = set()
     for number, (root, step, answered) in enumerate(life.replayed()):
         if not is_chosen(number, step):
@@ -69,7 +69,7 @@ class PowerCuts:
         self.numbers = itertools.count()
 
     def check(self, cut):
-        """Opens the image with a kistd; gives what was broken."""
+        """Opens the image with a kistd; returns the broken promise, if any."""
         folder = self.context.folder / f"image {next(self.numbers)}"
         disk.lay_out(cut.image, folder)
         kistd = Kistd(self.context.kistd, folder, key=cut.key)
@@ -103,14 +103,14 @@ def run(context):
 
 
 def well(context, until):
-    """On a disk that does what it says."""
-    row = Row(what="power cuts, with what was not flushed dropped, kept, reordered or torn")
+    """Cuts power on a disk that flushes reliably."""
+    row = Row(what="power cuts, with unflushed changes dropped, kept, reordered or torn")
     began = time.monotonic()
     life = long_life(context, 24 if context.short else 120)
     kinds = [kind for _, kind, _ in life.replayed()]
     steps, random = set(range(len(kinds))), context.random("power cuts")
     if context.short:
-        # Most of the steps write the pages of large secrets; what matters is around the flushes.
+        # Most steps write pages of large secrets. The interesting ones are next to a flush.
         near = {step + after for step in steps if kinds[step] == "flush" for after in (-1, 0)}
         steps = {*random.sample(sorted(near), len(near) // 4), *random.sample(sorted(steps), len(near) // 4)}
     power_cuts = PowerCuts(context, row)
@@ -123,18 +123,18 @@ def well(context, until):
 
 
 def check_that_it_sees(life, power_cuts, random):
-    """A disk that ignores flushes loses what was answered, and this must say so."""
+    """Checks that this part finds the loss of acknowledged changes on a disk that ignores flushes."""
     for root, _, answered in life.replayed(ignoring_flushes=True):
         pass
     blind = [choice.name for choice in (disk.NOTHING, disk.BYTES_ONLY, *(disk.some(random) for _ in range(4)))
              if not power_cuts.check(cut(life, "all", choice, root, answered))]
     if blind:
-        power_cuts.row.wrong.append(f"the loss on a disk that ignores flushes was not seen: {', '.join(blind)}")
+        power_cuts.row.wrong.append(f"the loss on a disk that ignores flushes was not found: {', '.join(blind)}")
 
 
 def failing(context, until):
-    """On a disk that fails to flush a few times in a row, and forgets what it was to flush, or some of it."""
-    row = Row(what="power cuts after flushes that failed, and lost what they were to flush")
+    """Cuts power on a disk where a few flushes in a row fail and lose some or all of their data."""
+    row = Row(what="power cuts after failed flushes that lost their data")
     began = time.monotonic()
     random = context.random("failing flushes")
     template = Template(SCENARIOS["insert"], context.kistd, context.folder / "template")
@@ -158,12 +158,12 @@ def failing(context, until):
             continue
         steps = list(range(kinds.index("failure"), len(kinds)))
         if context.short:
-            # What was promised and is gone is gone between a flush and the next one.
+            # A loss of acknowledged changes shows between a flush and the next one.
             promised = [step for step in steps if kinds[step] in ("flush", "answered")]
             steps = random.sample(promised, min(len(promised), 4))
         when = f"flush {number} and {length - 1} more fail, {finish.__name__}, step"
         power_cuts.check_all(cuts(life, random, lambda number, _: number in steps, when), until)
-    row.note = (f"from each of {len(flushes)} flushes of a start, six changes and an end or a kill on, "
-                f"1 to {LONGEST_FAILURE} in a row; then another start")
+    row.note = (f"1 to {LONGEST_FAILURE} failures in a row from each of {len(flushes)} flushes of a start, six changes and "
+                "an end or a kill; then another start")
     row.seconds = time.monotonic() - began
     return row

@@ -1,4 +1,4 @@
-"""`kistd rekey` and `kistd restore`, killed at every system call, each of which fails, and cut off from power."""
+"""`kistd rekey` and `kistd restore`, killed at every system call, with each call failing, and with power cuts."""
 
 import copy
 import errno
@@ -19,7 +19,7 @@ from frame.tracer import ALL, FAIL_AFTER, FOR_EVER, Calls, Hit, Tracer
 from parts.crash import FAILURES, Failure
 from parts.powercut import choices, digest
 
-# A file system over a network may give a file its name, lose the answer, and find nothing to do when asked again.
+# A network file system may rename a file, lose the reply, and find nothing to do when the call is repeated.
 NAMING = Calls(of_files=frozenset(calls.THAT_NAME))
 FAILURES_OF_RENEWALS = [*FAILURES, *(Failure(NAMING, FAIL_AFTER, error) for error in (errno.EIO, errno.ENOENT))]
 
@@ -38,7 +38,7 @@ class Renewals:
         return folder
 
     def traced(self, folder, counted=ALL, hit=Hit()):
-        """Carries it out; gives the exit status, what was said, how often it was hit, and the calls."""
+        """Runs the command; returns the exit status, the output, the number of faults, and the calls."""
         tracer = Tracer(self.program, folder, counted, hit, from_hardening=True)
         status, said = self.renewal.run(self.context.kistd, folder / "home", tracer.under)
         return status, said, tracer.control.hits, list(tracer.events())
@@ -81,7 +81,7 @@ class Renewals:
             shutil.rmtree(folder)
 
     def cuts(self):
-        """The disks that there may be after a power cut, each once."""
+        """Yields each possible disk after a power cut once."""
         folder = self.folder()
         before = disk.taken_in(folder / "home")
         events = self.traced(folder, RECORDED)[3]
@@ -95,7 +95,7 @@ class Renewals:
                     yield number, choice.name, image
 
     def check_that_it_sees(self, folder, root, events):
-        """On a disk that ignores flushes, names may be there without the bytes, and this must say so."""
+        """Checks that this part finds names without bytes on a disk that ignores flushes."""
         for _ in Replay(folder / "home", root, ignoring_flushes=True).steps(events):
             pass
         image = self.context.folder / f"{self.name} without bytes"
@@ -104,7 +104,7 @@ class Renewals:
             self.renewal.check(self.context.kistd, image, self.template.there)
         except Broken:
             return
-        raise RuntimeError("the loss on a disk that ignores flushes was not seen")
+        raise RuntimeError("the loss on a disk that ignores flushes was not found")
 
     def check_cut(self, cut):
         number, choice, image = cut
@@ -135,8 +135,8 @@ def run(context):
     for number, name in enumerate(RENEWALS):
         renewals, what = Renewals(context, name), RENEWALS[name].what
         for half, (how, work, items) in enumerate((
-                ("killed at every system call, and then each fails", renewals.attempt, renewals.faults),
-                ("and power cuts", renewals.check_cut, renewals.cuts))):
+                ("killed at every system call, or with the call failing", renewals.attempt, renewals.faults),
+                ("with power cuts", renewals.check_cut, renewals.cuts))):
             left = context.began + context.seconds - time.monotonic()
             until = time.monotonic() + left / (rows - 2 * number - half) if context.short else float("inf")
             yield renewals.row(f"{what}, {how}", work, items(), until)

@@ -1,4 +1,4 @@
-"""Rollback: stores are killed or ended at random moments, and put back as they were earlier."""
+"""Rollback: kistd is killed or stopped at random moments, and its store is replaced by an earlier copy."""
 
 import shutil
 import time
@@ -7,12 +7,12 @@ from frame.kistd import Ended, Kistd
 from frame.row import Row
 
 OLDER = "the store is older than it was"
-# The longest time that a note waits, and as long again for a busy machine.
+# Twice the longest delay of a progress note, for a busy machine.
 NOTED = 2.5
 
 
 def run(context):
-    row = Row(what="a store put back as it was earlier")
+    row = Row(what="a store replaced by an earlier copy")
     began = time.monotonic()
     random = context.random("rollback")
     refused = opened = 0
@@ -21,22 +21,22 @@ def run(context):
         life = Life(context, folder, random)
         killed = life.live(copying=False)
         if not life.opens():
-            row.wrong.append(f"a store that was {killed} is refused: {life.kistd.said()[-300:]}; {context.keep(folder, str(row.tries))}")
+            row.wrong.append(f"a store of a kistd that was {killed} is refused: {life.kistd.said()[-300:]}; {context.keep(folder, str(row.tries))}")
         else:
             opened += 1
         life.live(copying=True)
         life.put_back()
         if life.opens():
-            row.got_in.append(f"an older store is opened; {context.keep(folder, str(row.tries))}")
+            row.got_in.append(f"an earlier store is opened; {context.keep(folder, str(row.tries))}")
         elif OLDER not in life.kistd.said():
-            row.wrong.append(f"an older store is refused for another reason: {life.kistd.said()[-300:]}")
+            row.wrong.append(f"an earlier store is refused for another reason: {life.kistd.said()[-300:]}")
         else:
             refused += 1
         if not life.opens("--accept-rollback") or not life.opens():
-            row.wrong.append(f"an older store that was accepted is refused: {life.kistd.said()[-300:]}")
+            row.wrong.append(f"an accepted earlier store is refused: {life.kistd.said()[-300:]}")
         row.tries += 1
         shutil.rmtree(folder, ignore_errors=True)
-    row.note = f"{opened} opened after an end, {refused} refused"
+    row.note = f"{opened} current stores opened, {refused} earlier ones refused"
     row.seconds = time.monotonic() - began
     yield row
 
@@ -54,8 +54,9 @@ class Life:
             connection.ask(op="save", service="rollback", account=str(self.random.randrange(8)), secret="x")
 
     def live(self, copying):
-        """Starts kistd, saves, and ends or kills it; returns which. With `copying`, it copies the store between two
-        lives, and lets the note of the second one be written."""
+        """Starts kistd, saves, and stops or kills it; returns which.
+
+        With `copying`, copies the store before the start, and waits for the progress note."""
         if copying:
             shutil.copytree(self.kistd.data, self.copy)
         with self.kistd.start() as connection:
@@ -69,14 +70,14 @@ class Life:
             self.kistd.kill()
             return "killed"
         self.kistd.stop()
-        return "ended"
+        return "stopped"
 
     def put_back(self):
         shutil.rmtree(self.kistd.data)
         shutil.copytree(self.copy, self.kistd.data)
 
     def opens(self, *options):
-        """Whether kistd serves the store."""
+        """Returns whether kistd serves the store."""
         self.kistd.log.unlink(missing_ok=True)
         command = self.kistd.command
         self.kistd.command = [*command, *options]

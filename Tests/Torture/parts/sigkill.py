@@ -1,4 +1,4 @@
-"""SIGKILL under load: 64 clients count by compare-and-swap, and kistd is killed at random moments."""
+"""SIGKILL under load: 64 clients count with compare-and-swap, and kistd is killed at random moments."""
 
 import json
 import selectors
@@ -10,12 +10,12 @@ from frame.row import Row
 
 CLIENTS = 64
 COUNTERS = 16
-# From in the middle of the start to some hundred changes later.
+# The longest delay in seconds: from the middle of the start to some hundred changes later.
 LONGEST = 0.25
 
 
 class Counter:
-    """A credential that is counted up, and what is known of it."""
+    """A credential with a count, and the range of its possible values."""
 
     def __init__(self, name):
         self.name = name
@@ -25,8 +25,7 @@ class Counter:
         self.is_settled = True
 
     def settle(self, value):
-        """Takes what the first load of a new kistd found, before which nothing was asked of it: that
-        decides what became of the unanswered ones."""
+        """Takes the value of the first load from a new kistd, which settles the fate of unanswered increments."""
         if not self.is_settled and self.asked == 0:
             self.acknowledged, self.unanswered = value, 0
         self.is_settled = True
@@ -38,19 +37,19 @@ class Counter:
         return f"{value} {self.padding(value)}"
 
     def read(self, secret):
-        """The value, which is there whole."""
+        """Returns the value; throws ValueError if the secret is incomplete."""
         value, _, padding = secret.partition(" ")
         if padding != self.padding(int(value)):
-            raise ValueError("not what was saved")
+            raise ValueError("not a saved secret")
         return int(value)
 
     def range(self):
-        """What it may be: an increment that nobody has answered yet may have been made."""
+        """Returns the possible values, as an unanswered increment may have been performed."""
         return range(self.acknowledged, self.acknowledged + self.unanswered + self.asked + 1)
 
 
 class Client:
-    """Loads a counter, saves it one higher if it is still the same, and so on."""
+    """Repeatedly loads a counter and saves the next count, if the revision has not changed."""
 
     def __init__(self, counter, row):
         self.counter, self.row = counter, row
@@ -74,7 +73,7 @@ class Client:
         try:
             self.stream.send(json.dumps(request | {"service": "counter", "account": self.counter.name}).encode() + b"\n")
         except (BrokenPipeError, ConnectionResetError):
-            pass  # The reading end says so, after the last reply.
+            pass  # `read` handles this, after the last reply.
 
     def load(self):
         self.saving, self.least = False, self.counter.acknowledged
@@ -86,7 +85,7 @@ class Client:
         self.send(op="save", secret=self.counter.secret(value), ifRevision=revision)
 
     def read(self, selector):
-        """Takes what has come; False when the connection has ended."""
+        """Handles the received replies; returns False if the connection has ended."""
         try:
             received = self.stream.recv(1 << 16)
         except ConnectionResetError:
@@ -113,7 +112,7 @@ class Client:
                 counter.acknowledged += 1
                 self.increments += 1
             elif error["code"] != "conflict":
-                self.row.wrong.append(f"a save was answered {error}")
+                self.row.wrong.append(f"a save received {error}")
             self.load()
         elif reply["ok"]:
             value = self.check(reply["credential"])
@@ -123,7 +122,7 @@ class Client:
             self.save(1, None)
         else:
             kind = self.row.lost if error["code"] in ("notFound", "corrupt") else self.row.wrong
-            kind.append(f"counter {counter.name}, at least {self.least}: a load was answered {error}")
+            kind.append(f"counter {counter.name}, at least {self.least}: a load received {error}")
             self.load()
 
     def check(self, credential):
@@ -131,7 +130,7 @@ class Client:
         try:
             value = counter.read(credential["secret"])
         except (KeyError, ValueError):
-            self.row.lost.append(f"counter {counter.name} is not whole")
+            self.row.lost.append(f"counter {counter.name} is incomplete")
             return counter.acknowledged
         if not self.least <= value <= counter.range()[-1]:
             self.row.lost.append(f"counter {counter.name} is {value}, not from {self.least} to {counter.range()[-1]}")
@@ -140,7 +139,7 @@ class Client:
 
 
 def serve_until(moment, clients, path, selector):
-    """Lets the clients work until then."""
+    """Lets the clients work until a moment."""
     while (left := moment - time.monotonic()) > 0:
         waiting = [client for client in clients if client.stream is None]
         for client in waiting:
@@ -150,14 +149,14 @@ def serve_until(moment, clients, path, selector):
 
 
 def drain(clients, selector):
-    """Takes what was answered before the end."""
+    """Handles the replies from before the end of kistd."""
     while any(client.stream for client in clients):
         for key, _ in selector.select():
             key.data.read(selector)
 
 
 def run(context):
-    row = Row(what=f"SIGKILL at random moments, {CLIENTS} clients that compare and swap")
+    row = Row(what=f"SIGKILL at random moments, {CLIENTS} clients with compare-and-swap")
     began = time.monotonic()
     random = context.random("sigkill")
     kistd = Kistd(context.kistd, context.folder / "home")
@@ -178,7 +177,7 @@ def run(context):
     increments = sum(client.increments for client in clients)
     row.note = f"{increments:,} increments acknowledged"
     if increments < row.tries:
-        row.wrong.append("too few increments to show anything")
+        row.wrong.append("too few increments for a meaningful result")
     if row.findings:
         row.wrong.append(f"the store is kept in {context.keep(kistd.folder, 'store')}")
     row.seconds = time.monotonic() - began
@@ -186,7 +185,7 @@ def run(context):
 
 
 def check_all(kistd, counters, row):
-    """Starts kistd once more and looks at every counter."""
+    """Starts kistd again and checks every counter."""
     with kistd.start() as connection:
         for counter in counters:
             reply = connection.ask(op="load", service="counter", account=counter.name)
@@ -195,6 +194,6 @@ def check_all(kistd, counters, row):
                 row.lost.append(f"counter {counter.name} is {value} in the end, not in {counter.range()}: {reply}")
         integrity = connection.ask(op="find")
         if not integrity["ok"]:
-            row.lost.append(f"the store is not whole: {integrity}")
+            row.lost.append(f"the store is damaged: {integrity}")
     if kistd.stop() != 0:
-        row.wrong.append(f"the last kistd did not end in order: {kistd.said()[-500:]}")
+        row.wrong.append(f"the last kistd did not exit with 0: {kistd.said()[-500:]}")

@@ -1,4 +1,4 @@
-"""Tampering: every bit of a small store is flipped, many of a larger one; planted rows and logs claim to be large."""
+"""Tampering: every bit of a small store and many bits of a larger one are flipped; planted rows and logs claim to be large."""
 
 import json
 import os
@@ -10,9 +10,9 @@ from frame.row import Row
 from hostile.planted import try_endless_rows, try_hollow_log
 
 PACKAGE = Path(__file__).resolve().parents[3]
-# The tests flip the bits in their own process: a kistd for each would take days.
+# The tests flip the bits in their own process. A kistd for each bit would take days.
 SUITE = "A store of which one bit is flipped"
-# Of how many bits one is flipped in a short run.
+# In a short run, one of this many bits is flipped.
 SPARSE = 61
 
 
@@ -37,7 +37,7 @@ def run(context):
         row.seconds = time.monotonic() - began
         yield row
     if test.returncode != 0 and not any(store["wrong"] for store in stores) or len(stores) != 2:
-        raise RuntimeError("the tests did not run to their end: " + test.stdout[-500:])
+        raise RuntimeError("the tests did not complete: " + test.stdout[-500:])
 
 
 def planted(context):

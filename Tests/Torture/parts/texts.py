@@ -1,4 +1,4 @@
-"""Text and files from elsewhere: what reaches a terminal, and what a file of variables starts."""
+"""Untrusted text and files: what reaches a terminal, and what a file of variables can start."""
 
 import itertools
 import json
@@ -13,15 +13,15 @@ import unicodedata
 from frame.row import Row
 from scan.terminal import Terminal
 
-# What a terminal obeys, what hides or reorders text, and what looks like another line.
+# Characters that control a terminal, that hide or reorder text, or that imitate another line.
 PIECES = ("\x1b]0;title\x07", "\x1b[2J", "\x1b[31m", "\r", "\n", "\nhint: forged", "\t", "\b", "\x7f", "\x9b2J", "\x85",
           "\u202e", "\u2066", "\u200b", "\u2028", "\U000e0041", "\ufeff", "`id`", "plain", "\u05e9", "\u6f22")
 MOMENT = "2026-11-20T10:00:00Z"
-# Each prints what a daemon answers; none prints a secret.
+# Each prints the answer of a daemon; none prints a secret.
 COMMANDS = ("status", "status --json", "list", "list --json", "lock --json", "slots", "slots --json", "audit", "audit --json",
             "watch --no-reconnect", "watch --no-reconnect --json", "delete s --no-prompt", "doctor", "doctor --json",
             "unlock --json")
-# What each variable makes a program run, if it gets that far; FOLDER has the code, which makes a file.
+# Variables that make a program run code from FOLDER, which creates a file.
 ATTACKS = (
     ("BASH_ENV", "FOLDER/code.sh", ("bash", "-c", "true")),
     ("PERL5OPT", "-MCode", ("perl", "-IFOLDER", "-e", "1")),
@@ -42,7 +42,7 @@ def run(context):
 
 
 def answers(row, context):
-    """Replies, errors and paths that are full of what a terminal obeys."""
+    """Replies, errors and paths with characters that control a terminal."""
     random = context.random("texts")
     deadline = time.monotonic() + context.seconds
     for number in itertools.count():
@@ -66,7 +66,7 @@ def ask(row, context, command, path, text):
     terminal = Terminal(words, environment)
     terminal.end()
     row.tries += 1
-    # A terminal ends its lines with both.
+    # A terminal ends lines with a carriage return and a newline.
     shown = terminal.said.decode(errors="surrogateescape").replace("\r\n", "\n")
     # Columns of `watch` have a tab between them.
     bad = {character for character in shown if character not in "\n\t"
@@ -76,7 +76,7 @@ def ask(row, context, command, path, text):
 
 
 class Impostor:
-    """Answers each request with a text in all that it can be in."""
+    """Answers each request with a text in every possible field."""
 
     def __init__(self, path, text):
         self.text, self.fails = text, False
@@ -132,7 +132,7 @@ class Impostor:
 
 
 def variables(row, context):
-    """Files of variables that have a loader, a shell or an interpreter run code."""
+    """Files of variables that make a loader, a shell or an interpreter run code."""
     folder, mark = context.folder / "code", context.folder / "mark"
     folder.mkdir()
     script = f"#!/bin/sh\n: > {mark}\n"
@@ -166,6 +166,6 @@ def variables(row, context):
                 row.got_in.append(f"{name}={value} in a file of variables: status {end.returncode}, {mark.exists()=}")
             if allowed and not mark.exists():
                 harmless.append(name)
-    # An attack that runs nothing where it is allowed would show nothing where it is refused.
+    # Each attack must work when it is allowed. Otherwise its refusal would prove nothing.
     if harmless:
-        row.wrong.append(f"{', '.join(harmless)}: run nothing, even where they are allowed")
+        row.wrong.append(f"{', '.join(harmless)}: run nothing even if allowed")

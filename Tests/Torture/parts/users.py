@@ -1,4 +1,4 @@
-"""Processes of other users: whether any is served, and whether the socket stays its user's own."""
+"""Processes of other users: kistd must serve none, and the socket must stay private to its user."""
 
 import json
 import os
@@ -23,11 +23,11 @@ AS_NOBODY = (*IN_NAMESPACE, f"--map-user={stranger.NOBODY}")
 
 @dataclass
 class Place:
-    """Where kistd runs, whether it starts there, and the uid that it sees those outside by, if not their own."""
+    """Where kistd runs, whether it starts there, and the uid by which it sees other users, if not their own."""
     under: tuple
     starts: bool = True
     seen: int | None = None
-    # What it runs for, if for one command only.
+    # The command that kistd runs, if any.
     command: tuple = ()
 
 
@@ -37,7 +37,7 @@ PLACES = {
     ", kistd as root of a namespace": Place((*IN_NAMESPACE, "--map-root-user"), seen=stranger.NOBODY),
     ", kistd in a namespace where it is nobody": Place(AS_NOBODY, starts=False),
     ", kistd in a namespace where it is nobody, for a command": Place(AS_NOBODY, starts=False, command=("true",)),
-    ", kistd in a namespace where it has no number": Place(IN_NAMESPACE, starts=False),
+    ", kistd in a namespace without a uid": Place(IN_NAMESPACE, starts=False),
 }
 
 
@@ -51,7 +51,7 @@ def run(context):
 
 
 def owned_folder(context, name, mode=0o711):
-    """A folder of the user's, on a way that others can go."""
+    """Creates a folder of the user that others can reach."""
     context.folder.chmod(0o711)
     folder = context.folder / name
     folder.mkdir()
@@ -61,7 +61,7 @@ def owned_folder(context, name, mode=0o711):
 
 
 def program(context):
-    """A copy of kistd where the user can reach it."""
+    """Returns a copy of kistd that the user can run."""
     context.folder.chmod(0o711)
     copy = context.folder / "kistd"
     if not copy.exists():
@@ -72,7 +72,7 @@ def program(context):
 
 def visits(context, number, name, place):
     began = time.monotonic()
-    row = Row(what="others connect" + name)
+    row = Row(what="other users connect" + name)
     kistd = Kistd(program(context), owned_folder(context, f"visits{number}", 0o700), under=place.under)
     if place.command:
         kistd.command += ["--", *place.command]
@@ -85,18 +85,18 @@ def visits(context, number, name, place):
         row.seconds = time.monotonic() - began
         return row
     wait_until_listening(kistd)
-    # Where nothing but the check of kistd keeps others out.
+    # Only the check of kistd keeps others out.
     kistd.folder.chmod(0o711)
     kistd.socket.chmod(0o666)
     while not row.findings:
-        for who, (uid, _) in stranger.PEOPLE.items():
-            visit(kistd, who, uid, place.seen, row)
+        for visitor, (uid, _) in stranger.VISITORS.items():
+            visit(kistd, visitor, uid, place.seen, row)
         if context.short or time.monotonic() - began > context.seconds / len(PLACES):
             break
     if kistd.process.poll() is None:
         kistd.process.send_signal(signal.SIGTERM)
     if kistd.wait() != 0:
-        row.wrong.append(f"kistd did not end in order: {kistd.said()[-300:]}")
+        row.wrong.append(f"kistd did not exit with 0: {kistd.said()[-300:]}")
     row.seconds = time.monotonic() - began
     return row
 
@@ -109,7 +109,7 @@ def is_refused(kistd):
 
 
 def wait_until_listening(kistd):
-    """Waits without connecting, which it would put into its log."""
+    """Waits without connecting, as kistd would log a connection."""
     while not any(line.endswith(f" {kistd.socket}") and " 00010000 " in line
                   for line in Path("/proc/net/unix").read_text().splitlines()):
         if kistd.process.poll() is not None:
@@ -117,30 +117,30 @@ def wait_until_listening(kistd):
         time.sleep(0.001)
 
 
-def visit(kistd, who, uid, seen, row):
-    """Lets somebody connect and send a line before kistd looks."""
+def visit(kistd, visitor, uid, seen, row):
+    """Lets a visitor connect and send a line before kistd checks the connection."""
     row.tries += 1
     kistd.process.send_signal(signal.SIGSTOP)
-    process = subprocess.Popen(["/usr/bin/python3", STRANGER, who, kistd.socket], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(["/usr/bin/python3", STRANGER, visitor, kistd.socket], stdout=subprocess.PIPE, text=True)
     sent = process.stdout.readline()
     kistd.process.send_signal(signal.SIGCONT)
     answer, _ = process.communicate(timeout=60)
     if sent != "sent\n":
-        row.wrong.append(f"{who} could not connect")
+        row.wrong.append(f"{visitor} could not connect")
     elif uid == stranger.USER:
         if not answer.startswith('{"ok":true'):
-            row.wrong.append(f"{who}, who is the user, was answered {answer}")
+            row.wrong.append(f"{visitor}, a process of the user, received {answer}")
     elif (lines := answer.splitlines())[-1:] != ["reset"]:
-        row.got_in.append(f"what {who} sent was read: {answer}")
+        row.got_in.append(f"kistd read the request of {visitor}: {answer}")
     elif len(lines) != 2 or json.loads(lines[0])["error"]["code"] != "denied":
-        row.got_in.append(f"{who} was answered {answer}")
+        row.got_in.append(f"{visitor} received {answer}")
     elif row.tries == 1 and f"uid={uid if seen is None else seen}" not in kistd.said():
-        row.wrong.append(f"the log does not name {who}: {kistd.said()}")
+        row.wrong.append(f"the log does not name {visitor}: {kistd.said()}")
 
 
 def umasks(context):
     began = time.monotonic()
-    row = Row(what="a start under each umask")
+    row = Row(what="a start with each umask")
     masks = range(0o1000)
     if context.short:
         masks = [0, 0o777, 0o077, *context.random("umasks").sample(masks, 8)]
@@ -167,9 +167,9 @@ def umasks(context):
 
 
 def obstacles(context):
-    """What is in the way is left as it is, and no socket is made elsewhere."""
+    """Checks that kistd leaves obstacles unchanged, and creates no socket elsewhere."""
     began = time.monotonic()
-    row = Row(what="something in the way of the socket, of the note of the storage in use, or of the key")
+    row = Row(what="an obstacle in place of the socket, of the pin, or of the key")
     user, other = stranger.USER, stranger.OTHER
     made = {
         "a file": lambda path: path.write_text("precious"),
@@ -178,19 +178,19 @@ def obstacles(context):
         "a link to a directory": lambda path: path.symlink_to("../directory"),
         "a link to itself": lambda path: path.symlink_to(path.name),
         "a pipe": os.mkfifo,
-        "somebody else's directory": lambda path: (path.mkdir(0o777), path.chmod(0o777)),
-        "somebody else's file": lambda path: (path.write_text("precious"), path.chmod(0o666)),
+        "another user's directory": lambda path: (path.mkdir(0o777), path.chmod(0o777)),
+        "another user's file": lambda path: (path.write_text("precious"), path.chmod(0o666)),
     }
-    # Whose it is, and where: the directory, the socket, its lock.
+    # The places of the directory, the socket and its lock.
     for place in ("a", "a/kist.sock", "a/kist.sock.lock"):
         for name, make in made.items():
             if place.endswith("lock") and name.endswith(" file") and "link" not in name:
-                continue  # What a lock is; nobody else can put one there.
-            check(context, row, place, name, make, other if name.startswith("somebody") else user)
-    # A file there is read, and is not what it should be.
+                continue  # A lock is a file, and other users cannot create one there.
+            check(context, row, place, name, make, other if name.startswith("another user") else user)
+    # kistd reads a file there, with invalid content.
     for place in ("data/storage", "key"):
         for name, make in made.items():
-            check(context, row, place, name, make, other if name.startswith("somebody") else user)
+            check(context, row, place, name, make, other if name.startswith("another user") else user)
     for mode in (0o770, 0o707, 0o711, 0o750, 0o777, 0o1777, 0o2770):
         check(context, row, "a", f"a directory of mode {mode:o}", lambda path: (path.mkdir(), path.chmod(mode)), user)
     row.seconds = time.monotonic() - began
@@ -221,7 +221,7 @@ def check(context, row, place, name, make, owner):
     except subprocess.TimeoutExpired:
         row.wrong.append(f"{name} at {place}: kistd started")
         kistd.kill()
-    # Locks stay, whatever became of the rest, and so does kistd's own state directory, which it makes before it looks.
+    # Locks may remain, and so may kistd's own state directory, which it creates first.
     after = {path: each for path, each in state(folder).items()
              if path in before or not path.endswith(".lock") and each != (stranger.USER, 0o40700, "")}
     if before != after:
@@ -230,7 +230,7 @@ def check(context, row, place, name, make, owner):
 
 
 def state(folder):
-    """Each path, with its owner, its mode and what is in it."""
+    """Returns each path with its owner, its mode and its content."""
     def look(path):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode):

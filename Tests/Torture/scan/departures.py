@@ -1,4 +1,4 @@
-"""Clients that go away with a secret on the way."""
+"""Clients that disconnect while a secret is in transit."""
 
 import socket
 from itertools import product
@@ -7,17 +7,17 @@ from scan.forms import WRITTEN
 
 SAVE = b'{"op":"save","service":"gone",'
 LOAD = b'{"op":"load","service":"large"}\n'
-# Of the beginning of a line: less than a read of kistd, a read to the byte, several, nearly all that it takes.
+# Sizes of a partial line: less than one read of kistd, exactly one, several, almost the maximum.
 BEGINNINGS = (60, 200, 16 << 10, 50_000, 160_000)
 LARGE = 500_000
 
 
 def departures(secret):
-    """What a client does and then goes away, given its connection."""
+    """Yields the actions of clients before they disconnect, as functions of a connection."""
     for size, (way, write) in product(BEGINNINGS, WRITTEN.items()):
         def begin(connection, size=size, write=write):
             connection.stream.sendall((SAVE + write(secret(size)))[:size + 50])
-        yield f"in the midst of a line of {size} bytes, {way}", begin
+        yield f"in the middle of a line of {size} bytes, {way}", begin
 
     def end_writing(connection):
         begin(connection)
@@ -49,11 +49,11 @@ def departures(secret):
         for byte in SAVE + b'"secret":"' + secret(300):
             connection.stream.sendall(bytes([byte]))
 
-    yield "with its writing half closed in the midst of a line", end_writing
+    yield "with its writing half closed in the middle of a line", end_writing
     yield "before a save is answered", whole
-    yield "before twenty are", several
-    yield "before a large one is", large
+    yield "before twenty saves are answered", several
+    yield "before a large save is answered", large
     yield "with half of a large reply read", half_read
     yield "with a byte of a large reply read", unread
     yield "with a byte of ten large replies read", many_unread
-    yield "in the midst of a line that came byte by byte", in_pieces
+    yield "in the middle of a line sent byte by byte", in_pieces

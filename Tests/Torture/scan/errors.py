@@ -11,7 +11,7 @@ SAVE = b'"op":"save","service":"errors"'
 
 
 def requests(secret):
-    """What is asked with a secret of each size, and the code that it is answered, or one of these."""
+    """Yields requests with secrets of each size, and the expected error codes."""
     for size, (way, write) in product(SIZES, WRITTEN.items()):
         if write is not WRITTEN["in JSON's escapes"] or size < 100_000:
             for what, code, line in misread(lambda: write(secret(size))):
@@ -21,7 +21,7 @@ def requests(secret):
 
 
 def misread(written):
-    """A secret that stands as it should in a request that is wrong."""
+    """Yields invalid requests with a valid secret."""
     for what, members in {
         "an unknown key behind it": (SAVE, written(), b'"nobody":1'),
         "an unknown key before it": (SAVE, b'"nobody":1', written()),
@@ -46,16 +46,16 @@ def misread(written):
     }.items():
         yield what, "badRequest", b"{" + b",".join(members) + b"}"
     yield "no end", "badRequest", b"{" + SAVE + b"," + written()
-    yield "more behind it", "badRequest", b"{" + SAVE + b"," + written() + b"}}"
+    yield "more after the end", "badRequest", b"{" + SAVE + b"," + written() + b"}}"
     yield "an array", "badRequest", b"[{" + SAVE + b"," + written() + b"}]"
     yield "an unknown operation", "unknownOperation", b'{"op":"keep",' + written() + b"}"
-    yield "a revision that it has not", "conflict", b'{"op":"save","service":"there","ifRevision":"none",' + written() + b"}"
-    yield "one that is there", "conflict", b'{"op":"save","service":"there","ifRevision":null,' + written() + b"}"
+    yield "a revision that does not exist", "conflict", b'{"op":"save","service":"there","ifRevision":"none",' + written() + b"}"
+    yield "an existing credential", "conflict", b'{"op":"save","service":"there","ifRevision":null,' + written() + b"}"
     yield "a label that is too long", "tooLarge", b"{" + SAVE + b"," + written() + b',"label":"' + 2000 * b"x" + b'"}'
 
 
 def misspelt(secret):
-    """A secret that does not stand as it should."""
+    """Yields requests with an invalid secret."""
     def bad(*members):
         return "badRequest", b"{" + b",".join((SAVE, *members)) + b"}"
     yield "both forms", *bad(text(secret(300)), in_base64(secret(300)))
@@ -63,30 +63,30 @@ def misspelt(secret):
     yield "base64 with a bad end", *bad(b'"secretBase64":"' + base64.b64encode(secret(3000)) + b'=A=="')
     yield "base64 without its end", *bad(b'"secretBase64":"' + base64.b64encode(secret(301)).rstrip(b"=") + b'"')
     yield "base64 with a line break", *bad(b'"secretBase64":"' + base64.b64encode(secret(300)) + b'\\n"')
-    yield "base64 in the place of an array", *bad(b'"secretBase64":["' + base64.b64encode(secret(300)) + b'"]')
-    yield "an array of it", *bad(b'"secret":["' + secret(300) + b'"]')
-    yield "an object of it", *bad(b'"secret":{"value":"' + secret(300) + b'"}')
-    yield "it without quotes", *bad(b'"secret":' + secret(300))
-    yield "it without its end", *bad(b'"secret":"' + secret(300))
-    yield "a control character in it", *bad(b'"secret":"' + secret(300) + b"\x01" + secret(300) + b'"')
-    yield "a bad escape in it", *bad(b'"secret":"' + escaped(secret(300)) + b'\\x"')
-    yield "half a surrogate pair in it", *bad(b'"secret":"' + secret(300) + b'\\udc00"')
-    yield "bytes in it that are not UTF-8", *bad(b'"secret":"' + secret(300) + b'\xc3"')
-    yield "it for a key", *bad(b'"' + secret(300) + b'":1')
-    yield "it for a key, escaped", *bad(b'"' + escaped(secret(300)) + b'":1')
-    yield "it in a key that there is not", *bad(b'"password":"' + secret(300) + b'"')
-    yield "it for a revision", *bad(text(secret(30)), b'"ifRevision":["' + secret(300) + b'"]')
-    yield "nothing but it", "badRequest", secret(300)
-    yield "nothing but it, in quotes", "badRequest", b'"' + secret(300) + b'"'
+    yield "base64 in an array", *bad(b'"secretBase64":["' + base64.b64encode(secret(300)) + b'"]')
+    yield "the secret in an array", *bad(b'"secret":["' + secret(300) + b'"]')
+    yield "the secret in an object", *bad(b'"secret":{"value":"' + secret(300) + b'"}')
+    yield "the secret without quotes", *bad(b'"secret":' + secret(300))
+    yield "the secret without its end", *bad(b'"secret":"' + secret(300))
+    yield "a control character in the secret", *bad(b'"secret":"' + secret(300) + b"\x01" + secret(300) + b'"')
+    yield "a bad escape in the secret", *bad(b'"secret":"' + escaped(secret(300)) + b'\\x"')
+    yield "half a surrogate pair in the secret", *bad(b'"secret":"' + secret(300) + b'\\udc00"')
+    yield "bytes in the secret that are not UTF-8", *bad(b'"secret":"' + secret(300) + b'\xc3"')
+    yield "the secret as a key", *bad(b'"' + secret(300) + b'":1')
+    yield "the secret as an escaped key", *bad(b'"' + escaped(secret(300)) + b'":1')
+    yield "the secret in an unknown key", *bad(b'"password":"' + secret(300) + b'"')
+    yield "the secret as a revision", *bad(text(secret(30)), b'"ifRevision":["' + secret(300) + b'"]')
+    yield "nothing but the secret", "badRequest", secret(300)
+    yield "nothing but the secret, in quotes", "badRequest", b'"' + secret(300) + b'"'
     yield "one byte too many", "tooLarge", b"{" + SAVE + b"," + text(secret(LARGEST + 1)) + b"}"
     yield "one byte too many, in base64", "tooLarge", b"{" + SAVE + b"," + in_base64(secret(LARGEST + 1)) + b"}"
     yield "a passphrase that is too long", "tooLarge", b'{"op":"unlock","passphrase":"' + secret(1025) + b'"}'
-    yield "a passphrase, where none opens it", "wrongPassphrase badRequest", b'{"op":"unlock","passphrase":"' + secret(100) + b'"}'
-    # The connection ends here.
+    yield "a passphrase for a store without one", "wrongPassphrase badRequest", b'{"op":"unlock","passphrase":"' + secret(100) + b'"}'
+    # kistd closes the connection here.
     yield "a line that is too long", "tooLarge", b"{" + SAVE + b"," + text(secret((1 << 20) + 1)) + b"}"
 
 
 def cause(connection, line):
-    """Asks; gives the code of the error, or `None` without one."""
+    """Sends a request; returns the error code, if any."""
     connection.stream.sendall(line + b"\n")
     return connection.receive().get("error", {}).get("code")

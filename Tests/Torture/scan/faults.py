@@ -1,4 +1,4 @@
-"""Saves and loads that fail or wait: a disk that is full or slow, a store that is locked or damaged, a keyring that says nothing."""
+"""Saves and loads that fail or wait: a full or slow disk, a locked or damaged store, a keyring that does not answer."""
 
 import signal
 import sqlite3
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from scan.served import Served
 
 SIZES = (100, 5000, 200_000)
-# Longer than a busy machine takes, and shorter than what is slow here.
+# Longer than a busy machine needs, and shorter than the delays here.
 DEADLINE, DELAY = ("--deadline", "1s"), "2500ms"
 ATTEMPTS = 20
 FLUSHES, WRITES = "fsync,fdatasync", "pwrite64,ftruncate,fallocate"
@@ -24,7 +24,7 @@ def expect(row, code, *replies):
 
 @contextmanager
 def calls(pid, which, fault):
-    """Has system calls of a process fail or wait, as strace(1) words it."""
+    """Makes system calls of a process fail or wait, with the syntax of strace(1)."""
     strace = subprocess.Popen(
         ["strace", "-f", "-o", "/dev/null", "-p", str(pid), "-e", f"trace={which}", "-e", f"inject={which}:{fault}"],
         stderr=subprocess.PIPE, text=True)
@@ -38,7 +38,7 @@ def calls(pid, which, fault):
 
 
 def save_each(served, accounts):
-    """Saves a secret of each size over a connection of its own, at once; gives the replies."""
+    """Saves a secret of each size at once, each over its own connection; returns the replies."""
     connections = [served.kistd.connect() for _ in SIZES]
     for connection, size in zip(connections, SIZES):
         secret = served.marks.secret(size).decode()
@@ -50,11 +50,11 @@ def save_each(served, accounts):
 
 
 def keep(served):
-    """Saves what is there to be loaded, also where the deadline is too short for it once."""
+    """Saves the credentials to load, with repetitions if the deadline is too short."""
     for _ in range(ATTEMPTS):
         if all(reply["ok"] for reply in save_each(served, "kept")):
             return
-    raise RuntimeError("what is to be loaded could not be saved")
+    raise RuntimeError("the credentials to load could not be saved")
 
 
 def look_at_file(row, context):
@@ -66,7 +66,7 @@ def look_at_file(row, context):
             keep(served)
             with calls(served.pid, FLUSHES, f"delay_enter={DELAY}"):
                 expect(row, "timeout", *save_each(served, "slow"))
-                # It is answered when all that was queued before is done.
+                # kistd answers this after all queued changes.
                 while "error" in connection.ask(op="delete", service="nobody"):
                     pass
             served.look(row, "saves that took longer than their deadline")
@@ -84,7 +84,7 @@ def look_at_file(row, context):
 
 
 def damage(store, column):
-    """Flips a bit at the end of each value of a column; nobody may have the store open."""
+    """Flips a bit at the end of each value of a column. No process may have the store open."""
     database = sqlite3.connect(store)
     rows = database.execute(f"SELECT address, {column} FROM credential").fetchall()
     database.executemany(f"UPDATE credential SET {column} = ? WHERE address = ?",

@@ -1,10 +1,10 @@
-"""The forms in which a secret stands in a line, or in memory."""
+"""The forms of a secret in a line or in memory."""
 
 import base64
 
 
 def escaped(secret):
-    """In a string of JSON, every character escaped."""
+    """Returns a JSON string with every character escaped."""
     return b"".join(b"\\u%04x" % byte for byte in secret)
 
 
@@ -20,5 +20,5 @@ def in_escapes(secret):
     return b'"secret":"' + escaped(secret) + b'"'
 
 
-# By how they are called where they are found.
+# The forms by the names that findings use.
 WRITTEN = {"as it is": text, "in base64": in_base64, "in JSON's escapes": in_escapes}

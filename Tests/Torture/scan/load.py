@@ -1,4 +1,4 @@
-"""Many clients that save, load, replace and delete secrets of their own."""
+"""Many clients that save, load, replace and delete their own secrets."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ KEPT = 4
 
 
 class Client(threading.Thread):
-    """One of them; what it was answered wrongly stands in `wrong`."""
+    """One client; `wrong` lists its wrong replies."""
 
     def __init__(self, number, served, random):
         super().__init__(daemon=True)
@@ -22,7 +22,7 @@ class Client(threading.Thread):
         self.asked, self.wrong = 0, []
 
     def work(self, until):
-        """Begins to ask, and does so for so long."""
+        """Starts to send requests, until a moment."""
         self.until = until
         self.start()
 
@@ -33,7 +33,7 @@ class Client(threading.Thread):
             key = f'"service":"{self.service}","account":"{account}"'.encode()
             if account not in there or self.random.random() < 0.3:
                 there[account] = self.random.choice(self.secrets)
-                # Escaped it is six times as long.
+                # Escaping makes a secret six times as long.
                 ways = [each for each in WRITTEN.values() if each is not in_escapes or len(there[account]) < LARGE]
                 self.ask("save", key, self.random.choice(ways)(there[account]))
             elif self.random.random() < 0.2:
@@ -46,19 +46,19 @@ class Client(threading.Thread):
         encoding = self.random.choice(("text", "base64"))
         loaded = self.ask("load", key, f'"encoding":"{encoding}"'.encode()).get("credential", {})
         if secret not in (loaded.get("secret", "").encode(), base64.b64decode(loaded.get("secretBase64", ""))):
-            self.wrong.append(f"a load of {key.decode()} did not give what was saved")
+            self.wrong.append(f"a load of {key.decode()} did not return the saved secret")
 
     def ask(self, operation, *members):
         self.asked += 1
         self.connection.stream.sendall(b",".join([f'{{"op":"{operation}"'.encode(), *members]) + b"}\n")
         reply = json.loads(self.connection.replies.readline())
         if not reply["ok"]:
-            self.wrong.append(f"a {operation} was answered {reply['error']}")
+            self.wrong.append(f"a {operation} received {reply['error']}")
         return reply
 
 
 def load(served, random, number, seconds):
-    """Has so many clients ask for so long; gives them, still connected, all their replies read."""
+    """Runs clients for some time; returns them still connected, with all replies read."""
     for _ in range(8 * number):
         served.marks.secret(random.choice(SHORT))
     for _ in range(number // 8):

@@ -1,4 +1,4 @@
-"""Secrets of which every piece can be found again, wherever it lies and in whichever form it came or went."""
+"""Secrets whose every piece can be found, in any place and in any form."""
 
 import base64
 import string
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scan.forms import escaped
 
 LETTERS = string.ascii_letters + string.digits
-# A piece that is worth telling of.
+# The smallest piece to report, in bytes.
 PIECE = 16
 MARK, REST = 7, 3
 AROUND = 200
@@ -23,10 +23,10 @@ class Found:
 
 
 class Marks:
-    """Makes secrets, and looks for them.
+    """Creates secrets, and searches for them.
 
-    A mark that nothing else has stands in a secret every MARK + REST bytes, with something of the secret's own between, so that
-    whatever has PIECE bytes of one in a row has the mark.
+    A unique mark is repeated in a secret every MARK + REST bytes, with bytes of the secret's own in between. So any PIECE
+    consecutive bytes of a secret contain the mark.
     """
 
     def __init__(self, random):
@@ -35,7 +35,7 @@ class Marks:
         self.secrets = []
         self.needles = {"as it is": self.mark.encode(), "in JSON's escapes": escaped(self.mark.encode())}
         for before in range(3):
-            # The characters of base64 that stand for nothing but bits of the mark.
+            # The base64 characters that only encode bits of the mark.
             first, end = -(-8 * before // 6), 8 * (before + MARK) // 6
             text = base64.b64encode(bytes(before) + self.mark.encode() + bytes(3))
             self.needles[f"in base64, after {before}"] = text[first:end]
@@ -44,15 +44,15 @@ class Marks:
         return "".join(self.random.choices(LETTERS, k=count))
 
     def secret(self, size):
-        """A secret of so many bytes, at least two marks long, which are text."""
-        # A large one repeats itself, since it takes long to draw.
+        """Returns a secret of this size, at least two marks long. It is text."""
+        # A large secret repeats itself, as random bytes take time.
         some = "".join(self._letters(REST) + self.mark for _ in range(min(-(-size // (MARK + REST)), 1000)))
         secret = (some * -(-size // len(some)))[:size].encode()
         self.secrets.append(secret)
         return secret
 
     def find(self, data):
-        """The pieces of secrets in some bytes, the shorter ones too."""
+        """Yields all pieces of secrets in some bytes, including short ones."""
         for form, needle in self.needles.items():
             place = data.find(needle)
             while place >= 0:
@@ -61,13 +61,13 @@ class Marks:
                 place = data.find(needle, max(found.offset + found.size, place + 1))
 
     def _measure(self, data, place, needle, form):
-        """Finds out of which secret it is, and how much of it there is."""
+        """Returns the piece around a mark, with its secret."""
         start, end = max(0, place - AROUND), place + len(needle) + AROUND
         around, place = data[start:end], place - start
         best = Found(start + place, len(needle), form, b"")
         for secret in self.secrets:
             for written in forms(secret, form):
-                # Enough of one to have every neighbourhood that there is.
+                # Enough of the secret to contain every possible neighbourhood of a mark.
                 written = written[:30_000] + written[-4 * AROUND:]
                 first, last = place, place + len(needle)
                 while first > 0 and around[first - 1:last] in written:
@@ -80,7 +80,7 @@ class Marks:
 
 
 def forms(secret, form):
-    """How a secret is written in a form."""
+    """Returns the representations of a secret in a form."""
     if form == "as it is":
         return [secret]
     if form == "in JSON's escapes":

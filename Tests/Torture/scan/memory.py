@@ -7,11 +7,11 @@ from pathlib import Path
 from scan.marks import PIECE, Found
 
 STEP = 64 << 10
-# Pieces overlap, so that nothing is cut in two.
+# Pieces overlap, so that no secret is split.
 OVERLAP = 4096
-# What the kernel shows of itself.
+# Regions of the kernel.
 KERNELS = ("[vvar]", "[vvar_vclock]", "[vsyscall]")
-# Most of a stack was never used.
+# Most of a stack is unused.
 NOTHING = bytes(STEP + OVERLAP)
 
 
@@ -31,13 +31,13 @@ def regions(pid):
     for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
         ends, permissions, _, _, _, *name = line.split(maxsplit=5)
         start, end = (int(each, 16) for each in ends.split("-"))
-        # The kernel's own page lies beyond what a file offset reaches.
+        # The kernel's own page is beyond the largest file offset.
         if end < 1 << 63:
             yield Region(start, end, permissions, name[0] if name else "")
 
 
 def contents(pid):
-    """What stands in each region, readable to the process itself or not, but for what is as it is in a file."""
+    """Yields the content of each region, even if the process itself cannot read it, except unchanged parts of files."""
     memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
     try:
         for region in regions(pid):
@@ -49,7 +49,7 @@ def contents(pid):
                 except OSError:
                     if region in regions(pid):
                         raise
-                    break  # It has gone meanwhile.
+                    break  # The region has been unmapped.
                 if data != NOTHING[:len(data)]:
                     yield region, data
     finally:
@@ -58,7 +58,7 @@ def contents(pid):
 
 @dataclass(frozen=True)
 class Remains:
-    """What is left of a secret."""
+    """A piece of a secret left in memory."""
     region: Region
     found: Found
 
@@ -69,7 +69,7 @@ class Remains:
 
 
 def scan(pid, *all_marks):
-    """What is left of secrets in a process, PIECE bytes or more; a list for each of several marks."""
+    """Returns the pieces of secrets in a process, of at least PIECE bytes: a list for each of several marks."""
     remains = [[] for _ in all_marks]
     for region, data in contents(pid):
         for marks, each in zip(all_marks, remains):
@@ -78,5 +78,5 @@ def scan(pid, *all_marks):
 
 
 def regions_with(pid, needle):
-    """The regions that have these bytes."""
+    """Returns the regions that contain some bytes."""
     return {region for region, data in contents(pid) if needle in data}

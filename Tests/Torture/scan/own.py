@@ -21,7 +21,7 @@ def look(row, context):
 
 
 def look_at_helper(row, context, served, environment):
-    """The one helper that answers line after line has nothing of those that were answered."""
+    """Checks the helper of cargo, which answers several lines: it keeps no secret of an answered line."""
     held = Marks(context.random("half a line"))
     helper = subprocess.Popen([context.kist, "helper", "cargo"], env=environment, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0)
@@ -36,12 +36,12 @@ def look_at_helper(row, context, served, environment):
             token = served.marks.secret(size).decode()
             replies = [ask(kind="login", token=token), ask(kind="get", operation="read"), ask(kind="login", token=[token])]
             if replies[1].get("Ok", {}).get("token") != token or "Err" not in replies[2]:
-                row.wrong.append("kist helper cargo did not answer what it was asked")
+                row.wrong.append("kist helper cargo gave a wrong answer")
         helper.stdin.write(b'{"v":1,"kind":"login","token":"' + held.secret(200))
         end = time.monotonic() + PATIENCE
         while not (found := scan(helper.pid, served.marks, held))[1]:
             if time.monotonic() > end:
-                raise RuntimeError("a scan did not find what kist holds")
+                raise RuntimeError("a scan did not find the secret that kist holds")
         row.tries += len(SIZES)
         row.wrong += [f"kist helper cargo: {each}" for each in found[0]]
         helper.stdin.close()
@@ -49,7 +49,7 @@ def look_at_helper(row, context, served, environment):
 
 
 def look_at_run(row, context, served, environment):
-    """A kist that waits for the end of a command has nothing of what it gave to it."""
+    """Checks that a kist that waits for its command keeps no secret of the command."""
     runtime = "/dev/shm/" + context.folder.name
     subprocess.run(["mkdir", "-m", "700", runtime], check=True)
     words = []
@@ -63,7 +63,7 @@ def look_at_run(row, context, served, environment):
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
         running.stdout.readline()
         if not regions_with(running.pid, planted):
-            raise RuntimeError("a scan did not find what kist has")
+            raise RuntimeError("a scan did not find the secret that kist has")
         row.tries += len(SIZES)
         row.wrong += [f"kist run: {each}" for each in scan(running.pid, served.marks)[0]]
         running.stdin.close()

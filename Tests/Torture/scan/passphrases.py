@@ -13,7 +13,7 @@ sys.path.append(str(TORTURE.parent / "Reader"))
 import kist_reader  # noqa: E402
 
 PROMPT = b"assphrase: "
-# More than a pipe takes.
+# More than the capacity of a pipe.
 LARGE = 400_000
 
 
@@ -26,7 +26,7 @@ def look(row, context):
         for size, code in ((20, "wrongPassphrase"), (1024, "wrongPassphrase"), (1025, "tooLarge")):
             reply = connection.ask(op="unlock", passphrase=served.marks.secret(size).decode())
             if reply.get("error", {}).get("code") != code:
-                row.wrong.append(f"a wrong passphrase of {size} bytes was answered {reply}")
+                row.wrong.append(f"a wrong passphrase of {size} bytes received {reply}")
             served.look(row, f"a wrong passphrase of {size} bytes")
         connection.ask(op="lock")
         served.look(row, "lock")
@@ -50,7 +50,7 @@ def look(row, context):
 
 
 def give(served):
-    """Has a kistd read a passphrase from a descriptor; gives it."""
+    """Makes a kistd read a passphrase from a descriptor; returns the passphrase."""
     options = served.kistd.command
     del options[options.index("--key-file"):][:2]
     served.kistd.passphrase = served.marks.secret(60)
@@ -58,7 +58,7 @@ def give(served):
 
 
 def look_at_change(row, served, connection, right):
-    """Another passphrase is set beside the first, and removed again."""
+    """Adds a second passphrase, and removes it."""
     new, wrong = (served.marks.secret(50).decode() for _ in range(2))
     for what, request in {
         "wrongPassphrase": {"op": "slotAdd", "passphrase": new, "current": wrong},
@@ -68,12 +68,12 @@ def look_at_change(row, served, connection, right):
     }.items():
         reply = connection.ask(**request)
         if reply.get("error", {}).get("code", what) != what:
-            row.wrong.append(f"{what} was answered {reply}")
+            row.wrong.append(f"{what} received {reply}")
         served.look(row, f"{request['op']}: {what}")
 
 
 def look_at_backup(row, served, connection):
-    """A copy of all under a passphrase of its own, which is read to its end; and one that is not."""
+    """Makes a backup with its own passphrase and reads all of it, and another one that it does not read."""
     for what, all_of_it in {"a backup": True, "a backup that is not read": False}.items():
         backup = connection.ask(op="backup", passphrase=served.marks.secret(50).decode())
         while "size" not in backup:
@@ -88,7 +88,7 @@ def kist(context, served, *words, output=None):
 
 
 def look_at_kist(row, context, served, right):
-    """A kist that was told the passphrase, and waits to write what it has loaded: that it has, and the passphrase not."""
+    """Checks a kist that read the passphrase and waits to write a secret: it holds the secret, but not the passphrase."""
     reading, writing = os.pipe()
     typing = kist(context, served, "load", "large", output=writing)
     os.close(writing)
@@ -98,13 +98,13 @@ def look_at_kist(row, context, served, right):
     row.tries += 1
     row.wrong += [f"kist, unlocked: {each}" for each in remains if each.found.secret == right]
     if not any(len(each.found.secret) == LARGE for each in remains):
-        raise RuntimeError("a scan did not find what kist holds")
+        raise RuntimeError("a scan did not find the secret that kist holds")
     typing.kill()
     os.close(reading)
 
 
 def look_at_keys(row, served, right):
-    """The subkeys are in guarded pages while the store is open, and nowhere else; the keys that they come from are nowhere."""
+    """Checks that subkeys are only in guarded pages while the store is open, and that other keys are not in memory."""
     database = sqlite3.connect(served.kistd.data / "credentials.db")
     master, _, _ = kist_reader.read_store(database, kist_reader.PASSPHRASE, right)
     (slot,), = database.execute("SELECT body FROM slot").fetchall()
@@ -124,7 +124,7 @@ def look_at_keys(row, served, right):
 
 
 def look_at_unit(row, context):
-    """A kistd to which a service manager gave the passphrase."""
+    """Checks a kistd that got the passphrase from a service manager."""
     credentials = context.folder / "credentials"
     credentials.mkdir()
     served = Served(context, "unit", CREDENTIALS_DIRECTORY=str(credentials))

@@ -1,4 +1,4 @@
-"""A kistd whose memory is looked at."""
+"""A kistd whose memory is scanned."""
 
 import time
 
@@ -8,17 +8,17 @@ from scan.marks import Marks
 from scan.memory import scan
 
 PATIENCE = 20
-# Changes of clients that have gone take no longer. Memory that is free is given back to the system only later.
+# The longest time for changes of disconnected clients. Free memory is returned to the system only later.
 LONGEST_CHANGES = 4
-# Of a secret that kistd holds.
+# The size of the secret that kistd holds.
 HELD = 200
 
 
 class Served:
-    """A kistd, and the marks of what it is given.
+    """A kistd, and the marks of the secrets that it receives.
 
-    So that a scan which finds nothing is one that finds what is there, kistd holds half a line all the while: a secret in each of
-    the forms that are looked for, which is as it should be as long as the other half may come.
+    To show that a scan works, kistd always holds half a line with a secret in each form. That is correct, as the other half
+    may still arrive.
     """
 
     def __init__(self, context, name, *options, **more):
@@ -30,7 +30,7 @@ class Served:
         self.kistd.start().close()
         self.await_that(lambda: self.clients() == 0)
         self.holder = self.kistd.connect()
-        # Who has asked for nothing makes room for others.
+        # A connection without a request would be evicted first.
         self.holder.ask(op="hello")
         secret = self.held.secret(HELD)
         self.holder.stream.sendall(b'{"op":"save",' + b",".join(write(secret) for write in WRITTEN.values()))
@@ -46,7 +46,7 @@ class Served:
         return self.kistd.process.pid
 
     def clients(self):
-        """How many connections it has: sockets of its path, but for the one that listens."""
+        """Returns the number of connections: the sockets of its path, except the listening one."""
         with open(f"/proc/{self.pid}/net/unix") as sockets:
             fields = [line.split() for line in sockets]
         return sum(each[-1] == str(self.kistd.socket) and each[3] == "00000000" for each in fields)
@@ -55,19 +55,19 @@ class Served:
         end = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > end:
-                raise RuntimeError("what was waited for did not come")
+                raise RuntimeError("a condition was not met in time")
             time.sleep(0.001)
 
     def look(self, row, after):
-        """Writes down what is left of secrets; throws where what is held is not found."""
+        """Scans for secrets and adds findings to the row; throws if the held secret is not found."""
         remains, held = scan(self.pid, self.marks, self.held)
         if not sees(held):
-            raise RuntimeError("a scan did not find what kistd holds")
+            raise RuntimeError("a scan did not find the secret that kistd holds")
         row.tries += 1
         row.wrong += [f"after {after}: {each}" for each in remains]
 
-    def look_when_they_have_gone(self, row, after):
-        """The same when there are no clients any more but the one that sent half a line, and what the others sent is carried out."""
+    def look_when_clients_have_gone(self, row, after):
+        """Scans once only the holder is connected and all requests of other clients are done."""
         self.await_that(lambda: self.clients() == 1)
         end = time.monotonic() + LONGEST_CHANGES
         while time.monotonic() < end and scan(self.pid, self.marks)[0]:
@@ -75,7 +75,7 @@ class Served:
         self.look(row, after)
 
     def look_when_all_have_gone(self, row):
-        """The same when that one has gone, too; nothing is left of what it sent."""
+        """Scans once the holder has disconnected, too; nothing of its line may be left."""
         self.holder.close()
         self.await_that(lambda: self.clients() == 0)
         row.tries += 1
@@ -83,5 +83,5 @@ class Served:
 
 
 def sees(held):
-    """Whether a scan has found what is held, in each form."""
+    """Returns whether a scan has found the held secret in each form."""
     return {each.found.form.split(",")[0] for each in held if each.found.size >= HELD} == set(WRITTEN)

@@ -1,4 +1,4 @@
-"""A terminal at which a program asks, and somebody types."""
+"""A terminal at which a program prompts, with simulated input."""
 
 import os
 import pty
@@ -9,7 +9,7 @@ PATIENCE = 20
 
 
 class Terminal:
-    """A program with a terminal of its own; its standard output may be elsewhere."""
+    """A program with its own terminal; its standard output may be elsewhere."""
 
     def __init__(self, words, environment, output=None):
         self.pid, self.descriptor = pty.fork()
@@ -20,21 +20,21 @@ class Terminal:
         self.said = b""
 
     def type(self, answer, after):
-        """Types a line once the program has asked, and so shows nothing that is typed any more."""
+        """Types a line once the program has prompted, and so has disabled the echo."""
         end = time.monotonic() + PATIENCE
         while after not in self.said:
             if time.monotonic() > end:
-                raise RuntimeError(f"the program did not ask: {self.said}")
+                raise RuntimeError(f"the program did not prompt: {self.said}")
             self.said += os.read(self.descriptor, 4096)
         os.write(self.descriptor, answer + b"\n")
 
     def end(self):
-        """Waits for the end; gives the status, negative for a signal."""
+        """Waits until the program ends; returns its status, negative for a signal."""
         try:
             while piece := os.read(self.descriptor, 4096):
                 self.said += piece
         except OSError:
-            pass  # That is how a terminal ends.
+            pass  # Linux reports the end of a terminal this way.
         os.close(self.descriptor)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 

@@ -1,4 +1,4 @@
-"""A keyring that takes and gives its values unencrypted, of which GLib leaves copies that nobody wipes."""
+"""A keyring with unencrypted values, of which GLib leaves copies in memory."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ class UnencryptedKeyring(Keyring):
 
 
 def look(row, context):
-    """Not promised, but measured: and a scan that finds nothing here is blind to memory that was freed."""
+    """Measures the remains, which kist does not promise to avoid. A scan must find them, as they are in freed memory."""
     folder = context.folder / "plain"
     folder.mkdir()
     keyring = UnencryptedKeyring(folder)
@@ -35,10 +35,10 @@ def look(row, context):
                 for request in ({"op": "save", "secret": secret}, {"op": "load"}, {"op": "delete"}):
                     row.tries += 1
                     if not (reply := connection.ask(service="plain", **request))["ok"]:
-                        row.wrong.append(f"a {request['op']} was answered {reply}")
+                        row.wrong.append(f"a {request['op']} received {reply}")
             remains, = scan(served.pid, served.marks)
     finally:
         keyring.stop()
-    row.note = f"GLib leaves {len(remains)} pieces of a secret of {SIZE:,} bytes, which is not promised otherwise"
+    row.note = f"GLib leaves {len(remains)} pieces of a secret of {SIZE:,} bytes, which kist does not promise to avoid"
     if not remains:
-        row.wrong.append("the scan found nothing of what GLib leaves")
+        row.wrong.append("the scan found none of the remains of GLib")

@@ -1,6 +1,6 @@
-"""Credentials of units: what kistd gives at the socket where a service manager asks for them.
+"""Credentials of units, which kistd serves at the socket for the service manager.
 
-As a program, a unit that asks: `python3 -m scan.units CGROUP SOCKET ACCOUNT SIZE` reads so many bytes of the answer, and goes.
+As a program, it is a unit: `python3 -m scan.units CGROUP SOCKET ACCOUNT SIZE` reads SIZE bytes of the answer, and exits.
 """
 
 import os
@@ -16,7 +16,7 @@ from scan.served import Served
 UNIT = "kist-torture.service"
 OTHER_UNIT = "kist-torture-other.service"
 SIZES = (100, 5000, 500_000)
-# A service manager in one line: listens, hands that over, and becomes kistd.
+# A minimal service manager: it listens, passes on the socket, and becomes kistd.
 MANAGER = """
 import os, socket, sys
 listener = socket.socket(socket.AF_UNIX)
@@ -31,7 +31,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @contextmanager
 def control_groups(folder):
-    """The control group of the user's manager, with the groups of two units, for processes to enter (cgroups(7), version 2)."""
+    """Yields the control group of the user's manager, with groups of two units that processes can enter (cgroups(7), version 2)."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "cgroup2", "none", folder], check=True)
     manager = folder / f"user@{os.getuid()}.service"
@@ -47,7 +47,7 @@ def control_groups(folder):
 
 
 def address(unit, account):
-    """The address that systemd connects from."""
+    """Returns an address from which systemd would connect."""
     return f"\0{os.urandom(8).hex()}/unit/{unit}/{account}"
 
 
@@ -64,8 +64,8 @@ def look(row, context):
                     command = [sys.executable, "-m", "scan.units", group, path, str(size), str(wanted)]
                     given = subprocess.run(command, cwd=TORTURE, stdout=subprocess.PIPE, check=True).stdout
                     if given != secret[:wanted]:
-                        row.wrong.append(f"a unit was given {len(given)} bytes, and not those that it asked for")
-                    served.look_when_they_have_gone(row, f"a unit read {wanted} bytes of its credential of {size}")
+                        row.wrong.append(f"a unit received {len(given)} bytes that it did not request")
+                    served.look_when_clients_have_gone(row, f"a unit read {wanted} bytes of its credential of {size}")
 
 
 def main():

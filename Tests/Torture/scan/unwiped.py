@@ -1,4 +1,4 @@
-"""A kistd that wipes nothing: what a scan must find."""
+"""A kistd that wipes nothing, where a scan must find secrets."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def look(row, context):
                 secret = served.marks.secret(SIZE)
                 with served.kistd.connect() as connection:
                     if (found := cause(connection, b'{"op":"save",' + members + b"," + write(secret) + b"}")) != code:
-                        row.wrong.append(f"{what} was answered {found}")
+                        row.wrong.append(f"{what} received {found}")
                 check(row, served, secret, f"{what}, {way}")
         secret = served.marks.secret(SIZE)
         with served.kistd.connect() as connection:

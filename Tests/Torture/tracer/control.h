@@ -4,43 +4,42 @@
 
 enum { CALLS = 512 };
 
-/// Which call is to be hit, and how; a file that both sides map (tracer.py).
+/// The fault to inject, in a file that the tracer and tracer.py map.
 struct control {
-  /// Whether calls are numbered; from when kistd hardens itself on, where this is 2 at the start.
+  /// Whether calls are numbered. If it is 2 at the start, they are from the hardening of kistd on.
   uint32_t armed;
-  /// Calls that were numbered since it was armed.
+  /// The number of calls since it was armed.
   uint32_t count;
-  /// From which number to which one a call is hit, from 1.
+  /// The first and the last number of a call to hit, counted from 1.
   uint32_t first, last;
-  /// How: enum action.
+  /// The kind of fault: enum action.
   uint32_t action;
-  /// What a call fails with.
+  /// The error of a failing call.
   int32_t error;
-  /// How many were hit, and how many are at the most.
+  /// The number of calls that were hit, and its limit.
   uint32_t hits, most;
   /// The traced process.
   int32_t pid;
-  /// By the number of a system call: of which kinds a call is numbered (enum kind, as bits).
+  /// For each system call: the kinds of calls to number (enum kind, as bits).
   uint8_t numbered[CALLS];
   /// Whether it may be hit.
   uint8_t hittable[CALLS];
   /// Whether the first argument is a descriptor.
   uint8_t takes_descriptor[CALLS];
-  /// What of the memory is written down when it begins: enum payload.
+  /// The memory to record at the start of the call: enum payload.
   uint8_t payload[CALLS];
 };
 
-/// FAIL_AFTER: the call is carried out, and said to have failed, as a file system over a network may do.
+/// FAIL_AFTER: the call is performed but reported as failed, as a network file system may do.
 enum action { NONE, KILL_BEFORE, KILL_AFTER, FAIL, SHORTEN, FAIL_AFTER };
 
-/// What the descriptor is of that a call takes; the standard ones are others, and so is what lies in /proc
-/// and /sys, and devices. CREATING is a call without one
-/// that is to make a file which is not there.
+/// The kind of a call's descriptor. Standard streams, files in /proc and /sys, and devices are OTHER.
+/// CREATING is a call on a path that creates a file.
 enum kind { NO_DESCRIPTOR = 1, FILE_OR_DIRECTORY = 2, SOCKET = 4, OTHER = 8, CREATING = 16 };
 
 enum payload { NOTHING, BUFFER, VECTOR, MESSAGE, PATH_1, PATH_2, PATHS_1_2, PATHS_2_4 };
 
-/// One line of the log: a call begins or ends. So many bytes of payload follow.
+/// One record of the log: the start or the end of a call. `size` bytes of payload follow.
 struct record {
   uint32_t number;
   int32_t thread;

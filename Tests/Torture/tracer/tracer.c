@@ -1,5 +1,5 @@
-// Runs a program, numbers its system calls over all threads, writes them down, and kills it at one of them
-// or lets that one fail. `tracer CONTROL LOG COMMAND…`; what is to happen stands in CONTROL, see control.h.
+// Runs a program, and numbers and records the system calls of all its threads. Kills it at one of them, or makes
+// that one fail. `tracer CONTROL LOG COMMAND…`: CONTROL describes the fault, see control.h.
 #define _GNU_SOURCE
 #include "control.h"
 
@@ -32,9 +32,9 @@ enum { THREADS = 256, LONGEST_PATH = 4096, LONGEST_PAYLOAD = 1 << 22 };
 
 struct thread {
   pid_t id;
-  // What has begun.
+  // The call that has started.
   struct record record;
-  // What is to happen to it when it ends.
+  // The fault at its end.
   enum action action;
 };
 
@@ -49,7 +49,7 @@ static void fail(const char *what) {
   exit(125);
 }
 
-/// The thread, or a new place for it.
+/// Returns the entry of a thread, which may be new.
 static struct thread *thread_of(pid_t id) {
   for (int i = 0; i < THREADS; i++)
     if (threads[i].id == id) return &threads[i];
@@ -69,7 +69,7 @@ static size_t copy(pid_t thread, void *to, uint64_t from, size_t size) {
   return count < 0 ? 0 : (size_t)count;
 }
 
-/// Copies a string with its end, page by page, since the next page may not be there.
+/// Copies a string with its end, page by page, as the next page may be unmapped.
 static size_t copy_path(pid_t thread, uint8_t *to, uint64_t from) {
   size_t size = 0;
   while (size < LONGEST_PATH) {
@@ -119,7 +119,7 @@ static size_t copy_payload(pid_t thread, const struct record *record) {
   return 0;
 }
 
-/// Of what the descriptor is, and its inode.
+/// Returns the kind of a descriptor, and its inode.
 static enum kind look_at(int64_t descriptor, uint64_t *inode) {
   char path[64];
   struct stat status;
@@ -133,14 +133,14 @@ static enum kind look_at(int64_t descriptor, uint64_t *inode) {
   return statfs(path, &system) == 0 && system.f_type == PROC_SUPER_MAGIC ? OTHER : FILE_OR_DIRECTORY;
 }
 
-/// What a call is about whose path, if it has one, was copied.
+/// Returns the kind of a call whose path, if any, was copied.
 static enum kind kind_of(struct record *record) {
   enum payload form = control->payload[record->call];
   if (control->takes_descriptor[record->call]) return look_at(record->arguments[0], &record->inode);
   if (form < PATH_1) return NO_DESCRIPTOR;
   const char *path = (const char *)payload;
   if (*path == 0) return look_at(record->arguments[0], &record->inode);
-  // What the kernel makes up does not fail as a disk does.
+  // Files that the kernel generates do not fail as a disk does.
   static const char *const made_up[] = {"/proc/", "/sys/", "/dev/urandom", "/dev/random", "/dev/null", "/dev/tty"};
   for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
     if (strncmp(path, made_up[i], strlen(made_up[i])) == 0) return OTHER;
@@ -154,7 +154,7 @@ static void write_down(const struct record *record) {
 }
 
 static void set_register(pid_t thread, size_t offset, int64_t value) {
-  // A thread that is being killed is gone.
+  // A thread that is being killed no longer exists.
   if (ptrace(PTRACE_POKEUSER, thread, offset, value) != 0 && errno != ESRCH) fail("tracer: register");
 }
 
@@ -162,13 +162,13 @@ static void set_register(pid_t thread, size_t offset, int64_t value) {
 
 static void skip(pid_t thread) { set_register(thread, REGISTER(orig_rax), -1); }
 
-/// A call begins.
+/// Handles the start of a call.
 static void begin(struct thread *thread, const struct __ptrace_syscall_info *info) {
   struct record *record = &thread->record;
   *record = (struct record){.thread = thread->id, .call = (int32_t)info->entry.nr, .kind = NO_DESCRIPTOR};
   thread->action = NONE;
   if (info->entry.nr == SYS_prctl && info->entry.args[0] == PR_SET_DUMPABLE) {
-    // Done for the eye only: its memory and descriptors are to stay open to this process.
+    // Reports success without the call, so that its memory and descriptors stay open to this process.
     skip(thread->id);
     thread->action = FAIL;
     if (control->armed == 2) control->armed = 1;
@@ -193,7 +193,7 @@ static void begin(struct thread *thread, const struct __ptrace_syscall_info *inf
     kill(child, SIGKILL);
     break;
   case FAIL:
-    // The kernel closes a descriptor also when it says that it failed.
+    // The kernel closes a descriptor even if it reports a failure.
     if (record->call != SYS_close) skip(thread->id);
     break;
   case SHORTEN:
@@ -203,7 +203,7 @@ static void begin(struct thread *thread, const struct __ptrace_syscall_info *inf
   }
 }
 
-/// A call ends.
+/// Handles the end of a call.
 static void end(struct thread *thread, const struct __ptrace_syscall_info *info) {
   struct record *record = &thread->record;
   record->result = info->exit.rval;
@@ -224,7 +224,7 @@ static void end(struct thread *thread, const struct __ptrace_syscall_info *info)
   record->number = 0;
 }
 
-/// What a thread has stopped for; gives the signal that it goes on with.
+/// Handles the stop of a thread; returns the signal to continue it with.
 static int handle(pid_t id, int status) {
   int number = WSTOPSIG(status);
   bool is_new = true;
@@ -237,7 +237,7 @@ static int handle(pid_t id, int status) {
     if (info.op == PTRACE_SYSCALL_INFO_EXIT) end(thread, &info);
     return 0;
   }
-  // A thread that is made begins with a stop of its own; the others stand for events.
+  // A new thread begins with its own stop; other stops report events.
   if (status >> 16 || (is_new && number == SIGSTOP)) return 0;
   return number;
 }
