@@ -1,4 +1,4 @@
-"""Servers for the tests, on 127.0.0.1 and for the length of a test."""
+"""Servers on 127.0.0.1 that run during a test."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Server(ThreadingHTTPServer):
-    """Answers who is let in with `answer(handler, body)`; counts those who are not."""
+    """A server that answers authorized requests with `answer(handler, body)`, and counts the others."""
 
     daemon_threads = True
 
@@ -32,7 +32,7 @@ class Server(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Who begins with TLS is to see that this is HTTP, and goes on without.
+    # A client that tries TLS first must see that this is HTTP, and continue without TLS.
     default_request_version = "HTTP/1.1"
 
     def handle_any(self):
@@ -73,7 +73,7 @@ def basic(user, password):
 
 
 def git_server(root, allowed):
-    """Repositories below a folder, by git's own http-backend."""
+    """Serves the repositories in a folder with git's http-backend."""
 
     def answer(handler, body):
         path, _, query = handler.path.partition("?")
@@ -94,7 +94,7 @@ def git_server(root, allowed):
 
 
 def registry(allowed):
-    """A registry of images that has one, `box:1`, of nothing."""
+    """A registry with one empty image, `box:1`."""
     config = b"{}"
     digest = "sha256:" + hashlib.sha256(config).hexdigest()
     kind = "application/vnd.docker.distribution.manifest.v2+json"
@@ -121,7 +121,7 @@ def registry(allowed):
 
 
 def crates(allowed):
-    """A sparse index of crates with one, `thing`, and the API beside it; both want a token."""
+    """A sparse index with one crate, `thing`, and its API. Both require a token."""
 
     def answer(handler, _):
         here = f"http://127.0.0.1:{handler.server.port}"

@@ -1,13 +1,13 @@
-"""ssh-add and git, with kist as the program that they ask for a password."""
+"""ssh-add and git, with kist as their askpass program."""
 
 import unittest
 
 from servers import basic, git_server
-from world import InAWorld, needs
+from world import IntegrationTest, needs
 
 
 @needs("ssh-add", "(openssh-client of Debian)")
-class Askpass(InAWorld):
+class Askpass(IntegrationTest):
     def setUp(self):
         super().setUp()
         self.env = {
@@ -23,8 +23,7 @@ class Askpass(InAWorld):
     def keys(self):
         return self.run_("ssh-add", "-l", fails=None, **self.env).stdout.count("ED25519")
 
-    def test_a_round(self):
-        """The passphrase that is named opens the key, and nothing does when it is deleted."""
+    def test_the_named_passphrase_opens_the_key_until_it_is_deleted(self):
         self.assertIn("no such credential", self.add(fails=True).stderr)
         self.run_("kist", "save", "ssh", "k", input="hunter2\n")
         self.add()
@@ -34,12 +33,11 @@ class Askpass(InAWorld):
         self.add(fails=True)
         self.assertEqual(self.keys(), 0)
 
-    def test_nothing_is_named(self):
+    def test_without_a_reference_the_error_names_the_variable(self):
         self.run_("kist", "save", "ssh", "k", input="hunter2")
         self.assertIn("KIST_ASKPASS", self.add(fails=True, KIST_ASKPASS="").stderr)
 
-    def test_a_question_of_the_agent(self):
-        """A use of a key that is to be confirmed is not."""
+    def test_a_confirmation_for_the_agent_is_refused(self):
         self.run_("kist", "save", "ssh", "k", input="hunter2")
         self.world.env |= self.env
         agent = str(self.world.home / "asking-agent")
@@ -51,14 +49,14 @@ class Askpass(InAWorld):
             "ssh-keygen", "-Y", "sign", "-n", "file", "-f", "k.pub", "text", fails=True, SSH_AUTH_SOCK=agent)
         self.assertFalse((self.world.home / "text.sig").exists())
 
-    def test_locked_and_unreachable(self):
+    def test_ssh_add_reports_a_locked_or_missing_kistd(self):
         self.run_("kist", "save", "ssh", "k", input="hunter2")
-        for reason in self.world.while_unasked():
+        for reason in self.world.while_unavailable():
             self.assertIn(reason, self.add(fails=True).stderr)
         self.add()
 
-    def test_git(self):
-        """It gets the user of the reference, and the secret as the password."""
+    def test_git_gets_the_user_and_the_password(self):
+        """git gets the account of the reference as the user, and the secret as the password."""
         self.run_("git", "init", "--bare", "srv/repo.git")
         server = git_server(self.world.home / "srv", {basic("alice", "hunter2")})
         self.addCleanup(server.close)

@@ -5,7 +5,7 @@ import hmac
 import unittest
 
 from servers import Server
-from world import InAWorld, needs
+from world import IntegrationTest, needs
 
 WHO = (b"<GetCallerIdentityResponse xmlns='https://sts.amazonaws.com/doc/2011-06-15/'><GetCallerIdentityResult>"
        b"<Arn>arn:aws:iam::1:user/alice</Arn><UserId>alice</UserId><Account>1</Account>"
@@ -13,7 +13,7 @@ WHO = (b"<GetCallerIdentityResponse xmlns='https://sts.amazonaws.com/doc/2011-06
 
 
 def signature(handler, body, secret):
-    """What the request would be signed with: AWS Signature Version 4."""
+    """Returns the key, the signature and the expected signature of a request (AWS Signature Version 4)."""
     fields = dict(part.strip().split("=", 1) for part in handler.headers["Authorization"].split(" ", 1)[1].split(","))
     scope = fields["Credential"].split("/", 1)[1]
     names = fields["SignedHeaders"].split(";")
@@ -34,7 +34,7 @@ class Everyone:
 
 
 @needs("aws", "(awscli of PyPI)")
-class AWS(InAWorld):
+class AWS(IntegrationTest):
     def setUp(self):
         super().setUp()
         self.secret, self.asked = "wJalr/+K7", []
@@ -58,8 +58,7 @@ class AWS(InAWorld):
             "aws", "--profile", "prod", "--endpoint-url", f"http://127.0.0.1:{self.server.port}",
             "sts", "get-caller-identity", fails=fails)
 
-    def test_a_round(self):
-        """A key that is saved signs requests, and is gone when it is deleted."""
+    def test_a_saved_key_signs_requests_until_it_is_deleted(self):
         self.assertIn("no such credential", self.who(fails=True).stderr)
         self.run_("kist", "save", "aws:prod", "AKIA1", input=self.secret)
         self.assertIn("user/alice", self.who().stdout)
@@ -68,8 +67,7 @@ class AWS(InAWorld):
         self.run_("kist", "delete", "aws:prod", "AKIA1")
         self.assertIn("no such credential", self.who(fails=True).stderr)
 
-    def test_a_session(self):
-        """Its token is sent, too; one that has expired is used no more."""
+    def test_a_session_token_is_sent_until_it_expires(self):
         self.run_("kist", "save", "aws:prod", "ASIA1", input=self.secret)
         self.run_("kist", "save", "aws-session-token:prod", "ASIA1", "--expires-in", "1h", input="to=ken")
         self.who()
@@ -78,10 +76,10 @@ class AWS(InAWorld):
             "kist", "save", "aws-session-token:prod", "ASIA1", "--expires-at", "2020-01-01T00:00:00Z", input="t")
         self.assertIn("expired", self.who(fails=True).stderr)
 
-    def test_locked_and_unreachable(self):
-        """AWS shows why, and what is stored stays."""
+    def test_aws_reports_a_locked_or_missing_kistd(self):
+        """The stored key remains usable afterwards."""
         self.run_("kist", "save", "aws:prod", "AKIA1", input=self.secret)
-        for reason in self.world.while_unasked():
+        for reason in self.world.while_unavailable():
             self.assertIn(reason, self.who(fails=True).stderr)
         self.who()
 

@@ -9,11 +9,11 @@ import unittest
 from pathlib import Path
 
 from servers import crates
-from world import InAWorld, needs
+from world import IntegrationTest, needs
 
 
 def cargo_folder():
-    """Where a cargo is that knows credential providers, 1.74 or newer; rustup's is a link to rustup itself."""
+    """Returns the folder of a cargo with credential providers (1.74 or newer), if any; rustup's cargo is only a link."""
     cargo = shutil.which("cargo")
     if cargo and shutil.which("rustup"):
         cargo = subprocess.run(["rustup", "which", "cargo"], capture_output=True, text=True).stdout.strip() or cargo
@@ -25,7 +25,7 @@ def cargo_folder():
 
 
 @needs("cargo-1.74", "(cargo, 1.74 or newer)", where=cargo_folder())
-class Cargo(InAWorld):
+class Cargo(IntegrationTest):
     def setUp(self):
         super().setUp()
         self.server = crates({"cio-token"})
@@ -62,8 +62,8 @@ class Cargo(InAWorld):
     def yank(self, **options):
         return self.cargo("yank", "--registry", "priv", "--version", "1.0.0", "thing", **options)
 
-    def test_a_round(self):
-        """A login is kept in kist and nowhere else, serves to read and to write, and ends with a logout."""
+    def test_a_login_is_only_in_kist_until_the_logout(self):
+        """The token works for reading and writing, and the logout deletes it."""
         self.read(fails=True)
         self.login()
         self.assertEqual(self.world.credentials(), [(self.service, "")])
@@ -76,8 +76,8 @@ class Cargo(InAWorld):
         self.assertIn("not currently logged in", self.logout().stderr)
         self.assertIn("no token found", self.read(fails=True).stderr)
 
-    def test_a_token_that_is_typed(self):
-        """At a terminal, kist asks for it, and does not show it."""
+    def test_a_typed_token_is_not_shown(self):
+        """At a terminal, kist prompts for the token."""
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.world.home)
@@ -91,22 +91,22 @@ class Cargo(InAWorld):
         os.close(terminal)
         self.read()
 
-    def test_a_link_of_another_name(self):
-        """Cargo tells what it starts that it is a provider."""
+    def test_a_provider_works_under_another_name(self):
+        """cargo tells its provider by an argument that it is one."""
         config = self.world.home / ".cargo" / "config.toml"
         config.write_text(config.read_text().replace("cargo-credential-kist", "kist"))
         self.login()
         self.read()
 
-    def test_a_token_with_a_time(self):
+    def test_an_expired_token_is_not_used(self):
         self.run_("kist", "save", self.service, "--expires-in", "1h", input="cio-token")
         self.read()
         self.run_("kist", "save", self.service, "--expires-at", "2020-01-01T00:00:00Z", input="cio-token")
         self.assertIn("no token found", self.read(fails=True).stderr)
 
-    def test_locked_and_unreachable(self):
+    def test_cargo_reports_a_locked_or_missing_kistd(self):
         self.login()
-        for reason in self.world.while_unasked():
+        for reason in self.world.while_unavailable():
             for use in [self.read, self.logout, self.login]:
                 self.assertIn(reason, use(fails=True).stderr)
         self.read()

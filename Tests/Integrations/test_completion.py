@@ -1,4 +1,4 @@
-"""bash, zsh and fish, with the completion of kist, at a terminal where somebody types."""
+"""bash, zsh and fish with the completion of kist, at a terminal with simulated input."""
 
 import fcntl
 import os
@@ -12,10 +12,10 @@ import time
 import unittest
 from pathlib import Path
 
-from world import InAWorld, needs
+from world import IntegrationTest, needs
 
 ROOT = Path(__file__).parents[2]
-# Each would be something else if it reached a shell without quotes; `touch canary` would leave a file.
+# A shell would misread each of these without quotes; `touch canary` would create a file.
 NAMES = [
     "with space", "two  spaces ", "it's", 'say "hi"', "$(touch canary)", "`touch canary`", "$HOME", "a;touch canary;",
     "a:b:c", "back\\slash\\", "star*[x]?", "~", "#hash", "bang!!", "né ü …", "a&b|c>d<e", "x=y", "{a,b}", "a@b,c%d^",
@@ -24,7 +24,7 @@ NAMES = [
 
 
 class Terminal:
-    """A shell that reads what is typed, and the text that it shows."""
+    """A shell at a terminal, and the text that it shows."""
 
     def __init__(self, world, *words):
         self.shown, self.child = b"", None
@@ -39,7 +39,7 @@ class Terminal:
         os.write(self.terminal, keys.encode())
 
     def wait(self, text):
-        """Returns when this is shown, after what was typed last; fails when it is not for a minute."""
+        """Returns once the shell shows a text after the last input; fails after a minute."""
         end = time.monotonic() + 60
         while text.encode() not in self.shown:
             if not select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0]:
@@ -53,7 +53,7 @@ class Terminal:
 
 
 class Shell:
-    """What holds of every shell; each has a class of its own."""
+    """The tests for every shell; each shell has its own class."""
 
     withheld = ["-odd-"]
 
@@ -70,19 +70,19 @@ class Shell:
     def open(self, before=""):
         terminal = Terminal(self.world, *self.words)
         self.addCleanup(terminal.end)
-        # What is shown is not what is typed, so that it is only there when it was carried out.
+        # The output differs from the input, so it only appears once the shell has run the command.
         terminal.type(f"{before}{self.setup}; echo read''y\r")
         terminal.wait("ready\r\n")
         return terminal
 
     def save(self, service, account=""):
-        """Saves a secret that no other has, and gives it."""
+        """Saves a unique secret; returns it."""
         self.saved += 1
         self.run_("kist", "save", "--", service, account, input=f"secret-{self.saved}.")
         return f"secret-{self.saved}."
 
-    def test_names(self):
-        """A name is completed as it is, whatever is in it, and also after a quotation mark."""
+    def test_any_name_is_completed_exactly(self):
+        """This also holds after a quotation mark."""
         secrets = [self.save(f"n{number:02}{name}") for number, name in enumerate(NAMES)]
         terminal = self.open()
         for quote in ["", "'", '"']:
@@ -92,8 +92,7 @@ class Shell:
                     terminal.wait(secret)
         self.assertFalse(self.canary.exists())
 
-    def test_begun(self):
-        """What is typed of a name counts as the shell reads it."""
+    def test_a_partly_typed_name_is_read_as_the_shell_reads_it(self):
         secrets = {
             name: self.save(name) for name in ["with space", "with stop", "a:b:c", "a:b:d", "x=y", "it's", "*", "é 1"]}
         terminal = self.open()
@@ -104,27 +103,24 @@ class Shell:
                 terminal.type(f"kist load {typed}\t\r")
                 terminal.wait(secrets.get(name) or secrets["x=y"])
 
-    def test_first_characters(self):
-        """A name may begin with what a shell takes for something else."""
+    def test_names_may_begin_with_special_characters(self):
         for name in ["~root", "#x", "$(touch canary)", " x", "!!", "-odd-"]:
             with self.subTest(name=name):
                 secret = self.save(name)
                 terminal = self.open()
-                # Some are not offered, as they would be another word when they are carried out.
+                # Some are not offered, because the command would read them as something else.
                 terminal.type("kist load \t\r" if name not in self.withheld else f"kist load -- \t'{name}'\r")
                 terminal.wait(secret)
                 self.run_("kist", "delete", "--", name)
         self.assertFalse(self.canary.exists())
 
-    def test_own_names_of_commands(self):
-        """What a person means by the commands that the completion uses does not matter."""
+    def test_aliases_of_the_user_do_not_affect_the_completion(self):
         secret = self.save("with space")
         terminal = self.open(before="alias grep='grep --color=always' cut='cut -c 1' sort=false timeout=false; ")
         terminal.type("kist load wi\t\r")
         terminal.wait(secret)
 
-    def test_accounts(self):
-        """An account is one of the service that stands before it."""
+    def test_accounts_of_the_typed_service_are_completed(self):
         secrets = {name: self.save("it's db", name) for name in ["al ice", "bob"]}
         self.save("other", "alfred")
         terminal = self.open()
@@ -135,8 +131,7 @@ class Shell:
         terminal.type("kist list --service it\\'s\\ db --account b\t | cut -f 2 | sed s/^/is:/\r")
         terminal.wait("is:bob\r\n")
 
-    def test_words(self):
-        """Commands, options and their values, and other commands and files where they belong."""
+    def test_commands_options_values_and_files_are_completed(self):
         secret = self.save("db")
         (self.world.home / "listen here").symlink_to("run/kist/kist.sock")
         (self.world.home / "template of mine").write_text("{{ kist://db }}")
@@ -150,8 +145,7 @@ class Shell:
         terminal.type("kist setup kub\t\r")
         terminal.wait("exec")
 
-    def test_another_socket(self):
-        """Names come from the kistd that is asked."""
+    def test_names_come_from_the_kistd_of_the_socket_option(self):
         secret = self.save("here")
         os.symlink(self.world.home / "run", self.world.home / "there")
         self.world.env["KIST_SOCKET"] = "/nowhere"
@@ -159,16 +153,16 @@ class Shell:
         terminal.type("kist load --socket ~/there/kist/kist.sock he\t\r".replace("~", str(self.world.home)))
         terminal.wait(secret)
 
-    def test_nobody_there(self):
-        """Without an answer, or with none in time, nothing is completed and nothing is said."""
+    def test_without_an_answer_nothing_is_completed_or_printed(self):
+        """This holds if no kistd runs, and if kist does not answer in time."""
         self.world.stop_kistd()
         terminal = self.open()
         self.complete_nothing(terminal)
         self.answer("sleep infinity")
         self.complete_nothing(terminal)
 
-    def test_control_characters(self):
-        """A name that a terminal would obey, which kistd refuses to save, is not offered."""
+    def test_a_name_with_control_characters_is_not_offered(self):
+        """kistd refuses to save such names."""
         self.answer(r"printf 'a\033]0;title\007\t\nb\177\t\n\t\nc\r\t\n'")
         self.complete_nothing(self.open())
 
@@ -179,27 +173,27 @@ class Shell:
         self.assertNotIn(b"\x1b]0;title", terminal.shown)
 
     def answer(self, script):
-        """Has `kist` be a script."""
+        """Replaces `kist` by a script."""
         program = self.world.home / "bin/kist"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
 
 
 @needs("bash")
-class Bash(Shell, InAWorld):
+class Bash(Shell, IntegrationTest):
     shell, file, setup = "bash", "completion", ". ./completion"
     words = ["bash", "--norc", "--noprofile", "-i"]
 
 
 @needs("zsh")
-class Zsh(Shell, InAWorld):
+class Zsh(Shell, IntegrationTest):
     shell, file = "zsh", "_kist"
     words = ["zsh", "-f", "-i"]
     setup = "PS1='ready> ' fpath=($PWD $fpath); autoload -U compinit; compinit -u -d $PWD/dump"
 
 
 @needs("fish")
-class Fish(Shell, InAWorld):
+class Fish(Shell, IntegrationTest):
     shell, file, setup = "fish", "kist.fish", "source kist.fish"
     words = ["fish", "--no-config", "-i"]
     withheld = ["-odd-", "~root"]

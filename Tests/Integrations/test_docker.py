@@ -4,12 +4,12 @@ import json
 import unittest
 
 from servers import basic, registry
-from world import InAWorld, needs
+from world import IntegrationTest, needs
 
 MISSING = "credentials not found in native keychain"
 
 
-class WithARegistry(InAWorld):
+class RegistryTest(IntegrationTest):
     def setUp(self):
         super().setUp()
         self.server = registry({basic("alice", "hunter2"), basic("bob", "swordfish")})
@@ -21,12 +21,12 @@ class WithARegistry(InAWorld):
         return self.run_("docker-credential-kist", action, input=input, fails=fails).stdout
 
     def used(self):
-        """Who the last request was let in as."""
+        """Returns the authorization of the last request."""
         return self.server.seen[-1][2]
 
 
 @needs("docker", "(docker-cli, or docker.io)")
-class Docker(WithARegistry):
+class Docker(RegistryTest):
     def setUp(self):
         super().setUp()
         self.config = self.world.home / ".docker" / "config.json"
@@ -37,11 +37,10 @@ class Docker(WithARegistry):
         return self.run_("docker", "login", "-u", user, "--password-stdin", self.registry, input=password, **options)
 
     def inspect(self, **options):
-        """The manifest of an image, which docker fetches without a daemon."""
+        """Fetches the manifest of an image, for which docker needs no daemon."""
         return self.run_("docker", "manifest", "inspect", "--insecure", self.image, **options)
 
-    def test_a_round(self):
-        """A login is kept in kist and nowhere else, serves, and ends with a logout."""
+    def test_a_login_is_only_in_kist_until_the_logout(self):
         self.inspect(fails=True)
         self.login()
         self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
@@ -54,8 +53,7 @@ class Docker(WithARegistry):
         self.inspect(fails=True)
         self.run_("docker", "logout", self.registry)
 
-    def test_two_users(self):
-        """The last login is used, none is lost before the logout, and then both are."""
+    def test_the_last_login_is_used_and_a_logout_deletes_both(self):
         self.login()
         self.login("bob", "swordfish")
         self.assertEqual(self.world.credentials(), [(self.registry, "alice"), (self.registry, "bob")])
@@ -67,19 +65,17 @@ class Docker(WithARegistry):
         self.run_("docker", "logout", self.registry)
         self.assertEqual(self.world.credentials(), [])
 
-    def test_one_saved_by_hand(self):
-        """It serves, and outlives a logout."""
+    def test_a_credential_saved_by_hand_is_used_and_survives_a_logout(self):
         self.run_("kist", "save", self.registry, "alice", input="hunter2")
         self.inspect()
         self.run_("docker", "logout", self.registry)
         self.inspect()
 
-    def test_a_wrong_password(self):
+    def test_a_wrong_password_is_not_stored(self):
         self.login(password="wrong", fails=True)
         self.assertEqual(self.world.credentials(), [])
 
-    def test_locked(self):
-        """Docker shows it, and keeps nothing elsewhere."""
+    def test_docker_reports_a_locked_kistd_and_stores_nothing_elsewhere(self):
         self.login()
         self.run_("kist", "lock")
         end = self.login(fails=True)
@@ -90,8 +86,8 @@ class Docker(WithARegistry):
             self.run_("kist", "unlock")
             self.inspect()
 
-    def test_unreachable(self):
-        """Docker shows it, and what is stored stays."""
+    def test_docker_reports_a_missing_kistd(self):
+        """The stored login remains usable afterwards."""
         self.login()
         self.world.stop_kistd()
         end = self.login(fails=True)
@@ -101,12 +97,12 @@ class Docker(WithARegistry):
         self.inspect()
 
 
-class DockerOnAKeyring(Docker):
+class DockerWithKeyring(Docker):
     keyring = True
 
 
 @needs("skopeo")
-class Skopeo(WithARegistry):
+class Skopeo(RegistryTest):
     def setUp(self):
         super().setUp()
         containers = self.world.home / ".config" / "containers"
@@ -122,7 +118,7 @@ class Skopeo(WithARegistry):
     def list_tags(self, **options):
         return self.run_("skopeo", "list-tags", "--tls-verify=false", f"docker://{self.registry}/box", **options)
 
-    def test_a_round(self):
+    def test_a_login_is_used_until_the_logout(self):
         self.list_tags(fails=True)
         self.login()
         self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
@@ -134,9 +130,9 @@ class Skopeo(WithARegistry):
         end = self.run_("skopeo", "logout", self.registry, fails=None)
         self.assertNotIn("goroutine", end.stderr)
 
-    def test_locked_and_unreachable(self):
+    def test_skopeo_reports_a_locked_or_missing_kistd(self):
         self.login()
-        for reason in self.world.while_unasked():
+        for reason in self.world.while_unavailable():
             self.assertIn(reason, self.list_tags(fails=True).stderr)
         self.list_tags()
 

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from servers import basic, git_server
-from world import InAWorld, World
+from world import IntegrationTest, World
 
 
 SUITE = str(Path(__file__).parent / "git-suite")
@@ -17,7 +17,7 @@ SUITE = str(Path(__file__).parent / "git-suite")
 
 @functools.cache
 def gits_tests():
-    """The file of git's own tests: the one that GIT_TESTS names, or Debian's for the installed git."""
+    """Returns the file of git's own tests: GIT_TESTS, or the one for Debian's installed git."""
     if "GIT_TESTS" in os.environ:
         return os.environ["GIT_TESTS"]
     folder = tempfile.TemporaryDirectory()
@@ -27,7 +27,7 @@ def gits_tests():
     return file
 
 
-class Git(InAWorld):
+class Git(IntegrationTest):
     def setUp(self):
         super().setUp()
         home = self.world.home
@@ -44,7 +44,7 @@ class Git(InAWorld):
         self.clones = 0
 
     def git(self, *words, typed=None, fails=False):
-        """Runs git with a person who types a user and a password, or with none, and with no terminal."""
+        """Runs git without a terminal; `typed` is the user and the password that its askpass program returns."""
         askpass = self.world.home / "askpass"
         user, password = typed or ("", "")
         askpass.write_text(f'#!/bin/sh\ncase "$1" in User*) echo "{user}";; *) echo "{password}";; esac\n')
@@ -60,8 +60,8 @@ class Git(InAWorld):
     def reject(self, **attributes):
         self.run_("git", "credential", "reject", input="".join(f"{k}={v}\n" for k, v in attributes.items()))
 
-    def test_a_round(self):
-        """What is typed once is stored, serves clone and push, and is gone after a logout."""
+    def test_a_typed_password_is_stored_and_used_until_it_is_rejected(self):
+        """It serves clone and push."""
         self.clone(fails=True)
         self.clone(typed=("alice", "hunter2"))
         self.assertEqual(self.world.credentials(), [(self.url, "alice")])
@@ -74,50 +74,47 @@ class Git(InAWorld):
         self.assertEqual(self.world.credentials(), [])
         self.clone(fails=True)
 
-    def test_a_use_changes_nothing(self):
-        """Git confirms a credential after every use, which is no new save; its name stays."""
+    def test_a_use_does_not_change_the_credential(self):
+        """git stores a credential again after every use, but its label and revision stay the same."""
         self.run_("kist", "save", self.url, "alice", "--label", "mine", input="hunter2")
         before = self.run_("kist", "list", "--json").stdout
         self.clone()
         self.assertEqual(self.run_("kist", "list", "--json").stdout, before)
 
-    def test_a_password_that_is_refused(self):
-        """It is deleted, and only it."""
+    def test_only_the_refused_password_is_deleted(self):
         self.run_("kist", "save", self.url, "alice", input="old")
         self.run_("kist", "save", self.url, "bob", input="swordfish")
         self.clone("alice", fails=True)
         self.assertEqual(self.world.credentials(), [(self.url, "bob")])
         self.clone(typed=("alice", "hunter2"))
 
-    def test_a_token_without_a_user(self):
-        """Git would send nothing, and delete it; so it is told why it gets nothing, and all stays."""
+    def test_a_credential_without_an_account_is_not_used_or_deleted(self):
+        """git would send nothing and then delete it, so kist reports an error instead."""
         self.run_("kist", "save", self.url, input="hunter2")
         self.assertIn("no account", self.clone(fails=True).stderr)
         self.assertEqual(self.run_("kist", "load", self.url).stdout, "hunter2")
 
-    def test_a_password_that_was_changed_meanwhile(self):
-        """It is not deleted for the one that was refused."""
+    def test_a_changed_password_is_not_deleted(self):
+        """git rejects the old password after a new one was saved."""
         self.run_("kist", "save", self.url, "alice", input="new")
         self.reject(protocol="http", host=self.host, username="alice", password="old")
         self.assertEqual(self.run_("kist", "load", self.url, "alice").stdout, "new")
 
-    def test_two_users(self):
-        """Each is given who is asked for; none named, the newest."""
+    def test_the_named_or_the_newest_user_is_used(self):
         self.clone(typed=("alice", "hunter2"))
         self.clone("bob", typed=("bob", "swordfish"))
         for user, password in [("alice", "hunter2"), ("bob", "swordfish"), ("", "swordfish")]:
             self.clone(user)
             self.assertEqual(self.server.seen[-1][2], basic(user or "bob", password))
 
-    def test_a_path(self):
-        """With credential.useHttpPath, each repository has its own."""
+    def test_each_repository_has_its_own_credential_with_use_http_path(self):
         self.run_("git", "config", "--global", "credential.useHttpPath", "true")
         self.clone(typed=("alice", "hunter2"))
         self.assertEqual(self.world.credentials(), [(self.url + "/repo.git", "alice")])
         self.clone()
 
-    def test_locked(self):
-        """Git says so, and what is stored stays."""
+    def test_git_reports_a_locked_kistd(self):
+        """The stored password remains usable afterwards."""
         self.run_("kist", "save", self.url, "alice", input="hunter2")
         self.run_("kist", "lock")
         self.assertIn("locked", self.clone(fails=True).stderr)
@@ -126,28 +123,28 @@ class Git(InAWorld):
             self.run_("kist", "unlock")
             self.clone()
 
-    def test_unreachable(self):
-        """Git says so, and what is stored stays."""
+    def test_git_reports_a_missing_kistd(self):
+        """The stored password remains usable afterwards."""
         self.run_("kist", "save", self.url, "alice", input="hunter2")
         self.world.stop_kistd()
         self.assertIn("no kistd is listening", self.clone(fails=True).stderr)
         self.world.start_kistd()
         self.clone()
 
-    def test_a_secret_of_two_lines(self):
-        """Git is not given it, and says why."""
+    def test_git_does_not_get_a_secret_of_two_lines(self):
+        """kist reports the reason."""
         self.run_("kist", "save", self.url, "alice", input="hunter2\nhost=evil.example\n")
         self.assertIn("line break", self.clone(fails=True).stderr)
 
-    def test_gits_own_suite(self):
-        """Of git's own source, for the version that is installed."""
+    def test_the_credential_tests_of_git_pass(self):
+        """They are from the source of the installed version."""
         end = self.run_("sh", SUITE, "run", gits_tests(), "kist")
         lines = end.stdout.splitlines()
         self.assertGreater(len(lines), 10)
         self.assertEqual([line for line in lines if not line.startswith("ok")], [])
 
 
-class GitOnAKeyring(Git):
+class GitWithKeyring(Git):
     keyring = True
 
 

@@ -1,24 +1,24 @@
-"""Files that the tools themselves wrote, imported; afterwards the tools have no file, and ask kist."""
+"""Imports of files written by the tools themselves, which then work with kist instead of the files."""
 
 import json
 import unittest
 
 from servers import basic, crates, registry
 from test_cargo import cargo_folder
-from world import InAWorld, needs
+from world import IntegrationTest, needs
 
 
-class Import(InAWorld):
+class Import(IntegrationTest):
     def import_(self, *words):
-        """Imports what is new, and then sees that a second time nothing is."""
+        """Imports, and checks that a second import changes nothing."""
         self.run_("kist", "import", *words, "--yes")
         before = self.run_("kist", "list").stdout
         states = [line.split("\t")[0] for line in self.run_("kist", "import", *words, "--yes").stdout.splitlines()]
         self.assertEqual(set(states), {"same"})
         self.assertEqual(self.run_("kist", "list").stdout, before)
 
-    def test_git(self):
-        """What git's own helper stored, with characters that a URL has none of."""
+    def test_passwords_of_git_credential_store(self):
+        """Some contain characters that a URL must encode."""
         asked = "protocol=https\nhost=git.example:8443\n"
         for user, password in [("alice", "hunter2"), ("b@ob", "p/w %:#ü")]:
             self.run_("git", "credential-store", "store", input=f"{asked}username={user}\npassword={password}\n")
@@ -30,8 +30,7 @@ class Import(InAWorld):
             self.assertIn(f"\npassword={password}\n", filled)
 
     @needs("docker", "(docker-cli, or docker.io)")
-    def test_docker(self):
-        """A login in docker's own file."""
+    def test_a_login_in_the_file_of_docker(self):
         server = registry({basic("alice", "hunter2")})
         self.addCleanup(server.close)
         place = f"127.0.0.1:{server.port}"
@@ -45,8 +44,8 @@ class Import(InAWorld):
         self.assertEqual(server.seen[-1][2], basic("alice", "hunter2"))
 
     @needs("cargo-1.74", "(cargo, 1.74 or newer)", where=cargo_folder())
-    def test_cargo(self):
-        """Logins in cargo's own file: at a registry of the configuration, and at crates.io."""
+    def test_logins_in_the_file_of_cargo(self):
+        """One is for a configured registry, one for crates.io."""
         server = crates({"cio-token"})
         self.addCleanup(server.close)
         index = f"sparse+http://127.0.0.1:{server.port}/index/"
@@ -62,13 +61,12 @@ class Import(InAWorld):
         credentials.unlink()
         (folder / "config.toml").write_text(self.run_("kist", "setup", "cargo").stdout + registries)
         self.run_(cargo, "yank", "--registry", "priv", "--version", "1.0.0", "thing")
-        # With the URL by which cargo asks for it.
+        # kist stores it under the URL that cargo uses.
         self.run_(cargo, "logout")
         self.assertEqual(self.world.credentials(), [("cargo:" + index, "")])
 
     @needs("aws", "(awscli of PyPI)")
-    def test_aws(self):
-        """A key that the AWS CLI wrote down."""
+    def test_a_key_in_the_file_of_aws(self):
         for name, value in [("aws_access_key_id", "AKIA1"), ("aws_secret_access_key", "s/e=c"),
                             ("aws_session_token", "t=="), ("region", "eu-central-1")]:
             self.run_("aws", "configure", "set", name, value, "--profile", "prod")
@@ -78,8 +76,8 @@ class Import(InAWorld):
             (process["AccessKeyId"], process["SecretAccessKey"], process["SessionToken"]), ("AKIA1", "s/e=c", "t=="))
 
     @needs("keepassxc-cli", "(keepassxc of Debian)")
-    def test_keepassxc(self):
-        """An export of KeePassXC's, with quotes, commas, and lines in a note."""
+    def test_an_export_of_keepassxc(self):
+        """It contains quotes, commas, and a note with several lines."""
         self.run_("keepassxc-cli", "db-create", "--set-password", "db.kdbx", input="pw\npw\n")
         self.run_(
             "keepassxc-cli", "add", "--quiet", "--username", "alice", "--url", "https://git.example/login",
@@ -92,12 +90,12 @@ class Import(InAWorld):
         self.assertIn("1 with a note", self.run_("kist", "import", "keepassxc", "export.csv", "--dry-run").stderr)
 
 
-class FromAKeyring(InAWorld):
+class ImportFromKeyring(IntegrationTest):
     keyring = True
 
     @needs("secret-tool", "(libsecret-tools of Debian)")
-    def test_moved_beside(self):
-        """kist keeps its own in the keyring that it imports from, beside the items of others."""
+    def test_an_import_into_the_same_keyring(self):
+        """kist stores credentials in the keyring that it imports from, next to the items of other programs."""
         self.run_(
             "secret-tool", "store", "--label=x", "xdg:schema", "io.docker.Credentials", "server", "ghcr.io",
             "username", "bob", "docker_cli", "1", input="p")
@@ -105,8 +103,7 @@ class FromAKeyring(InAWorld):
         self.assertEqual(self.run_("docker-credential-kist", "list").stdout, '{"ghcr.io":"bob"}\n')
         self.assertTrue(self.run_("kist", "import", "keyring", "--yes").stdout.startswith("same\t"))
 
-    def test_python(self):
-        """What Python's keyring keeps there."""
+    def test_an_item_of_the_python_keyring_library(self):
         self.world.env["PYTHON_KEYRING_BACKEND"] = "keyring.backends.SecretService.Keyring"
         stored = "import keyring; keyring.set_password('pypi', 'bob', 'p w')"
         self.run_("python", "-c", stored)

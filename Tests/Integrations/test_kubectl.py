@@ -5,17 +5,17 @@ import unittest
 
 from servers import Server
 from tls import certificate, over_tls
-from world import InAWorld, needs
+from world import IntegrationTest, needs
 
 
 def knows_v1(world):
-    """Debian 12 has a kubectl of before 1.22, which knows v1beta1 only."""
+    """Returns whether kubectl is at least 1.22; older ones, as in Debian 12, only support v1beta1."""
     version = json.loads(world.run("kubectl", "version", "--client", "-o", "json").stdout)["clientVersion"]
     return int(version["minor"].rstrip("+")) >= 22
 
 
 @needs("kubectl", "(kubernetes-client of Debian)")
-class Kubectl(InAWorld):
+class Kubectl(IntegrationTest):
     versions = ["v1", "v1beta1"]
 
     def setUp(self):
@@ -50,8 +50,8 @@ class Kubectl(InAWorld):
     def ask(self, fails=False):
         return self.run_("kubectl", "get", "--raw", "/version", fails=fails)
 
-    def test_a_round_with_a_token(self):
-        """In each version of the protocol that this kubectl knows."""
+    def test_a_token_is_used_until_it_is_deleted(self):
+        """This holds for each version of the protocol that this kubectl supports."""
         for version in self.versions:
             self.configure(version)
             self.assertIn("no such credential", self.ask(fails=True).stderr)
@@ -60,7 +60,7 @@ class Kubectl(InAWorld):
             self.run_("kist", "delete", "kubectl:prod", "token")
             self.assertIn("no such credential", self.ask(fails=True).stderr)
 
-    def test_the_line_that_setup_shows(self):
+    def test_the_command_of_setup_configures_kubectl(self):
         if "v1" not in self.versions:
             self.skipTest("this kubectl is older than version 1 of the protocol")
         before = self.run_("kubectl", "config", "view", "-o", "json").stdout
@@ -69,22 +69,22 @@ class Kubectl(InAWorld):
         after = self.run_("kubectl", "config", "view", "-o", "json").stdout
         self.assertEqual(json.loads(after), json.loads(before))
 
-    def test_a_round_with_a_certificate(self):
+    def test_a_certificate_is_used_with_its_key(self):
         self.run_("kist", "save", "kubectl:prod", "client-certificate", input=self.client[0].read_text())
         self.assertIn("one is missing", self.ask(fails=True).stderr)
         self.run_("kist", "save", "kubectl:prod", "client-key", input=self.client[1].read_text())
         self.assertIn("v1.1.0", self.ask().stdout)
 
-    def test_a_token_that_is_refused_or_has_expired(self):
+    def test_kubectl_reports_a_refused_or_expired_token(self):
         self.run_("kist", "save", "kubectl:prod", "token", input="other")
         self.assertIn("logged in", self.ask(fails=True).stderr)
         self.run_("kist", "save", "kubectl:prod", "token", "--expires-at", "2020-01-01T00:00:00Z", input="t0ken")
         self.assertIn("expired", self.ask(fails=True).stderr)
 
-    def test_locked_and_unreachable(self):
-        """kubectl shows why, and what is stored stays."""
+    def test_kubectl_reports_a_locked_or_missing_kistd(self):
+        """The stored token remains usable afterwards."""
         self.run_("kist", "save", "kubectl:prod", "token", input="t0ken")
-        for reason in self.world.while_unasked():
+        for reason in self.world.while_unavailable():
             self.assertIn(reason, self.ask(fails=True).stderr)
         self.ask()
 

@@ -7,13 +7,13 @@ import unittest
 import zipfile
 
 from servers import Server, basic
-from world import InAWorld, PROGRAMS, needs
+from world import IntegrationTest, PROGRAMS, needs
 
 WHEEL = "thing-1.0-py3-none-any.whl"
 
 
 def wheel():
-    """A package of nothing."""
+    """Returns an empty package."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("thing-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n")
@@ -23,7 +23,7 @@ def wheel():
 
 
 def index(allowed):
-    """An index of packages that has one, and takes more."""
+    """Serves a package index with one package that accepts uploads."""
     pages = {
         "/simple/thing/": (f'<a href="/{WHEEL}">{WHEEL}</a>'.encode(), "text/html"),
         f"/{WHEEL}": (wheel(), "application/octet-stream"),
@@ -37,7 +37,7 @@ def index(allowed):
     return Server(answer, allowed, 'Basic realm="index"')
 
 
-class Python(InAWorld):
+class Python(IntegrationTest):
     def setUp(self):
         super().setUp()
         self.server = index({basic("alice", "hunter2"), basic("__token__", "pypi-t")})
@@ -54,11 +54,11 @@ class Python(InAWorld):
         return self.url.replace("//", "//alice@")
 
     def check_round(self, use):
-        """Nothing, then what is saved, then what is kept while kist cannot be asked, then nothing."""
+        """Checks a tool before a save, after it, with kist unavailable and available again, and after a delete."""
         use(fails=True)
         self.save()
         use()
-        for _ in self.world.while_unasked():
+        for _ in self.world.while_unavailable():
             use(fails=True)
         use()
         self.run_("keyring", "del", self.url, "alice")
@@ -66,7 +66,7 @@ class Python(InAWorld):
         use(fails=True)
 
     @needs("pip")
-    def test_pip(self):
+    def test_pip_uses_a_password_until_it_is_deleted(self):
         self.run_("kist", "setup", "keyring", "--apply")
         self.check_round(self.pip)
 
@@ -76,15 +76,14 @@ class Python(InAWorld):
             "thing", fails=fails)
 
     @needs("pip")
-    def test_pip_without_a_user(self):
-        """From pip 26.2 on."""
+    def test_pip_finds_the_user_from_version_26_2_on(self):
         self.run_("kist", "setup", "keyring", "--apply")
         self.save()
         version = self.run_("pip", "--version").stdout.split()[1].split(".")
         self.pip(self.url, fails=(int(version[0]), int(version[1])) < (26, 2))
 
     @needs("uv", "(of PyPI)")
-    def test_uv(self):
+    def test_uv_uses_a_password_until_it_is_deleted(self):
         self.check_round(self.uv)
 
     def uv(self, fails=False):
@@ -93,8 +92,8 @@ class Python(InAWorld):
             "--index-url", self.named().rstrip("/"), "thing", fails=fails)
 
     @needs("twine", "(of PyPI)")
-    def test_twine(self):
-        """With the package in integrations/python beside it, and no command."""
+    def test_twine_uses_the_backend_without_the_keyring_command(self):
+        """The package of integrations/python is installed with twine."""
         (self.world.home / "bin" / "keyring").unlink()
         (self.world.home / WHEEL).write_bytes(wheel())
         url = f"http://127.0.0.1:{self.server.port}/legacy/"
@@ -106,7 +105,7 @@ class Python(InAWorld):
         self.run_("kist", "save", url, "__token__", input="pypi-t")
         use()
         self.assertEqual(self.server.seen[-1], ("POST", "/legacy/", basic("__token__", "pypi-t")))
-        for _ in self.world.while_unasked():
+        for _ in self.world.while_unavailable():
             use(fails=True)
         use()
         self.run_("kist", "delete", url, "__token__")

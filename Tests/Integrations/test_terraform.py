@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, urlencode, urlparse
 
 from servers import Server
 from tls import certificate, over_tls
-from world import InAWorld, needs
+from world import IntegrationTest, needs
 
 
 @needs("terraform", "(of HashiCorp)")
-class Terraform(InAWorld):
+class Terraform(IntegrationTest):
     def setUp(self):
         super().setUp()
         self.certificate, key = certificate(self.world, "server")
@@ -32,7 +32,7 @@ class Terraform(InAWorld):
         self.world.env["SSL_CERT_FILE"] = str(self.certificate)
 
     def answer(self, handler, body):
-        """A registry of modules with one, and a login that asks nobody."""
+        """Serves a registry with one module, and a login without interaction."""
         here = f"https://{self.host}"
         path = urlparse(handler.path).path
         if path.startswith("/modules") and handler.headers.get("Authorization") != "Bearer t0ken":
@@ -66,7 +66,7 @@ class Terraform(InAWorld):
         return end.stdout + end.stderr
 
     def login(self):
-        """Does what the browser would, with the address that Terraform shows."""
+        """Logs in, and opens the address that Terraform prints, as a browser would."""
         child = subprocess.Popen(
             ["terraform", "login", "-no-color", self.host], cwd=self.world.home, env=self.world.env, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -84,8 +84,7 @@ class Terraform(InAWorld):
             stream.close()
         self.assertEqual(child.wait(), 0, said)
 
-    def test_a_round(self):
-        """What a login stores serves a download, and is gone after a logout."""
+    def test_a_login_is_used_until_the_logout(self):
         self.init(fails=True)
         self.login()
         self.assertEqual(self.world.credentials(), [(f"terraform:{self.host}", "")])
@@ -95,16 +94,16 @@ class Terraform(InAWorld):
         self.assertEqual(self.world.credentials(), [])
         self.init(fails=True)
 
-    def test_a_token_that_is_refused(self):
+    def test_a_refused_token_can_be_replaced(self):
         self.run_("kist", "save", f"terraform:{self.host}", input="other")
         self.init(fails=True)
         self.run_("kist", "save", f"terraform:{self.host}", input="t0ken")
         self.init()
 
-    def test_locked_and_unreachable(self):
-        """Terraform goes on without a token, and is refused; its log says why. What is stored stays."""
+    def test_terraform_logs_a_locked_or_missing_kistd(self):
+        """Terraform continues without a token, and the server refuses it. The stored token remains usable afterwards."""
         self.run_("kist", "save", f"terraform:{self.host}", input="t0ken")
-        for reason in self.world.while_unasked():
+        for reason in self.world.while_unavailable():
             self.assertIn("401", self.init(fails=True))
             self.assertIn(reason, self.init(fails=True, TF_LOG="debug"))
             self.assertIn(reason, self.run_("terraform", "logout", self.host, fails=True).stderr)

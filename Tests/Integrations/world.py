@@ -1,4 +1,4 @@
-"""A home of a test's own, with a kistd in it, for the tools that ask kist for credentials."""
+"""A home for each test, with a kistd, for the tools that get credentials from kist."""
 
 import os
 import re
@@ -10,12 +10,12 @@ import unittest
 from pathlib import Path
 
 PROGRAMS = Path(os.environ["KIST_PROGRAMS"]).resolve()
-# The links that `make install` lays.
+# The links that `make install` creates.
 LINKS = re.search("^HELPERS := (.*)$", (Path(__file__).parents[2] / "Makefile").read_text(), re.M)[1].split()
 
 
 def needs(program, reason="", where=None):
-    """Skips a test without a program; where CI is set, fails it."""
+    """Skips a test without a program; if CI is set, fails it."""
     if where or shutil.which(program):
         return lambda test: test
     if "CI" in os.environ:
@@ -24,7 +24,7 @@ def needs(program, reason="", where=None):
 
 
 class World:
-    """Programs see nothing here of the person's who runs the tests, and end with the test."""
+    """A home whose programs see nothing of the user who runs the tests, and end with the test."""
 
     def __init__(self, keyring=False):
         self.home = Path(tempfile.mkdtemp(prefix="kist-"))
@@ -36,7 +36,7 @@ class World:
         self.env = {
             "HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.home / "run"), "LANG": "C.UTF-8",
             "PATH": f"{self.home}/bin:{PROGRAMS}:" + os.environ["PATH"],
-            # A browser in the terminal would write over what a tool prints.
+            # A browser in the terminal would overwrite the output of a tool.
             "BROWSER": "true",
         }
         try:
@@ -48,7 +48,7 @@ class World:
             raise
 
     def path_of_only(self, *tools):
-        """A PATH with these tools and no others, such as helpers that a tool would find by itself."""
+        """Returns a PATH with only these tools, without helpers that a tool would find by itself."""
         folder = Path(tempfile.mkdtemp(dir=self.home))
         for tool in tools:
             (folder / tool).symlink_to(shutil.which(tool))
@@ -63,7 +63,7 @@ class World:
         self.kistd.wait()
 
     def start_keyring(self):
-        """gnome-keyring on a private bus, unlocked, without a prompter: it asks nobody."""
+        """Starts an unlocked gnome-keyring on a private bus, without a prompter."""
         (self.home / "services").mkdir()
         config = self.home / "bus.conf"
         config.write_text(
@@ -77,7 +77,7 @@ class World:
         self.start("gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets", input="pw")
         owner = ["gdbus", "call", "--session", "--dest", "org.freedesktop.secrets", "--object-path",
                  "/org/freedesktop/secrets", "--method", "org.freedesktop.Secret.Service.ReadAlias", "default"]
-        self.wait("the keyring is there", lambda: "collection" in self.run(*owner, fails=None).stdout)
+        self.wait("the keyring is available", lambda: "collection" in self.run(*owner, fails=None).stdout)
 
     def start(self, *words, input=""):
         with open(self.home / "log", "a") as log:
@@ -96,7 +96,7 @@ class World:
         raise AssertionError(f"not in time: {what}: " + (self.home / "log").read_text())
 
     def run(self, *words, input="", fails=False, **env):
-        """Runs a program to its end, which must be a success, or a failure where it `fails`; None takes either."""
+        """Runs a program, which must succeed, or fail if `fails`; None allows both."""
         end = subprocess.run(
             words, env=self.env | env, input=input, text=True, capture_output=True, timeout=120, cwd=self.home)
         if fails is not None:
@@ -104,12 +104,12 @@ class World:
         return end
 
     def credentials(self, *options):
-        """Service and account of all that is stored."""
+        """Returns the service and the account of each stored credential."""
         lines = self.run("kist", "list", *options).stdout.splitlines()
         return sorted(tuple(line.split("\t")[:2]) for line in lines)
 
-    def while_unasked(self):
-        """Gives what is to be said while kist is locked, and then while there is none; afterwards all is as before."""
+    def while_unavailable(self):
+        """Yields the expected message while kist is locked, and then while no kistd runs; restores both afterwards."""
         self.run("kist", "lock")
         yield "locked"
         self.run("kist", "unlock")
@@ -124,8 +124,8 @@ class World:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
-class InAWorld(unittest.TestCase):
-    """A test with a world of its own, on the encrypted file, or on a keyring."""
+class IntegrationTest(unittest.TestCase):
+    """A test with its own world, with the encrypted file or a keyring."""
 
     keyring = False
 

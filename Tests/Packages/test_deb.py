@@ -1,4 +1,4 @@
-"""The Debian package: made twice, and installed, used and purged on booted systems. Needs root (`make test-deb`)."""
+"""The Debian package: built twice; installed, used and purged on booted systems. Needs root (`make test-deb`)."""
 
 import json
 import os
@@ -23,9 +23,9 @@ def field(name):
     return subprocess.check_output(["dpkg-deb", "--field", package(), name], text=True).strip()
 
 
-class Making(unittest.TestCase):
-    def test_twice(self):
-        """The package is the same, byte for byte, also where the time, the umask and the language are others."""
+class Building(unittest.TestCase):
+    def test_two_builds_are_identical(self):
+        """This holds with another time zone, umask, language and home."""
         with tempfile.TemporaryDirectory() as folder:
             first = Path(shutil.copy(package(), folder))
             subprocess.run(
@@ -33,7 +33,7 @@ class Making(unittest.TestCase):
                 env=os.environ | {"TZ": "Asia/Tokyo", "LC_ALL": "C", "HOME": folder})
             self.assertEqual(first.read_bytes(), package().read_bytes())
 
-    def test_fields(self):
+    def test_the_fields_name_version_and_libraries(self):
         version = subprocess.check_output([MADE / "bin/kist", "--version"], text=True).strip()
         self.assertTrue(field("Version").startswith(version + "-"), "debian/changelog has another version than KistVersion")
         for library in ["libsodium23", "libsqlite3-0", "libsecret-1-0"]:
@@ -42,8 +42,7 @@ class Making(unittest.TestCase):
         names = subprocess.run(["tar", "--list"], input=scripts, capture_output=True, check=True).stdout.decode()
         self.assertNotIn("conffiles", names)
 
-    def test_pages(self):
-        """No reader of manual pages has anything to say about them."""
+    def test_the_manual_pages_cause_no_warnings(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["dpkg-deb", "--extract", package(), folder], check=True)
             pages = [path for path in Path(folder).glob("usr/share/man/man?/*.gz") if not path.is_symlink()]
@@ -59,8 +58,8 @@ class Making(unittest.TestCase):
                 lint = subprocess.run(["mandoc", "-Tlint", page], capture_output=True, text=True)
                 self.assertEqual((lint.returncode, lint.stdout), (0, ""))
 
-    def test_lintian(self):
-        """Without the one tag that is about a package which enters Debian itself."""
+    def test_lintian_reports_nothing(self):
+        """One tag is suppressed: it applies only to packages that enter Debian itself."""
         end = subprocess.run(
             ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "initial-upload-closes-no-bugs",
              package()], capture_output=True, text=True)
@@ -68,7 +67,7 @@ class Making(unittest.TestCase):
 
 
 class Machine:
-    """A booted tree of scripts/systemd-tree, whose changes are gone at the end."""
+    """A booted root directory from scripts/systemd-tree. Its changes are discarded at the end."""
 
     def __init__(self, tree):
         self.process = subprocess.Popen(
@@ -81,7 +80,7 @@ class Machine:
         self.process.stdout.close()
 
     def shell(self, script, user="root", status=0):
-        """What a script prints, which ends with this status."""
+        """Runs a script that must exit with a status; returns its output."""
         number, home = PLACES[user]
         env = [f"HOME={home}", f"USER={user}", "LANG=C.UTF-8", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
         if number:
@@ -94,7 +93,7 @@ class Machine:
         return end.stdout.strip()
 
     def files(self):
-        """All files but those that every installation of a package changes, and what programs of the user left."""
+        """Returns all files, except those that any package installation changes and those of users."""
         passed = ["/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/log", "/var/cache", "/var/lib/dpkg", "/kist",
                   "/home", "/var/lib/systemd"]
         prune = " -o ".join(f"-path {path}" for path in passed)
@@ -104,7 +103,7 @@ class Machine:
 
 
 class Installing:
-    """What holds on each Debian; `tree` names the variable that says where it is."""
+    """The tests for each Debian; `tree` names the variable with its root directory."""
 
     def setUp(self):
         self.machine = Machine(os.environ[self.tree])
@@ -113,7 +112,7 @@ class Installing:
     def active(self, unit, user):
         return self.machine.shell(f"systemctl --user show --property ActiveState --value {unit}", user) == "active"
 
-    def test_a_life(self):
+    def test_installing_using_updating_and_purging(self):
         shell = self.machine.shell
         before = self.machine.files()
         home = shell("find . ! -type d", "alice")
@@ -124,7 +123,7 @@ class Installing:
 
         self.assertEqual(shell("stat --format %a:%U /usr/bin/kistd /usr/bin/kist"), "711:root\n711:root")
 
-        # Nothing is started for those who are there, until they do it or log in anew.
+        # No socket starts for logged-in users until they start it or log in again.
         for user in ["alice", "bob"]:
             self.assertFalse(self.active("kistd.socket", user))
         shell("systemctl restart user@1000.service")
@@ -140,7 +139,7 @@ class Installing:
         shell(f"printf '{asked}password=pw\\n' | git-credential-kist store", "alice")
         self.assertIn("password=pw", shell(f"printf '{asked}' | git-credential-kist get", "alice"))
 
-        # An update leaves a kistd alone that may have been opened with a passphrase.
+        # An update does not restart kistd, which may have been unlocked with a passphrase.
         process = shell("systemctl --user show --property MainPID --value kistd.service", "alice")
         shell(f"dpkg --install {file}")
         self.assertEqual(shell("systemctl --user show --property MainPID --value kistd.service", "alice"), process)
@@ -159,12 +158,12 @@ class Installing:
             "./.local/state/kist/audit.jsonl", "./.local/state/kist/audit.jsonl.mark",
             "./.local/state/kist/key", "./.local/state/kist/progress", "./.local/state/kist/storage"})
 
-        # Who installs it again has it all as it was.
+        # After another installation, the credentials are available again.
         shell(f"dpkg --install {file}")
         shell("systemctl --user start kistd.socket", "alice")
         self.assertEqual(shell("kist load git.example alice", "alice"), "alice")
 
-    def test_one_user_without_a_service_manager(self):
+    def test_kistd_started_by_hand_serves_one_user(self):
         shell = self.machine.shell
         shell(f"dpkg --install /kist/.build-release/{package().name}")
         script = """
@@ -174,8 +173,7 @@ class Installing:
         self.assertEqual(shell(script, "alice").splitlines()[-1], "pw")
         self.assertIn("confined calls=seccomp files=Landlock ", shell("cat log", "alice"))
 
-    def test_turned_off(self):
-        """An administrator's choice outlives an update."""
+    def test_an_update_keeps_disabled_sockets_disabled(self):
         shell = self.machine.shell
         file = f"/kist/.build-release/{package().name}"
         shell(f"dpkg --install {file}")

@@ -1,6 +1,6 @@
-// Tells Thread Sanitizer of threads that wait for each other where it cannot see it, in libraries that
-// are not instrumented. The linker leads calls here (--wrap, in `run`), in the place of as many races
-// that are none and would have to be left unseen together with those that are.
+// Informs Thread Sanitizer of synchronisation in libraries that are not instrumented. The linker redirects
+// calls to this file (--wrap, in `run`). Otherwise false races would have to be suppressed, together with
+// real ones.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 void __tsan_acquire(void *);
 void __tsan_release(void *);
 
-// Swift's `Mutex`. One that nobody else wants is taken and given back in the code of its user, which is
-// instrumented; one that somebody else has, in the library Synchronization.
+// Swift's `Mutex`. Without contention, it is locked and unlocked in the instrumented code of its user. With
+// contention, it is in the library Synchronization.
 #define SWIFT __attribute__((swiftcall))
 #define MUTEX __attribute__((swift_context)) void *mutex
 #define SLOW(name) "$s15Synchronization12_MutexHandleV" name
@@ -39,9 +39,9 @@ SWIFT void wrap_unlock(MUTEX) {
   real_unlock(mutex);
 }
 
-// A continuation of Swift's that is resumed before it is awaited: the runtime tells who resumes, and
-// not who goes on (swift_continuation_await in its stdlib/public/Concurrency/Task.cpp). Who waits is
-// made to go on by here: what leads back is put in the place of the context's parent meanwhile.
+// A continuation of Swift that is resumed before it is awaited: the runtime reports the resuming thread, but
+// not the waiting one (swift_continuation_await in its stdlib/public/Concurrency/Task.cpp). So the waiting
+// task resumes through a function of this file, which temporarily replaces the parent of the context.
 #define ASYNC __attribute__((swiftasynccall))
 #define CONTEXT __attribute__((swift_async_context)) struct context *context
 #define ERROR __attribute__((swift_context)) void *error
@@ -66,7 +66,7 @@ static void lead_back(struct context *context) {
   *context = (struct context){saved, go_on};
 }
 
-// The words of withCheckedContinuation(isolation:function:_:), which pass through.
+// The arguments of withCheckedContinuation(isolation:function:_:), passed on unchanged.
 #define WORDS void *result, void *actor, void *conformance, void *f, void *g, void *body, void *captured, void *t
 #define CONTINUATION(name, symbol) \
   ASYNC void real_##name(WORDS, CONTEXT) __asm__("__real_" symbol) __attribute__((weak)); \
@@ -86,8 +86,7 @@ SWIFT void *__wrap_swift_continuation_init(struct context *context, uintptr_t fl
   return __real_swift_continuation_init(context, flags);
 }
 
-// GLib's main loop: what was attached to it from another thread is run after that. It has a mutex of
-// its own making.
+// GLib's main loop runs a source after another thread has attached it. It uses GLib's own mutex.
 typedef int run(void *data);
 typedef void notify(void *data);
 struct work {
