@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
 
-// The rooms that read what others wrote, instrumented for libFuzzer, and what feeds them.
+// The modules that parse foreign input, instrumented for libFuzzer, and the fuzz targets.
 
 import PackageDescription
 
@@ -20,7 +20,7 @@ let package = Package(
     .systemLibrary(name: "CLibsecret", path: "Sources/CLibsecret", pkgConfig: "libsecret-1"),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
     .target(name: "KistInterop", dependencies: ["KistCore", "KistJSON"]),
-    // What reads the audit log, without what a daemon is besides.
+    // The reader of the audit log, without the rest of the daemon.
     .target(
       name: "KistDaemon", dependencies: ["KistCore", "KistFile", "KistSystem", "KistWire"],
       sources: [
@@ -41,7 +41,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The settings of the package that is fuzzed, as far as they change what code means.
+// The settings of the fuzzed package that affect the meaning of code.
 for target in package.targets where target.type != .system {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"),

@@ -4,13 +4,13 @@ import KistWire
 
 @testable import KistDaemon
 
-/// The files of the audit log: read backwards they are the lines that they have forwards, and pages
-/// of any size are one page; no line is verified that kistd did not write.
+/// The files of the audit log: lines read backwards equal those read forwards, and small pages
+/// together equal one large page. No line is verified that kistd did not write.
 let auditFiles = Target("audit-files") { input in
   var input = input
   let limit = 1 + input.choice(of: 8), isSplit = input.choice(of: 2) == 1
   let cursor = input.text(before: 0)
-  // A byte that is in no text stands for many, so that lines reach over the pieces that are read.
+  // One byte that no text contains expands to many, so that lines extend over several reads.
   let file = Array(
     input.rest.lazy.flatMap { byte in
       repeatElement(byte < 0xF0 ? byte : 0x20, count: byte < 0xF0 ? 1 : Int(byte & 0xF) << 13)
@@ -30,16 +30,16 @@ private func checkLines(of file: [UInt8], _ path: String) {
   let lines = try! BackwardLines(path, hint: "")!
   let pieces = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
   var expected = pieces.dropLast()
-  // A long end of the file that is not ended by a newline is said to be passed over, too.
+  // A long last line without a newline is also reported as skipped.
   if let last = pieces.last, last.count > BackwardLines.longestLine { _ = lines.next() }
   while let next = lines.next() {
     let line = expected.popLast().map(Array.init)
     let isLong = (line?.count ?? 0) >= BackwardLines.longestLine
-    demand(next.line == line || isLong && next.line == nil, "lines are read backwards as forwards")
+    demand(next.line == line || isLong && next.line == nil, "lines are the same read backwards")
     guard expected.count.isMultiple(of: 16) else { continue }
     let cut = try! BackwardLines(path, hint: "")!
     cut.continue(from: next.end)
-    demand(cut.next()?.line == next.line, "reading goes on where a line ended")
+    demand(cut.next()?.line == next.line, "reading continues at the end of a line")
   }
   demand(expected.isEmpty, "every line is read")
 }
@@ -61,5 +61,5 @@ private func checkPages(_ reader: AuditReader, _ limit: Int, _ cursor: String) {
     pages += page.records
     query.after = page.next
   } while query.after != nil && pages.count <= all.count
-  demand(pages == all, "small pages have what a large one has")
+  demand(pages == all, "small pages contain the same records as a large one")
 }

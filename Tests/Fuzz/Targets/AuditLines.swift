@@ -4,8 +4,8 @@ import KistWire
 
 @testable import KistFile
 
-/// A line of the audit log: what is decoded, encoded and decoded again is the same, and names are
-/// opened where they were sealed and nowhere else.
+/// A line of the audit log: decoding, encoding and decoding again returns the same record, and
+/// names are opened only where they were sealed.
 let auditLines = Target("audit-lines") { input in
   var input = input
   let hasService = input.choice(of: 2) == 0
@@ -30,7 +30,7 @@ let auditLines = Target("audit-lines") { input in
   let record = AuditRecord(moment: content.record.moment, event: .request(request))
   let sealed = sealedLine(of: request, names, at: content.record.moment).dropLast()
   let read = AuditLine.Content(Secret(copying: sealed))
-  demand(read?.record == record, "a record is read beside its names")
+  demand(read?.record == record, "a record is read with its names")
   demand((try? read?.names(openedBy: nameSeal)) == names, "names are read as they were written")
   checkLink(of: Array(sealed), record, names, changed)
   var forged = Array(sealed)
@@ -53,7 +53,7 @@ private func sealedLine(
   return lines.block.text
 }
 
-/// A line is read with its link as it was without, and the link as it was written.
+/// A link changes nothing about the rest of a line, and is read as it was written.
 private func checkLink(
   of line: [UInt8], _ record: AuditRecord, _ names: RequestedNames, _ number: Int
 ) {
@@ -68,11 +68,11 @@ private func checkLink(
     Array(AuditLink.covered(of: linked)) == line.dropLast() + link.members,
     "the chain covers all that is before it")
   let content = AuditLine.Content(Secret(copying: linked))
-  demand(content?.record == record, "a record is read beside its link")
+  demand(content?.record == record, "a record is read with its link")
   demand((try? content?.names(openedBy: nameSeal)) == names, "names are read before a link")
 }
 
-/// With the keys of a store.
+/// Seals names with the keys of a store.
 let nameSeal = NameSeal(
   begin: {
     var sealing = NameSealing(

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A folder in memory of this process alone.
+/// A folder in memory, private to this process.
 struct Folder: Sendable {
   private let place: String
 

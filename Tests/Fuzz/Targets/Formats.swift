@@ -3,7 +3,7 @@ import KistSodium
 
 @testable import KistFile
 
-/// What is decoded of a store once it is open, or before: slots, header, metadata, names, padding.
+/// The parts of a store that are decoded: slots, header, metadata, names, padding.
 let formats = Target("formats") { input in
   var input = input
   let part = input.choice(of: 8)
@@ -24,7 +24,7 @@ let formats = Target("formats") { input in
 private let storeID = [UInt8](0..<16)
 let storeKeys = try! StoreKeys(
   master: GuardedKey(copying: [UInt8](repeating: 7, count: 32).span), storeID: storeID)
-/// The same each time, so that an input is.
+/// A fixed value, so that the same input has the same result.
 let fixedNonce = [UInt8](repeating: 9, count: SymmetricKey.nonceSize)
 
 private func checkSlot(_ bytes: [UInt8]) {
@@ -35,7 +35,7 @@ private func checkSlot(_ bytes: [UInt8]) {
   demand(master.map { _ in false } ?? true, "a slot is not unwrapped with another key")
 }
 
-/// A body of a size, that of a slot of a known kind where no other is given, and its checksum.
+/// Returns a body with its checksum; its size is by default that of a slot of a known kind.
 private func withChecksum(_ bytes: [UInt8], size: Int = 100) -> [UInt8] {
   let body = Array((bytes + [UInt8](repeating: 0, count: size)).prefix(size))
   let bound = storeID + [1, 0, 0, 0] + body
@@ -71,15 +71,15 @@ private func checkFields(_ bytes: [UInt8]) {
   var secret = WipedBytes()
   secret.append(bytes.span)
   if (try? secret.removeFields()) != nil {
-    demand(secret.count < bytes.count, "fields take room")
+    demand(secret.count < bytes.count, "fields need space")
   }
   guard let fields = try? Fields(decoding: bytes.span) else { return }
   demand(fields.bytes.bytes == bytes && bytes.count <= Fields.mostBytes, "fields are kept whole")
   var behind = WipedBytes()
   behind.append(fixedNonce.span)
   behind.appendWithSize(fields)
-  demand((try? behind.removeFields()) == fields, "fields behind a secret are given back")
-  demand(Secret(behind).bytes == fixedNonce, "a secret is what is before its fields")
+  demand((try? behind.removeFields()) == fields, "fields after a secret are returned unchanged")
+  demand(Secret(behind).bytes == fixedNonce, "a secret ends before its fields")
 }
 
 private func checkHeader(_ bytes: [UInt8]) {
@@ -119,12 +119,12 @@ private func checkPadding(_ bytes: [UInt8]) {
   var padded = WipedBytes()
   padded.append(bytes.span)
   padded.pad()
-  demand(padded.count == paddedSize(bytes.count + 4), "what is padded has the size that it should")
+  demand(padded.count == paddedSize(bytes.count + 4), "padded bytes have the specified size")
   try! padded.unpad()
-  demand(Secret(padded) == Secret(copying: bytes), "what was padded is given back")
+  demand(Secret(padded) == Secret(copying: bytes), "padding is removed completely")
   var raw = WipedBytes()
   raw.append(bytes.span)
-  if (try? raw.unpad()) != nil { demand(raw.count < bytes.count, "padding takes room") }
+  if (try? raw.unpad()) != nil { demand(raw.count < bytes.count, "padding needs space") }
 }
 
 private func checkCursor(_ bytes: [UInt8]) {

@@ -2,7 +2,7 @@ import CFuzzer
 import Glibc
 import KistCore
 
-/// Fuzzes one target: `Fuzz TARGET [what libFuzzer takes]`; without one, names them all.
+/// Fuzzes one target: `Fuzz TARGET [OPTION OF LIBFUZZER…]`; without a target, lists all targets.
 @main enum Fuzz {
   static let targets = [
     lines, json, requests, replies, formats, rows, stores, auditLines, auditFiles, helpers,
@@ -10,7 +10,7 @@ import KistCore
     items, keyrings,
   ]
 
-  /// The one that is fuzzed, which libFuzzer's callback must find.
+  /// The current target, for libFuzzer's callback.
   nonisolated(unsafe) static var target = targets[0]
 
   static func main() {
@@ -22,7 +22,8 @@ import KistCore
       exit(CommandLine.argc > 1 ? 2 : 0)
     }
     target = named
-    // libFuzzer takes the first word for the name of the program, and has a shell start that anew.
+    // libFuzzer uses the first argument as the name of the program, and starts it again with a
+    // shell.
     var count = CommandLine.argc - 1
     var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? =
       CommandLine.unsafeArgv + 1

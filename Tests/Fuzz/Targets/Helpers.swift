@@ -2,10 +2,10 @@ import KistCore
 import KistInterop
 import KistJSON
 
-/// What other tools say to a helper, at a storage that has something for each of them.
+/// Requests of other tools to a helper, with a storage that contains a credential for each tool.
 ///
-/// The first line of an input is the tool and its arguments, apart by tabs; the second the value of
-/// whatever variable is asked for; the rest is standard input.
+/// The first line of an input is the tool and its arguments, separated by tabs. The second is the
+/// value of every environment variable. The rest is standard input.
 let helpers = Target("helpers") { input in
   var input = input
   let words = input.text(before: UInt8(ascii: "\n"))
@@ -16,7 +16,7 @@ let helpers = Target("helpers") { input in
   let call = HelperCall(
     arguments: Array(words.dropFirst()),
     variable: { name in
-      // ssh asks for a secret where there is none of this.
+      // Without these variables, ssh asks for a secret.
       variable.isEmpty || name == "SSH_ASKPASS_PROMPT" && variable.hasPrefix("kist:")
         ? nil : variable
     },
@@ -37,7 +37,7 @@ let helpers = Target("helpers") { input in
     let second = await answer(call, storage)
     check(second, of: tool, call)
     if call.arguments.first == "get" {
-      demand(first == second, "what is asked for twice is the same")
+      demand(first == second, "the same request has the same answer")
     }
     if tool == .git, call.arguments == ["store"], first.complaint == nil {
       var get = call
@@ -54,9 +54,9 @@ private func check(_ answer: HelperAnswer, of tool: Tool, _ call: HelperCall) {
   switch (tool, call.arguments.first) {
   case (.git, "get"):
     let text = answer.output.bytes
-    demand(!text.contains(0) && !text.contains(UInt8(ascii: "\r")), "git takes what it is answered")
+    demand(!text.contains(0) && !text.contains(UInt8(ascii: "\r")), "git can read the answer")
     for line in text.split(separator: UInt8(ascii: "\n")) {
-      demand(line.contains(UInt8(ascii: "=")), "git is answered key=value")
+      demand(line.contains(UInt8(ascii: "=")), "an answer to git is key=value")
     }
   case (.docker, "get"), (.docker, "list"), (.aws, _), (.kubectl, _), (.terraform, "get"):
     demand((try? JSONObject(answer.output)) != nil, "an answer is one object")
@@ -75,7 +75,7 @@ private func checkLine(_ reply: Secret) {
   demand((try? JSONObject(reply)) != nil, "a reply is one object")
 }
 
-/// One credential for each tool, saved by hand, and one with bytes that are no text.
+/// One credential for each tool, and one with bytes that are not text.
 private func filledStorage() async -> UserStorage {
   let storage = UserStorage.inMemory(now: { now })
   for (service, account) in [

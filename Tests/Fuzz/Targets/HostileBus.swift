@@ -4,9 +4,9 @@ import Synchronization
 
 @testable import KistLibsecret
 
-/// A session bus in this process, with a provider of a keyring that follows a script.
+/// A session bus in this process, with a keyring provider that follows a script.
 ///
-/// It is one end of a socket, so that its answers cross GLib as those of another program do.
+/// It is one end of a socket, so GLib handles its answers like those of another program.
 final class HostileBus: Sendable {
   static let own = HostileBus()
 
@@ -15,11 +15,11 @@ final class HostileBus: Sendable {
   private let connections = Mutex<[Connection]>([])
 
   private init() {
-    // GLib logs what a caller did wrong, and goes on; what a peer did is logged in other words.
+    // GLib logs a caller's mistakes and continues. Its messages about a peer's mistakes differ.
     g_log_set_default_handler(
       { _, _, message, _ in
         let message = message.map { String(cString: $0) } ?? ""
-        demand(!message.hasSuffix("' failed"), "GLib is called rightly: \(message)")
+        demand(!message.hasSuffix("' failed"), "GLib is called correctly: \(message)")
       }, nil)
     let path = Folder.own.path("bus")
     address = "unix:path=" + path
@@ -34,14 +34,14 @@ final class HostileBus: Sendable {
     g_thread_unref(g_thread_new("bus", body, loop.retained()))
   }
 
-  /// Follows a script with all who connect from now on.
+  /// Follows a script with all later connections.
   func play(_ new: Script) { script.withLock { $0 = new } }
 
-  /// Leaves those who are connected.
+  /// Closes all connections.
   func end() {
     script.withLock { $0 = nil }
     connections.withLock { $0 = [] }
-    // What GLib says of connections that have ended, it says here, and keeps them until then.
+    // GLib reports closed connections in this loop, and keeps them until then.
     while g_main_context_iteration(nil, 0) != 0 {}
   }
 
@@ -78,9 +78,10 @@ final class HostileBus: Sendable {
   }
 }
 
-/// A connection that is closed when it is let go of.
+/// A connection that is closed when it is released.
 ///
-/// Nobody waits for that: where a script closes it at the same moment, GLib may wait for ever.
+/// Nothing waits for the end of the close: if a script closes it at the same time, GLib may never
+/// end.
 private final class Connection: @unchecked Sendable {
   private let pointer: OpaquePointer
 

@@ -1,6 +1,6 @@
 import KistCore
 
-/// The bytes of an input, taken from its beginning on; zeros behind its end.
+/// The bytes of an input, read from its beginning; zeros after its end.
 struct Input: Sendable {
   private var bytes: ArraySlice<UInt8>
 
@@ -8,12 +8,12 @@ struct Input: Sendable {
 
   var isEmpty: Bool { bytes.isEmpty }
 
-  /// What is left.
+  /// The remaining bytes.
   var rest: [UInt8] { Array(bytes) }
 
   mutating func byte() -> UInt8 { bytes.popFirst() ?? 0 }
 
-  /// One of so many, as a rule the first.
+  /// Returns one of several choices, usually the first.
   mutating func choice(of count: Int) -> Int { Int(byte()) % count }
 
   mutating func bytes(_ count: Int) -> [UInt8] {
@@ -21,14 +21,14 @@ struct Input: Sendable {
     return Array(bytes.prefix(count))
   }
 
-  /// Up to a byte, which is taken, too, or to the end.
+  /// Returns the bytes before a delimiter, which is skipped, or all remaining bytes.
   mutating func bytes(before end: UInt8) -> [UInt8] {
     let taken = bytes.prefix { $0 != end }
     bytes = bytes.dropFirst(taken.count + 1)
     return Array(taken)
   }
 
-  /// As UTF-8 that was put right where it was wrong.
+  /// The bytes as text, with invalid UTF-8 repaired.
   mutating func text(before end: UInt8) -> String {
     String(decoding: bytes(before: end), as: UTF8.self)
   }

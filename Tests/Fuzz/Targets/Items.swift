@@ -3,9 +3,9 @@ import KistCore
 
 @testable import KistLibsecret
 
-/// An item of a keyring as it comes from a provider: attributes and a value.
+/// An item of a keyring from a provider: attributes and a value.
 ///
-/// Attributes are names and values, apart by NULs, up to an empty name; the rest is the value.
+/// Attributes are names and values, separated by NULs, up to an empty name. The rest is the value.
 let items = Target("items") { input in
   var input = input
   var attributes: [String: String] = [:]
@@ -45,8 +45,8 @@ private func checkItem(_ attributes: [String: String], _ path: ObjectPath, _ num
       })
   }.value
   if let item {
-    demand(item.summary.key == key, "an item is of the key that was asked for")
-    demand(item.summary.isWithinLimits, "what is told of an item is within the limits")
+    demand(item.summary.key == key, "an item has the requested key")
+    demand(item.summary.isWithinLimits, "the summary of an item is within the limits")
   }
 }
 

@@ -2,8 +2,8 @@ import KistCore
 
 @testable import KistJSON
 
-/// The reader and the writer: what was read is written as it was, and what is decoded and encoded
-/// again is the same.
+/// The reader and the writer: writing what was read returns the same text, and decoding and
+/// encoding returns the same value.
 let json = Target("json") { input in
   let text = Secret(copying: input.rest)
   checkText(text)
@@ -77,7 +77,7 @@ private func checkText(_ text: Secret) {
   demand((try? JSONObject(copy).required("a").base64()) == text, "base64 is read as it was written")
   guard let count = text.withBytes(textCount(of:)) else { return }
   let written = JSONWriter.object { $0.member("a", text: text) }
-  demand(written.count == count + #"{"a":""}"#.utf8.count, "a text is as long as it was said to be")
+  demand(written.count == count + #"{"a":""}"#.utf8.count, "a text has the predicted length")
   demand(
     (try? JSONObject(written).required("a").secret()) == text, "a text is read as it was written")
 }

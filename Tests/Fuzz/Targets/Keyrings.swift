@@ -3,10 +3,10 @@ import KistCore
 
 @testable import KistLibsecret
 
-/// The keyring, at a provider that answers as an input says.
+/// The keyring, with a provider whose answers depend on the input.
 ///
-/// It does so rightly, in other types, with errors, or not at all. Each request ends, and what it
-/// gives is what was asked for.
+/// It answers correctly, with other types, with errors, or not at all. Each request ends, and a
+/// result matches its request.
 ///
 /// An input of zeros is an honest provider.
 let keyrings = Target("keyrings") { input in
@@ -31,23 +31,23 @@ private func options(_ address: String) -> Libsecret.Options {
 private func ask(_ number: UInt8, _ storage: OpenStorage) async {
   let credentials = storage.credentials
   do throws(StorageError) {
-    // What came later has the last numbers, so that inputs from before ask what they asked.
+    // Newer requests have the last numbers, so that earlier inputs keep their meaning.
     switch number < 248 ? number % 8 : number - 240 {
     case 0:
       let loaded = try await credentials.load(LoadRequest(key: key, allowExpired: true))
-      demand(loaded.summary.key == key, "what is loaded is of the key that was asked for")
-      demand(loaded.summary.isWithinLimits, "what is loaded is within the limits")
-      demand(loaded.secret.count <= Limits.secret, "what is loaded is within the limits")
+      demand(loaded.summary.key == key, "a loaded credential has the requested key")
+      demand(loaded.summary.isWithinLimits, "a loaded credential is within the limits")
+      demand(loaded.secret.count <= Limits.secret, "a loaded credential is within the limits")
     case 1:
       let credential = NewCredential(
         key: key, secret: Secret(utf8: "secret"), label: "l", attributes: ["k": "v"])
       let saved = try await credentials.save(SaveRequest(credential: credential))
-      demand(saved.key == key && saved.label == "l", "what is saved is what was to be")
+      demand(saved.key == key && saved.label == "l", "a saved credential matches the request")
     case 2: _ = try await credentials.delete(DeleteRequest(key: key))
     case 3:
       for summary in try await credentials.find(CredentialQuery(service: "s")).credentials {
-        demand(summary.key.service == "s", "what is found is what was looked for")
-        demand(summary.isWithinLimits, "what is found is within the limits")
+        demand(summary.key.service == "s", "a found credential matches the query")
+        demand(summary.isWithinLimits, "a found credential is within the limits")
       }
     case 4: _ = try await storage.access.status()
     case 5: _ = try await storage.access.lock()
@@ -59,7 +59,7 @@ private func ask(_ number: UInt8, _ storage: OpenStorage) async {
       let changes = try await storage.watch(service: "s")
       await ask(1, storage)
       await ask(2, storage)
-      demand(changes.position == nil, "a keyring has no mark of its changes")
+      demand(changes.position == nil, "changes of a keyring have no position")
     default: _ = await Libsecret.probe(options(HostileBus.own.address))
     }
   } catch {

@@ -1,8 +1,8 @@
 import KistCore
 import KistWire
 
-/// The splitter: what it tells is what a splitter that sees everything at once would tell, wherever
-/// the bytes were cut.
+/// The splitter: it returns the same lines as a splitter that sees everything at once, wherever the
+/// bytes were cut.
 let lines = Target("lines") { input in
   var input = input
   let limit = Int(input.byte())

@@ -3,7 +3,7 @@ import KistCore
 @testable import KistJSON
 @testable import KistWire
 
-/// The client: what is made of a reply, whatever it is.
+/// The client, with any reply.
 let replies = Target("replies") { input in
   var input = input
   let choice = input.choice(of: 9)
@@ -32,7 +32,7 @@ let replies = Target("replies") { input in
   }
 }
 
-/// What `kist doctor` makes of what `kistd probe` prints.
+/// Reads the output of `kistd probe` as `kist doctor` does.
 private func checkOutlook(_ line: Line) {
   let text = line.content.withBytes(String.init(repairing:))
   guard let outlook = StorageOutlook(text) else { return }
@@ -40,7 +40,7 @@ private func checkOutlook(_ line: Line) {
   demand(StorageOutlook(written) == outlook, "an outlook is read as it was written")
 }
 
-/// What a watcher makes of a line that follows.
+/// Reads a change as a watcher does.
 private func checkChange(_ line: Line) {
   guard let change = told(by: line) else { return }
   demand(told(by: Line(change.json())) == change, "a change is read as it was written")

@@ -3,7 +3,7 @@ import KistCore
 @testable import KistJSON
 @testable import KistWire
 
-/// The server: lines, one after the other, at a storage in memory.
+/// The server: a sequence of lines, with a storage in memory.
 let requests = Target("requests") { input in
   for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
     checkRequest(Line(Secret(copying: Array(line))))
@@ -21,7 +21,7 @@ let requests = Target("requests") { input in
       checkReply(await reply(line), to: line)
       if let before {
         let after = await page(of: storage)
-        demand(after == before, "what only asks changes nothing")
+        demand(after == before, "a reading request changes nothing")
       }
     }
     await storage.close()
@@ -33,11 +33,11 @@ private func page(of storage: OpenStorage) async -> CredentialPage? {
   try? await storage.credentials.find(CredentialQuery())
 }
 
-/// What was told of until the storage was closed.
+/// Checks the changes that were reported until the storage was closed.
 private func checkChanges(_ next: NextLine) async {
   do throws(StorageError) {
     while let line = try await next() {
-      demand(line.content.count <= Limits.line, "a line that follows is within the limit")
+      demand(line.content.count <= Limits.line, "a reported change is within the limit")
       demand(
         (try? CredentialChange(JSONObject(line.content)))?.json() == line.content,
         "a change is read as it was written")
@@ -84,7 +84,7 @@ private func service(on storage: UserStorage) -> Dispatch {
 private func checkReply(_ reply: Line, to line: Line) {
   demand(reply.content.count <= Limits.line, "a reply is within the limit")
   guard let object = try? JSONObject(reply.content), let isOK = try? object.required("ok").bool()
-  else { return demand(false, "a reply is an object and says whether it is good") }
+  else { return demand(false, "a reply is an object with the member ok") }
   guard isOK, let request = try? JSONObject(line.content) else {
     return demand(
       (try? StorageError(object.required("error").object())) != nil, "an error can be read")
@@ -96,7 +96,7 @@ private func text(of value: JSONValue?) -> [UInt8]? {
   value?.withText { text in text.indices.map { text[$0] } }
 }
 
-/// What is decoded, encoded and decoded again is the same.
+/// Checks that decoding, encoding and decoding again returns the same request.
 private func checkRequest(_ line: Line) {
   guard
     let object = try? JSONObject(line.content), let name = try? object.required("op").string()

@@ -3,7 +3,7 @@ import KistSodium
 
 @testable import KistFile
 
-/// Rows: what was sealed is opened as it was where it stands, with the key, and never otherwise.
+/// Rows: a sealed row is opened unchanged with its key at its place, and never otherwise.
 let rows = Target("rows") { input in
   var input = input
   let key = CredentialKey(service: input.text(before: 0), account: input.text(before: 0))

@@ -1,6 +1,6 @@
 import CLibsecret
 
-/// What a provider answers, one choice after the other; GLib's thread alone reads it.
+/// The answers of a provider, one choice after the other. Only GLib's thread reads it.
 final class Script: @unchecked Sendable {
   private var input: Input
   private var isOwnerNamed = false
@@ -11,19 +11,19 @@ final class Script: @unchecked Sendable {
   func answer(_ call: OpaquePointer, on connection: OpaquePointer) {
     guard g_dbus_message_get_message_type(call) == G_DBUS_MESSAGE_TYPE_METHOD_CALL else { return }
     let method = String(cString: g_dbus_message_get_member(call))
-    // Whoever is not let onto the bus asks for nothing.
+    // A client that the bus does not admit makes no calls.
     switch method == "Hello" ? 0 : input.choice(of: 16) {
-    // libsecret, which asks for it once more, would take anything.
+    // libsecret repeats this call and would accept anything.
     case 12 where method == "GetNameOwner" && !isOwnerNamed:
       connection.send(call.reply(tuple([text("no name")])))
     case 12 where method != "GetNameOwner":
       connection.send(call.reply(value(of: types[input.choice(of: types.count)], &input)))
     case 13: connection.send(call.error(errors[input.choice(of: errors.count)]))
-    // No answer; seldom, as it takes time.
+    // No answer. This is rare, as it takes time.
     case 14 where input.choice(of: 256) == 0xAA: break
     case 15 where input.choice(of: 2) == 1: g_dbus_connection_close(connection, nil, nil, nil)
     case let choice:
-      // Another program calls, whom nobody answers.
+      // Another program calls and gets no answer.
       if choice == 11 { connection.send(.ping) }
       isOwnerNamed = isOwnerNamed || method == "GetNameOwner"
       connection.send(rightReply(to: call, method, &input))
@@ -47,7 +47,7 @@ final class Script: @unchecked Sendable {
   ]
 }
 
-/// What a provider that follows the specification could answer, as far as types go.
+/// An answer whose types follow the specification.
 private func rightReply(
   to call: OpaquePointer, _ method: String, _ input: inout Input
 ) -> OpaquePointer {
@@ -90,7 +90,7 @@ private func replyType(of method: String) -> String {
   }
 }
 
-/// Of an item that is there, in a collection that is open.
+/// An answer about an existing item in an unlocked collection.
 private let honestReplies: [String: @Sendable () -> OpaquePointer] = [
   "SearchItems": { tuple([array(of: "o", [path("/i/1")]), array(of: "o", [])]) },
   "GetSecrets": {
@@ -104,7 +104,7 @@ private let honestReplies: [String: @Sendable () -> OpaquePointer] = [
   "Unlock": { tuple([array(of: "o", [path("/c")]), path("/")]) },
 ]
 
-/// Of a provider that asks its user first.
+/// An answer of a provider that prompts its user first.
 private let promptingReplies: [String: @Sendable () -> OpaquePointer] = [
   "CreateItem": { tuple([path("/"), path("/p")]) },
   "Delete": { tuple([path("/p")]) },
@@ -136,7 +136,7 @@ extension OpaquePointer {
     g_dbus_message_new_method_error_literal(self, name, "no")!
   }
 
-  /// The signal of the prompt that was called.
+  /// Emits the signal of the called prompt.
   fileprivate func completed(_ body: OpaquePointer) -> OpaquePointer {
     let signal = g_dbus_message_new_signal(
       g_dbus_message_get_path(self), "org.freedesktop.Secret.Prompt", "Completed")!

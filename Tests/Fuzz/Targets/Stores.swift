@@ -3,10 +3,9 @@ import KistCore
 
 @testable import KistFile
 
-/// A whole store whose file was changed: whatever it is by then, nothing is told of it but what was
-/// saved in it.
+/// The file of a whole store, changed: requests return only what was saved in it.
 ///
-/// An input is a list of changes: where, how many bytes, and these.
+/// An input is a list of changes: the offset, the number of bytes, and the bytes.
 let stores = Target("stores") { input in
   var input = input
   var file = golden.file
@@ -39,20 +38,20 @@ private func store(_ folder: Folder, _ name: String = "kist.db") -> EncryptedFil
 private func examine(_ folder: Folder, isWhole: Bool) {
   let options = store(folder)
   let examination = try? EncryptedFile.examine(path: options.path, keySource: options.keySource)
-  guard let examination else { return demand(!isWhole, "a whole store can be examined") }
-  demand(examination.good <= golden.credentials.count, "no credential is made of nothing")
-  demand(!isWhole || examination.faults.isEmpty, "nothing is wrong with a whole store")
+  guard let examination else { return demand(!isWhole, "an intact store can be examined") }
+  demand(examination.good <= golden.credentials.count, "no credential is invented")
+  demand(!isWhole || examination.faults.isEmpty, "an intact store has no faults")
 }
 
-/// What is copied whole, a backup likewise, is all of it or nothing.
+/// Rekeys, which copies everything or nothing, as a backup does.
 private func rekey(_ folder: Folder, isWhole: Bool) {
   let options = store(folder)
   let rekeyed = try? EncryptedFile.rekey(.init(options, keyFile: folder.path("kist.key")))
-  guard let rekeyed else { return demand(!isWhole, "a whole store can be given a new key") }
-  demand(rekeyed.count == golden.credentials.count, "all is copied, and nothing else")
+  guard let rekeyed else { return demand(!isWhole, "an intact store can be rekeyed") }
+  demand(rekeyed.count == golden.credentials.count, "exactly the stored credentials are copied")
   let found = try? EncryptedFile.examine(path: options.path, keySource: options.keySource)
   demand(
-    found?.faults.isEmpty == true && found?.good == rekeyed.count, "what has a new key is whole")
+    found?.faults.isEmpty == true && found?.good == rekeyed.count, "a rekeyed store is intact")
 }
 
 private func salvage(_ folder: Folder) {
@@ -60,10 +59,10 @@ private func salvage(_ folder: Folder) {
   let salvage = try? EncryptedFile.salvage(
     path: options.path, keySource: options.keySource, to: new)
   guard let salvage else { return }
-  demand(salvage.copied <= golden.credentials.count, "no credential is made of nothing")
+  demand(salvage.copied <= golden.credentials.count, "no credential is invented")
   let found = try? EncryptedFile.examine(path: new.path, keySource: new.keySource)
   demand(
-    found?.faults.isEmpty == true && found?.good == salvage.copied, "what was salvaged is whole")
+    found?.faults.isEmpty == true && found?.good == salvage.copied, "a salvaged store is intact")
 }
 
 private func open(_ folder: Folder) async {
@@ -71,13 +70,13 @@ private func open(_ folder: Folder) async {
   if let page = try? await storage.credentials.find(CredentialQuery()) {
     for summary in page.credentials {
       demand(
-        golden.credentials[summary.key]?.summary == summary, "what is listed is what was saved")
+        golden.credentials[summary.key]?.summary == summary, "a listed credential is the saved one")
     }
   }
   for (key, credential) in golden.credentials {
     do throws(StorageError) {
       let loaded = try await storage.credentials.load(LoadRequest(key: key, allowExpired: true))
-      demand(loaded == credential, "what is loaded is what was saved")
+      demand(loaded == credential, "a loaded credential is the saved one")
     } catch {
       demand(error.code != .internal, "an error has a cause")
     }
@@ -85,7 +84,7 @@ private func open(_ folder: Folder) async {
   await storage.close()
 }
 
-/// The store that the tests of the format keep.
+/// The golden store of the tests of the format.
 private struct Golden {
   let file = read(folder + "v1-key-file.db"), key = read(folder + "v1-key-file.key")
   var credentials: [CredentialKey: Credential] = [:]
@@ -108,7 +107,7 @@ private struct Golden {
       await storage.close()
       return credentials
     }
-    demand(credentials.count > 3, "there is a golden store")
+    demand(credentials.count > 3, "the golden store contains credentials")
     folder.empty()
   }
 }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// One thing that is fuzzed.
+/// A fuzz target.
 struct Target: Sendable {
   let name: String
-  /// Aborts where a property does not hold.
+  /// Aborts if a property does not hold.
   let run: @Sendable (Input) -> Void
 
   init(_ name: String, _ run: @escaping @Sendable (Input) -> Void) {
@@ -12,7 +12,7 @@ struct Target: Sendable {
   }
 }
 
-/// Aborts unless a property holds, which libFuzzer takes for a crash.
+/// Aborts unless a property holds, which libFuzzer reports as a crash.
 func demand(_ isTrue: Bool, _ property: String, line: Int = #line, file: StaticString = #fileID) {
   if isTrue { return }
   let message = "it does not hold that \(property) (\(file):\(line))\n"

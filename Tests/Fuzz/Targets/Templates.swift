@@ -2,8 +2,8 @@ import KistCore
 
 @testable import KistInterop
 
-/// Templates, files of variables and references: what has no reference stays as it is, and what is
-/// filled with references is the same again.
+/// Templates, files of variables and references: a text without references stays unchanged, and so
+/// does a text filled with its own references.
 let templates = Target("templates") { input in
   var input = input
   let kind = input.choice(of: 3)
@@ -21,11 +21,11 @@ private func checkTemplate(_ text: Secret) {
   guard let filled = fill(template, { asked.value += $0.account.count + 1 }) else {
     return demand(text.count > 1 << 16, "a template is filled")
   }
-  if asked.value == 0 { demand(filled == text, "a text without references stays as it is") }
+  if asked.value == 0 { demand(filled == text, "a text without references stays unchanged") }
   guard let again = try? Template(reading: filled) else {
     return demand(false, "what was filled with references is a template")
   }
-  demand(fill(again, { _ in }) == filled, "what was filled with references is the same again")
+  demand(fill(again, { _ in }) == filled, "a text filled with references stays unchanged")
 }
 
 private func fill(

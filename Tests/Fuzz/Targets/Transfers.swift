@@ -3,18 +3,18 @@ import KistInterop
 import KistJSON
 import KistWire
 
-/// Files of other programs, and of kist's own: what is imported from one is what a storage takes, and
-/// importing it again changes nothing.
+/// Files of other programs and of kist: imported credentials are within the limits, and a second
+/// import changes nothing.
 ///
-/// The first line of an input is a format, or `pass`, or `kist`; behind it the file, and of cargo's,
-/// behind a NUL, the configuration.
+/// The first line of an input is a format, `pass` or `kist`. The file follows; for cargo, a NUL and
+/// its configuration follow the file.
 let transfers = Target("transfers") { input in
   var input = input
   let name = input.text(before: UInt8(ascii: "\n"))
   guard let file = read(&input, name) else { return }
   for entry in file.entries {
-    demand(entry.credential.isWithinLimits, "what is imported is what a storage takes")
-    demand(entry.place > 0, "it stands somewhere")
+    demand(entry.credential.isWithinLimits, "an imported credential is within the limits")
+    demand(entry.place > 0, "an entry has a place")
   }
   wait {
     await importTwice(file, lastStands: false)
@@ -40,13 +40,13 @@ private func read(_ input: inout Input, _ name: String) -> ForeignCredentials? {
   }
 }
 
-/// Saves what an import would save, and plans it once more.
+/// Saves what an import would save, and plans the import again.
 private func importTwice(_ file: ForeignCredentials, lastStands: Bool) async {
   let storage = UserStorage.inMemory()
   for isFirst in [true, false] {
     let plan = try? await ImportPlan(
       of: file, lastStands: lastStands, with: storage, progress: { _, _ in })
-    guard let plan else { return demand(false, "a storage in memory is compared with") }
+    guard let plan else { return demand(false, "an import into a storage in memory can be planned") }
     let changes = plan.changes(replacing: lastStands)
     demand(isFirst || changes.isEmpty, "a second import changes nothing")
     demand(plan.count(.differs) == 0, "nothing differs from what was imported")

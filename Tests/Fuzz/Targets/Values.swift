@@ -1,14 +1,14 @@
 import CLibsecret
 
-// Values of D-Bus, as an input says; floating, as GLib makes them.
+// D-Bus values from an input, with floating references as in GLib.
 
-/// A value of a type in the notation of D-Bus.
+/// Returns a value of a type in the notation of D-Bus.
 func value(of type: String, _ input: inout Input) -> OpaquePointer {
   var rest = type.utf8.map { $0 }[...]
   return value(&rest, &input)
 }
 
-/// Takes one type from the beginning of a signature.
+/// Removes the first type of a signature, and returns it.
 private func value(_ type: inout ArraySlice<UInt8>, _ input: inout Input) -> OpaquePointer {
   switch Unicode.Scalar(type.removeFirst()) {
   case "b": return g_variant_new_boolean(gboolean(input.byte() & 1))
@@ -66,7 +66,7 @@ func array(of type: String, _ elements: [OpaquePointer]) -> OpaquePointer {
   }
 }
 
-/// One type of a signature, without what stands behind it.
+/// Returns the first type of a signature.
 private func firstType(of signature: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
   var depth = 0
   for (offset, byte) in signature.enumerated() {
@@ -77,7 +77,7 @@ private func firstType(of signature: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
   return signature
 }
 
-/// Those of an item that kist made, or of one that it did not.
+/// The attributes of an item of kist, or of another program.
 private func attributes(_ input: inout Input) -> OpaquePointer {
   var attributes = [
     ("xdg:schema", "io.kist.Credential"), ("service", "s"), ("account", "u"),

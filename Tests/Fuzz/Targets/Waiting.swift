@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Runs a task to its end.
+/// Runs a task until it ends.
 func wait<Result: Sendable>(for body: @escaping @Sendable () async -> Result) -> Result {
   let (result, end) = (Box<Result?>(nil), DispatchSemaphore(value: 0))
   Task.detached {
