@@ -1,12 +1,12 @@
 import Foundation
 
-/// What a bus starts when a client asks for the Secret Service and nobody provides it.
+/// The program that a bus starts when a client calls the Secret Service and no program provides it.
 package enum Activation: Sendable {
-  /// A program that fails at once, with this status.
+  /// A program that exits at once with a status.
   case exits(Int)
-  /// A program that runs and never takes the name.
+  /// A program that runs but never owns the name.
   case hangs
-  /// A command, each word without blanks.
+  /// A command whose words contain no blanks.
   case command([String])
 
   func plant(in folder: String) throws {

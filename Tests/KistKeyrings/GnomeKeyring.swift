@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// gnome-keyring-daemon on a private bus, without a prompter: it never asks anybody.
+/// gnome-keyring-daemon on a private bus, without a prompter.
 package final class GnomeKeyring: Sendable {
-  /// How the daemon finds its login keyring.
+  /// The state of the login keyring at the start of the daemon.
   package enum Start: Sendable, Equatable {
-    /// Unlocked with this password, which a new keyring gets.
+    /// Unlocked with a password, which also protects a new keyring.
     case password(String)
-    /// Kept in clear, as by a person who left the password blank. It says that it is locked until
-    /// somebody asks to unlock it, which needs no prompt.
+    /// Stored unencrypted, as for a user who left the password blank. It is reported as locked
+    /// until a client unlocks it, which needs no prompt.
     case blankPassword
-    /// There, and not unlocked.
+    /// Existing, but locked.
     case locked
     /// Without any collection.
     case none
@@ -21,7 +21,7 @@ package final class GnomeKeyring: Sendable {
   private let daemon: Mutex<Program>
   private let start: Start
 
-  /// Starts a daemon and returns once its collection is as it shall be.
+  /// Starts a daemon and returns once its collection has the requested state.
   package init(_ start: Start, on bus: PrivateBus) async throws {
     self.bus = bus
     self.start = start
@@ -40,26 +40,26 @@ package final class GnomeKeyring: Sendable {
 
   package var isRunning: Bool { daemon.withLock { $0.isRunning } }
 
-  /// How the daemon ended, in a sentence; `nil` while it runs.
+  /// A sentence about the end of the daemon; `nil` while it runs.
   package var ending: String? { daemon.withLock { $0.ending } }
 
   /// The directory of the keyring files.
   package var files: String { keyrings(bus.session) }
 
-  /// Ends the daemon in good order.
+  /// Stops the daemon with SIGTERM.
   package func stop() async throws { try await end(SIGTERM) }
 
-  /// Kills the daemon where it stands.
+  /// Kills the daemon.
   package func kill() async throws { try await end(SIGKILL) }
 
-  /// Stops the daemon, if it still runs, and starts it anew on the same files.
+  /// Stops the daemon, if it still runs, and starts it again with the same files.
   package func restart(_ start: Start? = nil) async throws {
     try await stop()
     let started = try await startDaemon(start ?? self.start, on: bus)
     daemon.withLock { $0 = started }
   }
 
-  /// Starts another daemon in the place of this one, as a person without a screen does to unlock it.
+  /// Replaces the daemon by another one, as a user without a screen does to unlock the keyring.
   package func replace(password: String) async throws {
     let replaced = daemon.withLock { $0 }
     let started = try bus.start(
@@ -95,7 +95,7 @@ private func startDaemon(_ start: GnomeKeyring.Start, on bus: PrivateBus) async 
 
 private func keyrings(_ session: Session) -> String { session.folder + "/data/keyrings" }
 
-/// Writes a keyring in the plain text format, and names it the default one.
+/// Writes a keyring in the plain text format, and makes it the default.
 private func writeBlankKeyring(session: Session) throws {
   let folder = keyrings(session)
   try FileManager.default.createDirectory(

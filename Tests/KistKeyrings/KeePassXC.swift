@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// KeePassXC as the provider of the Secret Service on a private bus, on a screen that nobody sees.
+/// KeePassXC as the provider of the Secret Service on a private bus, on a virtual screen.
 ///
-/// Its settings make it ask nobody.
+/// Its settings disable all prompts.
 package final class KeePassXC: Sendable {
   private static let password = "pw"
 
@@ -12,7 +12,7 @@ package final class KeePassXC: Sendable {
   private let screen: Screen
   private let program: Mutex<Program>
 
-  /// Starts it with a new database and returns once that is the default collection, unlocked.
+  /// Starts it with a new database and returns once this is the unlocked default collection.
   package init(on bus: PrivateBus) async throws {
     self.bus = bus
     try writeSettings(in: bus.session)
@@ -23,16 +23,16 @@ package final class KeePassXC: Sendable {
 
   package var processIdentifier: CInt { program.withLock { $0.processIdentifier } }
 
-  /// Kills the program where it stands.
+  /// Kills the program.
   package func kill() async throws {
     let program = program.withLock { $0 }
     await program.end(SIGKILL)
     try await bus.waitUntilNoProvider()
   }
 
-  /// Ends the program, in good order if it still runs, and starts it anew on the same database.
+  /// Stops the program with SIGTERM, if it still runs, and starts it again with the same database.
   ///
-  /// It saves its changes when it ends in good order, and not before.
+  /// It only saves its changes when it is stopped with SIGTERM.
   package func restart() async throws {
     let ended = program.withLock { $0 }
     await ended.end()
@@ -48,8 +48,8 @@ private func startProgram(
   let program = try bus.start(
     "/usr/bin/keepassxc", ["--pw-stdin", databaseFile(bus.session)],
     input: Data("\(password)\n".utf8),
-    // There is one KeePassXC for each user and each directory of temporary files: a second one would
-    // hand its database to the first, and end.
+    // Each user and each directory of temporary files can have one KeePassXC. A second one would
+    // pass its database to the first, and exit.
     environment: [
       "DISPLAY": screen.name, "TMPDIR": bus.session.folder + "/run", "USER": "kist",
     ])
@@ -62,8 +62,8 @@ private func databaseFile(_ session: Session) -> String { session.folder + "/key
 private func writeSettings(in session: Session) throws {
   let folder = session.folder + "/config/keepassxc"
   try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-  // While 2.7.4 saves, it passes over a change, hangs when it is told to end, and crashes where many
-  // changes come: here it saves when it ends.
+  // While KeePassXC 2.7.4 saves, it loses changes, hangs at SIGTERM, and crashes after many
+  // changes. So here it only saves at its end.
   try """
   [General]
   AutoSaveAfterEveryChange=false

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A program or a library that the tests of the keyring need beside the compiler.
+/// A program or a library that the keyring tests need.
 package enum KeyringPart: CaseIterable, Sendable {
   case dbusDaemon, gdbus, gnomeKeyring, keePassXC, prompter, python, secretTool, xvfb
 
-  /// What must be there, and the Debian package that brings it.
+  /// The required file, and the Debian package that installs it.
   private var files: [(path: String, package: String)] {
     switch self {
     case .dbusDaemon: [("/usr/bin/dbus-daemon", "dbus-daemon")]
@@ -25,7 +25,7 @@ package enum KeyringPart: CaseIterable, Sendable {
     }
   }
 
-  /// The Debian packages to install before these parts are all there, in order of name.
+  /// Returns the missing Debian packages for these parts, sorted by name.
   package static func missingPackages(for parts: [Self]) -> [String] {
     let missing = parts.flatMap(\.files).filter { !FileManager.default.fileExists(atPath: $0.path) }
     return Set(missing.map(\.package)).sorted()

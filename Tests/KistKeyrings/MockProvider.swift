@@ -2,72 +2,72 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A small Secret Service on a private bus, which does what no real one does on demand.
+/// A small Secret Service on a private bus, with faults that real ones do not show on demand.
 ///
-/// It has one collection, unlocked unless told otherwise, with encrypted and plain sessions. Its
-/// items survive a restart.
+/// It has one collection, which is unlocked by default, and encrypted and plain sessions. Its items
+/// survive a restart.
 package final class MockProvider: Sendable {
-  /// What it does other than a good provider; several can be combined.
+  /// A deviation from a correct provider. Several can be combined.
   package enum Behaviour: Sendable, Hashable {
-    /// Never answers a call of this method, such as `CreateItem`; of any when `nil`.
+    /// Never answers a call of this method, such as `CreateItem`, or of any method if `nil`.
     case mute(in: String? = nil)
     /// Answers `OpenSession` and nothing else.
     case muteAfterSession
-    /// From the first call of one method on, takes three seconds for each call of that and of
-    /// another.
+    /// After the first call of one method, needs three seconds for each call of it and of another
+    /// method.
     case slow(from: String, in: String)
-    /// Exits when this method is called, with nothing done.
+    /// Exits when this method is called, without a change.
     case dies(in: String)
-    /// Exits when this method has changed something, without an answer.
+    /// Exits after a change by this method, without an answer.
     case diesAfter(String)
-    /// Answers calls of this method with one string; of any when `nil`.
+    /// Answers calls of this method with one string, or of any method if `nil`.
     case answersWrongTypes(in: String? = nil)
-    /// Answers an encrypted session with this in place of its key.
+    /// Answers an encrypted session with these bytes instead of its key.
     case sessionKey(Key)
-    /// Every search finds an item that is gone, each time another.
+    /// Returns a deleted item from each search, a different one each time.
     case findsGhosts
-    /// The collection is locked; unlocking it asks with a prompt.
+    /// The collection is locked, and unlocking it requires a prompt.
     case locked
-    /// How prompts end, where it is not by being dismissed.
+    /// The end of prompts; by default, they are dismissed.
     ///
-    /// In a locked collection `CreateItem` then asks too, in place of an error.
+    /// In a locked collection, `CreateItem` then also prompts instead of failing.
     case prompt(Prompt)
-    /// `CreateItem` is answered with a prompt.
+    /// Answers `CreateItem` with a prompt.
     case createAsksPrompt
-    /// `Delete` of an item is answered with a prompt.
+    /// Answers `Delete` of an item with a prompt.
     case deleteAsksPrompt
-    /// `Lock` is answered with a prompt.
+    /// Answers `Lock` with a prompt.
     case lockAsksPrompt
     /// There is no collection.
     case noDefaultCollection
-    /// `CreateItem` answers success and stores nothing.
+    /// Answers `CreateItem` with success, but stores nothing.
     case claimsToStore
-    /// `CreateItem` changes an item of the same service and account, whatever it was asked.
+    /// Makes `CreateItem` always change an item of the same service and account.
     case replacesInPlace
-    /// Stores values without the blanks at their ends.
+    /// Stores values without leading and trailing blanks.
     case altersValues
-    /// Stores values with a letter after them.
+    /// Stores values with an additional letter at the end.
     case appendsToValues
-    /// `Delete` of an item finds that another program has just deleted it.
+    /// Deletes an item just before `Delete`, as another program could.
     case deletedByAnother
     /// Refuses encrypted sessions.
     case plainOnly
 
     package enum Prompt: String, Sendable {
       case accepted, dismissed
-      /// Dismissed, with a number where paths belong.
+      /// Dismissed, with a number instead of paths.
       case dismissedWithWrongType = "dismissed-wrong-type"
       case neverCompletes = "never-completes"
-      /// Accepted once the test answers it, and taken back by nothing.
+      /// Accepted once the test answers it, and never cancelled.
       case answered
     }
 
     package enum Key: String, Sendable {
-      /// A string, or a number, in place of bytes.
+      /// A string or a number instead of bytes.
       case string, number
       /// No bytes.
       case none
-      /// The bytes, and a zero in front of them.
+      /// The bytes after a leading zero.
       case longer
     }
 
@@ -101,7 +101,7 @@ package final class MockProvider: Sendable {
     }
   }
 
-  /// An item under kist's schema, as another program might have made it.
+  /// An item with kist's schema, as another program could create it.
   package struct Item: Sendable {
     fileprivate let attributes: [String: String]
     fileprivate let label: String
@@ -122,7 +122,7 @@ package final class MockProvider: Sendable {
   private let bus: PrivateBus
   private let process: Mutex<Program>
 
-  /// Starts a provider and returns once it owns the name; its items are numbered from 1 on.
+  /// Starts a provider and returns once it owns the name. Its items are numbered from 1.
   package init(
     _ behaviours: [Behaviour] = [], holding items: [Item] = [], on bus: PrivateBus
   ) async throws {
@@ -135,7 +135,7 @@ package final class MockProvider: Sendable {
 
   package var isRunning: Bool { process.withLock { $0.isRunning } }
 
-  /// The calls that were received, over restarts, in their order.
+  /// The received calls in order, across restarts.
   ///
   /// Each is the last word of the interface, a dot, and the method: `Prompt.Prompt`,
   /// `Properties.Get`.
@@ -144,7 +144,7 @@ package final class MockProvider: Sendable {
     return log.split(separator: "\n").map(String.init)
   }
 
-  /// Answers the prompts that wait for it, and those that will.
+  /// Answers all waiting and future prompts.
   package func answerPrompts() throws {
     try Data().write(to: URL(filePath: logFile(bus) + ".answer"))
   }
@@ -155,7 +155,7 @@ package final class MockProvider: Sendable {
     try await bus.waitUntilNoProvider()
   }
 
-  /// Starts it anew with the items that it had, and with other behaviours.
+  /// Starts it again with the same items and other behaviours.
   package func restart(_ behaviours: [Behaviour] = []) async throws {
     try await kill()
     let started = try await startProvider(behaviours, on: bus)

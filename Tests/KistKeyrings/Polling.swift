@@ -1,16 +1,16 @@
-/// What a test waited for and did not come.
+/// A condition that was not met in time.
 package struct NotInTime: Error, CustomStringConvertible {
   package let description: String
 }
 
 extension Duration {
-  /// Longer than any program takes that does not hang, on a machine that does much else as well.
+  /// Longer than any program needs on a busy machine, unless it hangs.
   package static let unlessHung = Duration.seconds(120)
 }
 
-/// Asks until the answer is yes.
+/// Waits until a condition holds.
 ///
-/// - Throws: `NotInTime` where the answer stays no.
+/// - Throws: `NotInTime` if the condition does not hold in time.
 package func poll(
   _ what: String, within bound: Duration = .unlessHung, _ isTrue: () async throws -> Bool
 ) async throws {
@@ -21,7 +21,7 @@ package func poll(
   }
 }
 
-/// Lets a moment pass, also in a task that was cancelled.
+/// Waits for a moment, even in a cancelled task.
 func pause() async {
   await Task.detached { try? await Task.sleep(for: .milliseconds(2)) }.value
 }

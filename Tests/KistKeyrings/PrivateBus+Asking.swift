@@ -1,19 +1,20 @@
 import Foundation
 
 extension PrivateBus {
-  /// Whether somebody provides the Secret Service now; activates nobody.
+  /// Returns whether a program provides the Secret Service now, without activating one.
   package func hasProvider() async throws -> Bool {
     try await hasOwner("org.freedesktop.secrets")
   }
 
-  /// Whether somebody owns a name now.
+  /// Returns whether a program owns a name now.
   func hasOwner(_ name: String) async throws -> Bool {
     try await call(
       "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", [name]
     ).text.hasPrefix("(true")
   }
 
-  /// The object path of the default collection, "/" when there is none; `nil` without an answer.
+  /// Returns the object path of the default collection, "/" if there is none, or `nil` without an
+  /// answer.
   package func defaultCollection() async throws -> String? {
     guard try await hasProvider() else { return nil }
     let reply = try await call(
@@ -22,7 +23,7 @@ extension PrivateBus {
     return reply.text.firstMatch(of: /'(.*)'/).map { String($0.1) }
   }
 
-  /// Whether a collection is locked; `nil` without an answer.
+  /// Returns whether a collection is locked, or `nil` without an answer.
   package func isLocked(_ collection: String) async throws -> Bool? {
     let reply = try await call(
       "org.freedesktop.secrets", collection, "org.freedesktop.DBus.Properties.Get",
@@ -30,7 +31,7 @@ extension PrivateBus {
     return reply.text.firstMatch(of: /<(true|false)>/).map { $0.1 == "true" }
   }
 
-  /// The object paths of the items of a collection.
+  /// Returns the object paths of the items of a collection.
   package func items(of collection: String) async throws -> [String] {
     let reply = try await call(
       "org.freedesktop.secrets", collection, "org.freedesktop.DBus.Properties.Get",
@@ -38,7 +39,7 @@ extension PrivateBus {
     return reply.text.matches(of: /'([^']*)'/).map { String($0.1) }
   }
 
-  /// Calls a method as gdbus(1) does: words are values in GVariant's text format.
+  /// Calls a method with gdbus(1). The words are values in GVariant's text format.
   package func call(
     _ destination: String, _ object: String, _ method: String, _ arguments: [String]
   ) async throws -> Output {
@@ -50,7 +51,7 @@ extension PrivateBus {
       ] + arguments)
   }
 
-  /// Waits until the default collection is there and unlocked, or locked, or until there is none.
+  /// Waits until the default collection is unlocked, locked or missing, as requested.
   func waitUntilDefaultCollection(is expected: DefaultCollection, of provider: Program) async throws
   {
     try await poll("the default collection is \(expected)") {
@@ -59,7 +60,7 @@ extension PrivateBus {
     }
   }
 
-  /// Waits until a provider that was ended has left the bus, if that runs.
+  /// Waits until a stopped provider has left the bus, if the bus runs.
   func waitUntilNoProvider() async throws {
     try await poll("the name is free") {
       guard isRunning else { return true }
@@ -74,5 +75,5 @@ extension PrivateBus {
   }
 }
 
-/// What a provider says of its default collection.
+/// The state of the default collection.
 enum DefaultCollection { case absent, locked, unlocked }

@@ -2,18 +2,19 @@ package import Foundation
 import Glibc
 import Synchronization
 
-/// A D-Bus session bus of a test's own, with nothing on it that the test did not put there.
+/// A D-Bus session bus for one test, which contains only what the test starts.
 package final class PrivateBus: Sendable {
   package let session: Session
-  /// For `DBUS_SESSION_BUS_ADDRESS`; not in `$XDG_RUNTIME_DIR`, so that no program finds it there.
+  /// The value of `DBUS_SESSION_BUS_ADDRESS`. It is not in `$XDG_RUNTIME_DIR`, where programs would
+  /// find it.
   package let address: String
   private let daemon: Mutex<Program>
 
   /// Starts a bus in a session.
   ///
   /// - Parameters:
-  ///   - activation: what the bus starts when a client asks for the Secret Service and none runs.
-  ///   - startTimeout: how long the bus waits for it.
+  ///   - activation: the program that the bus starts for the Secret Service if none runs.
+  ///   - startTimeout: the time that the bus waits for this program.
   package init(
     in session: Session, activation: Activation? = nil, startTimeout: Duration = .seconds(25)
   ) async throws {
@@ -25,7 +26,7 @@ package final class PrivateBus: Sendable {
     daemon = Mutex(try await startDaemon(in: session))
   }
 
-  /// What programs on this bus see of the world.
+  /// The environment of programs on this bus.
   package var environment: [String: String] {
     session.environment.merging(["DBUS_SESSION_BUS_ADDRESS": address]) { $1 }
   }
@@ -35,13 +36,13 @@ package final class PrivateBus: Sendable {
 
   /// Kills the bus, and so the connections of all clients.
   ///
-  /// Most providers end with it.
+  /// Most providers then exit.
   package func kill() async {
     let daemon = daemon.withLock { $0 }
     await daemon.end(SIGKILL)
   }
 
-  /// Starts the bus anew at the same address, after `kill()`.
+  /// Starts the bus again at the same address, after `kill()`.
   package func restart() async throws {
     await kill()
     let started = try await startDaemon(in: session)
@@ -58,7 +59,7 @@ package final class PrivateBus: Sendable {
       environment: self.environment.merging(environment) { $1 })
   }
 
-  /// Runs a program on this bus to its end, or to a bound, at which it is killed.
+  /// Runs a program on this bus, and kills it at a time limit.
   package func run(
     _ program: String, _ arguments: [String], input: Data = Data(),
     within bound: Duration = .unlessHung
@@ -68,7 +69,7 @@ package final class PrivateBus: Sendable {
   }
 }
 
-/// Runs a test on a bus of its own, and ends everything that was started there.
+/// Runs a test on its own bus, and ends all programs that were started there.
 package func withPrivateBus<Result>(
   activation: Activation? = nil, startTimeout: Duration = .seconds(25),
   _ body: (PrivateBus) async throws -> Result

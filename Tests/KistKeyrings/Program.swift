@@ -2,9 +2,9 @@ package import Foundation
 import Glibc
 import Synchronization
 
-/// How a program ended, and what it wrote.
+/// The exit status and the output of a program.
 package struct Output: Sendable {
-  /// The exit status; `nil` when a signal ended the program, or nothing has yet.
+  /// The exit status; `nil` if a signal ended the program, or if it still runs.
   package let status: CInt?
   package let bytes: Data
   package let errors: String
@@ -14,7 +14,7 @@ package struct Output: Sendable {
 
 /// A program of a session.
 ///
-/// Its input and output are files there, so that no pipe can fill up.
+/// Its input and output are files in the folder of the session, so that no pipe can fill up.
 final class Program: Sendable {
   private let child: Spawned
   private let waitStatus = Mutex<CInt?>(nil)
@@ -43,7 +43,7 @@ final class Program: Sendable {
   var processIdentifier: CInt { child.identifier }
   var isRunning: Bool { ended() == nil }
 
-  /// What it has written by now; its status once it has ended.
+  /// The output so far, and the exit status once the program has ended.
   var output: Output {
     let status = ended().flatMap { $0 & 0x7f == 0 ? $0 >> 8 & 0xff : nil }
     return Output(
@@ -52,14 +52,14 @@ final class Program: Sendable {
       errors: (try? String(contentsOfFile: files + ".err", encoding: .utf8)) ?? "")
   }
 
-  /// Sends a signal to it and to what it has started, unless it has ended.
+  /// Sends a signal to the program and its children, unless it has ended.
   func kill(_ signal: CInt = SIGKILL) {
     waitStatus.withLock { status in
       if status == nil { _ = Glibc.kill(-child.identifier, signal) }
     }
   }
 
-  /// How it ended, and what it wrote last, in a sentence; `nil` while it runs.
+  /// A sentence about the end of the program and its last output; `nil` while it runs.
   var ending: String? {
     ended().map { status in
       let signal = status & 0x7f
@@ -72,7 +72,7 @@ final class Program: Sendable {
     while isRunning { await pause() }
   }
 
-  /// Asks it to end, and insists where it does not.
+  /// Stops the program with SIGTERM, or with SIGKILL if it does not end.
   func end(_ signal: CInt = SIGTERM) async {
     kill(signal)
     let insistence = Task {
@@ -83,11 +83,11 @@ final class Program: Sendable {
     insistence.cancel()
   }
 
-  /// The status of wait(2); `nil` while it runs.
+  /// The status from wait(2); `nil` while the program runs.
   private func ended() -> CInt? {
     waitStatus.withLock { status in
       if status == nil, let ended = child.status() {
-        // While the lock is held nobody signals what may be another process by now.
+        // While the lock is held, no thread sends a signal to a reused process ID.
         warden.forget(child.identifier)
         status = ended
       }

@@ -1,8 +1,8 @@
-/// The program that shows the prompts of gnome-keyring, on a screen that nobody sees: nobody answers.
+/// The program that shows the prompts of gnome-keyring, on a virtual screen, without an answer.
 package struct Prompter: Sendable {
   private static let name = "org.gnome.keyring.SystemPrompter"
 
-  /// Starts it and returns once it can be asked to show prompts.
+  /// Starts it and returns once it can show prompts.
   package init(on bus: PrivateBus) async throws {
     let screen = try await Screen(in: bus.session)
     let program = try bus.start(

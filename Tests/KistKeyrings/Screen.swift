@@ -1,8 +1,8 @@
 import Foundation
 
-/// An X server without a screen, for as long as the session.
+/// A virtual X server that runs during a session.
 struct Screen: Sendable {
-  /// For `DISPLAY`.
+  /// The value of `DISPLAY`.
   let name: String
 
   init(in session: Session) async throws {

@@ -1,17 +1,17 @@
 import Foundation
 
-/// secret-tool(1) on a private bus: the view of another program that uses libsecret.
+/// secret-tool(1) on a private bus, as an example of another program that uses libsecret.
 package struct SecretTool: Sendable {
   private let bus: PrivateBus
   private let bound: Duration
 
-  /// Each command is killed at a bound; its output then has no status.
+  /// Each command is killed at a time limit; its output then has no status.
   package init(on bus: PrivateBus, within bound: Duration = .unlessHung) {
     self.bus = bus
     self.bound = bound
   }
 
-  /// Stores bytes as they are under attributes, which are names and values in turn.
+  /// Stores bytes unchanged under attributes, which are alternating names and values.
   ///
   /// secret-tool keeps the first 8 KiB of its input.
   @discardableResult
@@ -21,7 +21,7 @@ package struct SecretTool: Sendable {
     try await store(secret, label: label, attributes)
   }
 
-  /// Stores bytes as they are under attributes, which are names and values in turn.
+  /// Stores bytes unchanged under attributes, which are alternating names and values.
   @discardableResult
   package func store(
     _ secret: some Sequence<UInt8>, label: String = "label", _ attributes: [String]
@@ -33,7 +33,7 @@ package struct SecretTool: Sendable {
     try await run(["lookup"] + attributes)
   }
 
-  /// What is told of each item, the secret included.
+  /// Returns the description of each item, including the secret.
   ///
   /// The attributes are written to standard error.
   package func search(_ attributes: String...) async throws -> Output {

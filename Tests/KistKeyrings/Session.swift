@@ -1,11 +1,11 @@
 package import Foundation
 import Synchronization
 
-/// A home of a test's own, and the programs that run in it.
+/// A home for one test, and the programs that run in it.
 package final class Session: Sendable {
-  /// A directory of mode 0700, gone when the session ends.
+  /// A directory of mode 0700, which is removed when the session ends.
   package let folder: String
-  /// What programs see of the world: nothing of the person's who runs the tests.
+  /// The environment of programs: nothing from the user who runs the tests.
   package let environment: [String: String]
   private let warden: Warden
   private let count = Atomic<Int>(0)
@@ -27,7 +27,7 @@ package final class Session: Sendable {
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
   }
 
-  /// Starts a program that ends with the session at the latest.
+  /// Starts a program, which ends with the session at the latest.
   func start(
     _ program: String, _ arguments: [String], input: Data = Data(),
     environment extra: [String: String] = [:]
@@ -39,7 +39,7 @@ package final class Session: Sendable {
       files: "\(folder)/programs/\(number)", warden: warden)
   }
 
-  /// Runs a program to its end, or to a bound, at which it is killed.
+  /// Runs a program, and kills it at a time limit.
   package func run(
     _ program: String, _ arguments: [String], input: Data = Data(),
     environment: [String: String] = [:], within bound: Duration = .unlessHung
@@ -54,7 +54,7 @@ package final class Session: Sendable {
     return program.output
   }
 
-  /// Kills what still runs and removes the folder.
+  /// Kills the remaining programs and removes the folder.
   fileprivate func end() async { await warden.end() }
 }
 

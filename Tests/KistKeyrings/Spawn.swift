@@ -2,11 +2,11 @@ import Glibc
 
 /// A child process.
 ///
-/// (Foundation's `Process` crashes now and then when several threads start one.)
+/// (Foundation's `Process` sometimes crashes if several threads start processes.)
 struct Spawned: Sendable {
   let identifier: pid_t
 
-  /// Starts a program in a process group of its own.
+  /// Starts a program in its own process group.
   init(
     _ program: String, _ arguments: [String], environment: [String: String],
     input: CInt, output: CInt, errors: CInt
@@ -20,7 +20,7 @@ struct Spawned: Sendable {
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
-    // A thread of a pool blocks signals; its children must not.
+    // Threads of a pool block signals, but their children must not.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)
@@ -37,14 +37,14 @@ struct Spawned: Sendable {
     self.identifier = identifier
   }
 
-  /// How it ended, as wait(2) tells; `nil` while it runs.
+  /// The status from wait(2); `nil` while it runs.
   func status() -> CInt? {
     var status: CInt = 0
     return unsafe waitpid(identifier, &status, WNOHANG) == identifier ? status : nil
   }
 }
 
-/// A program could not be started.
+/// An error: a program could not be started.
 struct CannotStart: Error, CustomStringConvertible {
   let program: String
   let code: CInt

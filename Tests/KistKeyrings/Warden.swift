@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Ends the programs of a test and removes its folder, also when the test process is killed.
+/// Ends the programs of a test and removes its folder, even if the test process is killed.
 ///
-/// It is a shell that hears of the programs over a socket, and acts when the other end is closed, by
-/// whatever closes it. (A parent-death signal would be bound to the thread that started a program,
-/// and is lost when a program has file capabilities, as gnome-keyring-daemon has.)
+/// It is a shell that receives process IDs over a socket, and acts when the other end is closed for
+/// any reason. (A parent-death signal would depend on the thread that started a program, and
+/// programs with file capabilities, such as gnome-keyring-daemon, do not receive it.)
 final class Warden: Sendable {
   private static let script = """
     trap "" INT HUP TERM
@@ -25,8 +25,8 @@ final class Warden: Sendable {
     """
 
   private let shell: Spawned
-  /// `nil` once it was closed: a task that outlives its test must not speak on what may be another's
-  /// descriptor by then.
+  /// `nil` once it is closed, as a task that outlives its test must not write to a reused
+  /// descriptor.
   private let socket: Mutex<CInt?>
 
   init(folder: String) throws {
@@ -46,11 +46,11 @@ final class Warden: Sendable {
       input: ends[0], output: nowhere, errors: nowhere)
   }
 
-  /// Hears of a process that leads a group of its own: what it starts ends with it.
+  /// Registers a process that leads its own group, which also contains its children.
   func watch(_ process: pid_t) { tell("guard \(process)") }
   func forget(_ process: pid_t) { tell("forget \(process)") }
 
-  /// Closes the socket and waits until everything has ended and is gone.
+  /// Closes the socket and waits until all programs have ended and the folder is removed.
   func end() async {
     socket.withLock { socket in
       if let open = socket { close(open) }

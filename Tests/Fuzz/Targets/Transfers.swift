@@ -46,7 +46,7 @@ private func importTwice(_ file: ForeignCredentials, lastStands: Bool) async {
   for isFirst in [true, false] {
     let plan = try? await ImportPlan(
       of: file, lastStands: lastStands, with: storage, progress: { _, _ in })
-    guard let plan else { return demand(false, "an import into a storage in memory can be planned") }
+    guard let plan else { return demand(false, "an import to a storage in memory can be planned") }
     let changes = plan.changes(replacing: lastStands)
     demand(isFirst || changes.isEmpty, "a second import changes nothing")
     demand(plan.count(.differs) == 0, "nothing differs from what was imported")

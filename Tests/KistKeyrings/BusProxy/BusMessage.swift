@@ -1,4 +1,4 @@
-/// A message on the bus, as it goes over the wire (D-Bus specification, "Message Format").
+/// A message on the bus in wire format (D-Bus specification, "Message Format").
 struct BusMessage {
   let bytes: [UInt8]
   private(set) var member: String?
@@ -8,10 +8,10 @@ struct BusMessage {
   var expectsReply: Bool { isCall && bytes[2] & 1 == 0 }
   var serial: UInt32 { bytes.uint32(at: 8) }
 
-  /// What stands in front of the header's fields, the length of the fields included.
+  /// The bytes before the header's fields, including the length of the fields.
   static let startCount = 16
 
-  /// How long a message is that starts so; `nil` where none starts so, or it is too long.
+  /// Returns the length of a message with this beginning; `nil` if it is invalid or too long.
   static func count(startingWith start: [UInt8]) -> Int? {
     guard [UInt8(ascii: "l"), UInt8(ascii: "B")].contains(start[0]), start[3] == 1 else {
       return nil
@@ -20,7 +20,7 @@ struct BusMessage {
     return count <= 1 << 27 ? count : nil
   }
 
-  /// Reads a whole message; `nil` where its fields are not what the specification says.
+  /// Reads a whole message; `nil` if its fields do not follow the specification.
   init?(_ bytes: [UInt8]) {
     self.bytes = bytes
     let end = Self.startCount + Int(bytes.uint32(at: 12))
@@ -47,11 +47,13 @@ struct BusMessage {
     }
   }
 
-  /// Many of the calls that anybody on a bus may make of anybody (D-Bus specification, "org.freedesktop.DBus.Peer").
+  /// Many calls that any client of a bus may send to any other (D-Bus specification,
+  /// "org.freedesktop.DBus.Peer").
   static let pings: [UInt8] = {
     let object = padded([1, 1, UInt8(ascii: "o"), 0, 1, 0, 0, 0] + "/\0".utf8)
     let fields = object + [3, 1, UInt8(ascii: "s"), 0, 4, 0, 0, 0] + "Ping\0".utf8
-    // A call without flags, of version 1; the length of its body, its serial number, the length of its fields.
+    // A call without flags, of version 1; the length of its body, its serial number, the length of
+    // its fields.
     let start = [UInt8(ascii: "l"), 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, UInt8(fields.count), 0, 0, 0]
     return Array([[UInt8]](repeating: padded(start + fields), count: 16).joined())
   }()

@@ -1,15 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Stands between one client and a private bus, knows what the client calls, and can stop it anywhere.
+/// A proxy between one client and a private bus, which sees the calls of the client and can stop it
+/// anywhere.
 package final class BusProxy: Sendable {
   /// A moment among the calls of the client, the first of which is number 1.
   package enum Moment: Sendable, Hashable {
-    /// The client made the call, and it was not handed on.
+    /// The client made the call, and the proxy did not forward it.
     case before(call: Int)
-    /// The call was carried out, and its reply not handed back; later calls were not handed on.
+    /// The call was performed, and the proxy forwarded neither its reply nor later calls.
     case after(call: Int)
-    /// The same, of the first call of this name.
+    /// The same, for the first call with this name.
     case afterFirst(String)
   }
 
@@ -22,7 +23,7 @@ package final class BusProxy: Sendable {
     var isCalling = false
   }
 
-  /// For `DBUS_SESSION_BUS_ADDRESS`.
+  /// The value of `DBUS_SESSION_BUS_ADDRESS`.
   package let address: String
   private let listener: BusSocket
   private let busPath: String
@@ -36,11 +37,10 @@ package final class BusProxy: Sendable {
     startThread { self.acceptAll() }
   }
 
-  /// The members that were called, in order, since the counting began.
+  /// The called members, in order, since counting began.
   package var calls: [String] { state.withLock(\.calls) }
 
-  /// Counts the calls from here on, and carries out an action at a moment among them, while
-  /// everything else waits.
+  /// Counts all further calls, and performs an action at one moment, while everything else waits.
   package func count(
     stoppingAt moment: Moment? = nil, _ action: @escaping @Sendable () -> Void = {}
   ) {
@@ -50,11 +50,12 @@ package final class BusProxy: Sendable {
     }
   }
 
-  /// Calls the client from here on, as another program on the bus may, as often as it takes a call.
+  /// Calls the client from now on, as another program on the bus may, whenever it can receive a
+  /// call.
   package func callClient() { state.withLock { $0.isCalling = true } }
 
-  /// Ends the client's connections for good: nothing more is handed on in either direction, and it
-  /// can connect no more.
+  /// Ends the client's connections: the proxy forwards nothing more in either direction, and
+  /// accepts no new connections.
   package func cut() {
     state.withLock { state in
       state.isCut = true
@@ -97,7 +98,7 @@ package final class BusProxy: Sendable {
     }
   }
 
-  /// Counts a call, and tells what to do before or after it.
+  /// Counts a call, and returns the action before or after it.
   private func action(at member: String) -> BusProxyConnection.Stop? {
     state.withLock { state in
       state.calls.append(member)
@@ -121,7 +122,7 @@ package final class BusProxy: Sendable {
   }
 }
 
-/// Runs a test with a proxy in front of a bus, which ends with it.
+/// Runs a test with a proxy in front of a bus. The proxy ends with the test.
 package func withBusProxy<Result>(
   to bus: PrivateBus, _ body: (BusProxy) async throws -> Result
 ) async throws -> Result {

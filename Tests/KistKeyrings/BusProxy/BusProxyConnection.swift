@@ -1,6 +1,6 @@
 /// One connection of a client through a proxy, served by one thread.
 struct BusProxyConnection: Hashable, Sendable {
-  /// What is to be done at a call, before it is handed on or once its reply is there.
+  /// The action at a call, before it is forwarded or after its reply has arrived.
   enum Stop {
     case before(@Sendable () -> Void)
     case after(@Sendable () -> Void)
@@ -9,12 +9,12 @@ struct BusProxyConnection: Hashable, Sendable {
   let client: BusSocket
   let bus: BusSocket
 
-  /// Hands on everything in both directions until one side ends, or both are cut.
+  /// Forwards everything in both directions until one side ends, or both are cut.
   func handOn(
     stoppingAt stop: (_ member: String) -> Stop?, isCalling: () -> Bool, isCut: () -> Bool
   ) {
     guard authenticate() else { return }
-    // Nobody calls whom the bus has not answered its Hello.
+    // No program calls a client before the bus has answered its Hello.
     var isOnBus = false
     while !isCut() {
       if isOnBus, isCalling() {
@@ -38,8 +38,8 @@ struct BusProxyConnection: Hashable, Sendable {
     bus.close()
   }
 
-  /// Hands on line for line what precedes the messages (D-Bus specification, "Authentication
-  /// Protocol"): each of the client's is answered with one, up to the last.
+  /// Forwards the lines before the messages (D-Bus specification, "Authentication Protocol"). Each
+  /// line of the client has one answer, except the last.
   private func authenticate() -> Bool {
     while let line = client.readLine(), bus.write(line) {
       if line.elementsEqual("BEGIN\r\n".utf8) { return true }

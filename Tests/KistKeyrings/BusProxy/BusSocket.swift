@@ -1,6 +1,6 @@
 import Glibc
 
-/// One end of a Unix stream socket, used with blocking calls; closed by whoever holds it.
+/// One end of a Unix stream socket, used with blocking calls. Its owner closes it.
 struct BusSocket: Hashable, Sendable {
   let descriptor: CInt
 
@@ -29,7 +29,7 @@ struct BusSocket: Hashable, Sendable {
     guard descriptor >= 0 else { throw CannotStart(program: "socket", code: errno) }
   }
 
-  /// The next client; `nil` once the socket was shut.
+  /// Returns the next client; `nil` once the socket is shut down.
   func accepted() -> BusSocket? {
     let client = accept(descriptor, nil, nil)
     guard client >= 0 else { return nil }
@@ -37,12 +37,12 @@ struct BusSocket: Hashable, Sendable {
     return BusSocket(client)
   }
 
-  /// Ends what waits for this socket, in whatever thread.
+  /// Ends all calls that wait for this socket, in any thread.
   func shut() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 
   func close() { _ = Glibc.close(descriptor) }
 
-  /// So many bytes; `nil` at the end.
+  /// Reads a number of bytes; `nil` at the end.
   func read(_ count: Int) -> [UInt8]? {
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
@@ -54,7 +54,7 @@ struct BusSocket: Hashable, Sendable {
     return bytes.count == count ? bytes : nil
   }
 
-  /// A line of the authentication, with its end; `nil` at the end, or when it gets too long.
+  /// Reads a line of the authentication, with its end; `nil` at the end, or if it is too long.
   func readLine() -> [UInt8]? {
     var line: [UInt8] = []
     while !line.suffix(2).elementsEqual("\r\n".utf8) {
@@ -64,7 +64,7 @@ struct BusSocket: Hashable, Sendable {
     return line
   }
 
-  /// A whole message; `nil` at the end, or where something else comes.
+  /// Reads a whole message; `nil` at the end, or if it is invalid.
   func readMessage() -> BusMessage? {
     guard let start = read(BusMessage.startCount),
       let count = BusMessage.count(startingWith: start),
@@ -73,7 +73,7 @@ struct BusSocket: Hashable, Sendable {
     return BusMessage(start + rest)
   }
 
-  /// Writes all bytes; false when nobody takes them.
+  /// Writes all bytes; returns false if the other end is closed.
   func write(_ bytes: [UInt8]) -> Bool {
     var sent = 0
     while sent < bytes.count {
@@ -91,7 +91,7 @@ struct BusSocket: Hashable, Sendable {
     readable(first, second, within: -1)!
   }
 
-  /// Whether one of two sockets has something to read now, or has ended.
+  /// Returns whether one of two sockets has something to read now, or has ended.
   static func isReadable(_ first: BusSocket, _ second: BusSocket) -> Bool {
     readable(first, second, within: 0) != nil
   }

@@ -1,10 +1,10 @@
 extension InterruptedChange {
-  /// Cuts the change off before and after each of its calls, among items of others, and tells what
-  /// went otherwise than promised, a sentence each.
+  /// Interrupts the change before and after each of its calls, among items of other programs.
+  /// Returns the broken promises, one sentence each.
   ///
   /// - Parameters:
-  ///   - access: gives the storage that is cut off, and another one to read with.
-  ///   - interlude: what happens between the crash and the reading.
+  ///   - access: opens the storage to interrupt, and another one to read with.
+  ///   - interlude: the action between the crash and the reading.
   package func faults(
     on bus: PrivateBus, by access: KeyringAccess, interlude: () async throws -> Void = {}
   ) async throws -> [String] {

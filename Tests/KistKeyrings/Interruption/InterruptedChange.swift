@@ -1,6 +1,6 @@
 package import KistCore
 
-/// A change that is cut off somewhere, and what it starts from.
+/// A change to interrupt, and the state before it.
 package enum InterruptedChange: String, CaseIterable, Sendable, CustomStringConvertible {
   case insert = "a save of a new credential"
   case replace = "a save over another"
@@ -10,7 +10,7 @@ package enum InterruptedChange: String, CaseIterable, Sendable, CustomStringConv
 
   package var description: String { rawValue }
 
-  /// What is there before; `nil` for nothing.
+  /// The credential before the change, if any.
   var old: NewCredential? {
     switch self {
     case .insert: nil
@@ -19,7 +19,7 @@ package enum InterruptedChange: String, CaseIterable, Sendable, CustomStringConv
     }
   }
 
-  /// What is there when the change was carried out; `nil` for nothing.
+  /// The credential after the change, if any.
   var new: NewCredential? {
     switch self {
     case .insert, .replace, .replaceWhatWasLeft: .third
@@ -27,7 +27,7 @@ package enum InterruptedChange: String, CaseIterable, Sendable, CustomStringConv
     }
   }
 
-  /// The call that cannot be missing among those of the change.
+  /// A call that the change must contain.
   var member: String { new == nil ? "Delete" : "CreateItem" }
 
   func prepare(by access: KeyringAccess, on bus: PrivateBus) async throws {
@@ -54,15 +54,15 @@ package enum InterruptedChange: String, CaseIterable, Sendable, CustomStringConv
   }
 }
 
-/// How to get at a keyring through kist.
+/// Access to a keyring through kist.
 package struct KeyringAccess: Sendable {
-  /// Works with a storage; `kill` kills the process that serves it, if that is one of its own.
+  /// Uses a storage; `kill` kills the process that serves it, if it is a separate process.
   package typealias Body =
     @Sendable (_ storage: UserStorage, _ kill: @escaping @Sendable () -> Void) async throws -> Void
 
   private let run: @Sendable (_ busAddress: String, Body) async throws -> Void
 
-  /// Takes a function that runs a body with a storage that uses the bus at an address.
+  /// Creates an access from a function that runs a body with a storage on the bus at an address.
   package init(_ run: @escaping @Sendable (_ busAddress: String, Body) async throws -> Void) {
     self.run = run
   }
@@ -76,7 +76,7 @@ extension CredentialKey {
   static let interrupted = CredentialKey(service: "example.org", account: "alice")
 }
 
-/// Credentials that differ in everything, so that a mixture of two shows.
+/// Credentials that differ in every part, so that a mixture is detected.
 extension NewCredential {
   static let first = NewCredential(
     key: .interrupted, secret: Secret(utf8: "one"), label: "1", attributes: ["a": "1"],

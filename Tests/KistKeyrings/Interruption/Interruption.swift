@@ -1,12 +1,12 @@
 import KistCore
 import Synchronization
 
-/// A change that was cut off, what was readable then, and what the next save made of it.
+/// An interrupted change, the readable state after it, and the state after the next save.
 struct Interruption: Sendable {
   let change: InterruptedChange
-  /// `nil` where nothing cut it off.
+  /// `nil` if the change was not interrupted.
   let moment: BusProxy.Moment?
-  /// What the change called.
+  /// The calls of the change.
   let calls: [String]
   private let isCutOff: Bool
   private let error: StorageError?
@@ -16,7 +16,7 @@ struct Interruption: Sendable {
   private let items: Set<String>
   private let itemsAfterNextSave: Set<String>
 
-  /// Carries a change out, cuts it off, reads and saves anew, and deletes everything again.
+  /// Interrupts a change, reads and saves again, and then deletes everything.
   init(
     of change: InterruptedChange, at moment: BusProxy.Moment?, on bus: PrivateBus,
     by access: KeyringAccess, interlude: () async throws -> Void = {}
@@ -58,7 +58,7 @@ struct Interruption: Sendable {
     (readable, readableAfterNextSave, itemsAfterNextSave) = found.withLock(\.self)
   }
 
-  /// What went otherwise than promised, a sentence each.
+  /// The broken promises, one sentence each.
   var faults: [String] {
     var faults: [String] = []
     func expect(_ isTrue: Bool, _ sentence: String) {
@@ -92,7 +92,7 @@ extension UserStorage {
 }
 
 extension Credential? {
-  /// Whether this is, in every part, what was saved; nothing, where nothing was.
+  /// Returns whether a loaded credential equals the saved one in every part; both may be missing.
   fileprivate func isWhat(_ saved: NewCredential?) -> Bool {
     map {
       NewCredential(

@@ -1,6 +1,7 @@
-/// Items of others that a search for the interrupted credential finds, too, or nearly.
+/// Items of other programs with attributes equal or similar to those of the interrupted credential.
 package struct Neighbours: Sendable {
-  /// Those with fewer attributes first, for secret-tool replaces items that have all of its attributes.
+  /// Those with fewer attributes come first, as secret-tool replaces items that have all its
+  /// attributes.
   private static let attributes: [[String]] = [
     ["service", "example.org"],
     ["service", "example.org", "account", "alice"],
@@ -15,7 +16,7 @@ package struct Neighbours: Sendable {
   private let tool: SecretTool
   private let told: String
 
-  /// Puts the items into the default collection.
+  /// Stores the items in the default collection.
   package init(on bus: PrivateBus) async throws {
     tool = SecretTool(on: bus)
     for (number, attributes) in Self.attributes.enumerated() {
@@ -24,14 +25,14 @@ package struct Neighbours: Sendable {
     told = try await Self.whatIsTold(by: tool)
   }
 
-  /// Whether the items are as they were: label, times, attributes and secret.
+  /// Returns whether the items are unchanged: label, times, attributes and secret.
   package func areUntouched() async throws -> Bool {
     try await Self.whatIsTold(by: tool) == told
       && told.matches(of: /secret = other \d/).count == Self.attributes.count
   }
 
-  /// The lines of every item, in an order of their own; without its path, which gnome-keyring may
-  /// make anew at a restart, and the name of the generic schema, which it shows sooner or later.
+  /// The sorted lines of every item, without two parts: its path, which gnome-keyring may change at
+  /// a restart, and the name of the generic schema, which it may show later.
   private static func whatIsTold(by tool: SecretTool) async throws -> String {
     let output = try await tool.search("service", "example.org")
     return (output.text + output.errors).split(separator: "\n")

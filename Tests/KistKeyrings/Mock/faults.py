@@ -1,4 +1,4 @@
-"""What a provider does wrong, and a record of what it was asked."""
+"""The faults of a provider, and a record of its calls."""
 
 import os
 import time
@@ -12,7 +12,7 @@ NOT_YET_HANDLED = dbus.lowlevel.HANDLER_RESULT_NOT_YET_HANDLED
 
 
 class Faults:
-    """Behaviours are words: NAME, or NAME=METHOD for one that concerns one method only."""
+    """The behaviours of a provider, as words: NAME, or NAME=METHOD for one method only."""
 
     def __init__(self, words, log):
         self.words = words
@@ -35,7 +35,7 @@ class Faults:
         return self.has(name) or self.has(f"{name}={self.method}")
 
     def filter(self, connection, message):
-        """Sees each message before the objects do."""
+        """Handles each message before the objects do."""
         if message.get_type() != METHOD_CALL:
             return NOT_YET_HANDLED
         self.method = message.get_member()

@@ -25,7 +25,7 @@ def exported(interface, ins="", outs=""):
 
 
 class Object(dbus.service.Object):
-    """An object with properties: a dictionary, made anew for each question."""
+    """An object with properties: a dictionary that is created for each request."""
 
     SUPPORTS_MULTIPLE_OBJECT_PATHS = True
 
@@ -157,7 +157,7 @@ class Collection(Object):
 
 
 class Prompt(Object):
-    """Nobody is asked: how the prompt ends is one of the behaviours of the provider."""
+    """A prompt without a window. Its end is one of the behaviours of the provider."""
 
     def __init__(self, provider, path, act, nothing):
         super().__init__(provider.bus, path)

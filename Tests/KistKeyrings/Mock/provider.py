@@ -1,4 +1,4 @@
-"""A small Secret Service that misbehaves as its arguments say; MockProvider.swift lists them.
+"""A small Secret Service with the faults in its arguments; MockProvider.swift lists them.
 
 Usage: provider.py STATE LOG [BEHAVIOUR...]
 
@@ -94,7 +94,7 @@ class Provider(Object):
     def SetAlias(self, name, collection):
         raise dbus.DBusException("not here", name="org.freedesktop.DBus.Error.NotSupported")
 
-    # What the objects share.
+    # Shared by the objects.
 
     def require_unlocked(self):
         if self.locked:
@@ -142,7 +142,7 @@ class Provider(Object):
         self.number += 1
         return f"{ROOT}/{kind}/{self.number}"
 
-    # What outlives the process.
+    # Kept after the end of the process.
 
     def changed(self, signal, path):
         items = [
