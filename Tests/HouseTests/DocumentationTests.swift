@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func `every source file and test target that is named exists`() throws {
+  @Test func `every named source file and test target exists`() throws {
     let everything = try FileManager.default.subpathsOfDirectory(atPath: packageRoot.path)
       .filter { !$0.hasPrefix(".") }
     let names = Set(everything.map { ($0 as NSString).lastPathComponent })
@@ -34,8 +34,7 @@ import Testing
     }
   }
 
-  @Test func `pages for users name no test files, which are listed on the page of evidence`() throws
-  {
+  @Test func `pages for users name no test files`() throws {
     let pagesForMaintainers = [
       "architecture.md", "evidence.md", "file-format.md", "performance.md", "performance-tried.md",
       "protocol.md", "threat-model.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
@@ -47,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `the pictures are what their script draws`() throws {
+  @Test func `the pictures match the output of their script`() throws {
     let draw = Process()
     draw.executableURL = URL(filePath: "/usr/bin/env")
     draw.arguments = [

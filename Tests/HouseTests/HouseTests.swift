@@ -12,12 +12,12 @@ import Testing
     }
   }
 
-  @Test func `KistCore touches the C library in two files only`() throws {
+  @Test func `KistCore imports the C library in two files only`() throws {
     let files = try sourceFiles().filter { $0.module == "KistCore" && $0.imports.contains("Glibc") }
     #expect(Set(files.map(\.name)) == coreFilesWithGlibc)
   }
 
-  @Test func `the manifest has no edge that the table does not allow`() throws {
+  @Test func `the manifest has only dependencies that the table allows`() throws {
     let modules = try modules()
     for target in try manifestTargets() where target.type != "test" {
       let allowed = try #require(modules[target.name], "\(target.name) has no line in the table")
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `every suite has a time limit, so that a test that would hang fails`() throws {
+  @Test func `every suite has a time limit, so that a hanging test fails`() throws {
     let tests = packageRoot.appending(path: "Tests")
     for path in try FileManager.default.subpathsOfDirectory(atPath: tests.path)
     where path.hasSuffix("Tests.swift") {
@@ -37,12 +37,12 @@ import Testing
     }
   }
 
-  @Test func `no line of the table is left over`() throws {
+  @Test func `every line of the table belongs to a target`() throws {
     let targets = Set(try manifestTargets().filter { $0.type != "test" }.map(\.name))
     #expect(targets == Set(try modules().keys))
   }
 
-  @Test func `nothing is allowed in the table that no file imports`() throws {
+  @Test func `every import that the table allows is used`() throws {
     let imports = Dictionary(
       grouping: try sourceFiles() + sourceFiles(under: "Tests"), by: \.module
     ).mapValues { Set($0.flatMap(\.imports)) }
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `no source file is over 300 lines long, and half are under 100`() throws {
+  @Test func `no source file has over 300 lines, and half have under 100`() throws {
     let files = try sourceFiles()
     for file in try files + sourceFiles(under: "Tests") {
       #expect(file.lines.count <= 301, "\(file.module)/\(file.name)")
@@ -61,7 +61,7 @@ import Testing
     #expect(lengths[lengths.count / 2] < 100)
   }
 
-  @Test func `the test of the imports reads every form of an import`() {
+  @Test func `the test of the imports finds every form of an import`() {
     let file = SourceFile(
       module: "", name: "",
       lines: [

@@ -7,11 +7,11 @@ struct ManifestTarget {
   let dependencies: [String]
 }
 
-/// The targets of this package, as the package manager reads its manifest.
+/// Returns the targets of this package, as the package manager reads them from the manifest.
 func manifestTargets() throws -> [ManifestTarget] {
   let dump = Process()
   dump.executableURL = URL(filePath: "/usr/bin/env")
-  // A scratch path of its own: the build folder is locked by the run of the tests.
+  // A separate scratch path, as the test run has locked the build folder.
   let scratch = FileManager.default.temporaryDirectory.appending(path: "kist-\(UUID())")
   defer { try? FileManager.default.removeItem(at: scratch) }
   dump.arguments = [

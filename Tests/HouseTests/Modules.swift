@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// What each module may import, beside the standard library: the table of docs/architecture.md.
+/// The allowed imports of each module, except the standard library: the table in
+/// docs/architecture.md.
 func modules() throws -> [String: Set<String>] {
   let page = try String(
     contentsOf: packageRoot.appending(path: "docs/architecture.md"), encoding: .utf8)
@@ -21,5 +22,5 @@ private func names(in cell: Substring) -> [String] {
 /// Part of the toolchain and free of I/O: any module may import them.
 let standardLibrary: Set<String> = ["Synchronization"]
 
-/// The files of KistCore that may touch the C library, and what for: wiping, and the clock.
+/// The files of KistCore that may import the C library: for wiping, and for the clock.
 let coreFilesWithGlibc: Set<String> = ["WipedBytes.swift", "Now.swift"]

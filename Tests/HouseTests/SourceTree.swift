@@ -21,7 +21,7 @@ struct SourceFile {
 let packageRoot = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
   .deletingLastPathComponent()
 
-/// All Swift files under a folder, with the module of each.
+/// Returns all Swift files in a folder, with the module of each.
 func sourceFiles(under folder: String = "Sources") throws -> [SourceFile] {
   let sources = packageRoot.appending(path: folder)
   let paths = try FileManager.default.subpathsOfDirectory(atPath: sources.path)

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct `A deployment` {
-  /// One closure is given; to call another one fails the test by its name.
+  /// Returns a storage with one closure. A call of another one fails the test and reports its name.
   private func storage(
     answering load: @escaping @Sendable (LoadRequest) throws(StorageError) -> Credential
   ) -> UserStorage {
@@ -30,7 +30,9 @@ import Testing
   }
 
   @Test(arguments: [StorageError.notFound, .locked("the storage is locked")])
-  func `uploads nothing without a token, and says what to do`(error: StorageError) async throws {
+  func `uploads nothing without a token, and returns a command that helps`(error: StorageError)
+    async throws
+  {
     let deployment = Deployment(
       storage: storage { request throws(StorageError) in
         #expect(request.key.service == "deploy.example.org")
@@ -44,7 +46,7 @@ import Testing
     #expect(advice.contains("`kist "))
   }
 
-  @Test func `fails where nobody knows whether there is a token`() async {
+  @Test func `throws if it is unknown whether a token is stored`() async {
     let deployment = Deployment(
       storage: storage { _ throws(StorageError) in throw StorageError(.unavailable, "no daemon") }
     ) { _, _ in Issue.record("something was uploaded") }
