@@ -1,5 +1,5 @@
-// append FILE BYTES COUNT: appends and flushes so many bytes, again and again.
-// What one durable change costs at least on this file system: the yardstick of a save.
+// append FILE BYTES COUNT: repeatedly appends and flushes a number of bytes.
+// This is the minimum cost of a durable change on this file system, for comparison with a save.
 
 #include <fcntl.h>
 #include <string.h>

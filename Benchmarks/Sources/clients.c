@@ -1,6 +1,6 @@
-// clients SOCKET CLIENTS DEPTH COUNT < LINES: keeps so many connections busy until COUNT requests
-// were answered. Each sends DEPTH lines in one write and, when all are answered, the next; what is
-// measured is the time from that write to the last of its replies, and how many there are a second.
+// clients SOCKET CLIENTS DEPTH COUNT < LINES: keeps connections busy until COUNT requests are answered.
+// Each connection sends DEPTH lines in one write, waits for all replies, and continues. Measures the
+// time from a write to the last of its replies, and the replies per second.
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -11,17 +11,17 @@
 
 struct client {
   int stream;
-  size_t owed;      // replies that are still to come
+  size_t owed;      // outstanding replies
   uint64_t start;
-  char *batch;      // the lines that are being sent
-  char reply[512];  // the beginning of the reply that is being read
+  char *batch;      // the lines to send
+  char reply[512];  // the beginning of the current reply
   size_t reply_length;
 };
 
 static struct lines lines;
 static size_t depth, next_line;
 
-// Sends the next lines. The socket's buffer must take a batch as a whole, or nobody would read.
+// Sends the next lines. A whole batch must fit into the buffer of the socket, or the program would hang.
 static void send_batch(struct client *client) {
   size_t length = 0;
   for (size_t number = 0; number < depth; number++) {

@@ -1,6 +1,6 @@
-// echo SOCKET BYTES: answers every line with a line of so many bytes, its newline counted; each
-// client has a thread, and each reply is a write. What a round trip over a Unix socket costs at
-// least: the yardstick of a load.
+// echo SOCKET BYTES: answers every line with a line of BYTES bytes, including its newline. Each client
+// has a thread, and each reply is one write. This is the minimum cost of a round trip over a Unix
+// socket, for comparison with a load.
 
 #include <pthread.h>
 #include <stdint.h>

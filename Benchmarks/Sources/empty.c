@@ -1,2 +1,2 @@
-// What any program costs to start: the yardstick of a cold `kist load`.
+// The minimum cost of starting a program, for comparison with a cold `kist load`.
 int main(void) { return 0; }

@@ -1,5 +1,5 @@
-// roundtrip SOCKET COUNT < LINES: sends the lines in turn over one connection, each after the reply
-// to the one before, and measures every pair. The same program asks kistd and the echo server.
+// roundtrip SOCKET COUNT < LINES: sends the lines in turn over one connection, each after the reply to
+// the previous one, and measures every round trip. Used for kistd and for the echo server.
 
 #include <unistd.h>
 

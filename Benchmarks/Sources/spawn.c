@@ -1,5 +1,5 @@
-// spawn COUNT INPUT COMMAND [ARGUMENT…]: runs a command again and again, its standard input a file,
-// its output thrown away, and measures each run from before it is created until it is reaped.
+// spawn COUNT INPUT COMMAND [ARGUMENT…]: repeatedly runs a command with a file as its standard input and
+// discards its output. Measures each run from before its creation until it is reaped.
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,6 +1,6 @@
-// watchers SOCKET WATCHERS COUNT < LINES: sends COUNT lines that each change something, over one
-// connection, while so many others watch; the next after the reply to the one before, and after all
-// that watch were told of its change. What is measured is the time from a line to the last of these.
+// watchers SOCKET WATCHERS COUNT < LINES: sends COUNT changing requests over one connection, while
+// others watch. Sends the next request after the reply to the previous one and after all watchers have
+// received its change. Measures the time from a request until the last watcher has received its change.
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ static void send_line(int stream, const char *bytes, size_t length) {
   if (write(stream, bytes, length) != (ssize_t)length) err(1, "write");
 }
 
-// How many lines the next bytes of a connection end.
+// Returns the number of lines that end in the next bytes of a connection.
 static size_t lines_from(int stream) {
   char buffer[1 << 12];
   ssize_t got = read(stream, buffer, sizeof buffer);

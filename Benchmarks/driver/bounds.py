@@ -1,4 +1,4 @@
-"""What kist must reach: a figure of the run for each, and the bound that it is held to."""
+"""The required performance of kist: a figure of the run for each bound."""
 
 import statistics
 
@@ -6,7 +6,7 @@ from . import text
 from .comparison import Bound, Comparison
 from .sizes import DEPTH, IN_KEYRING
 
-# The work of one core, beyond which a client is better served by a second connection.
+# The most that one core can do. Above this, a client should use a second connection.
 CORE_RATE = 100_000
 
 

@@ -24,7 +24,7 @@ class LogAxis:
 
 
 def round_time(value):
-    """A power of ten of seconds, in its unit."""
+    """Returns a power of ten of seconds, as text with a unit."""
     for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
         if value >= size * 0.999:
             return f"{value / size:.0f} {unit}"
@@ -32,7 +32,7 @@ def round_time(value):
 
 
 def bars(title, explanation, rows):
-    """Rows of a name, a kind, a median and a 99th percentile, in seconds; the fastest first."""
+    """Draws rows with a name, a kind, a median and a 99th percentile in seconds; the fastest first."""
     left, top, step = 320, 66, 28
     bottom = top + step * len(rows)
     picture = Picture(880, bottom + 40, title, explanation)
@@ -52,7 +52,7 @@ def bars(title, explanation, rows):
 
 
 def lines(title, explanation, places, series):
-    """Series of a name, a kind and a value, in seconds, at each place."""
+    """Draws series with a name, a kind and a value in seconds at each place."""
     left, right, top, bottom = 70, 700, 66, 380
     picture = Picture(860, bottom + 52, title, explanation)
     across = LogAxis(places, left, right)

@@ -1,4 +1,4 @@
-"""One thing of a run set beside another, and held to a bound."""
+"""A comparison of two figures of a run, with a bound."""
 
 from dataclasses import dataclass
 from typing import Callable
@@ -32,11 +32,11 @@ class Comparison:
         self.results = results
 
     def at_most(self, limit, what, name, beside, called):
-        """So many times what the other takes."""
+        """Requires at most a number of times the time of the other."""
         return self._compared(what, name, f"{called} {self.sample(beside)}", (name, beside), limit, False)
 
     def at_least(self, limit, what, name, beside, called):
-        """So many times as fast as the other."""
+        """Requires at least a number of times the speed of the other."""
         return self._compared(what, name, f"{called} {self.sample(beside)}", (beside, name), limit, True)
 
     def _compared(self, what, name, beside, pair, limit, is_least):
@@ -45,7 +45,7 @@ class Comparison:
                      text.times(unpinned))
 
     def growth(self, operation, field, limit):
-        """The store size at which an operation costs most, beside the smallest."""
+        """Compares the most expensive store size of an operation with the smallest one."""
         names = {size: f"{operation} among {size}" for size in self.results.about["sizes"]["stores"]}
         smallest = min(names)
         ratios = {size: self.results.ratio(name, names[smallest], field)

@@ -1,4 +1,4 @@
-"""Runs kistd beneath a program that counts what it does, for so many loads and saves."""
+"""Runs kistd under a counting program, for a number of loads and saves."""
 
 import contextlib
 import json
@@ -19,14 +19,14 @@ LINES = {
 
 
 def stripped(folder, program):
-    """A copy that valgrind can read: 3.19 cannot read what Swift's compiler writes for debuggers."""
+    """Makes a copy that valgrind can read: valgrind 3.19 cannot read Swift's debugging information."""
     copy = folder / program.name
     subprocess.run(["objcopy", "--strip-debug", str(program), str(copy)], check=True)
     return copy
 
 
 def requests(path, counts):
-    """Sends so many of each line over one connection, each after the reply to the one before."""
+    """Sends each line a number of times over one connection, each after the reply to the previous one."""
     with socket.socket(socket.AF_UNIX) as stream:
         stream.connect(str(path))
         replies = stream.makefile("rb")
@@ -40,14 +40,14 @@ def requests(path, counts):
 
 
 def is_listening(path):
-    """The socket is there a moment before it listens."""
+    """Returns whether a process listens on a socket, which exists a moment before that."""
     with socket.socket(socket.AF_UNIX) as stream:
         return stream.connect_ex(str(path)) == 0
 
 
 @contextlib.contextmanager
 def serving(folder, watcher, kistd):
-    """Runs kistd beneath a program that counts, and waits for its end; gives the path of its socket."""
+    """Runs kistd under a counting program, and waits until it ends; yields the path of its socket."""
     home = pathlib.Path(tempfile.mkdtemp(dir=folder))
     path = home / "kist.sock"
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
@@ -67,7 +67,7 @@ def serving(folder, watcher, kistd):
 
 
 def run(folder, watcher, kistd, counts):
-    """Counts what kistd does for so many requests of each kind."""
+    """Counts the work of kistd for a number of requests of each kind."""
     with serving(folder, watcher, kistd) as path:
         requests(path, {"save": 1, "load": 1})
         requests(path, counts)

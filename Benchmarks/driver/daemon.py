@@ -1,4 +1,4 @@
-"""A kistd on a store of its own, and what can be seen of it from outside."""
+"""A kistd on its own store, and measurements from outside."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class Daemon:
         self.process = None
 
     def start(self):
-        """Starts it, and gives the seconds until it had answered one load."""
+        """Starts kistd; returns the seconds until it has answered one load."""
         began = time.monotonic()
         self.process = subprocess.Popen(self.command, env=self.environment)
         while True:
@@ -54,28 +54,28 @@ class Daemon:
         self.process = None
 
     def ask(self, request):
-        """One line there and one back, over a connection of its own."""
+        """Sends a line over a new connection, and returns the reply."""
         with socket.socket(socket.AF_UNIX) as stream:
             stream.connect(str(self.socket))
             stream.sendall(request)
             return stream.makefile("rb").readline()
 
     def answered(self, request):
-        """The reply to a request that must succeed."""
+        """Returns the reply to a request, which must succeed."""
         reply = json.loads(self.ask(request))
         if not reply["ok"]:
             raise SystemExit(f"refused: {reply['error']}")
         return reply
 
     def fill(self):
-        """Saves the credentials over several connections, pipelined; gives the saves a second."""
+        """Saves the credentials over several connections, pipelined; returns the saves per second."""
         lines = b"".join(requests.save(number) for number in range(self.size))
         return programs.measure(
             [self.programs / "clients", self.socket, FILLING_CONNECTIONS,
              min(FILLING_DEPTH, self.size // FILLING_CONNECTIONS + 1), self.size], lines).per_second
 
     def read_into_cache(self):
-        """Has the kernel keep all of the store in memory; some give what few ask for back in seconds."""
+        """Makes the kernel cache the whole store, as some kernels drop rarely used pages within seconds."""
         for file in (self.folder / "data").rglob("*"):
             if file.is_file():
                 with file.open("rb", buffering=0) as stream:
@@ -83,7 +83,7 @@ class Daemon:
                         pass
 
     def find(self):
-        """The seconds until all pages were answered that a search by one service has."""
+        """Returns the seconds to receive all pages of a search by one service."""
         query = {"service": requests.key(self.size // 2)["service"]}
         began, found, more = time.monotonic(), 0, {}
         while more is not None:
@@ -95,13 +95,13 @@ class Daemon:
         return time.monotonic() - began
 
     def wait_until_checked(self):
-        """Waits until the check of the store that runs beside the service is done."""
+        """Waits until the background check of the store is complete."""
         while (state := self.answered(requests.line("status"))["status"].get("integrity")) == "checking":
             time.sleep(0.02)
         if state == "failed":
             raise SystemExit("the check of the store failed")
 
     def resident(self):
-        """Resident memory once it was quiet for so long that kistd gave back what it kept, in MiB."""
+        """Returns the resident memory in MiB, once kistd has been idle long enough to free its caches."""
         time.sleep(16)
         return processes.resident(self.process.pid)

@@ -1,4 +1,4 @@
-"""gnome-keyring on a bus of its own, with a keyring that has a password."""
+"""gnome-keyring on its own bus, with a keyring that has a password."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The tools that kist is measured beside, each set up as its users have it, in a place of its own."""
+"""The tools that kist is compared with, each with its usual setup, in its own place."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ class Peers:
         self.agent = None
         self.agent_socket = folder / "agent.sock"
         home = folder / "pass"
-        # gpg-agent's socket lies in the home of gpg, and its path has room for 107 bytes.
+        # gpg-agent's socket is in the home of gpg, and its path can have 107 bytes.
         self.pass_environment = {"PATH": os.environ["PATH"], "HOME": str(home),
                                  "GNUPGHOME": str(home / "gpg"), "PASSWORD_STORE_DIR": str(home / "store")}
         self.agent_environment = {"PATH": os.environ["PATH"], "SSH_AUTH_SOCK": str(self.agent_socket)}
@@ -25,7 +25,7 @@ class Peers:
         self.request, self.secret = folder / "request", folder / "secret"
 
     def start(self):
-        # What git sends to a helper, for a credential that is there, and a secret to be saved.
+        # The input of git to a helper, for an existing credential, and a secret to save.
         self.request.write_text("protocol=https\nhost=git.example.org\n")
         self.secret.write_text(SECRET)
         self._start_agent()
@@ -51,7 +51,7 @@ class Peers:
         self._run(["ssh-add", "-q", key], self.agent_environment)
 
     def _make_password_store(self):
-        """A store of pass, with a key of its own that has no passphrase."""
+        """Creates a store of pass, with its own key without a passphrase."""
         os.makedirs(self.pass_environment["GNUPGHOME"], mode=0o700)
         for command in (["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key",
                          "bench", "default", "default", "never"], ["pass", "init", "bench"]):
@@ -60,7 +60,7 @@ class Peers:
 
     @staticmethod
     def python_command(operation, count):
-        """Python's keyring in a process that stays, with ten credentials."""
+        """Starts Python's keyring in a long-running process, with ten credentials."""
         return [PYTHON, programs.SOURCES / "peers" / "python_keyring.py", operation, count, 10]
 
     @staticmethod
@@ -73,7 +73,7 @@ class Peers:
 
     @staticmethod
     def key_words():
-        """As `secret-tool` takes what a credential is found by."""
+        """Returns the attributes of a credential, as arguments of `secret-tool`."""
         return [word for pair in requests.key(1).items() for word in pair]
 
     @staticmethod

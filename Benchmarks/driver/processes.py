@@ -1,11 +1,11 @@
-"""What Linux tells of a running process (proc(5))."""
+"""Information about a running process from Linux (proc(5))."""
 
 import os
 import time
 
 
 def pin(pid, cpus):
-    """Puts all threads of a process on these CPUs; threads that they make later follow."""
+    """Pins all threads of a process, and their later threads, to some CPUs."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         os.sched_setaffinity(int(thread), cpus)
 
@@ -16,31 +16,31 @@ def status(path):
 
 
 def resident(pid):
-    """Resident memory, in MiB."""
+    """Returns the resident memory in MiB."""
     return int(status(f"/proc/{pid}/status")["VmRSS"].split()[0]) / 1024
 
 
 def peak(pid):
-    """The most memory that was resident at once since the process began, in MiB."""
+    """Returns the peak resident memory since the start of the process, in MiB."""
     return int(status(f"/proc/{pid}/status")["VmHWM"].split()[0]) / 1024
 
 
 def wake_ups(pid):
-    """How often each thread has gone to sleep so far."""
+    """Returns how often each thread has gone to sleep so far."""
     return {thread: int(status(f"/proc/{pid}/task/{thread}/status")["voluntary_ctxt_switches"])
             for thread in os.listdir(f"/proc/{pid}/task")}
 
 
 def wake_ups_since(pid, before):
-    """How often any thread went to sleep since then, which it can do once for each time it woke up.
+    """Returns how often threads went to sleep since then, which equals the number of wake-ups.
 
-    Of a thread that has ended nothing is known any more, and of a new one all counts.
+    This excludes threads that have ended, and includes new ones.
     """
     return sum(count - before.get(thread, 0) for thread, count in wake_ups(pid).items())
 
 
 def wait(what, is_there):
-    """Waits until a process that was started has made what says that it is ready."""
+    """Waits until a process has created the file that shows that it is ready."""
     for _ in range(3000):
         if is_there():
             return

@@ -1,4 +1,4 @@
-"""What measures and is measured: kist's programs, the C programs of Sources, and the peers' own."""
+"""The measuring and measured programs: those of kist, the C programs in Sources, and the peers' own."""
 
 import os
 import pathlib
@@ -9,20 +9,20 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "Benchmarks" / "Sources"
 LIBRARIES = {"libsecret": "libsecret-1", "git-credential-libsecret": "libsecret-1", "sqlite": "sqlite3"}
-# git ships the source of its helper for the keyring, and Debian no program of it.
+# git contains the source of its keyring helper, but Debian has no compiled program.
 GIT_HELPER = pathlib.Path(
     "/usr/share/doc/git/contrib/credential/libsecret/git-credential-libsecret.c")
 
 
 class Sample(NamedTuple):
-    """Of one measuring program's run: two times in seconds, and a rate."""
+    """The result of a measuring program: two times in seconds, and a rate."""
     median: float
     tail: float
     per_second: float
 
 
 def build_kist():
-    """Builds kistd and kist as they are released, and gives the folder that they are in."""
+    """Makes release builds of kistd and kist; returns their folder."""
     subprocess.run(["make", "release"], cwd=ROOT, check=True)
     return ROOT / ".build-release" / "bin"
 
@@ -52,7 +52,7 @@ def compile_program(compiler, source, folder, *options):
 
 
 def measure(command, lines=b"", cpus=None, environment=None):
-    """Runs a measuring program on these CPUs, with these lines on its standard input."""
+    """Runs a measuring program on some CPUs, with lines on its standard input."""
     pin = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
     result = subprocess.run([str(word) for word in command], input=lines, stdout=subprocess.PIPE,
                             env=environment, preexec_fn=pin, check=True)

@@ -1,4 +1,4 @@
-"""What is printed of a run, and written into docs/performance.md."""
+"""The report of a run, which is printed and written into docs/performance.md."""
 
 from . import tables
 from .bounds import bounds
@@ -45,7 +45,7 @@ def text(results):
 
 
 def update_page(results):
-    """Puts the figures between the two marks of the page."""
+    """Writes the figures between the two marks of the page."""
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     _, after = rest.split(END)
     PAGE.write_text(f"{before}{BEGIN}\n\n{text(results)}\n\n{END}{after}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The lines that kistd is asked with."""
+"""The request lines for kistd."""
 
 import json
 
@@ -23,12 +23,12 @@ def save(number):
 
 
 def large(operation, size, number):
-    """A load or a save of a credential whose secret has so many bytes."""
+    """Returns a load or a save of a credential with a secret of a number of bytes."""
     secret = {"secret": "s" * size} if operation == "save" else {}
     return line(operation, service=f"secret-of-{size}.example.org", account=str(number), **secret)
 
 
 def spread(operation, count):
-    """Lines about credentials from all over a store of so many."""
+    """Returns requests for credentials spread over a store of a size."""
     step = max(1, count // MOST_LINES)
     return b"".join(operation(number) for number in range(0, count, step))

@@ -1,4 +1,4 @@
-"""What was measured, before anything is made of it."""
+"""The raw measurements."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class Results:
         self.figures = {}
 
     def ratio(self, measured, beside, field, way="pinned"):
-        """The median of the rounds' ratios: what slows a whole round down hits both sides of it."""
+        """Returns the median of the rounds' ratios, as a slow round affects both sides of a ratio."""
         return statistics.median(
             getattr(ours, field) / getattr(theirs, field)
             for ours, theirs in zip(self.samples[way][measured], self.samples[way][beside], strict=True))
@@ -30,7 +30,7 @@ class Results:
         return statistics.median(getattr(sample, field) for sample in self.samples[way][name])
 
     def spread(self, name):
-        """How far the rounds' medians lie apart, as a part of their median."""
+        """Returns the spread of the rounds' medians, relative to their median."""
         medians = [sample.median for sample in self.samples["pinned"][name]]
         return (max(medians) - min(medians)) / statistics.median(medians)
 
@@ -51,7 +51,7 @@ class Results:
 
 
 def about(folder, sizes, is_quick):
-    """The machine and the run."""
+    """A description of the machine and the run."""
     return {
         "cpus": len(os.sched_getaffinity(0)), "processor": processor(),
         "system": f"{distribution()}, Linux {platform.release().split('-')[0]}",

@@ -1,26 +1,26 @@
-"""How much is measured: the full run, and a short one for development."""
+"""The size of the measurements: the full run, and a short one for development."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Sizes:
-    stores: tuple  # how many credentials each store has; the first is what the others are compared with
+    stores: tuple  # the number of credentials in each store; the others are compared with the first
     rounds: int
     unpinned_rounds: int
     loads: int
     saves: int
     many: int  # requests of all clients together
-    watched: int  # saves that others hear of
+    watched: int  # saves that watchers receive
     large_loads: int  # of secrets of 512 KiB
     large_saves: int
     starts: int  # of the daemon
     cold: int  # starts of a program
-    cold_slow: int  # of one that takes a tenth of a second
+    cold_slow: int  # starts of a program that takes a tenth of a second
     keyring_loads: int
     keyring_saves: int
-    settling: int  # seconds until the deadline of the last request was looked at, once
-    quiet: int  # seconds in which wake-ups are counted, from then on
+    settling: int  # seconds until the deadline of the last request has been checked
+    quiet: int  # seconds after that, in which wake-ups are counted
 
 
 FULL = Sizes(

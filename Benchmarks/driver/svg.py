@@ -1,4 +1,4 @@
-"""A picture as SVG, which can be read on light and on dark paper."""
+"""An SVG picture for light and dark backgrounds."""
 
 from xml.sax.saxutils import escape
 
@@ -9,7 +9,7 @@ DARK = {"paper": "#0d1117", "ink": "#e6edf3", "faint": "#9198a1", "grid": "#3036
 
 
 def rules(colors):
-    """Without variables, which not every program that shows SVG knows."""
+    """Returns CSS rules without variables, which some SVG viewers do not support."""
     filled = "".join(f"rect.{kind}, circle.{kind}, text.{kind} {{ fill: {color} }}\n"
                      for kind, color in colors.items())
     drawn = "".join(f"line.{kind}, polyline.{kind} {{ stroke: {color} }}\n"

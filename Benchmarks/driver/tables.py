@@ -41,7 +41,7 @@ PROGRAMS = {
 
 
 def listed(results, names, ours):
-    """Times beside each other, and how many times kist's each is."""
+    """Returns a table of times, each also as a multiple of kist's."""
     rows = [[what, text.seconds(results.median(name)), text.seconds(results.median(name, "tail")),
              text.times(results.ratio(name, ours, "median")),
              text.seconds(results.median(name, way="unpinned"))]
@@ -109,7 +109,7 @@ def at_rest(results):
 
 
 def tables(results):
-    """Titles and tables, in the order in which they are read."""
+    """Returns titles and tables, in reading order."""
     return {
         "What it must reach": text.table(HEADINGS, [bound.cells() for bound in bounds(results)]),
         "One client, one load": listed(results, LOADS, f"load among {IN_KEYRING}"),

@@ -1,4 +1,4 @@
-"""What is measured in turn in each round, by theme: names, and how each is measured on some CPUs."""
+"""The measurements of each round, by theme: their names, and how to measure them on some CPUs."""
 
 from . import peers, programs, requests, sizes
 

@@ -1,4 +1,4 @@
-"""All that runs while it is measured: kistd on stores of every size, the limits and the peers."""
+"""The running programs of a measurement: kistd with stores of every size, the limits and the peers."""
 
 import subprocess
 import time
@@ -22,7 +22,7 @@ class World:
         return [*self.stores.values(), self.in_keyring]
 
     def start(self):
-        """Starts all, fills the stores, and gives the saves a second of each fill."""
+        """Starts everything and fills the stores; returns the saves per second of each fill."""
         self.keyring.start()
         rates = {}
         for store in self.daemons:
@@ -42,7 +42,7 @@ class World:
         return rates
 
     def _start_echo(self, name, request):
-        """An echo server whose replies are as long as kistd's to this request."""
+        """Starts an echo server whose replies are as long as kistd's reply to a request."""
         address = self.folder / f"echo-{name}.sock"
         size = len(self.small.ask(request))
         self.echoes[name] = (address, subprocess.Popen([self.folder / "echo", address, str(size)]))
@@ -66,7 +66,7 @@ class World:
             processes.pin(process.pid, cpus)
 
     def restart(self, store):
-        """Seconds from start to the first answer, several times; and what its memory comes to."""
+        """Returns the seconds from a start to the first answer, several times, and the memory."""
         starts = []
         for _ in range(self.amount.starts):
             store.stop()
@@ -75,8 +75,7 @@ class World:
         return starts, processes.peak(store.process.pid), store.resident()
 
     def at_rest(self):
-        """How often processes wake up in a minute in which nobody asks them for anything, and the
-        memory of each in MiB."""
+        """Returns how often idle processes wake up in a minute, and the memory of each in MiB."""
         pids = {f"kistd, {size:,} credentials": self.stores[size].process.pid
                 for size in (min(self.stores), max(self.stores))}
         pids |= {f"gnome-keyring-daemon, {sizes.IN_KEYRING:,} items": self.keyring.processes[-1].pid,

@@ -1,6 +1,6 @@
-// libsecret lookup|search|store COUNT ITEMS: loads or saves credentials in turn by libsecret's own
-// calls: a password by its attributes, items with attributes and secret, or a password that replaces
-// the one before it. What it stores are items of its own, which kist does not know.
+// libsecret lookup|search|store COUNT ITEMS: loads or saves credentials in turn with libsecret: looks up a
+// password by its attributes, searches for items with attributes and secrets, or replaces a password.
+// It stores its own items, which are not those of kist.
 
 #include <libsecret/secret.h>
 #include <string.h>

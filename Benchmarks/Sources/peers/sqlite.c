@@ -1,5 +1,5 @@
-// sqlite load|save FILE COUNT ITEMS: SQLite alone, with kist's durability and without its
-// encryption: selects rows by key, or replaces one row a commit, each flushed before it returns.
+// sqlite load|save FILE COUNT ITEMS: SQLite with kist's durability, but without its encryption. Selects
+// rows by key, or replaces one row per commit, each flushed before it returns.
 
 #include <sqlite3.h>
 #include <string.h>

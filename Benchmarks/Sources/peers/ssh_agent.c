@@ -1,6 +1,5 @@
-// ssh_agent SOCKET COUNT: asks an ssh-agent for its keys, again and again over one connection
-// (SSH_AGENTC_REQUEST_IDENTITIES of draft-miller-ssh-agent): what a mature local agent's round trip
-// costs.
+// ssh_agent SOCKET COUNT: repeatedly requests the keys of an ssh-agent over one connection
+// (SSH_AGENTC_REQUEST_IDENTITIES of draft-miller-ssh-agent), as an example of a mature local agent.
 
 #include <arpa/inet.h>
 #include <unistd.h>
