@@ -47,8 +47,8 @@ final class Warden: Sendable {
   }
 
   /// Registers a process that leads its own group, which also contains its children.
-  func watch(_ process: pid_t) { tell("guard \(process)") }
-  func forget(_ process: pid_t) { tell("forget \(process)") }
+  func watch(_ process: pid_t) { sendLine("guard \(process)") }
+  func forget(_ process: pid_t) { sendLine("forget \(process)") }
 
   /// Closes the socket and waits until all programs have ended and the folder is removed.
   func end() async {
@@ -59,7 +59,7 @@ final class Warden: Sendable {
     while shell.status() == nil { await pause() }
   }
 
-  private func tell(_ line: String) {
+  private func sendLine(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     socket.withLock { socket in
       guard let socket else { return }

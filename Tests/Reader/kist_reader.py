@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Reads kist's encrypted credential store, version 1, as docs/file-format.md specifies it, and the
-audit log beside it, as docs/audit.md does."""
+"""Reads kist's encrypted credential store, version 1 (docs/file-format.md), and its audit log
+(docs/audit.md)."""
 
 import argparse
 import base64
@@ -39,14 +39,14 @@ LONGEST_ROW, LONGEST_SECRET, LAST_SEQUENCE = 640 << 10, 512 << 10, (1 << 63) - 1
 
 
 def require(right: bool, otherwise: str) -> None:
-    """Refuses what is not right; the message is what the user sees."""
+    """Raises an error with a message for the user, unless a condition holds."""
     if not right:
         raise ValueError(otherwise)
 
 
 @contextmanager
 def within(place: str) -> Iterator[None]:
-    """Puts the place before the message of what is refused."""
+    """Puts a place in front of the messages of errors."""
     try:
         yield
     except ValueError as error:
@@ -74,7 +74,7 @@ def text(s: str) -> bytes:
 
 
 def subkey(identifier: int, context: bytes, key: bytes) -> bytes:
-    """What crypto_kdf_derive_from_key gives."""
+    """The result of crypto_kdf_derive_from_key."""
     salt, person = u64(identifier) + bytes(8), context + bytes(8)
     return blake2b(b"", digest_size=32, key=key, salt=salt, person=person).digest()
 
@@ -128,7 +128,7 @@ def parse_fields(area: bytes) -> dict[int, bytes]:
 
 
 def split_secret(message: bytes) -> tuple[bytes, dict[int, bytes]]:
-    """The secret, and the fields that the flags say are behind it."""
+    """The secret, and the fields after it if the flags announce them."""
     end = len(message) - 4
     start = end - number(message[-4:])
     require(0 <= start <= end, "the fields are longer than what is sealed")
@@ -136,7 +136,7 @@ def split_secret(message: bytes) -> tuple[bytes, dict[int, bytes]]:
 
 
 def check_limits(service: str, account: str, label: str, attributes: list[tuple[str, str]]) -> None:
-    """Refuses what no save can have left."""
+    """Refuses content that no save can produce."""
     require(service != "", "the service is empty")
     for name, value in (("service", service), ("account", account), ("label", label)):
         require(len(value.encode()) <= 1024, f"the {name} has more than 1024 bytes")
@@ -151,7 +151,7 @@ def check_limits(service: str, account: str, label: str, attributes: list[tuple[
 
 
 def parse_metadata(message: bytes) -> dict:
-    """What the metadata say."""
+    """The content of the metadata."""
     rest = io.BytesIO(message)
 
     def field(size: int) -> bytes:
@@ -212,13 +212,13 @@ def chain_hash(audit_key: bytes, store_id: bytes, use: int, message: bytes) -> b
 
 
 def chain_part(line: bytes) -> bytes:
-    """What the chain covers of a line that is not the last of its block."""
+    """The part of a line that the chain covers, if it is not the last of its block."""
     names = json.loads(line).get("names")
     return b"\0" + line + b"\n" if names is None else b"\1" + base64.b64decode(names, validate=True)[-16:]
 
 
 def verify_chain(keys: list[bytes], store_id: bytes, log: bytes) -> int:
-    """Checks the chain of one file of the audit log; the number of the last line of the chain."""
+    """Checks the chain of one file of the audit log; returns the number of its last line."""
     name_key, audit_key = keys[6], keys[7]
     lines, first, chain, last = log.split(b"\n")[:-1], 0, None, None
     for index, line in enumerate(lines):
@@ -250,7 +250,7 @@ def verify_chain(keys: list[bytes], store_id: bytes, log: bytes) -> int:
 
 
 def read_progress(progress_key: bytes, store_id: bytes, file: bytes) -> dict:
-    """The number of the last change that was noted outside of the store, and when."""
+    """The number and the time of the last change in the progress note."""
     require(len(file) == 80 and file[:8] == b"kistmark", "it does not follow the format")
     require(file[8:24] == store_id, "it is of another store")
     message = unseal(progress_key, prefix(PROGRESS, store_id), file[24:])
@@ -259,7 +259,7 @@ def read_progress(progress_key: bytes, store_id: bytes, file: bytes) -> dict:
 
 
 def check_slot(store_id: bytes, slot: int, body: bytes) -> None:
-    """Refuses a slot whose size, checksum or limits are wrong; one of an unknown kind may be there."""
+    """Refuses a slot with a wrong size, checksum or limit. Unknown kinds of slots are allowed."""
     require(slot in range(1 << 32), "its number is out of range")
     require(isinstance(body, bytes) and 20 <= len(body) <= 4096, "it has not 20 to 4096 bytes")
     checksum = blake2b(store_id + u32(slot) + body[:-16], digest_size=16).digest()
@@ -276,7 +276,7 @@ def check_slot(store_id: bytes, slot: int, body: bytes) -> None:
 
 
 def check_total_cost(slots: list[tuple]) -> None:
-    """Refuses checked slots that cost too much together, if each is tried."""
+    """Refuses slots whose total cost is too high."""
     costs = [number(body[4:8]) * number(body[8:12]) for _, body in slots
              if body[:4] == u32(PASSPHRASE)]
     require(len(costs) <= 8 and sum(costs) <= 16 << 20,
@@ -284,7 +284,7 @@ def check_total_cost(slots: list[tuple]) -> None:
 
 
 def wrapping_key(body: bytes, credential: bytes) -> bytes:
-    """The key that seals the master key, out of the bytes of the key file or passphrase."""
+    """The key that seals the master key, derived from the key file or passphrase."""
     kind, passes, memory, salt = struct.unpack("<III16s", body[:28])
     if kind == KEY_FILE:
         return subkey(1, b"kistslot", credential)
@@ -298,7 +298,7 @@ def open_slot(store_id: bytes, slot: int, body: bytes, credential: bytes) -> byt
 
 
 def open_slots(store_id: bytes, slots: list[tuple], kind: int, credential: bytes) -> bytes:
-    """The master key, from the first slot of the kind that opens; all slots are checked before."""
+    """The master key, from the first slot of the kind that opens, after a check of all slots."""
     require(1 <= len(slots) <= 64, "damaged slots: there is none, or there are more than 64")
     for slot, body in slots:
         with within(f"damaged slot {slot}"):
@@ -372,7 +372,7 @@ def open_row(keys: list[bytes], store_id: bytes, row: tuple) -> dict:
 
 
 def revision(epoch: int, sequence: int) -> str:
-    """The revision as the protocol shows it."""
+    """The revision in the form of the protocol."""
     digits = ""
     while epoch or not digits:
         epoch, digit = divmod(epoch, 36)
@@ -381,7 +381,7 @@ def revision(epoch: int, sequence: int) -> str:
 
 
 def timestamp(seconds: int) -> str:
-    """The time as YYYY-MM-DDTHH:MM:SSZ, in the year 0000 too, which datetime does not know."""
+    """The time as YYYY-MM-DDTHH:MM:SSZ, including the year 0000, which datetime does not support."""
     shift = 400 if seconds < 0 else 0
     time = datetime(1970 + shift, 1, 1) + timedelta(seconds=seconds)
     return f"{time.year - shift:04}-{time:%m-%dT%H:%M:%SZ}"
@@ -429,7 +429,7 @@ def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tu
     with within("header"):
         last, count, epoch, total, slots_then = open_header(keys[3], store_id, header)
         require(slots_then == slots_hash(slots), "it has not the hash of the slots")
-    # Not sorted: the order in the table is what a lookup relies on.
+    # Not sorted, as a lookup relies on the order in the table.
     rows = database.execute("SELECT * FROM credential").fetchall()
     credentials = []
     for index, row in enumerate(rows):
@@ -446,7 +446,7 @@ def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tu
 
 
 def read_credential(arguments: argparse.Namespace) -> tuple[int, bytes]:
-    """The kind of slot that is to be opened, and the bytes that open it."""
+    """The kind of slot to open, and the bytes that open it."""
     if arguments.key_file is None:
         with os.fdopen(arguments.passphrase_fd, "rb") as file:
             return PASSPHRASE, file.read()
@@ -476,12 +476,12 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def refuse(message: str) -> NoReturn:
-    """Says on stderr, in one line, why there is no output."""
+    """Prints one line with the reason for the failure on stderr, and exits."""
     sys.exit("kist_reader: " + "".join(c if c.isprintable() else "?" for c in message))
 
 
 def main() -> None:
-    """Prints the credentials or the keys, or says on stderr why not."""
+    """Prints the credentials or the keys, or an error on stderr."""
     arguments = parse_arguments()
     try:
         kind, credential = read_credential(arguments)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the vectors of docs/file-format.md, and prints them: make_vectors.py > vectors.json.
+"""Creates the vectors of docs/file-format.md, and prints them: make_vectors.py > vectors.json.
 
 What the reader can compute is computed by its functions, and the rest here; nothing is taken from kistd.
 """
@@ -18,7 +18,7 @@ MASTER, STORE_ID = bytes(range(0x00, 0x20)), bytes(range(0x60, 0x70))
 TAGS, METADATA, SECRETS, HEADER, SUM, *_ = reader.subkeys(MASTER)
 EPOCH = 0x0123456789ABCDEF
 KEYS = [("github.com", "alice"), ("github.com", ""), ("a", "bc"), ("ab", "c"), ("é", "👩‍👩‍👧‍👦"),
-        # Two that share their addresses.
+        # Two keys with the same addresses.
         ("github.com", "52443"), ("github.com", "81268")]
 SIZES = [0, 1, 4, 63, 64, 65, 1023, 1024, 1025, 1088, 1089, 2048, 2049, 4097, 65537, 524292]
 ROWS = [
@@ -34,10 +34,10 @@ SLOTS = [
     {"number": 1, "kind": reader.KEY_FILE, "keyFile": bytes(range(0x80, 0xA0))},
     {"number": 2, "kind": reader.PASSPHRASE, "passphrase": "correct horse battery staple",
      "passes": 2, "kibibytes": 64, "salt": bytes(range(0xA0, 0xB0))},
-    # Of a kind that this version does not know.
+    # An unknown kind.
     {"number": 3, "kind": 3, "content": b"of a later version"},
 ]
-# One with fields that this version does not know, the last of which is critical.
+# A row with unknown fields, the last of which is critical.
 EXTENDED = {
     "service": "example.net", "account": "bob", "label": None, "attributes": {},
     "createdAt": 1795168800, "modifiedAt": 1795168800, "expiresAt": None, "sequence": 4,
@@ -47,12 +47,12 @@ EXTENDED = {
 
 
 def seal(key: bytes, part: int, bound: bytes, message: bytes, nonce: bytes) -> bytes:
-    """The message sealed under a key, bound to what it is and to what else is given."""
+    """The message sealed with a key, bound to its kind and to further data."""
     return nonce + aead_encrypt(message, reader.prefix(part, STORE_ID) + bound, nonce, key)
 
 
 def padded(message: bytes) -> bytes:
-    """The message with the zeros and the size that follow it."""
+    """The message, followed by zeros and its size."""
     size = len(message)
     return message + bytes(reader.padded_size(size + 4) - size - 4) + reader.u32(size)
 
@@ -64,13 +64,13 @@ def encoded(fields: dict) -> bytes:
 
 
 def secret(row: dict) -> bytes:
-    """What is sealed as the secret of a row, before it is padded."""
+    """The secret of a row before padding and sealing."""
     fields = encoded(row.get("secretFields", {}))
     return row["secret"] + (fields + reader.u32(len(fields)) if fields else b"")
 
 
 def metadata(row: dict) -> bytes:
-    """The metadata of a row, before they are padded."""
+    """The metadata of a row before padding."""
     fields = encoded(row.get("fields", {}))
     flags = ((row["label"] is not None) | (row["expiresAt"] is not None) << 1 | bool(fields) << 2
              | ("secretFields" in row) << 3)
@@ -82,7 +82,7 @@ def metadata(row: dict) -> bytes:
 
 
 def tag(key: tuple, taken: set) -> dict:
-    """The tags of a key, and the first of its addresses that no other one has."""
+    """The tags of a key, and its first free address."""
     service_tag, key_tag = reader.tags(TAGS, *key)
     address = next(each for each in reader.addresses(service_tag, key_tag) if each not in taken)
     taken.add(address)
@@ -91,7 +91,7 @@ def tag(key: tuple, taken: set) -> dict:
 
 
 def stored_row(row: dict, number: int, taken: set) -> dict:
-    """A row with what is in each of its columns."""
+    """A row with the content of each column."""
     tags = tag((row["service"], row["account"]), taken)
     place = tags["serviceTag"] + tags["keyTag"] + reader.u64(row["sequence"])
     message, nonces = metadata(row), [bytes([number + part]) * 24 for part in (0, 1)]
@@ -117,12 +117,12 @@ def stored_slot(slot: dict) -> dict:
 
 
 def with_checksum(number: int, body: bytes) -> bytes:
-    """The body of a slot, with the checksum that follows it."""
+    """The body of a slot, followed by its checksum."""
     return body + reader.blake2b(STORE_ID + reader.u32(number) + body, digest_size=16).digest()
 
 
 def extended(slots_hash: bytes) -> dict:
-    """A row with fields, and the header of the store that has it alone."""
+    """A row with fields, and the header of a store that contains only this row."""
     row = stored_row(EXTENDED, 0x31, set())
     message = header([row], slots_hash)
     del row["columns"]
@@ -131,14 +131,14 @@ def extended(slots_hash: bytes) -> dict:
 
 
 def header(rows: list, slots_hash: bytes) -> bytes:
-    """The header of a store of these rows, before it is sealed."""
+    """The header of a store with these rows, before sealing."""
     sequence = max((row["sequence"] for row in rows), default=0)
     total = reader.rows_sum(SUM, [row["columns"] for row in rows])
     return struct.pack("<QQQ32s32s", sequence, len(rows), EPOCH, total, slots_hash)
 
 
 def vectors() -> dict:
-    """All of them; byte strings as they are."""
+    """All vectors, with byte strings unchanged."""
     taken, tagged = set(), set()
     rows = [stored_row(row, 1 + 2 * index, taken) for index, row in enumerate(ROWS)]
     slots = [stored_slot(slot) for slot in SLOTS]
@@ -159,7 +159,7 @@ def vectors() -> dict:
 
 
 def text() -> str:
-    """The vectors as they are in the file."""
+    """The text of the file with the vectors."""
     return json.dumps(vectors(), indent=2, sort_keys=True, ensure_ascii=False,
                       default=bytes.hex) + "\n"
 

@@ -34,7 +34,7 @@ ROW_FIELDS = ("service", "account", "label", "attributes", "createdAt", "modifie
 
 
 def stored_row(vector: dict) -> tuple:
-    """The row as it stands in the table `credential`."""
+    """The row of the table `credential`."""
     sealed = bytes.fromhex(vector["metadata"]), bytes.fromhex(vector["secret"])
     tags = reader.tags(KEYS[0], vector["service"], vector["account"])
     return vector["address"], *tags, vector["sequence"], *sealed
@@ -57,13 +57,13 @@ def sealed_header(message: bytes) -> bytes:
 
 
 class Functions(unittest.TestCase):
-    """What each function gives for the vectors of its kind."""
+    """The result of each function for the vectors of its kind."""
 
     def test_every_kind_of_vector_is_known(self) -> None:
         self.assertEqual(set(VECTORS), KINDS)
 
     @unittest.skipIf("KIST_VECTORS" in os.environ, "those of another program")
-    def test_they_are_what_their_script_makes(self) -> None:
+    def test_the_vectors_match_the_output_of_their_script(self) -> None:
         self.assertEqual(make_vectors.text(), DEFAULT.read_text("utf-8"))
 
     def test_subkeys(self) -> None:
@@ -159,7 +159,7 @@ class Functions(unittest.TestCase):
 
 
 class Program(unittest.TestCase):
-    """What the program says of the store that the vectors make, whole and with one thing wrong."""
+    """The output of the program for the store of the vectors, intact and with one fault."""
 
     def setUp(self) -> None:
         directory = tempfile.TemporaryDirectory()
@@ -185,7 +185,7 @@ class Program(unittest.TestCase):
         return subprocess.run(command, capture_output=True, encoding="utf-8", **keywords)
 
     def assert_refused(self, *words: str, **keywords) -> None:
-        """The program says one line with the words, and fails."""
+        """Expects the program to fail and to print one line with the words."""
         result = self.run_reader("--key-file", str(self.key_file), **keywords)
         self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
@@ -193,12 +193,12 @@ class Program(unittest.TestCase):
             self.assertIn(word, result.stderr)
 
     def change(self, sql: str, *parameters: bytes | int) -> None:
-        """Changes the store behind the back of kist."""
+        """Changes the store without kist."""
         with closing(sqlite3.connect(self.store)) as database, database:
             database.execute(sql, parameters)
 
     def assert_printed(self, result: subprocess.CompletedProcess) -> None:
-        """The program printed the rows of the vectors, sorted."""
+        """Expects the program to print the sorted rows of the vectors."""
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         printed = [json.loads(line) for line in result.stdout.splitlines()]
         rows = sorted(VECTORS["rows"], key=lambda row: (row["service"], row["account"]))
@@ -275,7 +275,7 @@ class Program(unittest.TestCase):
         result = self.run_reader("--key-file", str(self.key_file))
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
-    def test_refuses_what_is_not_a_database(self) -> None:
+    def test_refuses_a_file_that_is_not_a_database(self) -> None:
         self.store.write_bytes(b"something else" * 100)
         self.assert_refused("not a database")
         self.store.write_bytes(b"")
@@ -382,7 +382,7 @@ class Program(unittest.TestCase):
 
 
 class Damage(unittest.TestCase):
-    """What is refused inside messages, where only whoever has the key could put it."""
+    """Faults inside sealed messages, which only the owner of the key could create."""
 
     def assert_refused(self, message: bytes) -> None:
         with self.assertRaises(ValueError):

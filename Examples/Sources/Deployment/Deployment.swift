@@ -1,16 +1,16 @@
 public import KistClient
 
-/// Puts a version of a program on a server, with a token that kist keeps.
+/// Uploads a version of a program to a server, with a token that kist stores.
 ///
-/// It knows one credential and two things to do with it, each of which is a function: where they come from is
-/// decided by `main.swift`, and in a test by the test.
+/// It uses one credential and two functions: one loads the token, and one uploads. `main.swift` or
+/// a test provides them.
 public struct Deployment: Sendable {
   private let token: UserCredential
   private let upload: @Sendable (_ version: String, _ token: Secret) async throws -> Void
 
   /// - Parameters:
-  ///   - storage: where the token is; its key is frozen in here, so that nothing below can ask for another one.
-  ///   - upload: what needs the token.
+  ///   - storage: the storage with the token. Its key is fixed here, so no other one can be loaded.
+  ///   - upload: uploads a version with the token.
   public init(
     storage: UserStorage,
     upload: @escaping @Sendable (_ version: String, _ token: Secret) async throws -> Void
@@ -19,14 +19,14 @@ public struct Deployment: Sendable {
     self.upload = upload
   }
 
-  /// What became of it.
+  /// The result of a deployment.
   public enum Outcome: Equatable, Sendable {
     case deployed
-    /// Nothing was uploaded; what a person is to do about it.
+    /// Nothing was uploaded; the text tells the user what to do.
     case postponed(String)
   }
 
-  /// Uploads a version; locked, missing and unreachable are three different answers.
+  /// Uploads a version. Handles a missing token and a locked storage; throws all other errors.
   public func deploy(_ version: String) async throws -> Outcome {
     let secret: Secret
     do throws(StorageError) { secret = try await token.load() } catch {

@@ -51,7 +51,7 @@ private func checkPages(_ reader: AuditReader, _ limit: Int, _ cursor: String) {
   query.after = nil
   query.names.service = "s"
   demand(
-    (try? reader.page(of: query).records) ?? [] == [], "no names are told that were not sealed")
+    (try? reader.page(of: query).records) ?? [] == [], "only sealed names are returned")
   query.names.service = nil
   let all = try! reader.page(of: query).records
   query.limit = limit

@@ -37,7 +37,7 @@ let auditLines = Target("audit-lines") { input in
   forged[changed % forged.count] ^= 1
   guard let read = AuditLine.Content(Secret(copying: forged)), read.hasNames else { return }
   demand(
-    (try? read.names(openedBy: nameSeal)) == nil, "names are bound to all that stands before them")
+    (try? read.names(openedBy: nameSeal)) == nil, "names are bound to all bytes before them")
 }
 
 private func sealedLine(

@@ -42,11 +42,11 @@ private func checkOutlook(_ line: Line) {
 
 /// Reads a change as a watcher does.
 private func checkChange(_ line: Line) {
-  guard let change = told(by: line) else { return }
-  demand(told(by: Line(change.json())) == change, "a change is read as it was written")
+  guard let change = readChange(line) else { return }
+  demand(readChange(Line(change.json())) == change, "a change is read as it was written")
 }
 
-private func told(by line: Line) -> CredentialChange? {
+private func readChange(_ line: Line) -> CredentialChange? {
   let watch = WatchCredentials.remote { _ throws(StorageError) in
     (Line(Secret(utf8: #"{"ok":true}"#)), { () throws(StorageError) in line })
   }

@@ -62,22 +62,22 @@ struct Interruption: Sendable {
   var faults: [String] {
     var faults: [String] = []
     func expect(_ isTrue: Bool, _ sentence: String) {
-      if !isTrue { faults.append("\(change), cut off \(moment, default: "nowhere"): \(sentence)") }
+      if !isTrue { faults.append("\(change), cut at \(moment, default: "no moment"): \(sentence)") }
     }
     let isOld = readable.isWhat(change.old)
     let isNew = readable.isWhat(change.new)
-    expect(isCutOff == (moment != nil), "the moment did not come among \(calls)")
+    expect(isCutOff == (moment != nil), "the moment did not occur among \(calls)")
     expect(isOld || isNew, "neither the old nor the new credential is readable")
-    expect(error != nil || isNew, "it was said to be done, and is not")
-    expect(error?.outcome != .unchanged || isOld, "it was said to have changed nothing, and did")
-    expect(error == nil || error?.outcome != nil, "the outcome was not told")
+    expect(error != nil || isNew, "it was reported as done, but is not")
+    expect(error?.outcome != .unchanged || isOld, "it was reported as unchanged, but is changed")
+    expect(error == nil || error?.outcome != nil, "the outcome was not reported")
     expect(error == nil || moment != nil, "\(error, default: "")")
-    expect(items.isSuperset(of: itemsBefore), "the item of another is gone")
+    expect(items.isSuperset(of: itemsBefore), "an item of another program is missing")
     expect(itemsAfterNextSave.isSuperset(of: itemsBefore), "the next save deleted another's item")
     expect(
       itemsAfterNextSave.subtracting(itemsBefore).count == 1,
       "the next save left \(itemsAfterNextSave.subtracting(itemsBefore).count) items")
-    expect(readableAfterNextSave.isWhat(.next), "the next save was not kept")
+    expect(readableAfterNextSave.isWhat(.next), "the next save was not stored")
     return faults
   }
 }

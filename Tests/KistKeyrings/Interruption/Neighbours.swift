@@ -14,7 +14,7 @@ package struct Neighbours: Sendable {
   ]
 
   private let tool: SecretTool
-  private let told: String
+  private let descriptions: String
 
   /// Stores the items in the default collection.
   package init(on bus: PrivateBus) async throws {
@@ -22,18 +22,18 @@ package struct Neighbours: Sendable {
     for (number, attributes) in Self.attributes.enumerated() {
       try await tool.store("other \(number)".utf8, label: "other \(number)", attributes)
     }
-    told = try await Self.whatIsTold(by: tool)
+    descriptions = try await Self.descriptions(by: tool)
   }
 
   /// Returns whether the items are unchanged: label, times, attributes and secret.
   package func areUntouched() async throws -> Bool {
-    try await Self.whatIsTold(by: tool) == told
-      && told.matches(of: /secret = other \d/).count == Self.attributes.count
+    try await Self.descriptions(by: tool) == descriptions
+      && descriptions.matches(of: /secret = other \d/).count == Self.attributes.count
   }
 
   /// The sorted lines of every item, without two parts: its path, which gnome-keyring may change at
   /// a restart, and the name of the generic schema, which it may show later.
-  private static func whatIsTold(by tool: SecretTool) async throws -> String {
+  private static func descriptions(by tool: SecretTool) async throws -> String {
     let output = try await tool.search("service", "example.org")
     return (output.text + output.errors).split(separator: "\n")
       .filter { !$0.hasPrefix("[") && $0 != "schema = org.freedesktop.Secret.Generic" }
