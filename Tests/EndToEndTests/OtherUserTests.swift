@@ -23,7 +23,7 @@ struct `Access across users and namespaces` {
   }
 
   @Test(arguments: ["user", "user-as-root", "user-as-other", "user-unmapped"])
-  func `kistd admits its own user from any user namespace`(visitor: String) async throws {
+  func `kistd admits its own user, even from other user namespaces`(visitor: String) async throws {
     try await withDaemon(asUser: []) { socket in
       let answer = try await visit(by: visitor, to: socket)
       #expect(answer.contains("\"ok\":true"))

@@ -70,7 +70,7 @@
       ("kist", ["import", "keyring", "--yes"]),
       ("script", ["-qec", "kist import keyring --yes --no-prompt", "/dev/null"]),
     ])
-    func `opens no password prompt unless it is interactive and prompts are allowed`(
+    func `opens no password prompt if it is not interactive or has --no-prompt`(
       program: String, words: [String]
     ) async throws {
       try await withKeyring { home, bus, keyring in
