@@ -2,69 +2,76 @@ internal import KistCore
 internal import KistWire
 private import Synchronization
 
-/// A queue of requests and the thread that performs them, behind the function of `connect(to:)`.
+/// Sends one request after another over a socket, and reconnects when needed.
 final class Connection: Sendable {
   private let socketPath: String
-  private let deadline: Duration
-  private let requests = Queue<Request>()
-  private let thread = Mutex<Thread?>(nil)
+  private let patience: Duration
+  private let socket = Mutex<Socket?>(nil)
+  private let thread = Thread()
 
-  init(to socketPath: String, deadline: Duration) {
+  init(to socketPath: String, patience: Duration) {
     self.socketPath = socketPath
-    self.deadline = deadline
+    self.patience = patience
   }
 
-  deinit {
-    requests.close()
-    // No request is running, because a waiting caller retains this object. The thread is about to
-    // end and to close the socket.
-    thread.withLock { $0?.join() }
-  }
-
-  func exchange(_ line: Line) async throws(StorageError) -> Line {
-    try startThread()
-    let moment = ContinuousClock.now + deadline
-    let reply = Reply()
-    await withCheckedContinuation { continuation in
-      requests.put(
-        Request(line: line, deadline: moment, reply: reply, continuation: continuation))
+  /// Returns the reply to a request; a thread waits for it.
+  func reply(to line: Line) async throws(StorageError) -> Line {
+    let deadline = ContinuousClock.now + patience
+    return try await thread.run { [self] () throws(StorageError) in
+      try reply(to: line, by: deadline)
     }
-    return try reply.take().get()
   }
 
-  private func startThread() throws(StorageError) {
-    try thread.withLock { thread throws(StorageError) in
-      if thread != nil { return }
-      thread = try Thread { [requests, socketPath, deadline] in
-        let carrier = Carrier(socketPath: socketPath, patience: deadline)
-        while let request = requests.take() {
-          request.reply.put(carrier.carry(request.line, by: request.deadline))
-          request.continuation.resume()
-        }
+  /// Returns the reply to a request; the calling thread waits for it.
+  func replyHere(to line: Line) throws(StorageError) -> Line {
+    try reply(to: line, by: .now + patience)
+  }
+
+  private func reply(
+    to line: Line, by deadline: ContinuousClock.Instant
+  ) throws(StorageError) -> Line {
+    try socket.withLock { socket throws(StorageError) in
+      do throws(SocketError) { return try reply(to: line, over: &socket, by: deadline) } catch {
+        let wasSent = (socket?.bytesSent ?? 0) > 0
+        // Also after a timeout: the late reply would be taken for the reply to the next request.
+        socket = nil
+        throw storageError(for: error, at: socketPath, patience: patience)
+          .withOutcome(wasSent ? .unknown : .unchanged)
       }
     }
   }
-}
 
-private struct Request: Sendable {
-  let line: Line
-  let deadline: ContinuousClock.Instant
-  let reply: Reply
-  let continuation: CheckedContinuation<Void, Never>
-}
-
-/// The slot for the reply to one request; the waiting task takes the reply out.
-///
-/// A continuation resumed with the reply would leave a secret in the thread's memory.
-private final class Reply: Sendable {
-  private let answer = Mutex<Result<Line, StorageError>?>(nil)
-
-  func put(_ result: Result<Line, StorageError>) { answer.withLock { $0 = result } }
-
-  func take() -> Result<Line, StorageError> {
-    answer.withLock { answer in
-      defer { answer = nil }
-      return answer ?? .failure(.internal("a request was left without an answer"))
+  private func reply(
+    to line: Line, over kept: inout Socket?, by deadline: ContinuousClock.Instant,
+    mayReconnect: Bool = true
+  ) throws(SocketError) -> Line {
+    let socket = try liveSocket(&kept, by: deadline)
+    do {
+      try socket.send(line, by: deadline)
+      let reply = try socket.receive(by: deadline)
+      if reply.isLast { kept = nil }
+      return reply.line
+    } catch {
+      let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
+      // A peer that refuses a connection sends its error before it reads anything, and then closes.
+      // On a connection that was idle, that error means eviction and does not concern this request.
+      if !isUnsent || socket.isNew, let refusal = socket.unsolicitedLine() {
+        kept = nil
+        return refusal
+      }
+      guard isUnsent, mayReconnect else { throw error }
+      kept = nil
+      return try reply(to: line, over: &kept, by: deadline, mayReconnect: false)
     }
+  }
+
+  private func liveSocket(
+    _ kept: inout Socket?, by deadline: ContinuousClock.Instant
+  ) throws(SocketError) -> Socket {
+    if let kept, kept.isQuiet { return kept }
+    kept = nil
+    let made = try Socket(connectingTo: socketPath, by: deadline)
+    kept = made
+    return made
   }
 }

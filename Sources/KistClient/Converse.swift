@@ -1,3 +1,4 @@
+internal import Glibc
 internal import KistCore
 package import KistWire
 private import Synchronization
@@ -12,110 +13,86 @@ package func converse(
   with socketPath: String, deadline: Duration = .seconds(60)
 ) -> Conversation {
   { line throws(StorageError) in
-    let conversation = try Listening(to: socketPath, patience: deadline)
-    return (try await conversation.reply(to: line), conversation.next)
-  }
-}
-
-/// A connection that receives lines: a queue of callers that wait for one, and the thread that
-/// reads.
-private final class Listening: Sendable {
-  typealias Answer = Result<Line, StorageError>
-
-  private struct Request: Sendable {
-    /// The line to send first, if any.
-    let line: Line?
-    let continuation: CheckedContinuation<Answer, Never>
-  }
-
-  private let requests = Queue<Request>()
-  private let hangUp: SharedHangUp
-  private let thread: Thread
-
-  init(to socketPath: String, patience: Duration) throws(StorageError) {
-    let hangUp = SharedHangUp()
-    self.hangUp = hangUp
-    let deadline = ContinuousClock.now + patience
-    thread = try Thread { [requests] in
-      let ear = Ear(socketPath: socketPath, patience: patience)
-      while let request = requests.take() {
-        let answer =
-          if let line = request.line {
-            ear.reply(to: line, by: deadline) { made in hangUp.value.withLock { $0 = made } }
-          } else { ear.next() }
-        request.continuation.resume(returning: answer)
+    let thread = Thread()
+    let moment = ContinuousClock.now + deadline
+    @Sendable func run<Output: Sendable>(
+      _ body: @escaping @Sendable () throws(SocketError) -> Output
+    ) async throws(StorageError) -> Output {
+      try await thread.run { () throws(StorageError) in
+        do throws(SocketError) { return try body() } catch {
+          throw storageError(for: error, at: socketPath, patience: deadline)
+        }
       }
     }
-  }
-
-  deinit {
-    // No caller waits, because a waiting caller retains this object.
-    requests.close()
-    thread.join()
-  }
-
-  func reply(to line: Line) async throws(StorageError) -> Line {
-    try await withCheckedContinuation { continuation in
-      requests.put(Request(line: line, continuation: continuation))
-    }.get()
-  }
-
-  func next() async throws(StorageError) -> Line? {
-    let answer = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        requests.put(Request(line: nil, continuation: continuation))
-      }
-    } onCancel: {
-      hangUp.value.withLock { $0?() }
+    let (reader, reply) = try await run { () throws(SocketError) in
+      let reader = try ConnectionReader(connectingTo: socketPath, by: moment)
+      return (reader, try reader.reply(to: line, by: moment))
     }
-    return Task.isCancelled ? nil : try answer.get()
+    return (
+      reply,
+      { () throws(StorageError) in
+        let next: Result<Line, StorageError> = await withTaskCancellationHandler {
+          do throws(StorageError) { return .success(try await run(reader.next)) } catch {
+            return .failure(error)
+          }
+        } onCancel: {
+          reader.hangUp()
+        }
+        return Task.isCancelled ? nil : try next.get()
+      }
+    )
   }
 }
 
-private final class SharedHangUp: Sendable {
-  let value = Mutex<HangUp?>(nil)
-}
+/// Reads one line after another from a connection.
+private final class ConnectionReader: Sendable {
+  fileprivate struct State: ~Copyable {
+    let socket: Socket
+    var splitter = LineSplitter()
+    /// The events received but not yet returned, the latest first.
+    var received: [LineSplitter.Event] = []
+  }
 
-/// Reads one line after another from a connection, on one thread.
-private final class Ear {
-  private let socketPath: String
-  private let patience: Duration
-  private var socket: Socket?
-  private var splitter = LineSplitter()
-  /// The events received but not yet returned, the latest first.
-  private var received: [LineSplitter.Event] = []
+  private let state: Mutex<State>
+  private let descriptor: CInt
 
-  init(socketPath: String, patience: Duration) {
-    self.socketPath = socketPath
-    self.patience = patience
+  init(connectingTo path: String, by deadline: ContinuousClock.Instant) throws(SocketError) {
+    let socket = try Socket(connectingTo: path, by: deadline)
+    descriptor = socket.descriptor
+    state = Mutex(State(socket: socket))
   }
 
   func reply(
-    to line: Line, by deadline: ContinuousClock.Instant, whenConnected: (HangUp) -> Void
-  ) -> Result<Line, StorageError> {
-    answer { () throws(SocketError) in
-      let made = try Socket(connectingTo: socketPath, by: deadline)
-      socket = made
-      whenConnected(try made.makeHangUp())
-      do throws(SocketError) { try made.send(line, by: deadline) } catch {
+    to line: Line, by deadline: ContinuousClock.Instant
+  ) throws(SocketError) -> Line {
+    try state.withLock { state throws(SocketError) in
+      do throws(SocketError) { try state.socket.send(line, by: deadline) } catch {
         // A peer that refuses a connection sends its error before it reads anything, and then
         // closes.
-        guard case .ended = error, let refusal = made.unsolicitedLine() else { throw error }
+        guard case .ended = error, let refusal = state.socket.unsolicitedLine() else { throw error }
         return refusal
       }
-      return try nextLine(from: made, by: deadline)
+      return try state.nextLine(by: deadline)
     }
   }
 
-  func next() -> Result<Line, StorageError> {
-    answer { () throws(SocketError) in
-      guard let socket else { throw .ended }
-      return try nextLine(from: socket, by: nil)
+  /// Waits for the next line; hangs up after an error, because nothing more can be received.
+  func next() throws(SocketError) -> Line {
+    do throws(SocketError) {
+      return try state.withLock { state throws(SocketError) in try state.nextLine(by: nil) }
+    } catch {
+      hangUp()
+      throw error
     }
   }
 
-  private func nextLine(
-    from socket: Socket, by deadline: ContinuousClock.Instant?
+  /// Ends the connection from any thread; a waiting reader then gets the end of the stream.
+  func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
+}
+
+extension ConnectionReader.State {
+  fileprivate mutating func nextLine(
+    by deadline: ContinuousClock.Instant?
   ) throws(SocketError) -> Line {
     while received.isEmpty {
       var events: [LineSplitter.Event] = []
@@ -124,15 +101,5 @@ private final class Ear {
     }
     guard case .line(let line) = received.removeLast() else { throw .tooLong }
     return line
-  }
-
-  /// Closes the socket after an error: nothing more can be received.
-  private func answer(
-    _ body: () throws(SocketError) -> Line
-  ) -> Result<Line, StorageError> {
-    do throws(SocketError) { return .success(try body()) } catch {
-      socket = nil
-      return .failure(storageError(for: error, at: socketPath, patience: patience))
-    }
   }
 }

@@ -1,18 +1,25 @@
-public import KistCore
+// An app that uses kistd needs only one import.
+@_exported public import KistCore
 package import KistWire
+
+extension Endpoints {
+  /// Returns the functions of the kistd that listens at a socket.
+  ///
+  /// They share the connections, one for each thread. With 0 threads, there is one connection, and
+  /// each request blocks the thread of its caller. Each watch uses a connection of its own.
+  package static func remote(socketPath: String, threads: Int = 1) -> Endpoints {
+    .remote(
+      over: repeatingReads(exchange(over: connect(to: socketPath, threads: threads))),
+      converse(with: socketPath))
+  }
+}
 
 extension UserStorage {
   /// Returns the credentials of the kistd that listens at a socket.
   ///
   /// It uses a connection of its own, which is made at the first request.
   public static func remote(socketPath: String) -> UserStorage {
-    .remote(over: exchange(over: connect(to: socketPath))).repeatingReads()
-  }
-
-  /// Returns the same over several connections, for callers with many parallel requests.
-  package static func remote(socketPath: String, connections: Int) -> UserStorage {
-    .remote(over: exchange(over: connect(to: socketPath, connections: connections)))
-      .repeatingReads()
+    Endpoints.remote(socketPath: socketPath).credentials
   }
 
   /// Returns the credentials of this user's kistd.
@@ -27,7 +34,7 @@ extension StorageAccess {
   /// Returns the access (status, lock, unlock) to the storage of the kistd that listens at a
   /// socket.
   public static func remote(socketPath: String) -> StorageAccess {
-    .remote(over: exchange(over: connect(to: socketPath))).repeatingReads()
+    Endpoints.remote(socketPath: socketPath).access
   }
 
   /// Returns the access to the storage of this user's kistd.
@@ -39,14 +46,14 @@ extension StorageAccess {
 extension KeySlots {
   /// Returns the key slots of the storage of the kistd that listens at a socket.
   public static func remote(socketPath: String) -> KeySlots {
-    .remote(over: exchange(over: connect(to: socketPath)))
+    Endpoints.remote(socketPath: socketPath).keySlots
   }
 }
 
 extension Backups {
   /// Returns the backups of the storage of the kistd that listens at a socket.
   public static func remote(socketPath: String) -> Backups {
-    .remote(over: exchange(over: connect(to: socketPath)))
+    Endpoints.remote(socketPath: socketPath).backups
   }
 }
 
@@ -64,16 +71,4 @@ extension WatchCredentials {
   public static func remote() throws(StorageError) -> WatchCredentials {
     .remote(socketPath: try SocketLocation.current().path)
   }
-}
-
-extension AuditAccess {
-  /// Returns the audit log of the kistd that listens at a socket.
-  package static func remote(socketPath: String) -> AuditAccess {
-    .remote(over: exchange(over: connect(to: socketPath)))
-  }
-}
-
-/// Returns a function that asks the kistd at a socket for its version and features.
-package func remoteHello(socketPath: String) -> HelloLookup {
-  remoteHello(over: exchange(over: connect(to: socketPath)))
 }

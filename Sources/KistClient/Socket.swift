@@ -5,7 +5,7 @@ internal import KistWire
 
 /// A connected, blocking Unix socket with deadlines; closed when it is released: unix(7).
 final class Socket {
-  private let descriptor: CInt
+  let descriptor: CInt
   private var received = WipedBytes(capacity: chunk)
 
   /// Whether nothing was received yet.
@@ -139,13 +139,6 @@ final class Socket {
     received.removeAll()
   }
 
-  /// Returns a handle that ends the connection from another thread.
-  func makeHangUp() throws(SocketError) -> HangUp {
-    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-    guard copy >= 0 else { throw .notConnected(errno) }
-    return HangUp(copy)
-  }
-
   /// Returns the bytes that a call sent or received; 0 if a signal interrupted it.
   private func transferred(_ count: Int) throws(SocketError) -> Int {
     if count >= 0 { return count }
@@ -174,17 +167,26 @@ final class Socket {
   }
 }
 
-/// Ends a connection from any thread; a waiting reader then gets the end of the stream.
-final class HangUp: Sendable {
-  private let descriptor: CInt
-
-  /// Takes ownership of a descriptor of the socket.
-  fileprivate init(_ descriptor: CInt) { self.descriptor = descriptor }
-
-  deinit { close(descriptor) }
-
-  func callAsFunction() { shutdown(descriptor, CInt(SHUT_RDWR)) }
-}
-
 /// The bytes to receive at once.
 private let chunk = 16 << 10
+
+/// Lends the address of a Unix socket: unix(7).
+///
+/// Refuses a path that does not fit into an address, or that contains a NUL, where the system would
+/// end the path.
+private func withAddress(
+  of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+) throws(SocketError) -> CInt {
+  do throws(StorageError) { _ = try SocketLocation(path: path) } catch { throw .badPath(error) }
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  // One byte is left for the NUL at the end.
+  unsafe withUnsafeMutableBytes(of: &address.sun_path) { field in
+    unsafe field.copyBytes(from: path.utf8)
+  }
+  return unsafe withUnsafePointer(to: &address) { address in
+    unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+      unsafe body(address, socklen_t(MemoryLayout<sockaddr_un>.size))
+    }
+  }
+}

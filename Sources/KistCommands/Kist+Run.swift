@@ -1,6 +1,7 @@
 package import ArgumentParser
 internal import CLinux
 internal import Glibc
+internal import KistClient
 internal import KistCore
 
 extension Kist {
@@ -15,9 +16,13 @@ extension Kist {
     do throws(StorageError) {
       let arguments = try CommandLine.words()
       let program = CommandLine.programName
-      CallingThread.run {
+      // On this thread, because Swift's default executor with its thread pool takes several times as
+      // long to start as a whole `kist load`.
+      let tasks = TaskQueue()
+      Task(executorPreference: tasks) {
         Glibc.exit(await status(of: arguments, calledAs: program, on: terminal))
       }
+      while true { tasks.run() }
     } catch {
       terminal.report(error, asJSON: false)
       Glibc.exit(error.code.exitStatus)

@@ -27,8 +27,8 @@ package protocol RequiresUserStorage: StorageCommand where Storage == UserStorag
   /// Whether the user may be asked to unlock the storage.
   var prompting: PromptOptions { get }
 
-  /// The number of connections; several for commands with many parallel requests.
-  static var connections: Int { get }
+  /// The number of connections with a thread, for commands with many parallel requests.
+  static var threads: Int { get }
 }
 
 /// A command on the audit log.
@@ -53,12 +53,11 @@ package protocol RequiresWatch: StorageCommand where Storage == WatchCredentials
 package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
 extension RequiresUserStorage {
-  package static var connections: Int { 1 }
+  package static var threads: Int { 0 }
 
   package func run() async throws {
-    let path = try common.socketPath()
-    let storage = UserStorage.remote(socketPath: path, connections: Self.connections)
-    try await perform(storage, unlockedBy: .remote(socketPath: path), .live)
+    let kistd = try common.kistd(threads: Self.threads)
+    try await perform(kistd.credentials, unlockedBy: kistd.access, .live)
   }
 
   /// Performs the command; an interactive user may unlock the storage meanwhile.
@@ -71,22 +70,19 @@ extension RequiresUserStorage {
 }
 
 extension RequiresAuditLog {
-  package func run() async throws {
-    try await perform(.remote(socketPath: common.socketPath()), .live)
-  }
+  package func run() async throws { try await perform(common.kistd().audit, .live) }
 }
 
 extension RequiresKeySlots {
   package func run() async throws {
-    let slots = KeySlots.remote(socketPath: try common.socketPath())
-    try await perform(slots.provedByKeyFile(key), .live)
+    try await perform(common.kistd().keySlots.provedByKeyFile(key), .live)
   }
 }
 
 extension RequiresBackups {
   package func run() async throws {
-    let path = try common.socketPath()
-    try await perform(.remote(socketPath: path), unlockedBy: .remote(socketPath: path), .live)
+    let kistd = try common.kistd()
+    try await perform(kistd.backups, unlockedBy: kistd.access, .live)
   }
 
   /// Performs the command.
@@ -109,13 +105,9 @@ extension RequiresBackups {
 }
 
 extension RequiresWatch {
-  package func run() async throws {
-    try await perform(.remote(socketPath: common.socketPath()), .live)
-  }
+  package func run() async throws { try await perform(common.kistd().watch, .live) }
 }
 
 extension RequiresStorageAccess {
-  package func run() async throws {
-    try await perform(.remote(socketPath: common.socketPath()), .live)
-  }
+  package func run() async throws { try await perform(common.kistd().access, .live) }
 }

@@ -103,7 +103,7 @@ package enum EncryptedFile {
     var storage = OpenStorage(
       credentials: UserStorage(
         save: store.save, load: store.load, delete: store.delete, find: store.find
-      ).keepingPromises(now: options.now),
+      ).enforcingLimits(now: options.now),
       access: StorageAccess(status: store.status, lock: store.lock, unlock: store.unlock),
       id: hexadecimal(store.storeID), durability: .disk, close: store.close)
     storage.keySlots = KeySlots(

@@ -39,7 +39,7 @@ package enum Libsecret {
         find: keyring.onLoop { keyring, query throws(StorageError) in
           try await keyring.find(query)
         }
-      ).keepingPromises(now: options.now),
+      ).enforcingLimits(now: options.now),
       // These requests are so rare that they may switch threads at each answer.
       access: StorageAccess(
         status: { () throws(StorageError) in try await keyring.status() },

@@ -22,8 +22,8 @@ final class Admission: Sendable {
   private let admits: @Sendable (Peer) -> Bool
   private let whenRefused: @Sendable (Peer, Refusal) -> Void
   private let logger: Logger
-  private let strangers: LogGate
-  private let crowd: LogGate
+  private let otherUsersGate: LogGate
+  private let evictionGate: LogGate
   private let turns = Turns()
   private let state = Mutex(State())
 
@@ -32,8 +32,8 @@ final class Admission: Sendable {
     whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in }, logger: Logger
   ) {
     self.maximumConnections = maximumConnections
-    strangers = LogGate(interval: logInterval)
-    crowd = LogGate(interval: logInterval)
+    otherUsersGate = LogGate(interval: logInterval)
+    evictionGate = LogGate(interval: logInterval)
     self.admits = admits
     self.whenRefused = whenRefused
     self.logger = logger
@@ -61,7 +61,7 @@ final class Admission: Sendable {
     } catch {
       if let refusal = error as? StorageError {
         // A new socket has space for the refusal. A client that has already gone does not get it.
-        channel.tell(refusal)
+        channel.send(refusal: refusal)
         if let peer { whenRefused(peer, .connection(refusal)) }
       }
       channel.close(promise: nil)
@@ -87,7 +87,7 @@ final class Admission: Sendable {
       state.isStopping = true
       return Array(state.admitted.values)
     }
-    for connection in admitted { connection.stopFollowing() }
+    for connection in admitted { connection.cancelStream() }
   }
 
   /// Cuts the remaining connections.
@@ -101,7 +101,7 @@ final class Admission: Sendable {
 
   private func check(_ peer: Peer) throws(StorageError) {
     if admits(peer) { return }
-    if let heldBack = strangers.pass() {
+    if let heldBack = otherUsersGate.pass() {
       logger.warning(
         "refused a connection of another user",
         metadata: ["pid": "\(peer.pid)", "uid": "\(peer.uid)", "unlogged": "\(heldBack)"])
@@ -117,34 +117,34 @@ final class Admission: Sendable {
       return state.admitted.count >= maximumConnections
     }
     if isFull {
-      let crowded = StorageError.crowded(limit: maximumConnections)
-      guard let left = makeRoom(because: crowded) else {
+      let reason = StorageError.tooManyConnections(limit: maximumConnections)
+      guard let evicted = evictOne(because: reason) else {
         warn("refused a connection: there are too many, all with requests under way")
-        throw crowded
+        throw reason
       }
-      leave(left)
+      leave(evicted)
       warn("evicted a connection: there are too many")
-      whenRefused(left.peer, .connection(crowded))
+      whenRefused(evicted.peer, .connection(reason))
     }
     state.withLock { $0.admitted[ObjectIdentifier(connection.channel)] = connection }
   }
 
   /// Evicts the connection whose client loses least, and returns it.
-  private func makeRoom(because reason: StorageError) -> Connection? {
+  private func evictOne(because reason: StorageError) -> Connection? {
     let all = state.withLock { Array($0.admitted.values) }
     var closable = all.compactMap { connection in
-      connection.stake.map { (stake: $0, connection: connection) }
+      connection.evictionPriority.map { (priority: $0, connection: connection) }
     }
     // The first attempt nearly always succeeds.
-    while let least = closable.indices.min(by: { closable[$0].stake < closable[$1].stake }) {
+    while let least = closable.indices.min(by: { closable[$0].priority < closable[$1].priority }) {
       let connection = closable.remove(at: least).connection
-      if connection.makeRoom(because: reason) { return connection }
+      if connection.evict(because: reason) { return connection }
     }
     return nil
   }
 
   private func warn(_ message: Logger.Message) {
-    guard let heldBack = crowd.pass() else { return }
+    guard let heldBack = evictionGate.pass() else { return }
     logger.warning(
       message, metadata: ["limit": "\(maximumConnections)", "unlogged": "\(heldBack)"])
   }

@@ -29,7 +29,7 @@ extension Channel {
 
 extension Channel {
   /// Sends a client the reason why it is not served, if its socket has space.
-  func tell(_ refusal: StorageError) {
+  func send(refusal: StorageError) {
     var bytes = WipedBytes(capacity: 512)
     bytes.append(Line.refusal(refusal))
     _ = try? withDescriptor { bytes.send(to: $0) }

@@ -29,36 +29,36 @@ struct Connection: Sendable {
   ) async { await lines.run(answer, whenRefused: whenRefused) }
 
   /// Starts a watch stream after the reply to the current line.
-  func follow(_ next: @escaping NextLine) {
+  func beginStream(_ next: @escaping NextLine) {
     channel.eventLoop.preconditionInEventLoop()
-    lines.follow(next)
+    lines.beginStream(next)
   }
 
   /// Ends the watch stream.
-  func stopFollowing() { lines.stopFollowing() }
+  func cancelStream() { lines.cancelStream() }
 }
 
 extension Connection {
   /// The eviction priority of the connection; `nil` while a request is being answered.
-  var stake: Stake? { lines.stake() }
+  var evictionPriority: EvictionPriority? { lines.evictionPriority() }
 
   /// Evicts the connection unless a request has arrived meanwhile, and returns whether it did.
   ///
   /// No request that the client could send is lost.
-  func makeRoom(because reason: StorageError) -> Bool {
+  func evict(because reason: StorageError) -> Bool {
     let isAsked = try? channel.withDescriptor { descriptor in
       // A client that does not read its replies has no more requests read.
       if lines.hasUnreadReplies { return false }
       // Requests on a watch stream are not answered any more.
-      if lines.isFollowing {
-        channel.tell(reason)
+      if lines.isStreaming {
+        channel.send(refusal: reason)
         return false
       }
       // The first check keeps a connection with a request. The second runs when no more can arrive.
       if hasInput(descriptor) { return true }
       shutdown(descriptor, CInt(SHUT_RD))
       if hasInput(descriptor) { return true }
-      channel.tell(reason)
+      channel.send(refusal: reason)
       return false
     }
     if isAsked == true { return false }
@@ -70,7 +70,7 @@ extension Connection {
 
 extension StorageError {
   /// The error for a refused or evicted connection.
-  static func crowded(limit: Int) -> StorageError {
+  static func tooManyConnections(limit: Int) -> StorageError {
     StorageError(
       .busy, "no more connections are served at once than the limit, \(limit)",
       hint: "connect again, or give kistd a larger --max-connections", outcome: .unchanged)

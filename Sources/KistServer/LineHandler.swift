@@ -42,7 +42,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var unanswered = 0
   var isAnswering = false
   /// The watch stream that begins after the last reply.
-  var follower: Follower?
+  var stream: WatchStream?
   private var isStarting = false
   /// The replies that have not been sent yet.
   var outgoing = noReplies()
@@ -267,7 +267,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     answerAll()
-    follower?.goOn()
+    stream?.goOn()
   }
 
   // The only error of a connection is that the client has gone. NIO closes the channel.
@@ -285,7 +285,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   private func go() {
     isGone = true
-    follower?.cancel()
+    stream?.cancel()
     end()
   }
 }

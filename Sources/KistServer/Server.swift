@@ -1,3 +1,4 @@
+package import KistCore
 package import KistWire
 package import Logging
 internal import NIOCore
@@ -27,7 +28,7 @@ package struct Server: Sendable {
   /// Returns the handler that answers the lines of one connection, one after another.
   ///
   /// The handler may start a watch stream after a reply. It is never cancelled.
-  package var serve: @Sendable (Peer, @escaping Follow) -> @Sendable (Line) async -> Line
+  package var serve: @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
 
   package init(
     maximumConnections: Int = usualMaximumConnections, grace: Duration = .seconds(10),
@@ -36,7 +37,7 @@ package struct Server: Sendable {
     whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in },
     whenServing: @escaping @Sendable () -> Void = {}, heartbeat: Heartbeat? = nil,
     idleExit: IdleExit? = nil, logger: Logger,
-    serve: @escaping @Sendable (Peer, @escaping Follow) -> @Sendable (Line) async -> Line
+    serve: @escaping @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
   ) {
     self.maximumConnections = maximumConnections
     self.grace = grace
@@ -130,11 +131,32 @@ package struct Server: Sendable {
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
             let peer = connection.peer
-            await connection.run(serve(peer, connection.follow)) { whenRefused(peer, .line($0)) }
+            await connection.run(serve(peer, connection.beginStream)) {
+              whenRefused(peer, .line($0))
+            }
             admission.leave(connection)
           }
         }
       }
     }
   }
+}
+
+/// A periodic action on the serving event loop that shows that the loop does not hang.
+package struct Heartbeat: Sendable {
+  package var interval: Duration
+  package var beat: @Sendable () -> Void
+
+  package init(every interval: Duration, beat: @escaping @Sendable () -> Void) {
+    self.interval = interval
+    self.beat = beat
+  }
+}
+
+/// Input that the server refused without trying it.
+package enum Refusal: Sendable {
+  /// A connection.
+  case connection(StorageError)
+  /// Input that is not a valid line: too long, or cut off.
+  case line(StorageError)
 }

@@ -6,7 +6,8 @@ internal import KistJSON
 /// Every reply has the request's `id`, if it could be read. The operation, the names and the error
 /// are recorded in `notes`, if there are any.
 package func answer(
-  with dispatch: @escaping Dispatch, noting notes: RequestNotes? = nil
+  with dispatch: @escaping Dispatch, beginStream: @escaping BeginStream = { _ in },
+  noting notes: RequestNotes? = nil
 ) -> @Sendable (Line) async -> Line {
   { line in
     notes?.begin()
@@ -14,7 +15,7 @@ package func answer(
     var id: JSONValue?
     do throws(StorageError) {
       let request = try readRequest(line, id: &id, notes)
-      let reply = try await (dispatch(request) ?? refuseUnknown)(request)
+      let reply = try await dispatch(request, beginStream)(request)
       return try successLine(reply, id: id)
     } catch {
       notes?.add(failure: error.code)

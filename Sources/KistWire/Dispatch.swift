@@ -1,65 +1,91 @@
-package import KistCore
+internal import KistCore
 
-/// Returns the function that carries out a request, by the name of its operation; `nil` if it does
-/// not exist.
-package typealias Dispatch = @Sendable (Message) -> Exchange?
-
-/// Throws the error for an operation that does not exist.
-@Sendable package func refuseUnknown(_ request: Message) async throws(StorageError) -> Message {
-  throw .unknownOperation.withOutcome(.unchanged)
-}
-
-/// Returns the table of all kistd's operations with one reply: from names to functions.
+/// Returns the function that carries out a request, by the name of its operation.
 ///
-/// `watch`, which sends several lines, is separate (`watching`).
-package func dispatch(
-  _ credentials: UserStorage, _ access: StorageAccess, _ keySlots: KeySlots = .none,
-  _ backups: Backups = .none, audit: AuditAccess = .none, hello: Hello
-) -> Dispatch {
-  var handlers = [
-    Handler("save", Operation.save.served(by: credentials.save)),
-    Handler("load", Operation.load.servedAsAsked(by: credentials.load)),
-    Handler("delete", Operation.delete.served(by: credentials.delete)),
-    Handler("find", Operation.find.servedWithinALine(by: credentials.find)),
-    Handler(
-      "status", Operation.status.served { () throws(StorageError) in try await access.status() }),
-    Handler("lock", Operation.lock.served { () throws(StorageError) in try await access.lock() }),
-    Handler("audit", Operation.audit.served(by: limitingPage(audit.find))),
-    Handler(
-      "auditVerify",
-      Operation.auditVerify.served { () throws(StorageError) in try await audit.verify() }),
-    Handler("unlock", Operation.unlock.served(by: limitingPassphrase(access.unlock))),
-    Handler(
-      "slots", Operation.slots.served { () throws(StorageError) in try await keySlots.list() }),
-    Handler("slotAdd", Operation.slotAdd.served(by: keySlots.add)),
-    Handler("slotRemove", Operation.slotRemove.served(by: keySlots.remove)),
-    Handler("backup", Operation.backup.served(by: backups.make)),
-    Handler("backupPart", Operation.backupPart.served(by: backups.read)),
-  ]
-  var hello = hello
-  hello.operations = (["hello", Operation.watch.name] + handlers.map(\.operation)).sorted()
-  let greeting = hello
-  handlers.append(Handler("hello", Operation.hello.served { greeting }))
-  let table = handlers
-  return { request in
-    guard let handler = table.first(where: { $0.operation == request.operation }) else {
-      return nil
+/// Its second argument starts a watch stream on the connection of the request.
+package typealias Dispatch = @Sendable (Message, @escaping BeginStream) -> Exchange
+
+/// Returns the server's end of all operations.
+package func dispatch(_ endpoints: Endpoints) -> Dispatch {
+  let handlers = OperationRow.all.map { Handler(operation: $0.name, begin: $0.serve(endpoints)) }
+  return { request, beginStream in
+    guard let handler = handlers.first(where: { $0.operation == request.operation }) else {
+      return refuseUnknown
     }
     request.notes?.add(operation: handler.operation)
-    return handler.handle
+    return handler.begin(beginStream)
   }
 }
 
-/// A row of the table.
+/// With so few operations a search is faster than hashing a name.
 ///
-/// With so few rows a search is faster than hashing a name. A function in a dictionary would also
-/// be called through a function that converts its types.
+/// A function in a dictionary would also be called through a function that converts its types.
 private struct Handler: Sendable {
   let operation: String
-  let handle: Exchange
+  let begin: @Sendable (@escaping BeginStream) -> Exchange
+}
 
-  init(_ operation: String, _ handle: @escaping Exchange) {
-    self.operation = operation
-    self.handle = handle
+@Sendable private func refuseUnknown(_ request: Message) async throws(StorageError) -> Message {
+  throw .unknownOperation.withOutcome(.unchanged)
+}
+
+/// A row of the table of operations.
+struct OperationRow: Sendable {
+  /// Every operation of the protocol, in the order in which `dispatch` searches.
+  static let all: [OperationRow] = [
+    Operation.load.row(serving: { Operation.load.servedAsAsked(by: $0.credentials.load) }),
+    Operation.save.row { $0.credentials.save },
+    Operation.delete.row { $0.credentials.delete },
+    Operation.find.row(serving: { Operation.find.servedWithinALine(by: $0.credentials.find) }),
+    Operation.watch.row(streaming: { Operation.watch.served(by: $0.watch, $1) }),
+    Operation.status.row { $0.access.status },
+    Operation.lock.row { $0.access.lock },
+    Operation.unlock.row { limitingPassphrase($0.access.unlock) },
+    Operation.slots.row { $0.keySlots.list },
+    Operation.slotAdd.row { $0.keySlots.add },
+    Operation.slotRemove.row { $0.keySlots.remove },
+    Operation.backup.row { $0.backups.make },
+    Operation.backupPart.row { $0.backups.read },
+    Operation.audit.row { limitingPage($0.audit.find) },
+    Operation.auditVerify.row { $0.audit.verify },
+    Operation.hello.row { $0.hello },
+  ]
+
+  let name: String
+  let effect: OperationEffect
+  /// Whether an operation has no effect beyond its reply.
+  static func isRead(_ name: String) -> Bool {
+    all.contains { $0.name == name && $0.effect == .none }
+  }
+
+  /// Returns the server's end for a connection whose watch stream a function starts.
+  let serve: @Sendable (Endpoints) -> @Sendable (@escaping BeginStream) -> Exchange
+}
+
+extension Operation {
+  fileprivate func row(_ run: @escaping @Sendable (Endpoints) -> Run) -> OperationRow {
+    row(serving: { served(by: run($0)) })
+  }
+
+  fileprivate func row(serving serve: @escaping @Sendable (Endpoints) -> Exchange) -> OperationRow {
+    OperationRow(name: name, effect: effect) { endpoints in
+      let exchange = serve(endpoints)
+      return { _ in exchange }
+    }
+  }
+
+  fileprivate func row(
+    streaming serve: @escaping @Sendable (Endpoints, @escaping BeginStream) -> Exchange
+  ) -> OperationRow {
+    OperationRow(name: name, effect: effect) { endpoints in { serve(endpoints, $0) } }
+  }
+}
+
+extension Operation where Input == Void {
+  fileprivate func row(_ run: @escaping @Sendable (Endpoints) -> Question) -> OperationRow {
+    row(serving: { endpoints in
+      let run = run(endpoints)
+      return served { () throws(StorageError) in try await run() }
+    })
   }
 }

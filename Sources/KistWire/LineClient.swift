@@ -10,6 +10,26 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
   }
 }
 
+/// Repeats a read once when the connection is lost during it; removes the outcome from its errors.
+///
+/// The connection itself repeats nothing, because it does not know what a line requests.
+package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
+  { request throws(StorageError) in
+    guard OperationRow.isRead(request.operation) else { return try await exchange(request) }
+    do throws(StorageError) {
+      do throws(StorageError) { return try await exchange(request) } catch {
+        guard error.code == .unavailable, error.outcome == .unknown else { throw error }
+        return try await exchange(request)
+      }
+    } catch {
+      // Only a change has an outcome.
+      var error = error
+      error.outcome = nil
+      throw error
+    }
+  }
+}
+
 func requestLine(_ request: Message) throws(StorageError) -> Line {
   let text = request.requestText()
   guard text.count <= Limits.line else {

@@ -6,10 +6,7 @@ struct Operation<Input, Output>: Sendable {
   typealias Run = @Sendable (Input) async throws(StorageError) -> Output
 
   let name: String
-  /// Whether it changes credentials.
-  ///
-  /// If so, its errors report the outcome of the change.
-  let isChange: Bool
+  let effect: OperationEffect
   /// All keys that a request may have, including those of the envelope.
   let keys: [StaticString]
   /// Returns the names in a request, if it has any.
@@ -18,12 +15,12 @@ struct Operation<Input, Output>: Sendable {
   let reply: Codec<Output>
 
   init(
-    name: String, isChange: Bool = false, keys: [StaticString],
+    name: String, effect: OperationEffect = .none, keys: [StaticString],
     names: (@Sendable (Input) -> RequestedNames)? = nil, request: Codec<Input>,
     reply: Codec<Output>
   ) {
     self.name = name
-    self.isChange = isChange
+    self.effect = effect
     self.keys = keys + ["op", "id"]
     self.names = names
     self.request = request
@@ -32,13 +29,13 @@ struct Operation<Input, Output>: Sendable {
 
   /// Returns the server's end: messages answered by a function.
   func served(by run: @escaping Run) -> Exchange {
-    isChange ? tellingOutcome(handler(run)) : handler(run)
+    effect == .change ? reportingOutcome(handler(run)) : handler(run)
   }
 
   /// Returns the client's end: a function that sends messages.
   func called(over exchange: @escaping Exchange) -> Run {
     let call = chain(encodeRequest, exchange, decodeReply)
-    return isChange ? tellingOutcome(call) : call
+    return effect == .change ? reportingOutcome(call) : call
   }
 
   private func handler(_ run: @escaping Run) -> Exchange { chain(decodeRequest, run, encodeReply) }
@@ -70,4 +67,68 @@ struct Operation<Input, Output>: Sendable {
       throw .malformedReply(error)
     }
   }
+}
+
+extension Operation where Input == Void {
+  typealias Question = @Sendable () async throws(StorageError) -> Output
+
+  /// Returns the client's end.
+  func called(over exchange: @escaping Exchange) -> Question {
+    let call: Run = called(over: exchange)
+    return { () throws(StorageError) in try await call(()) }
+  }
+}
+
+/// The effect of an operation beyond its reply.
+enum OperationEffect: Sendable {
+  /// It only reads, so a request may be dropped if nobody waits for the reply, or be repeated.
+  case none
+  /// It locks or unlocks the storage.
+  case access
+  /// It changes credentials or key slots, so its errors report the outcome of the change.
+  case change
+}
+
+/// Adds the outcome of the change to every error of a change.
+private func reportingOutcome<Input, Output>(
+  _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
+) -> @Sendable (Input) async throws(StorageError) -> Output {
+  { input throws(StorageError) in
+    do throws(StorageError) { return try await change(input) } catch {
+      throw error.withOutcome(error.code.outcome)
+    }
+  }
+}
+
+extension StorageError.Code {
+  /// The outcome of a change if its error does not contain one.
+  ///
+  /// It is `unknown`, except for codes that only occur if nothing was changed.
+  fileprivate var outcome: StorageError.Outcome {
+    switch self {
+    case .notFound, .conflict, .expired, .locked, .denied, .tooLarge, .corrupt, .wrongPassphrase,
+      .busy, .badRequest, .unknownOperation:
+      .unchanged
+    case .internal, .unavailable, .timeout, .full: .unknown
+    }
+  }
+}
+
+/// The functions that read a value from the members of an object, and write it as members.
+struct Codec<Value>: Sendable {
+  let read: @Sendable (JSONObject) throws(JSONError) -> Value
+  let write: @Sendable (Value, inout JSONWriter) throws(StorageError) -> Void
+
+  init(
+    read: @escaping @Sendable (JSONObject) throws(JSONError) -> Value,
+    write: @escaping @Sendable (Value, inout JSONWriter) throws(StorageError) -> Void
+  ) {
+    self.read = read
+    self.write = write
+  }
+}
+
+extension Codec<Void> {
+  /// The codec of an empty object.
+  static var nothing: Self { Self(read: { _ in }, write: { _, _ in }) }
 }

@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `is made anew when it was closed while it was idle`() async throws {
+  @Test func `is made again if it was closed while idle`() async throws {
     try await withFolder { folder in
       let peer = try Peer(at: folder + "/s") { connection in
         guard let line = connection.readLine() else { return }
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `is made anew after a peer that said more than it was asked`() async throws {
+  @Test func `is made again after unexpected bytes of the peer`() async throws {
     try await withFolder { folder in
       let peer = try Peer(at: folder + "/s") { connection in
         connection.answer { "\(connection.number): \($0)\nand another thing" }

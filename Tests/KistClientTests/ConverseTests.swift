@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `is over with why it is refused, or ended`() async throws {
+  @Test func `ends with the reason for its refusal or its end`() async throws {
     try await withFolder { folder in
       let busy = #"{"ok":false,"error":{"code":"busy","message":"x"}}"# + "\n"
       let peer = try Peer(at: folder + "/s") { connection in
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `hangs up when its task is cancelled, and when it is let go of`() async throws {
+  @Test func `hangs up when its task is cancelled, and when it is released`() async throws {
     try await withFolder { folder in
       let peer = try Peer(at: folder + "/s") { connection in
         connection.answer { _ in #"{"ok":true}"# }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `waits for its reply no longer than for any`() async throws {
+  @Test func `has a deadline for its reply`() async throws {
     try await withFolder { folder in
       let peer = try Peer(at: folder + "/s") { while $0.readLine() != nil {} }
       let watch = WatchCredentials.remote(

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `by a peer that closes at once, always, is found before anything is sent`()
+  @Test func `to a peer that always closes at once is found before anything is sent`()
     async throws
   {
     try await withFolder { folder in

@@ -70,7 +70,7 @@ import Testing
     #expect(error?.hint?.contains("start one with") == false)
   }
 
-  @Test func `because the socket belongs to somebody else, the error is denied`() async throws {
+  @Test func `because the socket belongs to another user, the error is denied`() async throws {
     // In a process of its own, which root can make somebody else's.
     await #expect(processExitsWith: .success) {
       try await withFolder { folder in
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/tmp/s\0/t"])
-  func `because its path is none, the error is badRequest`(path: String) async {
+  func `because its path is not valid, the error is badRequest`(path: String) async {
     let error = await failure { () throws(StorageError) in
       try await connect(to: path)(Line("change"))
     }

@@ -10,8 +10,9 @@ import Testing
 
   private func mark(_ number: UInt64) -> Revision { Revision(rawValue: "a.\(number)") }
 
-  /// What is told where each watch is of these changes, and then lost; `nil` for one that fails.
-  private func told(
+  /// Returns the reported changes if each watch has these changes and is then lost; `nil` is a watch
+  /// that fails.
+  private func reported(
     _ watches: [(position: Revision?, changes: [CredentialChange])?], end: StorageError
   ) async throws -> [CredentialChange] {
     let rest = Mutex(watches[...])
@@ -31,36 +32,37 @@ import Testing
       sleep: { time in self.slept.withLock { $0.append(time) } },
       whenLost: { error in self.lost.withLock { $0.append(error) } })(service: "s")
     #expect(changes.position == watches[0]?.position)
-    var told: [CredentialChange] = []
-    do { for try await change in changes { told.append(change) } } catch {
+    var reported: [CredentialChange] = []
+    do { for try await change in changes { reported.append(change) } } catch {
       #expect(error == end)
     }
-    return told
+    return reported
   }
 
-  @Test func `tells of a reset where something may have been missed, and only there`() async throws
-  {
-    let told = try await told(
+  @Test func `reports a reset only if changes may have been missed`() async throws {
+    let reported = try await reported(
       [
         (mark(1), [.saved(key, mark(2))]), (mark(2), []), (mark(2), [.deleted(key, mark(3))]),
         (mark(3), [.reset]), (mark(3), [.saved(key, mark(4))]), (mark(5), []), (mark(5), []),
       ], end: .internal("x"))
     #expect(
-      told == [
+      reported == [
         .saved(key, mark(2)), .deleted(key, mark(3)), .reset, .reset, .saved(key, mark(4)), .reset,
       ])
     #expect(lost.withLock { $0.map(\.message) } == Array(repeating: "lost", count: 7))
   }
 
-  @Test func `tells of a reset each time where the storage does not say where it stands`()
+  @Test func `reports a reset each time if the storage has no position`()
     async throws
   {
-    let told = try await told([(nil, [.deleted(key, nil)]), (nil, []), (nil, [])], end: .notFound)
-    #expect(told == [.deleted(key, nil), .reset, .reset])
+    let reported = try await reported(
+      [(nil, [.deleted(key, nil)]), (nil, []), (nil, [])], end: .notFound)
+    #expect(reported == [.deleted(key, nil), .reset, .reset])
   }
 
-  @Test func `waits for longer each time, up to ten seconds`() async throws {
-    _ = try await told([(nil, [])] + Array(repeating: nil, count: 10) + [(nil, [])], end: .notFound)
+  @Test func `waits longer each time, up to ten seconds`() async throws {
+    _ = try await reported(
+      [(nil, [])] + Array(repeating: nil, count: 10) + [(nil, [])], end: .notFound)
     let expected: [Duration] = [
       100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000, 10_000,
     ]
@@ -70,8 +72,8 @@ import Testing
   }
 
   @Test(arguments: [StorageError.notFound, .unknownOperation, .locked("x"), .internal("x")])
-  func `ends where it would be in vain`(error: StorageError) async throws {
-    #expect(try await told([(nil, [])], end: error).isEmpty)
+  func `ends if another attempt cannot succeed`(error: StorageError) async throws {
+    #expect(try await reported([(nil, [])], end: error).isEmpty)
   }
 
   @Test func `begins once`() async throws {

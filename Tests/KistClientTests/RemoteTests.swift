@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A remote storage` {
   private static let found = #"{"ok":true,"credentials":[]}"#
 
-  @Test func `asks once more for what a connection was lost under`() async throws {
+  @Test func `repeats a read once when the connection is lost`() async throws {
     try await withFolder { folder in
       let log = Log()
       let peer = try Peer(at: folder + "/s") { connection in
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `asks twice at most, and speaks of no outcome`() async throws {
+  @Test func `asks twice at most, and reports no outcome`() async throws {
     try await withFolder { folder in
       let log = Log()
       let peer = try Peer(at: folder + "/s") { log.append($0.readLine()) }

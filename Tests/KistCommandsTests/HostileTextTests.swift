@@ -72,20 +72,16 @@ private let hostileTexts = [
   ) async {
     // Closures with a type of their own: as arguments of an existential's method they crash Swift 6.3.
     let exchange: Exchange = { _ throws(StorageError) in throw error }
-    let log = AuditAccess(
-      find: { _ throws(StorageError) in throw error },
-      verify: { () throws(StorageError) in throw error })
-    let watch = WatchCredentials { _ throws(StorageError) in throw error }
+    let kistd = Endpoints.remote(over: exchange) { _ throws(StorageError) in throw error }
     _ = await Kist.status(of: arguments, on: terminal) { command in
       switch command {
       case let command as any RequiresUserStorage:
         try await command.perform(.failing(error), terminal)
-      case let command as any RequiresWatch: try await command.perform(watch, terminal)
-      case let command as any RequiresAuditLog: try await command.perform(log, terminal)
-      case let command as any RequiresKeySlots:
-        try await command.perform(.remote(over: exchange), terminal)
+      case let command as any RequiresWatch: try await command.perform(kistd.watch, terminal)
+      case let command as any RequiresAuditLog: try await command.perform(kistd.audit, terminal)
+      case let command as any RequiresKeySlots: try await command.perform(kistd.keySlots, terminal)
       case let command as any RequiresStorageAccess:
-        try await command.perform(.remote(over: exchange), terminal)
+        try await command.perform(kistd.access, terminal)
       default: Issue.record("\(arguments) has no storage")
       }
     }

@@ -7,7 +7,7 @@ import Testing
     0x2028...0x202E, 0x2060...0x206F, 0x115F...0x1160, 0x3164...0x3164, 0x34F...0x34F,
     0xFFA0...0xFFA0, 0xFEFF...0xFEFF, 0xFFF0...0xFFFB, 0xE0000...0xE007F,
   ])
-  func `is one that is obeyed, ends a line, reorders it or is not seen`(
+  func `is a control character, a line separator, a reordering or an invisible character`(
     values: ClosedRange<UInt32>
   ) {
     for value in values { #expect(Unicode.Scalar(value)?.isMisleading == true, "\(value)") }
@@ -17,12 +17,12 @@ import Testing
     " ~", "\u{A0}\u{E9}e\u{301}", "\u{5E9}\u{5DC}\u{5D5}\u{5DD}", "\u{6F22}\u{5B57}",
     "\u{2764}\u{FE0F}", "\u{1F1E9}\u{1F1EA}", "\u{FFFD}", "\u{E000}",
   ])
-  func `is none of those of a text`(text: String) {
+  func `is not a character of usual text`(text: String) {
     let misleading = text.unicodeScalars.filter { $0.isMisleading }
     #expect(misleading.isEmpty)
   }
 
-  @Test func `is escaped in a text that is made visible, which is then left as it is`() {
+  @Test func `is escaped once`() {
     let text = "a\u{1B}]0;x\u{7}\r\n\u{9B}2J\u{7F}\u{202E}\u{E0001}\u{5E9}\u{301}\\"
     let shown = #"a\u{1b}]0;x\u{7}\u{d}\u{a}\u{9b}2J\u{7f}\u{202e}\u{e0001}"# + "\u{5E9}\u{301}\\"
     #expect(visible(text) == shown)

@@ -14,8 +14,8 @@ import Testing
   func `keeps the contract behind lines`(rule: UserStorageContract.Rule) async throws {
     try await check(rule) { storage in
       let hello = Hello(version: "0", durability: .disk)
-      let serve = answer(with: dispatch(storage, .unimplemented, hello: hello))
-      return .remote(over: exchange(over: { line in await serve(line) }))
+      let serve = answer(with: dispatch(Endpoints(storage, .unimplemented, hello: { hello })))
+      return Endpoints.remote(over: exchange(over: { line in await serve(line) })).credentials
     }
   }
 

@@ -38,8 +38,8 @@
         _ = try await GnomeKeyring(.password("pw"), on: bus)
         try await check(rule, on: bus) { storage in
           let hello = Hello(version: "0", durability: .provider)
-          let serve = answer(with: dispatch(storage, .unimplemented, hello: hello))
-          return .remote(over: exchange(over: { line in await serve(line) }))
+          let serve = answer(with: dispatch(Endpoints(storage, .unimplemented, hello: { hello })))
+          return Endpoints.remote(over: exchange(over: { line in await serve(line) })).credentials
         }
       }
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KistServer
 
-@Suite(.timeLimit(.minutes(2))) struct `Who is served` {
+@Suite(.timeLimit(.minutes(2))) struct `Admission of a connection` {
   @Test func `the peer is the process that connected`() async throws {
     let peers = Mutex<[Peer]>([])
     let recording: Serve = { peer, _ in
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `a client that goes while it is let in takes up no room`() async throws {
+  @Test func `a client that disconnects while it is admitted does not count`() async throws {
     var ends: [CInt] = [0, 0]
     try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
     defer { close(ends[1]) }

@@ -9,7 +9,7 @@ import KistWire
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `A backup over a socket` {
-  @Test func `is answered for as long as it is being made, so that no client gives it up`()
+  @Test func `is answered while it is being made, so that no client gives up`()
     async throws
   {
     try await withDirectory { directory in
@@ -28,9 +28,7 @@ import Testing
         return randomBytes(count * SymmetricKey.nonceSize)
       }
       let store = try await EncryptedFile.open(options)
-      let dispatch = dispatch(
-        store.credentials, store.access, .none, store.backups,
-        hello: Hello(version: "0", durability: .disk))
+      let dispatch = dispatch(Endpoints(serving: store))
       try await withServer(serve: { _, _ in answer(with: dispatch) }) { server in
         let client = Backups.remote(socketPath: server.path)
         var answers = 0

@@ -43,7 +43,7 @@ import Testing
   private static let many = Secret(copying: [UInt8](repeating: 0x61, count: 500_000))
 
   @Test(arguments: [0, 1, 5_000, 500_000])
-  func `answers each client, who says nothing, with all of them, and hangs up`(count: Int)
+  func `sends all bytes to each silent client, and hangs up`(count: Int)
     async throws
   {
     let bytes = Secret(copying: [UInt8](repeating: 0x61, count: count))
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `tells who asks, and the abstract name that its socket has`() async throws {
+  @Test func `passes on the peer and the abstract name of its socket`() async throws {
     let peers = Mutex<[Peer]>([])
     let server = server { peer in
       peers.withLock { $0.append(peer) }
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `lets one wait its turn that is one too many, and refuses none`() async throws {
+  @Test func `lets a client over the limit wait, and refuses none`() async throws {
     let gate = Gate()
     let count = Mutex((now: 0, most: 0))
     let server = server(maximumConnections: 2) { _ in
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `lets another one wait while each client is of a group of its own and reads`()
+  @Test func `lets a client wait while each other one reads and has its own group`()
     async throws
   {
     let server = server(maximumConnections: 1, grace: .milliseconds(1)) { _ in Self.many }
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `closes the oldest of a group that does not read, where one more is too many`(
+  func `closes the oldest client of a group that does not read, at the limit`(
     isNextOfTheGroup: Bool
   ) async throws {
     try await withByteServer(server(maximumConnections: 3) { _ in Self.many }) { path, _ in
@@ -196,7 +196,9 @@ import Testing
     }
   }
 
-  @Test func `waits at its end no longer than its grace for who does not read`() async throws {
+  @Test func `waits at its end no longer than its grace for a client that does not read`()
+    async throws
+  {
     let bytes = Secret(copying: [UInt8](repeating: 0x61, count: 500_000))
     let (asked, ask) = AsyncStream.makeStream(of: Void.self)
     let server = server(grace: .milliseconds(20)) { _ in
@@ -228,7 +230,7 @@ import Testing
     }
   }
 
-  @Test func `answers those whom it has accepted when it is told to stop`() async throws {
+  @Test func `answers the accepted clients when it is stopped`() async throws {
     let gate = Gate()
     let server = server { _ in
       await gate.pass()

@@ -26,7 +26,7 @@ import Testing
     #expect(together == 1)
   }
 
-  @Test func `a request that waits holds up no other connection`() async throws {
+  @Test func `a waiting request delays no other connection`() async throws {
     let gate = Gate()
     let waiting: Serve = { _, _ in
       { line in
@@ -55,7 +55,7 @@ import Testing
       }
     }
     try await withServer(serve: waiting) { server in
-      let exchange = KistClient.connect(to: server.path, connections: 3)
+      let exchange = KistClient.connect(to: server.path, threads: 3)
       try await withThrowingTaskGroup { group in
         for number in 0..<6 {
           group.addTask {
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [3, 200, 20_000])
-  func `what a client sent before it went is carried out`(_ count: Int) async throws {
+  func `requests of a client that has disconnected are carried out`(_ count: Int) async throws {
     let (served, serve) = AsyncStream.makeStream(of: Bool.self)
     let counting: Serve = { _, _ in
       { line in
@@ -89,7 +89,9 @@ import Testing
     }
   }
 
-  @Test func `a client that goes in mid-reply has its requests carried out and harms nobody else`()
+  @Test
+  func
+    `a client that disconnects during a reply has its requests carried out and disturbs no other client`()
     async throws
   {
     let (carriedOut, carryOut) = AsyncStream.makeStream(of: String.self)
@@ -115,7 +117,9 @@ import Testing
     }
   }
 
-  @Test func `what only asks is not carried out for a client that has gone`() async throws {
+  @Test func `a request that only asks is not carried out for a client that has disconnected`()
+    async throws
+  {
     let gate = Gate()
     let (carriedOut, carryOut) = AsyncStream.makeStream(of: String.self)
     let waiting: Serve = { _, _ in
@@ -137,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `of who has ended its stream and does not read, no more is answered than it may read`()
+  @Test func `a client that has ended its stream and does not read gets no more answers than fit`()
     async throws
   {
     let answers = Atomic(0)

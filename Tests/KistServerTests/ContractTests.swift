@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: WatchContract.all)
-  func `a storage that is watched behind a server keeps the contract`(
+  func `a watched storage behind a server keeps the contract`(
     rule: WatchContract.Rule
   ) async throws {
     let storage = OpenStorage.inMemory()
@@ -44,7 +44,7 @@ import Testing
     _ rule: UserStorageContract.Rule, on storage: UserStorage, _ clock: ManualClock
   ) async throws {
     let hello = Hello(version: "0", durability: .memory)
-    let answer = answer(with: dispatch(storage, .unimplemented, hello: hello))
+    let answer = answer(with: dispatch(Endpoints(storage, .unimplemented, hello: { hello })))
     try await withServer(serve: { _, _ in answer }) { server in
       try await rule.check(
         .init(storage: .remote(socketPath: server.path), clock: clock) {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A full server` {
-  @Test func `has one make room that has asked for nothing, and tells it and the log`()
+  @Test func `evicts a connection without requests, and reports that to the client and the log`()
     async throws
   {
     try await withServer(configured: {
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `has the one make room whose last request is the longest ago`() async throws {
+  @Test func `evicts the connection with the oldest last request`() async throws {
     try await withServer(configured: { $0.maximumConnections = 3 }) { server in
       var clients: [RawClient] = []
       for _ in 0..<3 { clients.append(try await server.connectAndAsk()) }
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: ["", "asked\n"])
-  func `has a line that was begun make room, and never carries it out`(before: String)
+  func `evicts a connection with an unfinished line, and never carries the line out`(before: String)
     async throws
   {
     let lines = Mutex<[String]>([])
@@ -76,7 +76,7 @@ import Testing
     #expect(lines.withLock { !$0.contains { $0.contains("save") } })
   }
 
-  @Test func `refuses one more while requests of all are under way, and none is cut off`()
+  @Test func `refuses a connection while all others have requests in progress, and cuts none off`()
     async throws
   {
     let gate = Gate()
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func `has one make room that does not read its replies, when nobody loses less`()
+  @Test func `evicts a client that does not read its replies if no other loses less`()
     async throws
   {
     let (answered, answer) = AsyncStream.makeStream(of: Void.self)
@@ -121,7 +121,7 @@ import Testing
       await deaf.send("large\nlarge\n")
       for await _ in answered { break }
       var idle = try await server.connectAndAsk()
-      // The place of who can ask again is lost first.
+      // A client that can ask again loses its place first.
       let next = try await server.connectAndAsk()
       #expect(await idle.rest().contains("\"busy\""))
       await next.send("large\n")
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `carries out a request that was taken, and no other`() async throws {
+  @Test func `carries out exactly the requests that it accepted`() async throws {
     let carriedOut = Mutex<Set<String>>([])
     let recording: Serve = { _, _ in
       { line in

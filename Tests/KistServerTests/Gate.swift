@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds tasks up until it is opened, and tells how many came.
+/// Holds tasks back until it is opened, and counts them.
 final class Gate: Sendable {
   private struct State {
     var isOpen = false

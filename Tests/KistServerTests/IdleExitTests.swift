@@ -3,8 +3,8 @@ import KistServer
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A server that ends when it is idle` {
-  @Test func `ends when nobody has been connected for so long`() async throws {
+@Suite(.timeLimit(.minutes(5))) struct `A server with an idle exit` {
+  @Test func `ends when no client has been connected for that long`() async throws {
     let idle = IdleExit(after: .milliseconds(20)) { true }
     try await withServer(configured: { $0.idleExit = idle }) { server in
       try await server.ended()
@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  @Test func `does not end while somebody is connected, who may say nothing`() async throws {
+  @Test func `does not end while a client is connected, even a silent one`() async throws {
     let wasAsked = Atomic(false)
     let idle = IdleExit(after: .milliseconds(20)) {
       wasAsked.store(true, ordering: .relaxed)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `goes on where it may not, and asks again`() async throws {
+  @Test func `continues if it may not end, and asks again`() async throws {
     let count = Mutex(0)
     let idle = IdleExit(after: .milliseconds(10)) {
       count.withLock { count in
@@ -48,7 +48,7 @@ import Testing
     #expect(count.withLock { $0 } == 3)
   }
 
-  @Test func `does not end on somebody who connects while it asks`() async throws {
+  @Test func `does not end if a client connects while it asks`() async throws {
     let gate = Gate()
     let isStopping = Atomic(false)
     let idle = IdleExit(after: .milliseconds(10)) {
@@ -71,8 +71,8 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A server that is watched` {
-  @Test func `says once that it serves, and again and again that it lives`() async throws {
+@Suite(.timeLimit(.minutes(5))) struct `A server with a heartbeat` {
+  @Test func `reports once that it serves, and regularly that it runs`() async throws {
     let (beats, beat) = AsyncStream.makeStream(of: Void.self)
     let (starts, start) = AsyncStream.makeStream(of: Void.self)
     try await withServer(configured: {
@@ -84,7 +84,7 @@ import Testing
       for _ in 0..<5 { await iterator.next() }
     }
     start.finish()
-    for await _ in starts { Issue.record("it said so again") }
+    for await _ in starts { Issue.record("it reported that again") }
   }
 
   @Test func `is silent while its loop hangs`() async throws {

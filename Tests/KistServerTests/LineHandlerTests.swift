@@ -21,7 +21,7 @@ import Testing
     Task.immediate { [handler] in await handler.run({ $0 }, whenRefused: { _ in }) }
   }
 
-  @Test func `what was read is overwritten, for all who share the buffer`() throws {
+  @Test func `bytes that were read are overwritten in every copy of the buffer`() throws {
     let buffer = ByteBuffer(string: "hunter2\nhun")
     try channel.writeInbound(buffer)
     #expect(buffer.readableBytesView.allSatisfy { $0 == 0 })
@@ -45,7 +45,7 @@ import Testing
     #expect(sink.seen == ["a\nb\nc\n"])
   }
 
-  @Test func `others have their turn while much is asked at once`() throws {
+  @Test func `other connections have their turn during many requests`() throws {
     answer()
     try channel.writeInbound(ByteBuffer(string: String(repeating: "a\n", count: 1000)))
     let first = sink.seen.joined().count
@@ -54,7 +54,7 @@ import Testing
     #expect(sink.seen.joined().count == 2000)
   }
 
-  @Test func `nothing more is read while much waits in fewer lines`() throws {
+  @Test func `nothing more is read while 64 KiB wait in fewer lines`() throws {
     let line = String(repeating: "a", count: 64 << 10) + "\n"
     try channel.writeInbound(ByteBuffer(string: line))
     channel.read()
@@ -76,7 +76,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `What a client would lose` {
+@Suite(.timeLimit(.minutes(2))) struct `The eviction priority of a connection` {
   private let sink = Sink()
   private let channel = EmbeddedChannel()
   private let handler: LineHandler
@@ -86,44 +86,44 @@ import Testing
     try channel.pipeline.syncOperations.addHandlers([sink, handler])
   }
 
-  @Test func `is nothing before a request, the answer while there is one, and then its place`()
+  @Test func `is nothing before a request, absent during it, and then place`()
     throws
   {
-    #expect(handler.stake() == .nothing(since: 1))
+    #expect(handler.evictionPriority() == .nothing(since: 1))
     try channel.writeInbound(ByteBuffer(string: "a"))
-    #expect(handler.stake() == .nothing(since: 1), "what is no line yet is no request")
+    #expect(handler.evictionPriority() == .nothing(since: 1), "an unfinished line is not a request")
     try channel.writeInbound(ByteBuffer(string: "\n"))
-    #expect(handler.stake() == nil)
+    #expect(handler.evictionPriority() == nil)
     Task.immediate { [handler] in await handler.run({ $0 }, whenRefused: { _ in }) }
-    #expect(handler.stake() == .place(since: 2))
+    #expect(handler.evictionPriority() == .place(since: 2))
     try channel.writeInbound(ByteBuffer(string: "b\nc"))
-    #expect(handler.stake() == .place(since: 3))
+    #expect(handler.evictionPriority() == .place(since: 3))
   }
 
-  @Test func `is replies that it does not read, for as long as it may be reading them`() throws {
+  @Test func `is replies while the client may be reading them, then neglectedReplies`() throws {
     sink.isStuck = true
     Task.immediate { [handler] in await handler.run({ $0 }, whenRefused: { _ in }) }
     let before = NIODeadline.now()
     try channel.writeInbound(ByteBuffer(string: "a\n"))
     let after = NIODeadline.now()
-    guard case .replies(let since) = handler.stake(at: after) else {
+    guard case .replies(let since) = handler.evictionPriority(at: after) else {
       Issue.record("not replies")
       return
     }
     #expect((before...after).contains(since))
-    #expect(handler.stake(at: since + .seconds(10)) == .neglectedReplies(since: since))
+    #expect(handler.evictionPriority(at: since + .seconds(10)) == .neglectedReplies(since: since))
     sink.promise?.succeed()
-    #expect(handler.stake() == .place(since: 2))
+    #expect(handler.evictionPriority() == .place(since: 2))
   }
 
-  @Test func `is least where it is nothing, and most where it is reading`() {
+  @Test func `is lowest before a request, and highest while the client reads`() {
     let now = NIODeadline.now()
-    let stakes: [Stake] = [
+    let priorities: [EvictionPriority] = [
       .nothing(since: 7), .nothing(since: 8), .neglectedReplies(since: now),
       .neglectedReplies(since: now + .seconds(1)), .place(since: 1), .place(since: 2),
       .replies(since: now),
     ]
-    #expect(stakes.shuffled().sorted() == stakes)
+    #expect(priorities.shuffled().sorted() == priorities)
   }
 }
 

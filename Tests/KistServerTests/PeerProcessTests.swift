@@ -16,7 +16,7 @@ private let kernelHoldsPeers: Bool = {
 @Suite(.timeLimit(.minutes(2))) struct `The process at the other end` {
   private let own = try! String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)
 
-  /// A client that connects, says nothing, and ends.
+  /// A client that connects, sends nothing, and ends.
   private func accepting(
     _ body: (_ path: String, _ accept: () -> CInt) async throws -> Void
   ) async throws {
@@ -28,7 +28,7 @@ private let kernelHoldsPeers: Bool = {
     }
   }
 
-  @Test func `is looked at while it is there`() async throws {
+  @Test func `is examined while it runs`() async throws {
     var ends: [CInt] = [0, 0]
     try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends) == 0)
     defer { for end in ends { close(end) } }
@@ -51,7 +51,7 @@ private let kernelHoldsPeers: Bool = {
     }
   }
 
-  @Test func `that has ended is gone, and nobody who has its pid by then is taken for it`()
+  @Test func `that has ended is gone, and no other process with its pid is mistaken for it`()
     async throws
   {
     try await accepting { path, accept in

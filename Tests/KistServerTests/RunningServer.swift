@@ -5,19 +5,15 @@ import KistServer
 import KistWire
 import Logging
 
-typealias Serve = @Sendable (Peer, @escaping Follow) -> @Sendable (Line) async -> Line
+typealias Serve = @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
 
 /// Answers each line with itself.
 let echo: Serve = { _, _ in { $0 } }
 
 /// Answers as kistd does, from a storage.
 func serve(_ storage: OpenStorage) -> Serve {
-  let dispatch = dispatch(
-    storage.credentials, storage.access,
-    hello: Hello(version: "0", durability: storage.durability))
-  return { _, follow in
-    answer(with: { dispatch($0) ?? watching(storage.watch, follow) })
-  }
+  let dispatch = dispatch(Endpoints(serving: storage))
+  return { _, beginStream in answer(with: dispatch, beginStream: beginStream) }
 }
 
 /// A server on a socket in a directory of its own.

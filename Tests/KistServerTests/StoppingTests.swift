@@ -23,7 +23,7 @@ import Testing
       let idle = try server.connect()
       await gate.arrived(1)
       server.stop()
-      #expect(await idle.rest() == "", "whoever is idle is sent away")
+      #expect(await idle.rest() == "", "idle connections are closed")
       gate.open()
       #expect(await client.rest() == lines)
       try await server.ended()
@@ -33,7 +33,7 @@ import Testing
     #expect(!cancelled)
   }
 
-  @Test func `a request that never ends is given up after the grace`() async throws {
+  @Test func `a request that never ends is abandoned after the grace`() async throws {
     let gate = Gate()
     let waiting: Serve = { _, _ in
       { line in
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `a server that was told to stop before it began ends at once`() async throws {
+  @Test func `a server that is stopped before it begins ends at once`() async throws {
     try await withServer { $0.stop() }
   }
 }

@@ -6,7 +6,7 @@ import KistWire
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A connection that is told of changes` {
+@Suite(.timeLimit(.minutes(5))) struct `A watching connection` {
   private let storage = OpenStorage.inMemory()
 
   private func save(_ account: String = "alice") async throws -> String {
@@ -16,7 +16,7 @@ import Testing
       + #""revision":"\#(saved.revision.rawValue)"}"# + "\n"
   }
 
-  @Test func `hears the reply first, then each change, and no answer to anything else`()
+  @Test func `receives the reply, then each change, and no answer to any other line`()
     async throws
   {
     try await withServer(serve: serve(storage)) { server in
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `hears changes also when it has said its last word`() async throws {
+  @Test func `receives changes after it has ended its stream`() async throws {
     try await withServer(serve: serve(storage)) { server in
       let client = try server.connect()
       await client.send(#"{"op":"watch"}"# + "\n")
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `is told why there are no more changes, and closed`() async throws {
+  @Test func `receives the reason for the end, and is closed`() async throws {
     try await withServer(serve: serve(storage)) { server in
       let client = try server.connect()
       await client.send(#"{"op":"watch"}"# + "\n")
@@ -76,12 +76,14 @@ import Testing
     }
   }
 
-  @Test func `that does not read is told of a bounded number, and holds up nobody`() async throws {
+  @Test func `that does not read gets a bounded number of changes, and delays no other`()
+    async throws
+  {
     let taken = Atomic(0)
-    let endless: Serve = { _, follow in
+    let endless: Serve = { _, beginStream in
       { line in
         if line.text == "watch" {
-          follow { () throws(StorageError) in
+          beginStream { () throws(StorageError) in
             taken.add(1, ordering: .relaxed)
             return Line(String(repeating: "x", count: 1000))
           }
@@ -106,12 +108,12 @@ import Testing
     }
   }
 
-  @Test func `lets go of the storage when its client goes`() async throws {
+  @Test func `releases the storage when its client disconnects`() async throws {
     let (ended, end) = AsyncStream.makeStream(of: Bool.self)
     let changes = try await storage.watch()
-    let listening: Serve = { _, follow in
+    let listening: Serve = { _, beginStream in
       { line in
-        follow { () throws(StorageError) in
+        beginStream { () throws(StorageError) in
           let change = try await changes.makeAsyncIterator().next()
           end.yield(change == nil)
           return change.map { Line($0.json()) }
@@ -132,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func `makes room after those that can ask again, and before nobody`() async throws {
+  @Test func `is evicted after connections without a watch`() async throws {
     try await withServer(serve: serve(storage), configured: { $0.maximumConnections = 2 }) {
       server in
       let watcher = try server.connect()
@@ -147,7 +149,7 @@ import Testing
       #expect(await others[1].rest().contains("busy"))
       let change = try await save()
       #expect(await watcher.line() == change)
-      // What it sends is no reason to keep it.
+      // Its lines do not protect it from eviction.
       await watcher.send(#"{"op":"status"}"# + "\n")
       let second = try server.connect()
       await second.send(#"{"op":"watch"}"# + "\n")

@@ -26,7 +26,7 @@ struct ContractTests {
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: WatchContract.all)
-  func `a storage that is watched behind lines keeps the contract`(
+  func `a watched storage behind lines keeps the contract`(
     rule: WatchContract.Rule
   ) async throws {
     let storage = OpenStorage.inMemory()

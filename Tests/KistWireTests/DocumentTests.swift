@@ -1,18 +1,20 @@
 import Foundation
 import KistCore
 import KistTesting
-import KistWire
 import Testing
 
+@testable import KistWire
+
 struct DocumentTests {
-  @Test func `the examples of the document are what is answered`() async throws {
+  @Test func `the server answers as the examples of the document say`() async throws {
     let clock = ManualClock()
     let storage = LockableStorage(now: clock.now)
-    let dispatch = dispatch(
-      storage.credentials, storage.access, documentedSlots, documentedBackups,
-      audit: AuditAccess(find: { _ in documentedPage }, verify: { documentedVerdict }),
-      hello: Hello(version: "1.0.0", durability: .disk))
-    let answer = answer(with: { dispatch($0) ?? watching(storage.watch) { _ in } })
+    let answer = answer(
+      with: dispatch(
+        Endpoints(
+          storage.credentials, storage.access, documentedSlots, documentedBackups,
+          audit: AuditAccess(find: { _ in documentedPage }, verify: { documentedVerdict }),
+          watch: storage.watch, hello: { Hello(version: "1.0.0", durability: .disk) })))
     var epoch = "k3f9."
     let examples = try documentedExchanges()
     #expect(examples.count > 20)
@@ -25,11 +27,25 @@ struct DocumentTests {
     }
   }
 
-  @Test func `the document names every operation and every code`() async throws {
+  @Test
+  func `the document has a row and a section for every operation, as the source describes it`()
+    throws
+  {
     let document = try document()
-    for operation in try await Hello.ask(service()).operations {
-      #expect(document.contains(try Regex("\n### (\\w+, )*\(operation)[,\n]")))
+    let rows = document.matches(of: /\n\| \[`(\w+)`\]\(#[\w-]+\) \| ([\w ]+) \| (.+) \|/)
+    #expect(rows.map { String($0.1) } == OperationRow.all.map(\.name))
+    #expect(rows.map { String($0.2) } == OperationRow.all.map(\.effect.documented))
+    let sources = try operationSources()
+    for (_, name, _, description) in rows.map(\.output) {
+      #expect(document.contains(try Regex("\n### (\\w+, )*\(name)[,\n]")))
+      #expect(
+        sources.contains(
+          try Regex("/// \(description)\n(  ///.*\n)*  static var \(name): Self")))
     }
+  }
+
+  @Test func `the document names every code`() throws {
+    let document = try document()
     for code in StorageError.Code.allCases { #expect(document.contains("| `\(code.rawValue)`")) }
   }
 }
@@ -57,7 +73,7 @@ extension KeySlotSummary {
   }
 }
 
-/// What stands in the document as a page of the audit log.
+/// The page of the audit log in the document.
 private let documentedPage = AuditPage(
   records: [
     AuditRecord(
@@ -70,7 +86,7 @@ private let documentedPage = AuditPage(
           names: .open(RequestedNames(service: "github.com", account: "alice")))))
   ], next: "131-4096")
 
-/// What stands there as what a check of it found.
+/// The result of a check in the document.
 private let documentedVerdict: AuditVerdict = {
   var verdict = AuditVerdict()
   verdict.verified = 1200
@@ -81,10 +97,28 @@ private let documentedVerdict: AuditVerdict = {
   return verdict
 }()
 
+extension OperationEffect {
+  fileprivate var documented: String {
+    switch self {
+    case .none: "none"
+    case .access: "locks or unlocks"
+    case .change: "changes"
+    }
+  }
+}
+
+private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  .deletingLastPathComponent()
+
 private func document() throws -> String {
-  let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
-  return try String(contentsOf: root.appending(path: "docs/protocol.md"), encoding: .utf8)
+  try String(contentsOf: root.appending(path: "docs/protocol.md"), encoding: .utf8)
+}
+
+private func operationSources() throws -> String {
+  let folder = root.appending(path: "Sources/KistWire/Operations")
+  let files = try FileManager.default.contentsOfDirectory(
+    at: folder, includingPropertiesForKeys: nil)
+  return try files.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
 }
 
 /// The lines of the code blocks that are marked `session`, in pairs.

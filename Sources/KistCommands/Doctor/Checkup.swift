@@ -1,23 +1,16 @@
-package import KistCore
+internal import KistCore
 package import KistWire
 
 /// The inputs of `kist doctor`.
 package struct Checkup: Sendable {
   /// The path of kistd's socket.
   package var socket: String
-  package var hello: HelloLookup
-  package var access: StorageAccess
-  package var storage: UserStorage
+  package var kistd: Endpoints
   package var surroundings: Surroundings
 
-  package init(
-    socket: String, hello: @escaping HelloLookup, access: StorageAccess, storage: UserStorage,
-    surroundings: Surroundings
-  ) {
+  package init(socket: String, kistd: Endpoints, surroundings: Surroundings) {
     self.socket = socket
-    self.hello = hello
-    self.access = access
-    self.storage = storage
+    self.kistd = kistd
     self.surroundings = surroundings
   }
 }
@@ -26,13 +19,13 @@ extension Checkup {
   /// Returns all findings, the most important first.
   func findings() async -> [Finding] {
     let status: Result<StorageStatus, StorageError>
-    do throws(StorageError) { status = .success(try await access.status()) } catch {
+    do throws(StorageError) { status = .success(try await kistd.access.status()) } catch {
       status = .failure(error)
     }
     let greeting = await greeting()
     return await [greeting]
       + storageFindings(
-        status, kistdAnswers: greeting.state.code == nil, surroundings.outlook(),
+        status, kistdAnswers: greeting.state.code == nil, surroundings.diagnosis(),
         whyLocked: whyLocked(status))
       + surroundings.serviceFindings()
       + surroundings.fileFindings(socket: socket) + surroundings.programFindings()
@@ -41,13 +34,13 @@ extension Checkup {
   /// Returns the error that explains why the storage is locked: its key may be missing.
   private func whyLocked(_ status: Result<StorageStatus, StorageError>) async -> StorageError? {
     guard case .success(let status) = status, status.isLocked else { return nil }
-    do throws(StorageError) { try await storage.checkIsOpen() } catch { return error }
+    do throws(StorageError) { try await kistd.credentials.checkIsOpen() } catch { return error }
     return nil
   }
 
   private func greeting() async -> Finding {
     do throws(StorageError) {
-      let hello = try await hello()
+      let hello = try await kistd.hello()
       let answer = "\(hello.version) answers at \(socket)"
       guard hello.version != KistVersion.current else { return Finding(.ok, "kistd", answer) }
       return Finding(
@@ -59,7 +52,7 @@ extension Checkup {
 
 extension Surroundings {
   /// Returns what the kistd beside this program, or else on PATH, would open.
-  fileprivate func outlook() -> StorageOutlook? {
-    daemonProgram.flatMap { lines([$0, "probe", "--json"]).first }.flatMap { StorageOutlook($0) }
+  fileprivate func diagnosis() -> StorageDiagnosis? {
+    daemonProgram.flatMap { lines([$0, "probe", "--json"]).first }.flatMap { StorageDiagnosis($0) }
   }
 }

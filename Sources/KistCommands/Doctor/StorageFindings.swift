@@ -3,18 +3,18 @@ internal import KistWire
 
 /// Returns the findings about a storage, and about the keyring beside it.
 func storageFindings(
-  _ status: Result<StorageStatus, StorageError>, kistdAnswers: Bool, _ outlook: StorageOutlook?,
+  _ status: Result<StorageStatus, StorageError>, kistdAnswers: Bool, _ diagnosis: StorageDiagnosis?,
   whyLocked: StorageError?
 ) -> [Finding] {
   if kistdAnswers, case .failure(let error) = status { return [Finding(error, about: "storage")] }
   guard case .success(let status) = status else {
     // Another finding says why kistd does not answer; these say what it would open.
-    guard let outlook else { return [] }
-    switch outlook.choice {
+    guard let diagnosis else { return [] }
+    switch diagnosis.choice {
     case .success(let choice):
       return [
         Finding(.ok, "storage", "kistd would open \(choice.reason)"),
-        finding(of: outlook.keyring, beside: choice.storage),
+        finding(of: diagnosis.keyring, beside: choice.storage),
       ]
     case .failure(let error): return [Finding(error, about: "storage")]
     }
@@ -49,7 +49,7 @@ func storageFindings(
         hint: "use gnome-keyring or KeePassXC; or stop kistd, and move to the encrypted file with "
           + "`kistd migrate --to encrypted-file`"))
   }
-  if let keyring = outlook?.keyring {
+  if let keyring = diagnosis?.keyring {
     findings.append(finding(of: keyring, beside: status.storage))
   }
   return findings

@@ -19,4 +19,9 @@ package struct CommonOptions: ParsableArguments {
     if let socket { return try SocketLocation(path: socket).path }
     return try SocketLocation.current().path
   }
+
+  /// Returns the functions of that kistd, over one connection that blocks the calling thread.
+  func kistd(threads: Int = 0) throws(StorageError) -> Endpoints {
+    .remote(socketPath: try socketPath(), threads: threads)
+  }
 }

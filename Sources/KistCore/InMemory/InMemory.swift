@@ -12,7 +12,7 @@ extension OpenStorage {
     var storage = OpenStorage(
       credentials: UserStorage(
         save: state.save, load: state.load, delete: state.delete, find: state.find
-      ).keepingPromises(now: now),
+      ).enforcingLimits(now: now),
       access: StorageAccess(
         status: state.status, lock: state.status, unlock: { _ in state.status() }),
       durability: .memory, close: state.close)

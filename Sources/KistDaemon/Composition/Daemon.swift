@@ -88,22 +88,20 @@ struct Daemon: Sendable {
         }
       },
       logger: logger,
-      serve: { peer, follow in
+      serve: { peer, beginStream in
         let handle: Exchange = { request throws(StorageError) in
           quiet.note()
           do throws(StorageError) {
             let served = await storage.enter()
             defer { storage.leave() }
-            // Checked last, so that other requests do not pay for it.
-            let carryOut = served.dispatch(request) ?? watching(served.storage.watch, follow)
-            return try await carryOut(request)
+            return try await served.dispatch(request, beginStream)(request)
           } catch {
             // A reload waits for the users of the storage, and other requests wait for the reload.
             await holdBack(error)
             throw error
           }
         }
-        return KistWire.answer(with: { _ in handle }, noting: audit?.notes(of: peer))
+        return KistWire.answer(with: { _, _ in handle }, noting: audit?.notes(of: peer))
       })
     try await withThrowingDiscardingTaskGroup { group in
       if let descriptor = sockets.credentials {

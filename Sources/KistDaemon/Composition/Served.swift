@@ -10,6 +10,7 @@ final class Served: Sendable {
 
   init(_ storage: OpenStorage, _ audit: AuditLog?) async {
     self.storage = await storage.audited(by: audit)
-    dispatch = self.storage.dispatching(audit)
+    dispatch = KistWire.dispatch(
+      Endpoints(serving: self.storage, audit: audit?.access(self.storage.nameSeal) ?? .none))
   }
 }

@@ -9,14 +9,14 @@ func probe(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
   let command = try parse(ProbeCommand.self, arguments)
-  let outlook = try await StorageOutlook(
+  let diagnosis = try await StorageDiagnosis(
     command.options(environment: environment), environment: environment)
   if command.json {
-    tell(json: outlook.json())
+    tell(json: diagnosis.json())
   } else {
-    outlook.lines.forEach(tell)
+    diagnosis.lines.forEach(tell)
   }
-  guard case .failure(let error) = outlook.choice else { return 0 }
+  guard case .failure(let error) = diagnosis.choice else { return 0 }
   return error.code.exitStatus
 }
 
@@ -31,7 +31,7 @@ extension Options.KeySource {
   }
 }
 
-extension StorageOutlook {
+extension StorageDiagnosis {
   /// Examines the storages as kistd does when it starts.
   init(_ options: Options, environment: (String) -> String?) async {
     let keyring = await probeKeyring(

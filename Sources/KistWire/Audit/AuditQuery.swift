@@ -20,15 +20,7 @@ package struct AuditQuery: Sendable, Equatable {
 
   /// The possible operations of a request in the log; the last two are not operations of the
   /// protocol.
-  package static let operations = [
-    Operation.load.name, Operation.save.name, Operation.delete.name, Operation.find.name,
-    Operation.watch.name, Operation.status.name, Operation.lock.name, Operation.unlock.name,
-    Operation.slots.name, Operation.slotAdd.name, Operation.slotRemove.name,
-    Operation.backup.name, Operation.backupPart.name, Operation.audit.name,
-    Operation.auditVerify.name,
-    Operation.hello.name,
-    "connect", "credential",
-  ]
+  package static let operations = OperationRow.all.map(\.name) + ["connect", "credential"]
 
   /// Whether the query selects records by names.
   package var asksForNames: Bool { names.service != nil || names.account != nil }

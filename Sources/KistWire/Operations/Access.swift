@@ -2,16 +2,22 @@ internal import KistCore
 internal import KistJSON
 
 extension Operation where Input == Void, Output == StorageStatus {
+  /// Describes the storage.
   static var status: Self {
     Operation(name: "status", keys: [], request: .nothing, reply: .status)
   }
 
-  static var lock: Self { Operation(name: "lock", keys: [], request: .nothing, reply: .status) }
+  /// Forgets the keys of the storage.
+  static var lock: Self {
+    Operation(name: "lock", effect: .access, keys: [], request: .nothing, reply: .status)
+  }
 }
 
 extension Operation where Input == Secret?, Output == StorageStatus {
+  /// Opens the storage with its passphrase, or with the key that kistd was given.
   static var unlock: Self {
-    Operation(name: "unlock", keys: ["passphrase"], request: .passphrase, reply: .status)
+    Operation(
+      name: "unlock", effect: .access, keys: ["passphrase"], request: .passphrase, reply: .status)
   }
 }
 

@@ -2,6 +2,7 @@ internal import KistCore
 internal import KistJSON
 
 extension Operation where Input == AuditQuery, Output == AuditPage {
+  /// Searches the audit log.
   static var audit: Self {
     Operation(
       name: "audit",
@@ -13,18 +14,9 @@ extension Operation where Input == AuditQuery, Output == AuditPage {
 }
 
 extension Operation where Input == Void, Output == AuditVerdict {
+  /// Checks that kistd wrote the lines of the audit log.
   static var auditVerify: Self {
     Operation(name: "auditVerify", keys: [], request: .nothing, reply: .auditVerdict)
-  }
-}
-
-extension AuditAccess {
-  /// Returns the audit log at the other end of an exchange.
-  package static func remote(over exchange: @escaping Exchange) -> AuditAccess {
-    let verify = Operation.auditVerify.called(over: exchange)
-    return AuditAccess(
-      find: Operation.audit.called(over: exchange),
-      verify: { () throws(StorageError) in try await verify(()) })
   }
 }
 

@@ -2,6 +2,7 @@ internal import KistCore
 internal import KistJSON
 
 extension Operation where Input == BackupRequest, Output == BackupProgress {
+  /// Copies all credentials into a file under a passphrase of its own.
   static var backup: Self {
     Operation(
       name: "backup", keys: ["passphrase", "weak", "backup"], request: .backupRequest,
@@ -10,6 +11,7 @@ extension Operation where Input == BackupRequest, Output == BackupProgress {
 }
 
 extension Operation where Input == BackupPart, Output == Secret {
+  /// Reads a part of that file.
   static var backupPart: Self {
     Operation(name: "backupPart", keys: ["backup", "offset"], request: .backupPart, reply: .data)
   }

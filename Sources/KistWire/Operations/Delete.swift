@@ -2,9 +2,10 @@ package import KistCore
 internal import KistJSON
 
 extension Operation where Input == DeleteRequest, Output == Bool {
+  /// Deletes a credential.
   static var delete: Self {
     Operation(
-      name: "delete", isChange: true, keys: ["service", "account", "ifRevision"],
+      name: "delete", effect: .change, keys: ["service", "account", "ifRevision"],
       names: { RequestedNames($0.key) }, request: .deleteRequest, reply: .deleted)
   }
 }

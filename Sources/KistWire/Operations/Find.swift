@@ -2,6 +2,7 @@ internal import KistCore
 internal import KistJSON
 
 extension Operation where Input == CredentialQuery, Output == CredentialPage {
+  /// Lists credentials, without their secrets.
   static var find: Self {
     Operation(
       name: "find", keys: ["service", "account", "attributes", "limit", "after"],

@@ -10,9 +10,7 @@ package struct Hello: Sendable, Equatable {
   /// The version of kistd.
   package var version: String
   /// The names of the served operations, sorted.
-  ///
-  /// `dispatch` sets them.
-  package var operations: [String] = []
+  package var operations = OperationRow.all.map(\.name).sorted()
   /// The additions to the protocol since 1.0: keys, values, operations.
   package var features: [String] = []
   /// The failures that an answered change survives.
@@ -28,15 +26,10 @@ package struct Hello: Sendable, Equatable {
 package typealias HelloLookup = @Sendable () async throws(StorageError) -> Hello
 
 extension Operation where Input == Void, Output == Hello {
+  /// Describes kistd.
   static var hello: Self {
     Operation(name: "hello", keys: [], request: .nothing, reply: .hello)
   }
-}
-
-/// Returns a function that asks the kistd at the other end of an exchange for its description.
-package func remoteHello(over exchange: @escaping Exchange) -> HelloLookup {
-  let hello = Operation.hello.called(over: exchange)
-  return { () throws(StorageError) in try await hello(()) }
 }
 
 extension Codec<Hello> {

@@ -2,22 +2,25 @@ package import KistCore
 internal import KistJSON
 
 extension Operation where Input == Void, Output == [KeySlotSummary] {
+  /// Lists the key slots.
   static var slots: Self { Operation(name: "slots", keys: [], request: .nothing, reply: .slots) }
 }
 
 extension Operation where Input == KeySlotAddition, Output == [KeySlotSummary] {
+  /// Adds a passphrase to the key slots.
   static var slotAdd: Self {
     Operation(
-      name: "slotAdd", isChange: true,
+      name: "slotAdd", effect: .change,
       keys: ["passphrase", "current", "currentKey", "replaceCurrent", "weak"],
       request: .addition, reply: .slots)
   }
 }
 
 extension Operation where Input == KeySlotRemoval, Output == [KeySlotSummary] {
+  /// Removes a key slot.
   static var slotRemove: Self {
     Operation(
-      name: "slotRemove", isChange: true, keys: ["number", "current", "currentKey"],
+      name: "slotRemove", effect: .change, keys: ["number", "current", "currentKey"],
       request: .removal, reply: .slots)
   }
 }

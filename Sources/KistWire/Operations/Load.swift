@@ -2,6 +2,7 @@ internal import KistCore
 internal import KistJSON
 
 extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Credential> {
+  /// Loads a credential with its secret.
   static var load: Self {
     Operation(
       name: "load", keys: ["service", "account", "encoding", "allowExpired"],

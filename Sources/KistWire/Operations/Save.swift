@@ -2,9 +2,10 @@ internal import KistCore
 internal import KistJSON
 
 extension Operation where Input == SaveRequest, Output == CredentialSummary {
+  /// Saves a credential, and replaces the one with the same key.
   static var save: Self {
     Operation(
-      name: "save", isChange: true,
+      name: "save", effect: .change,
       keys: [
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
         "ifRevision",

@@ -1,14 +1,66 @@
 package import KistCore
 internal import KistJSON
 
+/// Starts a watch stream, given the function that returns the lines to send after the reply.
+///
+/// Nothing else is answered from then on.
+package typealias BeginStream = @Sendable (@escaping NextLine) -> Void
+
 extension Operation where Input == WatchRequest, Output == Revision? {
-  /// The later changes are not part of the reply: see `watching` and `WatchCredentials.remote`.
+  /// Reports each change from now on.
+  ///
+  /// The changes are not part of the reply: see `served` and `WatchCredentials.remote`.
   static var watch: Self {
     Operation(
       name: "watch", keys: ["service"],
       names: { RequestedNames(service: $0.service, account: nil) }, request: .watchRequest,
       reply: .position)
   }
+
+  /// Returns the server's end: it starts a stream of the changes, and replies with the position.
+  func served(by watch: WatchCredentials, _ beginStream: @escaping BeginStream) -> Exchange {
+    served { request throws(StorageError) in
+      let changes = try await watch.begin(request)
+      beginStream(lines(of: changes))
+      return changes.position
+    }
+  }
+}
+
+private func lines(of changes: CredentialChanges) -> NextLine {
+  { () throws(StorageError) in
+    try await changes.makeAsyncIterator().next().map { Line($0.json()) }
+  }
+}
+
+/// Sends a line over a connection of its own; returns the reply and the function that waits for
+/// later lines.
+package typealias Conversation =
+  @Sendable (Line) async throws(StorageError) -> (reply: Line, next: NextLine)
+
+extension WatchCredentials {
+  /// Returns watches of the storage at the other end of a conversation.
+  package static func remote(over converse: @escaping Conversation) -> WatchCredentials {
+    WatchCredentials { request throws(StorageError) in
+      let operation = Operation.watch
+      let (reply, next) = try await converse(requestLine(operation.encodeRequest(request)))
+      let position = try operation.decodeReply(readReply(reply, to: operation.name))
+      return CredentialChanges(position: position) { () throws(StorageError) in
+        try await next().map { line throws(StorageError) in try change(in: line) }
+      }
+    }
+  }
+}
+
+/// Returns the change in a line; throws the error that ends the watch if the line contains one.
+private func change(in line: Line) throws(StorageError) -> CredentialChange {
+  let failure: StorageError
+  do throws(JSONError) {
+    let object = try JSONObject(line.content)
+    guard let error = object["error"] else { return try CredentialChange(object) }
+    failure = try StorageError(error.object())
+  } catch { throw .malformedReply(error) }
+  throw failure
 }
 
 extension Codec<WatchRequest> {

@@ -28,16 +28,16 @@ let replies = Target("replies") { input in
     checkReply(.backupPart, BackupPart(of: "b", from: 0), line) { $0 == $1 }
     checkReply(.watch, WatchRequest(), line) { $0 == $1 }
     checkChange(line)
-    checkOutlook(line)
+    checkDiagnosis(line)
   }
 }
 
 /// Reads the output of `kistd probe` as `kist doctor` does.
-private func checkOutlook(_ line: Line) {
+private func checkDiagnosis(_ line: Line) {
   let text = line.content.withBytes(String.init(repairing:))
-  guard let outlook = StorageOutlook(text) else { return }
-  let written = outlook.json().withBytes(String.init(repairing:))
-  demand(StorageOutlook(written) == outlook, "an outlook is read as it was written")
+  guard let diagnosis = StorageDiagnosis(text) else { return }
+  let written = diagnosis.json().withBytes(String.init(repairing:))
+  demand(StorageDiagnosis(written) == diagnosis, "a diagnosis is read as it was written")
 }
 
 /// Reads a change as a watcher does.

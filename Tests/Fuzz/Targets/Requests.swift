@@ -10,11 +10,8 @@ let requests = Target("requests") { input in
   }
   wait {
     let storage = OpenStorage.inMemory(now: { Timestamp(clamping: 1_800_000_000) })
-    let dispatch = service(on: storage.credentials)
     let watches = Box<[NextLine]>([])
-    let reply = answer(with: {
-      dispatch($0) ?? watching(storage.watch) { watches.value.append($0) }
-    })
+    let reply = answer(with: service(on: storage), beginStream: { watches.value.append($0) })
     for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
       let line = Line(Secret(copying: Array(line)))
       let before = line.onlyAsks ? await page(of: storage) : nil
@@ -45,13 +42,13 @@ private func checkChanges(_ next: NextLine) async {
   } catch { demand(error.code == .unavailable, "a watch ends with the storage") }
 }
 
-private func service(on storage: UserStorage) -> Dispatch {
+private func service(on storage: OpenStorage) -> Dispatch {
   let status = StorageStatus(
     storage: "memory", isLocked: false, unlocksWith: nil, reopensAtRestart: false,
     durability: .disk, keyProtection: "none")
   let slot = KeySlotSummary(number: 1, kind: .passphrase, passes: 3, kibibytes: 8)
-  return dispatch(
-    storage,
+  let endpoints = Endpoints(
+    storage.credentials,
     StorageAccess(
       status: { status }, lock: { status },
       unlock: { passphrase throws(StorageError) in
@@ -78,7 +75,8 @@ private func service(on storage: UserStorage) -> Dispatch {
     audit: AuditAccess(
       find: { query throws(StorageError) in AuditPage(records: [], next: query.after) },
       verify: { AuditVerdict() }),
-    hello: Hello(version: "1", durability: .disk))
+    watch: storage.watch, hello: { Hello(version: "1", durability: .disk) })
+  return dispatch(endpoints)
 }
 
 private func checkReply(_ reply: Line, to line: Line) {

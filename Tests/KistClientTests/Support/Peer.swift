@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// The other end of a socket: does with each connection, one after another, what a test tells it.
+/// The other end of a socket: it passes each connection, one after another, to a function of the test.
 final class Peer: Sendable {
   /// One accepted connection.
   struct Connection {

@@ -7,7 +7,7 @@ import KistWire
 struct Machine: Sendable {
   var hello: Result<Hello, StorageError>
   var status: Result<StorageStatus, StorageError>
-  var outlook: StorageOutlook
+  var diagnosis: StorageDiagnosis
   var files: [String: Surroundings.File]
   var program = "/usr/bin/kist"
   var path = "/usr/local/bin:/usr/bin:/home/u/.local/bin"
@@ -36,7 +36,7 @@ struct Machine: Sendable {
           storage: "encrypted-file", reason: "there is no keyring", isLocked: false,
           reopensAtRestart: true, durability: .disk, keyProtection: "a key file", integrity: .ok,
           count: 3)),
-      outlook: StorageOutlook(
+      diagnosis: StorageDiagnosis(
         choice: .success(
           .init(
             storage: "encrypted-file", reason: "the encrypted file: there is no session bus")),
@@ -46,20 +46,12 @@ struct Machine: Sendable {
   }
 
   var checkup: Checkup {
-    Checkup(
-      socket: "/run/user/7/kist/kist.sock",
-      hello: { () throws(StorageError) in try hello.get() },
-      access: {
-        var access = StorageAccess.unimplemented
-        access.status = { () throws(StorageError) in try status.get() }
-        return access
-      }(),
-      storage: {
-        var storage = UserStorage.unimplemented
-        storage.find = { _ throws(StorageError) in throw whyLocked }
-        return storage
-      }(),
-      surroundings: surroundings)
+    var kistd = Endpoints(
+      .unimplemented, .unimplemented, hello: { () throws(StorageError) in try hello.get() })
+    kistd.access.status = { () throws(StorageError) in try status.get() }
+    kistd.credentials.find = { _ throws(StorageError) in throw whyLocked }
+    return Checkup(
+      socket: "/run/user/7/kist/kist.sock", kistd: kistd, surroundings: surroundings)
   }
 
   var surroundings: Surroundings {
@@ -81,7 +73,7 @@ struct Machine: Sendable {
       freeBytes: { _ in freeBytes },
       lines: { words in
         switch words.dropFirst().first {
-        case "probe": [outlook.json().text]
+        case "probe": [diagnosis.json().text]
         case "--user": isEnabled.map { [$0] } ?? []
         case "config": gitHelpers
         default: []
@@ -128,11 +120,11 @@ enum Fault: CaseIterable {
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
     case .olderDaemon:
       machine.hello = .success(Hello(version: "0.0.1", durability: .disk))
-    case .keyringBeside: machine.outlook.keyring = .open(hasCredentials: false)
+    case .keyringBeside: machine.diagnosis.keyring = .open(hasCredentials: false)
     case .noKeyring: machine.setStatus { $0.storage = "libsecret" }
     case .lockedKeyring:
       machine.setStatus { $0.storage = "libsecret" }
-      machine.outlook.keyring = .locked
+      machine.diagnosis.keyring = .locked
     case .plainSession: machine.setStatus { $0.isSessionEncrypted = false }
     case .noDaemonProgram: machine.files["/usr/bin/kistd"] = nil
     case .readableProgram: machine.files["/usr/bin/kist"]?.mode = 0o755

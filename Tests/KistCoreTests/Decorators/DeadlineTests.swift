@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `The deadline` {
-  @Test func `a save that gets no answer is a timeout of unknown outcome, and goes on`()
+  @Test func `a save without an answer is a timeout of unknown outcome, and continues`()
     async throws
   {
     let storage = UserStorage.inMemory()
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5)))
-  func `what began earlier than what is watched already expires first`() async {
+  func `an operation that began earlier expires first`() async {
     let (sleeps, sleep) = AsyncStream.makeStream(of: Void.self)
     let watch = DeadlineWatch(
       .seconds(3600),

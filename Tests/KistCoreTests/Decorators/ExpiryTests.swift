@@ -9,7 +9,7 @@ struct ExpiryTests {
       Credential(
         summary: .sample(of: .sample(expiresAt: expiresAt)), secret: Secret(utf8: "secret"))
     }
-    return storage.keepingPromises(now: { now })
+    return storage.enforcingLimits(now: { now })
   }
 
   @Test(arguments: [nil, Timestamp.sample.advanced(bySeconds: 1)])
@@ -32,7 +32,7 @@ struct ExpiryTests {
   @Test func `an error of the storage passes through`() async {
     var storage = UserStorage.unimplemented
     storage.load = { _ throws(StorageError) in throw .locked("it is locked") }
-    let expiring = storage.keepingPromises(now: Timestamp.now)
+    let expiring = storage.enforcingLimits(now: Timestamp.now)
     await #expect(throws: StorageError.locked("it is locked")) { try await expiring.load(.sample) }
   }
 }

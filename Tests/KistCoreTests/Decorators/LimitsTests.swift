@@ -13,7 +13,7 @@ struct LimitsTests {
 
   @Test(arguments: keys)
   func `a request with a key that is refused reaches no storage`(key: CredentialKey) async {
-    let storage = UserStorage.unimplemented.keepingPromises(now: Timestamp.now)
+    let storage = UserStorage.unimplemented.enforcingLimits(now: Timestamp.now)
     await #expect(throws: StorageError.self) { try await storage.load(key) }
     let saving = await #expect(throws: StorageError.self) { try await storage.save(.sample(key)) }
     let deleting = await #expect(throws: StorageError.self) { try await storage.delete(key) }
@@ -25,7 +25,7 @@ struct LimitsTests {
   }
 
   @Test func `a credential that is refused reaches no storage`() async {
-    let storage = UserStorage.unimplemented.keepingPromises(now: Timestamp.now)
+    let storage = UserStorage.unimplemented.enforcingLimits(now: Timestamp.now)
     let refused: [NewCredential] = [
       .sample(label: "a\u{1B}"), .sample(label: String(repeating: "a", count: 1025)),
       .sample(attributes: ["": ""]), .sample(secret: String(repeating: "a", count: 524_289)),
@@ -37,13 +37,13 @@ struct LimitsTests {
   }
 
   @Test func `a query that is refused reaches no storage`() async {
-    let storage = UserStorage.unimplemented.keepingPromises(now: Timestamp.now)
+    let storage = UserStorage.unimplemented.enforcingLimits(now: Timestamp.now)
     for query in [CredentialQuery(limit: 0), .init(limit: 1001), .init(attributes: ["é": ""])] {
       await #expect(throws: StorageError.self) { try await storage.find(query) }
     }
   }
 
-  @Test func `what keeps to the limits is handed on as it is`() async throws {
+  @Test func `a request within the limits is passed on unchanged`() async throws {
     var storage = UserStorage.unimplemented
     storage.delete = { request throws(StorageError) in
       request == DeleteRequest(key: .sample, ifRevision: Revision(rawValue: "k3f9.1"))
@@ -51,17 +51,17 @@ struct LimitsTests {
     storage.find = { query throws(StorageError) in
       CredentialPage(credentials: [], next: query.after)
     }
-    let limited = storage.keepingPromises(now: Timestamp.now)
+    let limited = storage.enforcingLimits(now: Timestamp.now)
     #expect(
       try await limited.delete(
         DeleteRequest(key: .sample, ifRevision: Revision(rawValue: "k3f9.1"))))
     #expect(try await limited.find(CredentialQuery(after: "cursor")).next == "cursor")
   }
 
-  @Test func `an excess is reported before the storage says that it is locked`() async {
+  @Test func `an excess is reported before locked`() async {
     var storage = UserStorage.unimplemented
     storage.load = { _ throws(StorageError) in throw .locked("it is locked") }
-    let limited = storage.keepingPromises(now: Timestamp.now)
+    let limited = storage.enforcingLimits(now: Timestamp.now)
     await #expect(throws: StorageError.badRequest("the service is empty")) {
       try await limited.load(CredentialKey(service: ""))
     }

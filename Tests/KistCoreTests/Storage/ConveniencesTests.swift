@@ -36,7 +36,7 @@ struct ConveniencesTests {
     await expect(.internal) { [storage] in try await storage.findAll() }
   }
 
-  @Test func `findAll takes cursors for different whose bytes are`() async throws {
+  @Test func `findAll compares cursors byte by byte`() async throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     var storage = UserStorage.unimplemented
     storage.find = { query throws(StorageError) in

@@ -12,7 +12,7 @@ struct UserCredentialTests {
     #expect(try await storage.bound(to: .sample).load() == Secret(utf8: "its own"))
   }
 
-  @Test func `a bound credential saves under its own key, whatever is there`() async throws {
+  @Test func `a bound credential saves under its own key, whether or not it exists`() async throws {
     var storage = UserStorage.unimplemented
     storage.save = { request throws(StorageError) in
       guard request == SaveRequest(credential: .sample(secret: "new")) else { throw .notFound }
@@ -32,7 +32,7 @@ struct UserCredentialTests {
     #expect(try await storage.bound(to: .sample).delete() == existed)
   }
 
-  @Test func `two credentials of one storage do not meet`() async throws {
+  @Test func `two credentials of one storage are independent`() async throws {
     let storage = UserStorage.inMemory()
     let alice = storage.bound(to: CredentialKey(service: "example.org", account: "alice"))
     let bob = storage.bound(to: CredentialKey(service: "example.org", account: "bob"))

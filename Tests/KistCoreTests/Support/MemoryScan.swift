@@ -83,7 +83,7 @@ final class Canary {
 
 private struct ScanFailure: Error {}
 
-/// The regions that proc(5) lists as readable and writable, but for the shadow of a sanitizer, which
+/// The regions that proc(5) lists as readable and writable, except the shadow of a sanitizer, which
 /// alone is larger than 1 GiB: it holds what it knows of bytes, and not bytes.
 private func writableRegions() throws -> [Range<UInt>] {
   guard let maps = unsafe fopen("/proc/self/maps", "re") else { throw ScanFailure() }

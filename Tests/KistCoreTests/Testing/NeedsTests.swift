@@ -2,7 +2,7 @@ import Foundation
 import KistTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `A test whose machine lacks what it needs` {
+@Suite(.timeLimit(.minutes(10))) struct `A test that needs something its machine does not have` {
   @Test(arguments: [nil, "1"])
   func `is skipped, and fails in continuous integration`(ci: String?) async {
     // In a process of its own, because the environment is the whole process's.

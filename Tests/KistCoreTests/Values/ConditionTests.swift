@@ -19,7 +19,7 @@ struct ConditionTests {
     arguments: [
       (.ifAbsent, .one), (.ifRevision(.one), nil), (.ifRevision(.one), .two),
     ] as [(Condition, Revision?)])
-  func `a condition that does not hold is a conflict that tells where the key stands`(
+  func `a condition that does not hold is a conflict with the current revision`(
     condition: Condition, current: Revision?
   ) {
     let error = #expect(throws: StorageError.self) { try condition.check(against: current) }

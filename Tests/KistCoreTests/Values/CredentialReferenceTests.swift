@@ -29,7 +29,7 @@ struct CredentialReferenceTests {
   }
 
   @Test(arguments: [("kist://a%2fb", "a/b"), ("kist://%61", "a"), ("kist://a/", "a")])
-  func `what another program may have encoded differently is read, too`(
+  func `other encodings of the same reference are read, too`(
     text: String, service: String
   ) {
     #expect(CredentialReference(text)?.key == CredentialKey(service: service))
@@ -44,7 +44,7 @@ struct CredentialReferenceTests {
     "kist://a@b", "kist://a:1", "kist://%80", "kist://%C3", "kist://%C0%80", "kist://%ED%A0%80",
     "kist://%F4%90%80%80", "kist://a/%FF", "kist://a\n", "kist://a%\u{FF11}\u{FF11}",
   ])
-  func `what is no reference is refused`(text: String) {
+  func `text that is not a reference is refused`(text: String) {
     #expect(CredentialReference(text) == nil)
   }
 }

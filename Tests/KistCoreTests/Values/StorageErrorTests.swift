@@ -21,7 +21,7 @@ struct StorageErrorTests {
     #expect("\(error)" == "\(error.code.rawValue): \(error.message)")
   }
 
-  @Test func `what a person can do something about has a hint`() {
+  @Test func `an error that the user can correct has a hint`() {
     for error in Self.table where ![.tooLarge, .badRequest].contains(error.code) {
       #expect(error.hint != nil, "\(error.code)")
     }
@@ -46,7 +46,7 @@ struct StorageErrorTests {
       StorageError.expired(at: .sample).message == "the credential expired at 2026-11-20T10:00:00Z")
   }
 
-  @Test func `an outcome once told stays`() {
+  @Test func `an outcome is not replaced`() {
     #expect(StorageError.notFound.withOutcome(.unchanged).outcome == .unchanged)
     #expect(
       StorageError.notFound.withOutcome(.unknown).withOutcome(.unchanged).outcome == .unknown)

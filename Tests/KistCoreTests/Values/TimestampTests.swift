@@ -73,7 +73,7 @@ struct TimestampTests {
     #expect(days == 146_097)
   }
 
-  @Test func `what is written is read again as the same moment`() throws {
+  @Test func `a written moment is read back`() throws {
     var generator = Seeded(3339)
     for _ in 0..<2000 {
       let seconds = Int64.random(in: Timestamp.bounds, using: &generator)

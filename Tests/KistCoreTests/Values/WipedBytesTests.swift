@@ -58,7 +58,7 @@ struct WipedBytesTests {
     #expect(bytes.count == 40 * Canary.count)
   }
 
-  @Test func `what is appended in any way comes out in order`() {
+  @Test func `bytes stay in order, however they are appended`() {
     var bytes = WipedBytes(capacity: 0)
     bytes.append(0)
     bytes.append(utf8: "é")

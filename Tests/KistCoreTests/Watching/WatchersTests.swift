@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Those who watch` {
+@Suite(.timeLimit(.minutes(5))) struct `Watchers of a storage` {
   private let watchers = Watchers()
 
   private func watch(_ service: String? = nil) throws -> CredentialChanges {
@@ -10,42 +10,41 @@ import Testing
   }
 
   /// The changes that are there, up to a mark that is put behind them.
-  private func told(_ changes: CredentialChanges) async throws -> [CredentialChange] {
+  private func reported(_ changes: CredentialChanges) async throws -> [CredentialChange] {
     let mark = CredentialChange.deleted(CredentialKey(service: "mark"), nil)
     watchers.tell([mark])
-    var told: [CredentialChange] = []
+    var reported: [CredentialChange] = []
     let iterator = changes.makeAsyncIterator()
-    while let change = try await iterator.next(), change != mark { told.append(change) }
-    return told
+    while let change = try await iterator.next(), change != mark { reported.append(change) }
+    return reported
   }
 
-  @Test func `are told of 1,024 changes that they did not take, and of no more`() async throws {
+  @Test func `keep at most 1,024 pending changes`() async throws {
     let changes = try watch()
     let many = (1...1023).map(CredentialChange.sample)
     watchers.tell(many)
-    #expect(try await told(changes) == many)
+    #expect(try await reported(changes) == many)
     for count in [1024, 1025, 2000, 2048, 2049, 10_000] {
       watchers.tell((1...count).map(CredentialChange.sample))
-      let told = try await told(changes)
-      #expect(told.first == .reset)
-      #expect(told.count <= 1024)
-      // What came behind the reset is told as it is.
-      let later = (1...count).suffix(told.count - 1).map(CredentialChange.sample)
-      #expect(told.dropFirst() == later[...])
+      let reported = try await reported(changes)
+      #expect(reported.first == .reset)
+      #expect(reported.count <= 1024)
+      // Changes after the reset are reported unchanged.
+      let later = (1...count).suffix(reported.count - 1).map(CredentialChange.sample)
+      #expect(reported.dropFirst() == later[...])
     }
   }
 
-  @Test func `are told once to read again, however often there was a reason`() async throws {
+  @Test func `get one reset, however many reasons there were`() async throws {
     let changes = try watch()
     watchers.tell([.reset])
     watchers.tell([.reset, .reset, .sample(1), .reset, .reset])
-    #expect(try await told(changes) == [.reset, .sample(1), .reset])
+    #expect(try await reported(changes) == [.reset, .sample(1), .reset])
     watchers.tell([.reset])
-    #expect(try await told(changes) == [.reset])
+    #expect(try await reported(changes) == [.reset])
   }
 
-  @Test func `are told as long as there are changes, and then why there are no more`() async throws
-  {
+  @Test func `get the remaining changes, and then the reason for the end`() async throws {
     let changes = try watch()
     watchers.tell([.sample(1)])
     watchers.end(.notFound)
@@ -67,7 +66,7 @@ import Testing
     await #expect(throws: StorageError.notFound) { try await later.value }
   }
 
-  @Test func `are told of their service, and of what concerns all`() async throws {
+  @Test func `get the changes of their service, and every reset`() async throws {
     let changes = try watch("sample 1")
     watchers.tell([.sample(1), .sample(2), .reset, .sample(1)])
     watchers.end(.notFound)
@@ -77,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `are there until they let go`() throws {
+  @Test func `end when they are released`() throws {
     #expect(!watchers.areThere)
     var first: CredentialChanges? = try watch()
     var second = try watch().makeAsyncIterator() as CredentialChanges.Iterator?
@@ -91,7 +90,7 @@ import Testing
     _ = (first, second)
   }
 
-  @Test func `are told where the storage stands`() async throws {
+  @Test func `get the position of the storage`() async throws {
     let storage = OpenStorage.inMemory()
     let saved = try await storage.credentials.save(.sample())
     #expect(try await storage.watch().position == saved.revision)

@@ -17,9 +17,7 @@ import Testing
       await audit.flush()
       audit.put(2)
       let answer = KistWire.answer(
-        with: dispatch(
-          storage.credentials, storage.access, audit: audit.access(storage.nameSeal),
-          hello: Hello(version: "1", durability: .memory)))
+        with: dispatch(KistWire.Endpoints(serving: storage, audit: audit.access(storage.nameSeal))))
       let other = unsafe open(log.path, O_RDONLY | O_CLOEXEC)
       defer { close(other) }
       #expect(flock(other, LOCK_EX) == 0)

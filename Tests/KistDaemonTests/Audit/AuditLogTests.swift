@@ -110,9 +110,7 @@ import Testing
     try await withLog { log in
       let audit = log.open()
       await audit.seal(with: testSeal)
-      let dispatch = dispatch(
-        .inMemory(now: { .sample }), .unimplemented,
-        hello: Hello(version: "1", durability: .memory))
+      let dispatch = dispatch(KistWire.Endpoints(serving: .inMemory(now: { .sample })))
       let answer = KistWire.answer(with: dispatch, noting: audit.notes(of: .sample))
       _ = await answer(
         Line(Secret(utf8: #"{"op":"save","service":"s","account":"a","secret":"canary"}"#)))

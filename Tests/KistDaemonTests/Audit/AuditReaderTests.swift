@@ -178,9 +178,7 @@ import Testing
         audit.put("load", of: .sample, RequestedNames(service: name, account: name), failure: nil)
       }
       let answer = KistWire.answer(
-        with: dispatch(
-          .unimplemented, .unimplemented, audit: audit.access(testSeal),
-          hello: Hello(version: "1", durability: .memory)))
+        with: dispatch(KistWire.Endpoints(serving: .inMemory(), audit: audit.access(testSeal))))
       let reply = await answer(Line(Secret(utf8: #"{"op":"audit"}"#)))
       #expect(reply.content.count < Limits.line)
       try await #expect(all(AuditQuery(), audit.lookup(testSeal)).count == 100)

@@ -4,7 +4,7 @@ import KistWire
 import Synchronization
 import Testing
 
-/// Seals nothing, and says with what it is bound.
+/// Seals nothing, and records the text that the names are bound to.
 private let open = NameSeal(
   begin: {
     { names, text, sealed in
@@ -72,7 +72,7 @@ private let open = NameSeal(
     }
   }
 
-  @Test func `whose other words were changed opens no more`() throws {
+  @Test func `with other text changed does not open`() throws {
     let line = String(text(RequestedNames(.sample), open).dropLast())
     for changed in [
       line.replacing("\"pid\":1", with: "\"pid\":7"), line.replacing("notFound", with: "locked"),
@@ -90,18 +90,18 @@ private let open = NameSeal(
     #"{"time":"2026-11-20T10:00:00.007Z","outcome":"ok","microseconds":1,"pid":"1","uid":1,"evidence":"pid"}"#,
     #"{"time":"2026-11-20T10:00:00.007Z","lost":1"#,
   ])
-  func `that is none is nothing`(line: String) {
+  func `is not read from any other text`(line: String) {
     #expect(AuditLine.Content(Secret(utf8: line)) == nil)
   }
 
-  @Test func `whose names are no base64 has none`() throws {
+  @Test func `whose names are not base64 has no names`() throws {
     let line = #"{"time":"2026-11-20T10:00:00.007Z","lost":1,"names":"?"}"#
     let content = try #require(AuditLine.Content(Secret(utf8: line)))
     #expect(!content.hasNames)
   }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct `What is noted of a request` {
+@Suite(.timeLimit(.minutes(10))) struct `The audit note of a request` {
   /// What is noted while a line is answered.
   private func note(_ line: String, _ storage: UserStorage = .inMemory()) async -> (
     RequestNotes.Note, reply: String
@@ -128,7 +128,7 @@ private let open = NameSeal(
         #"{"op":"save","service":"","secret":"x"}"#, "save", "", "", .badRequest
       ),
     ] as [(String, String, String?, String?, StorageError.Code?)])
-  func `is its operation, what it names, and why it was refused`(
+  func `has its operation, its names and its error`(
     line: String, operation: String, service: String?, account: String?, code: StorageError.Code?
   ) async {
     let (note, reply) = await note(line)
@@ -140,7 +140,7 @@ private let open = NameSeal(
     #expect(reply.hasPrefix(code == nil ? #"{"ok":true"# : #"{"ok":false"#))
   }
 
-  @Test func `is that of the last one only`() async {
+  @Test func `has nothing of the request before`() async {
     let kept = KeptNotes()
     let answer = answer(with: service(.inMemory()), noting: kept.notes)
     _ = await answer(Line(#"{"op":"load","service":"s","account":"a"}"#))
@@ -152,7 +152,7 @@ private let open = NameSeal(
     #expect(kept.all.map(\.end) == [2, 4])
   }
 
-  @Test func `is also that its reply does not fit into a line`() async throws {
+  @Test func `reports a reply that does not fit into a line`() async throws {
     let storage = UserStorage.inMemory()
     let secret = Secret(copying: [UInt8](repeating: 0x01, count: Limits.secret))
     try await storage.save(NewCredential(key: .sample, secret: secret))
@@ -163,12 +163,12 @@ private let open = NameSeal(
   }
 
   @Test(arguments: [0, -1, 1001])
-  func `a page of the log of an impossible size is refused`(limit: Int) async {
+  func `a page size outside the limits is refused`(limit: Int) async {
     let (note, _) = await note(#"{"op":"audit","limit":\#(limit)}"#)
     #expect(note.failure == .badRequest)
   }
 
-  @Test func `without a log, that there is none is said`() async {
+  @Test func `without a log, audit is unavailable`() async {
     let (note, reply) = await note(#"{"op":"audit"}"#)
     #expect(note.failure == .unavailable)
     #expect(reply.contains("keeps no audit log"))

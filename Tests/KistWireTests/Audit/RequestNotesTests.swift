@@ -9,14 +9,13 @@ import Testing
   private func notes(of lines: [String]) async -> [RequestNotes.Note] {
     let notes = Mutex<[RequestNotes.Note]>([])
     let answer = answer(
-      with: dispatch(
-        .inMemory(), .unimplemented, hello: Hello(version: "1", durability: .memory)),
+      with: dispatch(Endpoints(serving: .inMemory())),
       noting: RequestNotes(now: { 0 }) { note in notes.withLock { $0.append(note) } })
     for line in lines { _ = await answer(Line(Secret(utf8: line))) }
     return notes.withLock { $0 }
   }
 
-  @Test func `keep what is named, as long as a storage would take it`() async {
+  @Test func `keep names that are not too long for a credential`() async {
     let (longest, longer) = (
       String(repeating: "s", count: Limits.keyPart), String(repeating: "s", count: 1 << 19)
     )

@@ -3,7 +3,7 @@ import KistTesting
 import KistWire
 import Testing
 
-/// What a client may get wrong, each with what it is told.
+/// Faulty lines of a client, each with the expected error.
 ///
 /// Every line has a canary in it, which must not come back; nothing may reach the storage, of which
 /// nothing is implemented.
@@ -13,7 +13,7 @@ struct BadRequestTests {
     bad: BadRequest
   ) async {
     let reply = await answer(
-      with: service(UserStorage.unimplemented.keepingPromises(now: Timestamp.now)))(Line(bad.line))
+      with: service(UserStorage.unimplemented.enforcingLimits(now: Timestamp.now)))(Line(bad.line))
     let id = bad.id.map { #""id":\#($0),"# } ?? ""
     let outcome = bad.isUnchanged ? #","outcome":"unchanged""# : ""
     let start =
@@ -48,7 +48,7 @@ struct BadRequestTests {
     }
   }
 
-  @Test func `what is not even a line is refused without an id`() {
+  @Test func `input that is not a line is refused without an id`() {
     #expect(
       Line.refusal(.tooLarge("the line", limit: 10, size: 11)).text
         == #"{"ok":false,"error":{"code":"tooLarge","message":"#

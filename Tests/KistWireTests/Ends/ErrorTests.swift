@@ -30,19 +30,20 @@ struct ErrorTests {
     let answer = answer(with: service(storage))
     let reply = await answer(Line(#"{"op":"load","service":"s"}"#))
     #expect(reply.text == #"{"ok":false,"error":\#(json)}"#)
-    let remote = UserStorage.remote(
-      over: exchange { line throws(StorageError) in await answer(line) })
+    let remote = Endpoints.remote(
+      over: exchange { line throws(StorageError) in await answer(line) }
+    ).credentials
     #expect(await error { () throws(StorageError) in try await remote.load(.sample) } == thrown)
   }
 
   @Test(arguments: StorageError.Code.allCases)
-  func `every error to a change says what became of it`(code: StorageError.Code) async {
+  func `every error of a change has an outcome`(code: StorageError.Code) async {
     let started: Set<StorageError.Code> = [.internal, .unavailable, .timeout, .full]
     let outcome: StorageError.Outcome = started.contains(code) ? .unknown : .unchanged
-    for told in [nil, .unknown, .unchanged] as [StorageError.Outcome?] {
-      let thrown = StorageError(code, "m", outcome: told)
-      let remote = UserStorage.remote(over: service(.failing(with: thrown)))
-      let expected = StorageError(code, "m", outcome: told ?? outcome)
+    for given in [nil, .unknown, .unchanged] as [StorageError.Outcome?] {
+      let thrown = StorageError(code, "m", outcome: given)
+      let remote = Endpoints.remote(over: service(.failing(with: thrown))).credentials
+      let expected = StorageError(code, "m", outcome: given ?? outcome)
       #expect(
         await error { () throws(StorageError) in try await remote.save(.sample()) } == expected)
       #expect(

@@ -5,47 +5,52 @@ import Testing
 
 /// What a client makes of replies that it did not expect.
 struct LineClientTests {
-  @Test func `keys that are not known are ignored`() async throws {
-    let storage = UserStorage.remote(
+  @Test func `unknown keys are ignored`() async throws {
+    let storage = Endpoints.remote(
       over: replying(
-        #"{"new":{"a":[1]},"ok":true,"deleted":true,"more":null,"id":3}"#))
+        #"{"new":{"a":[1]},"ok":true,"deleted":true,"more":null,"id":3}"#)
+    ).credentials
     #expect(try await storage.delete(.sample))
-    let failing = UserStorage.remote(
+    let failing = Endpoints.remote(
       over: replying(
-        #"{"ok":false,"error":{"code":"locked","message":"m","new":1},"more":2}"#))
+        #"{"ok":false,"error":{"code":"locked","message":"m","new":1},"more":2}"#)
+    ).credentials
     #expect(
       await error { () throws(StorageError) in try await failing.load(.sample) }
         == StorageError(.locked, "m"))
   }
 
-  @Test func `a code that is not known is internal, an outcome that is not known is unknown`()
+  @Test func `an unknown code is internal, an unknown outcome is unknown`()
     async
   {
-    let storage = UserStorage.remote(
+    let storage = Endpoints.remote(
       over: replying(
-        #"{"ok":false,"error":{"code":"melted","message":"m","hint":"h","outcome":"partly"}}"#))
+        #"{"ok":false,"error":{"code":"melted","message":"m","hint":"h","outcome":"partly"}}"#)
+    ).credentials
     #expect(
       await error { () throws(StorageError) in try await storage.delete(.sample) }
         == StorageError(.internal, "m", hint: "h", outcome: .unknown))
   }
 
-  @Test func `words of a status that are not known are kept as they are`() async throws {
-    let access = StorageAccess.remote(
+  @Test func `unknown words of a status are kept`() async throws {
+    let access = Endpoints.remote(
       over: replying(
         #"{"ok":true,"status":{"storage":"new","locked":true,"unlocksWith":"a song","#
           + #""reopensAtRestart":false,"durability":"stone","keyProtection":"k","#
-          + #""integrity":"fair"}}"#))
+          + #""integrity":"fair"}}"#)
+    ).access
     let status = try await access.status()
     #expect(status.unlocksWith?.rawValue == "a song")
     #expect(status.durability.rawValue == "stone")
     #expect(status.integrity?.rawValue == "fair")
   }
 
-  @Test func `a kind of key slot that is not known is kept as it is`() async throws {
-    let slots = KeySlots.remote(
+  @Test func `an unknown kind of key slot is kept`() async throws {
+    let slots = Endpoints.remote(
       over: replying(
         #"{"ok":true,"slots":[{"number":1,"kind":"unknown"},"#
-          + #"{"number":9,"kind":"tpm2","pcrs":[7],"passes":2}]}"#))
+          + #"{"number":9,"kind":"tpm2","pcrs":[7],"passes":2}]}"#)
+    ).keySlots
     #expect(
       try await slots.list() == [
         KeySlotSummary(number: 1, kind: .unknown),
@@ -61,10 +66,10 @@ struct LineClientTests {
     #"{"ok":true,"deleted":true,"deleted":true}"#, #"{"ok":true,"deleted":true"#,
     #"{"ok":true,"credential":{"service":"canary","attributes":{}}}"#,
   ])
-  func `a reply that cannot be read is internal, and the fate of a change not known`(
+  func `an unreadable reply is an internal error, and the outcome of a change is unknown`(
     reply: String
   ) async throws {
-    let storage = UserStorage.remote(over: replying(reply))
+    let storage = Endpoints.remote(over: replying(reply)).credentials
     let errors = [
       await error { () throws(StorageError) in try await storage.delete(.sample) },
       await error { () throws(StorageError) in
@@ -80,12 +85,13 @@ struct LineClientTests {
     }
   }
 
-  @Test func `what would not fit in a line is refused before it is sent`() async throws {
-    let storage = UserStorage.remote(
+  @Test func `a request longer than a line is refused before it is sent`() async throws {
+    let storage = Endpoints.remote(
       over: exchange { _ throws(StorageError) in
         Issue.record("it was sent")
         throw .internal("")
-      })
+      }
+    ).credentials
     let secret = Secret(copying: [UInt8](repeating: 0xFF, count: 786_432))
     let error = try #require(
       await error { () throws(StorageError) in
@@ -95,8 +101,8 @@ struct LineClientTests {
     #expect(error.outcome == .unchanged)
   }
 
-  @Test func `a passphrase that is no text is refused before it is sent`() async {
-    let access = StorageAccess.remote(over: service(.unimplemented, .unimplemented))
+  @Test func `a passphrase that is not text is refused before it is sent`() async {
+    let access = Endpoints.remote(over: service(.unimplemented, .unimplemented)).access
     for bytes in [[0xFF], [0x61, 0x00]] as [[UInt8]] {
       let error = await error { () throws(StorageError) in
         try await access.unlock(Secret(copying: bytes))
@@ -107,7 +113,8 @@ struct LineClientTests {
 
   @Test func `an error of the transport is passed on`() async {
     let down = StorageError(.unavailable, "no daemon", outcome: .unchanged)
-    let storage = UserStorage.remote(over: exchange { _ throws(StorageError) in throw down })
+    let storage = Endpoints.remote(over: exchange { _ throws(StorageError) in throw down })
+      .credentials
     #expect(await error { () throws(StorageError) in try await storage.delete(.sample) } == down)
     #expect(await error { () throws(StorageError) in try await storage.load(.sample) } == down)
   }

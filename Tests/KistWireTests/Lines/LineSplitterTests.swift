@@ -67,14 +67,14 @@ struct LineSplitterTests {
     #expect(events(of: [(fits + [0x78] + newline)[...]]) == [.tooLong])
   }
 
-  @Test func `a line that never ends is told of once, as soon as it is too long`() {
+  @Test func `a line that never ends is reported once, as soon as it is too long`() {
     var splitter = LineSplitter(limit: 1000)
-    var told: [Int: LineSplitter.Event] = [:]
+    var events: [Int: LineSplitter.Event] = [:]
     let piece = Secret(copying: [UInt8](repeating: UInt8(ascii: "x"), count: 100))
     for count in 1...1000 {
-      piece.withBytes { splitter.append($0) { told[count] = $0 } }
+      piece.withBytes { splitter.append($0) { events[count] = $0 } }
     }
-    #expect(told == [11: .tooLong])
+    #expect(events == [11: .tooLong])
     #expect(splitter.finish() == nil)
   }
 

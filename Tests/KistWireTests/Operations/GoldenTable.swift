@@ -115,16 +115,6 @@ extension Golden {
     + #""reopensAtRestart":false,"durability":"provider","keyProtection":"its password","#
     + #""sessionEncrypted":false,\#(limits)}}"#
 
-  private static let greeting: Hello = {
-    var hello = Hello.stub
-    hello.operations = [
-      "audit", "auditVerify", "backup", "backupPart", "delete", "find", "hello", "load", "lock",
-      "save", "slotAdd",
-      "slotRemove", "slots", "status", "unlock", "watch",
-    ]
-    return hello
-  }()
-
   private static let audits: [Golden] = [
     .calling(
       \.audit.find, "audit everything", #"{"op":"audit"}"#, #"{"ok":true,"records":[]}"#,
@@ -205,7 +195,7 @@ extension Golden {
       "watch all", #"{"op":"watch"}"#, #"{"ok":true,"position":"sample.7"}"#, nil,
       Revision(rawValue: "sample.7")),
     .watching(
-      "watch a service of a storage that does not tell where it stands",
+      "watch a service of a storage without positions",
       #"{"op":"watch","service":"example.org"}"#, #"{"ok":true}"#, "example.org", nil),
   ]
 
@@ -273,14 +263,12 @@ extension Golden {
   ]
 
   private static let accesses: [Golden] = [
-    Golden(
-      name: "hello", request: #"{"op":"hello"}"#,
-      reply:
-        #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","auditVerify","backup","backupPart","#
+    .asking(
+      \.hello, "hello", #"{"op":"hello"}"#,
+      #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","auditVerify","backup","backupPart","#
         + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":[],\#(limits),"#
         + #""durability":"memory"}"#,
-      expecting: greeting
-    ) { exchange in try await Hello.ask(exchange) },
+      .stub),
     .asking(\.access.status, "status of what is open", #"{"op":"status"}"#, openMembers, .stub),
     .asking(
       \.access.status, "status of what is locked", #"{"op":"status"}"#, lockedMembers, locked),

@@ -9,13 +9,14 @@ struct LimitTests {
   func `the largest credential of all fits in a line, both ways`(byte: UInt8) async throws {
     let largest = NewCredential.largest(secretOf: byte)
     let answer = answer(with: service(.inMemory()))
-    let storage = UserStorage.remote(
+    let storage = Endpoints.remote(
       over: exchange { line throws(StorageError) in
         #expect(line.content.count <= Limits.line)
         let reply = await answer(line)
         #expect(reply.content.count <= Limits.line)
         return reply
-      })
+      }
+    ).credentials
     let saved = try await storage.save(largest)
     let loaded = try await storage.load(largest.key)
     #expect(loaded == Credential(summary: saved, secret: largest.secret))
@@ -37,7 +38,8 @@ struct LimitTests {
       let reply = await answer(Line(#"{"op":"find","id":"\#(id)"\#(cursor)}"#))
       #expect(reply.content.count <= Limits.line)
       #expect(reply.text.hasPrefix(#"{"ok":true"#))
-      let page = try await UserStorage.remote(over: exchange { _ throws(StorageError) in reply })
+      let page = try await Endpoints.remote(over: exchange { _ throws(StorageError) in reply })
+        .credentials
         .find(CredentialQuery())
       found += page.credentials.map(\.key.account)
       cursor = page.next.map { #","after":"\#($0)""# } ?? ""
@@ -48,7 +50,7 @@ struct LimitTests {
 }
 
 extension NewCredential {
-  /// A credential that meets every limit and, but for its secret, takes up the most in a line.
+  /// A credential at every limit whose fields other than the secret take the most bytes in a line.
   fileprivate static func largest(secretOf byte: UInt8) -> NewCredential {
     let quotes = String(repeating: "\"", count: 1024)
     // Names of 2 bytes and 254 control characters, which are escaped as six bytes each.

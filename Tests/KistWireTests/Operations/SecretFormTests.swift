@@ -16,7 +16,7 @@ struct SecretFormTests {
       ([0xFF, 0xFE], #""secretBase64":"//4=""#), ([0xC3], #""secretBase64":"ww==""#),
       ([0xED, 0xA0, 0x80], #""secretBase64":"7aCA""#),
     ] as [([UInt8], String)])
-  func `a secret stands as text where that is possible and no longer`(
+  func `a secret is sent as text if it is text that fits into a line`(
     bytes: [UInt8], member: String
   ) async throws {
     let reply = try await load(bytes, "")
@@ -37,7 +37,7 @@ struct SecretFormTests {
   }
 
   @Test(arguments: [[0xFF], [0x61, 0x00]] as [[UInt8]])
-  func `what is no text cannot be had as text`(bytes: [UInt8]) async throws {
+  func `a secret that is not text cannot be loaded as text`(bytes: [UInt8]) async throws {
     let reply = try await load(bytes, #","encoding":"text""#)
     #expect(
       reply == #"{"ok":false,"error":{"code":"badRequest","message":"the secret is not text","#

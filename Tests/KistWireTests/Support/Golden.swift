@@ -13,7 +13,7 @@ struct Golden: Sendable, CustomTestStringConvertible {
   let request: String
   let reply: String
   /// Everything that may be called on the server: one function, which checks what it is given.
-  var server = Functions()
+  var server = Endpoints.unimplemented
   /// What the client does, and what it makes of the reply.
   let call: @Sendable (@escaping Exchange) async throws -> Void
 
@@ -30,42 +30,30 @@ struct Golden: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// What can be asked of a storage, by whichever end.
-struct Functions: Sendable {
-  var credentials = UserStorage.unimplemented
-  var access = StorageAccess.unimplemented
-  var keySlots = KeySlots.unimplemented
-  var backups = Backups.unimplemented
-  var audit = AuditAccess.none
-  var watch = WatchCredentials.unimplemented
+extension Endpoints {
+  static let unimplemented = Endpoints(
+    .unimplemented, .unimplemented, .unimplemented, .unimplemented, watch: .unimplemented,
+    hello: { () throws(StorageError) in .stub })
 
-  /// Those of the storage that is served at the other end of an exchange.
-  static func remote(over exchange: @escaping Exchange) -> Functions {
-    Functions(
-      credentials: .remote(over: exchange), access: .remote(over: exchange),
-      keySlots: .remote(over: exchange), backups: .remote(over: exchange),
-      audit: .remote(over: exchange),
-      watch: .remote { line throws(StorageError) in
-        (await answer(with: exchange)(line), { () throws(StorageError) in nil })
-      })
+  /// Returns the functions that are served at the other end of an exchange.
+  static func called(over exchange: @escaping Exchange) -> Endpoints {
+    .remote(over: exchange) { line throws(StorageError) in
+      (await answer(with: exchange)(line), { () throws(StorageError) in nil })
+    }
   }
 }
 
 extension Golden {
   /// What may be called on the server.
-  func service() -> Exchange {
-    KistWireTests.service(
-      server.credentials, server.access, server.keySlots, server.backups, server.audit,
-      watch: server.watch)
-  }
+  func service() -> Exchange { KistWireTests.service(server) }
 
   /// One function, which is called with one value and gives another.
   static func calling<Input: Equatable & Sendable, Output: Equatable & Sendable>(
-    _ function: any WritableKeyPath<Functions, Function<Input, Output>> & Sendable,
+    _ function: any WritableKeyPath<Endpoints, Function<Input, Output>> & Sendable,
     _ name: String, _ request: String, _ reply: String, _ input: Input, _ output: Output
   ) -> Golden {
     var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await Functions.remote(over: exchange)[keyPath: function](input)
+      try await Endpoints.called(over: exchange)[keyPath: function](input)
     }
     golden.server[keyPath: function] = { given throws(StorageError) in
       expect(given, is: input)
@@ -76,11 +64,11 @@ extension Golden {
 
   /// One function that is called with nothing.
   static func asking<Output: Equatable & Sendable>(
-    _ function: any WritableKeyPath<Functions, Question<Output>> & Sendable,
+    _ function: any WritableKeyPath<Endpoints, Question<Output>> & Sendable,
     _ name: String, _ request: String, _ reply: String, _ output: Output
   ) -> Golden {
     var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in
-      try await Functions.remote(over: exchange)[keyPath: function]()
+      try await Endpoints.called(over: exchange)[keyPath: function]()
     }
     golden.server[keyPath: function] = { () throws(StorageError) in output }
     return golden
@@ -92,7 +80,7 @@ extension Golden {
   ) -> Golden {
     var golden = Golden(name: name, request: request, reply: reply, expecting: position) {
       exchange in
-      try await Functions.remote(over: exchange).watch(service: service).position
+      try await Endpoints.called(over: exchange).watch(service: service).position
     }
     golden.server.watch = WatchCredentials { request throws(StorageError) in
       expect(request.service, is: service)

@@ -1,7 +1,7 @@
 import KistCore
 import Synchronization
 
-/// A storage in memory that can be locked, and says of itself what an encrypted file would.
+/// A storage in memory that can be locked, with the status of an encrypted file.
 final class LockableStorage: Sendable {
   private let isLocked = Mutex(false)
   private let memory: UserStorage

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import KistWire
 
-/// A way in that answers as an open storage in memory would.
+/// Answers as an open storage in memory would.
 extension StorageAccess {
   static let stub = StorageAccess(
     status: { () throws(StorageError) in .stub },
@@ -20,36 +20,34 @@ extension StorageStatus {
 
 extension Hello {
   static let stub = Hello(version: "1.0.0", durability: .memory)
-
-  /// Asks what is at the other end of an exchange.
-  static func ask(_ exchange: @escaping Exchange) async throws(StorageError) -> Hello {
-    try await Operation.hello.called(over: exchange)(())
-  }
 }
 
 /// Everything that kistd serves, without a socket.
 func service(
   _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub,
-  _ keySlots: KeySlots = .none, _ backups: Backups = .none,
-  _ audit: AuditAccess = .none,
-  watch: WatchCredentials = .none, follow: @escaping Follow = { _ in }
+  watch: WatchCredentials = .none, beginStream: @escaping BeginStream = { _ in }
 ) -> Exchange {
-  let dispatch = dispatch(credentials, access, keySlots, backups, audit: audit, hello: .stub)
-  let watching = watching(watch, follow)
-  return { request throws(StorageError) in
-    try await (dispatch(request) ?? watching)(request)
-  }
+  service(
+    Endpoints(credentials, access, watch: watch, hello: { () throws(StorageError) in .stub }),
+    beginStream: beginStream)
+}
+
+func service(
+  _ endpoints: Endpoints, beginStream: @escaping BeginStream = { _ in }
+) -> Exchange {
+  let dispatch = dispatch(endpoints)
+  return { request throws(StorageError) in try await dispatch(request, beginStream)(request) }
 }
 
 extension WatchCredentials {
   /// What watches a storage behind lines.
   static func behindLines(_ watch: WatchCredentials) -> WatchCredentials {
     .remote { line throws(StorageError) in
-      let followed = Mutex<NextLine?>(nil)
-      let answer = answer(with: service(watch: watch) { next in followed.withLock { $0 = next } })
+      let stream = Mutex<NextLine?>(nil)
+      let answer = answer(with: service(watch: watch) { next in stream.withLock { $0 = next } })
       let reply = await answer(line)
       let nothing: NextLine = { () throws(StorageError) in nil }
-      return (reply, followed.withLock { $0 } ?? nothing)
+      return (reply, stream.withLock { $0 } ?? nothing)
     }
   }
 }
@@ -58,7 +56,7 @@ extension WatchCredentials {
 func answer(
   with exchange: @escaping Exchange, noting notes: RequestNotes? = nil
 ) -> @Sendable (Line) async -> Line {
-  answer(with: { _ in exchange } as Dispatch, noting: notes)
+  answer(with: { _, _ in exchange }, noting: notes)
 }
 
 extension UserStorage {
@@ -70,6 +68,6 @@ extension UserStorage {
       let answer = answer(with: exchange)
       exchange = KistWire.exchange { line throws(StorageError) in await answer(line) }
     }
-    return .remote(over: exchange)
+    return Endpoints.remote(over: exchange).credentials
   }
 }

@@ -20,12 +20,9 @@ package struct Doctor: AsksKistd {
   package init() {}
 
   package func run() async throws {
-    let path = try common.socketPath()
-    try await perform(
-      Checkup(
-        socket: path, hello: remoteHello(socketPath: path), access: .remote(socketPath: path),
-        storage: .remote(socketPath: path), surroundings: .live),
-      .live)
+    let checkup = Checkup(
+      socket: try common.socketPath(), kistd: try common.kistd(), surroundings: .live)
+    try await perform(checkup, .live)
   }
 
   /// Prints the findings; throws the exit status of the first problem.

@@ -2,6 +2,7 @@ package import ArgumentParser
 package import KistClient
 package import KistInterop
 internal import KistSystem
+internal import KistWire
 
 /// A command that another tool starts.
 ///
@@ -28,7 +29,10 @@ package struct Helper: AsyncParsableCommand {
 
   package func run() async throws {
     let storage: UserStorage
-    do throws(StorageError) { storage = try .remote() } catch { storage = .failing(error) }
+    do throws(StorageError) {
+      let path = try SocketLocation.current().path
+      storage = Endpoints.remote(socketPath: path, threads: 0).credentials
+    } catch { storage = .failing(error) }
     try await perform(storage, .live, variable: environmentVariable)
   }
 

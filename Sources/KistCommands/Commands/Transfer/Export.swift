@@ -16,7 +16,7 @@ struct Export: RequiresUserStorage {
         kist export backup.jsonl
       """)
 
-  static let connections = 32
+  static let threads = 32
 
   @Argument(help: ArgumentHelp("The file; - or none is standard output.", valueName: "file"))
   var file: String?

@@ -18,7 +18,7 @@ struct Import: RequiresUserStorage {
         kist import bitwarden export.json
       """)
 
-  static let connections = 32
+  static let threads = 32
 
   @Argument(help: ArgumentHelp("What the file is.", valueName: "format"))
   var source: ImportSource

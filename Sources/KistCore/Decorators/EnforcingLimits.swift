@@ -7,7 +7,7 @@ extension UserStorage {
   ///
   /// Each function that opens a storage applies this last. It is one function because each wrapper
   /// makes a load 1 % slower.
-  package func keepingPromises(now: @escaping @Sendable () -> Timestamp) -> UserStorage {
+  package func enforcingLimits(now: @escaping @Sendable () -> Timestamp) -> UserStorage {
     UserStorage(
       save: { request throws(StorageError) in
         try unchanged { () throws(StorageError) in try check(request.credential) }

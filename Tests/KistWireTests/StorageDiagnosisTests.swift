@@ -10,13 +10,13 @@ import Testing
     StorageProbe.open(hasCredentials: true), .open(hasCredentials: false), .locked,
     .unusable(error),
   ])
-  func `is told as it is`(keyring: StorageProbe) throws {
-    let choices: [Result<StorageOutlook.Choice, StorageError>] = [
+  func `is reported unchanged`(keyring: StorageProbe) throws {
+    let choices: [Result<StorageDiagnosis.Choice, StorageError>] = [
       .success(.init(storage: "libsecret", reason: "\"because\"")), .failure(Self.error),
     ]
     for choice in choices {
-      let outlook = StorageOutlook(choice: choice, keyring: keyring)
-      #expect(StorageOutlook(outlook.json().text) == outlook)
+      let diagnosis = StorageDiagnosis(choice: choice, keyring: keyring)
+      #expect(StorageDiagnosis(diagnosis.json().text) == diagnosis)
     }
   }
 
@@ -26,5 +26,5 @@ import Testing
     #"{"error":{},"keyring":{"locked":true}}"#,
     #"{"storage":"libsecret","reason":"it was asked for","keyring":{"locked":false}}"#,
   ])
-  func `is not taken from anything else`(text: String) { #expect(StorageOutlook(text) == nil) }
+  func `is not read from any other text`(text: String) { #expect(StorageDiagnosis(text) == nil) }
 }

@@ -3,7 +3,7 @@ internal import KistJSON
 
 /// The storage that kistd would open if it started now, as `kistd probe` reports it to `kist
 /// doctor`.
-package struct StorageOutlook: Sendable, Equatable {
+package struct StorageDiagnosis: Sendable, Equatable {
   /// A storage, and the reason for choosing it.
   package struct Choice: Sendable, Equatable {
     /// The name of the storage in `status`.
@@ -27,7 +27,7 @@ package struct StorageOutlook: Sendable, Equatable {
   }
 }
 
-extension StorageOutlook {
+extension StorageDiagnosis {
   /// Returns the text of one JSON object.
   package func json() -> Secret {
     JSONWriter.object { writer in

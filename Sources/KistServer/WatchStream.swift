@@ -7,11 +7,11 @@ internal import NIOCore
 /// It takes the next line only when the socket has space. A client that does not read delays only
 /// the source of its changes, whose queue is bounded.
 @safe
-final class Follower: @unchecked Sendable {
+final class WatchStream: @unchecked Sendable {
   private let next: NextLine
   private let lines: LineHandler
-  private var saying: Task<Void, Never>?
-  private var whenRoom: CheckedContinuation<Void, Never>?
+  private var sending: Task<Void, Never>?
+  private var whenWritable: CheckedContinuation<Void, Never>?
   private var isCancelled = false
   /// Whether the stream has begun.
   private(set) var isUnderWay = false
@@ -24,40 +24,40 @@ final class Follower: @unchecked Sendable {
   /// Sends all lines of the stream, then ends it.
   func begin() {
     isUnderWay = true
-    saying = Task.immediate(executorPreference: lines.executor) {
+    sending = Task.immediate(executorPreference: lines.executor) {
       do throws(StorageError) {
         while !isCancelled, let line = try await next() {
-          lines.say(line)
+          lines.send(line)
           while !lines.hasRoom, !isCancelled {
-            await withCheckedContinuation { whenRoom = $0 }
+            await withCheckedContinuation { whenWritable = $0 }
           }
         }
-      } catch { lines.say(.refusal(error)) }
-      lines.endFollowing()
+      } catch { lines.send(.refusal(error)) }
+      lines.endStream()
     }
-    if isCancelled { saying?.cancel() }
+    if isCancelled { sending?.cancel() }
   }
 
   /// Continues when the socket has space again.
   func goOn() {
-    whenRoom?.resume()
-    whenRoom = nil
+    whenWritable?.resume()
+    whenWritable = nil
   }
 
   /// Ends the stream, even if it has not begun.
   func cancel() {
     isCancelled = true
-    saying?.cancel()
+    sending?.cancel()
     goOn()
   }
 }
 
 extension LineHandler {
   /// Starts a watch stream after the reply to the current line, and answers no other line.
-  func follow(_ next: @escaping NextLine) {
-    let follower = Follower(next, on: self)
-    if isGone { follower.cancel() }
-    self.follower = follower
+  func beginStream(_ next: @escaping NextLine) {
+    let stream = WatchStream(next, on: self)
+    if isGone { stream.cancel() }
+    self.stream = stream
     // Lines that arrived together with this one are not answered.
     events.removeAll()
     unanswered = 1
@@ -65,33 +65,33 @@ extension LineHandler {
   }
 
   /// Whether a watch stream is sending lines.
-  var isFollowing: Bool { follower?.isUnderWay ?? false }
+  var isStreaming: Bool { stream?.isUnderWay ?? false }
 
   /// Ends the watch stream; closes the connection if the stream has begun.
-  func stopFollowing() {
-    follower?.cancel()
-    if isFollowing { context?.channel.close(promise: nil) }
+  func cancelStream() {
+    stream?.cancel()
+    if isStreaming { context?.channel.close(promise: nil) }
   }
 
   /// Begins the watch stream after the last answer, or ends the handler if there is no stream.
   func finish() {
-    if let follower {
+    if let stream {
       isAnswering = true
-      follower.begin()
+      stream.begin()
     } else {
       whenDone?.resume()
       whenDone = nil
     }
   }
 
-  fileprivate func say(_ line: Line) {
+  fileprivate func send(_ line: Line) {
     guard context != nil else { return }
     outgoing.append(line)
     flush()
   }
 
-  fileprivate func endFollowing() {
-    follower = nil
+  fileprivate func endStream() {
+    stream = nil
     isAnswering = false
     forget()
     answerAll()

@@ -1,7 +1,7 @@
 internal import NIOCore
 
 /// The eviction priority of a connection: what its client would lose, least first.
-enum Stake: Comparable {
+enum EvictionPriority: Comparable {
   /// Nothing: the client has sent no request yet.
   case nothing(since: Turn)
   /// Replies that the client has had time to read.
@@ -35,13 +35,13 @@ extension LineHandler {
   /// Returns the eviction priority; `nil` while a line is being answered.
   ///
   /// Call it on the channel's event loop only.
-  func stake(at now: NIODeadline = .now()) -> Stake? {
-    if isAnswering, !isFollowing { return nil }
+  func evictionPriority(at now: NIODeadline = .now()) -> EvictionPriority? {
+    if isAnswering, !isStreaming { return nil }
     if hasUnreadReplies {
       return unwrittenSince + Self.patience <= now
         ? .neglectedReplies(since: unwrittenSince) : .replies(since: unwrittenSince)
     }
-    if isFollowing { return .watch(since: answered ?? connected) }
+    if isStreaming { return .watch(since: answered ?? connected) }
     // While there is space for replies, every received line is about to be answered.
     if unanswered > 0 { return nil }
     return answered.map { .place(since: $0) } ?? .nothing(since: connected)
