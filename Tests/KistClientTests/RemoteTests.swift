@@ -30,7 +30,9 @@ import Testing
       #expect(error?.outcome == nil)
       let access = StorageAccess.remote(socketPath: folder + "/s")
       await #expect(throws: StorageError.self) { try await access.status() }
-      #expect(log.lines.count == 4)
+      let slots = KeySlots.remote(socketPath: folder + "/s")
+      await #expect(throws: StorageError.self) { try await slots.list() }
+      #expect(log.lines.count == 6)
       withExtendedLifetime(peer) {}
     }
   }
