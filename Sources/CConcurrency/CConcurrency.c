@@ -3,6 +3,12 @@
 #include <stdint.h>
 #include <time.h>
 
+// Swift's tasks run on the default threads of libdispatch. On Linux, libdispatch watches these with
+// a timer that wakes an idle process every second, from the first task on:
+// https://github.com/swiftlang/swift-corelibs-libdispatch/pull/206. So an idle kistd would wake up
+// 61 times a minute, instead of once. This file runs the tasks on threads that libdispatch does not
+// watch. It can go when libdispatch stops the timer of an idle process.
+//
 // Declares the hooks of Swift's runtime (stdlib/public/Concurrency, swift/Runtime/Concurrency.h)
 // and the required part of libdispatch, because neither has headers for C.
 

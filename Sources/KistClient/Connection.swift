@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistSystem
 internal import KistWire
 private import Synchronization
 
@@ -7,7 +8,7 @@ final class Connection: Sendable {
   private let socketPath: String
   private let patience: Duration
   private let socket = Mutex<Socket?>(nil)
-  private let thread = Thread()
+  private let thread = BlockingThread()
 
   init(to socketPath: String, patience: Duration) {
     self.socketPath = socketPath

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 package import KistWire
 private import Synchronization
 
@@ -13,7 +14,7 @@ package func converse(
   with socketPath: String, deadline: Duration = .seconds(60)
 ) -> Conversation {
   { line throws(StorageError) in
-    let thread = Thread()
+    let thread = BlockingThread()
     let moment = ContinuousClock.now + deadline
     @Sendable func run<Output: Sendable>(
       _ body: @escaping @Sendable () throws(SocketError) -> Output

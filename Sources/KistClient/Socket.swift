@@ -21,7 +21,8 @@ final class Socket {
     guard descriptor >= 0 else { throw .notConnected(errno) }
     // If the backlog is full, connect(2) waits, at most for the timeout of a send.
     try setTimeout(SO_SNDTIMEO, until: deadline)
-    let status = try unsafe withAddress(of: path) { address, size in
+    do throws(StorageError) { _ = try SocketLocation(path: path) } catch { throw .badPath(error) }
+    let status = unsafe withAddress(Array(path.utf8)) { address, size -> CInt in
       repeat {
         if unsafe connect(descriptor, address, size) == 0 { return 0 }
       } while errno == EINTR

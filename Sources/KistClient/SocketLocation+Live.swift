@@ -10,9 +10,7 @@ extension SocketLocation {
   ) throws(StorageError) -> SocketLocation {
     let uid = geteuid()
     return try SocketLocation(environment: environment, uid: uid) { path in
-      var status = stat()
-      return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-        && status.st_uid == uid
+      fileStatus(of: path).map { $0.isKind(S_IFDIR) && $0.st_uid == uid } ?? false
     }
   }
 }

@@ -5,7 +5,7 @@ internal import KistWire
 
 /// Returns the error for a path where no process listens, with a hint.
 func nothingListening(at path: String) -> StorageError {
-  if let status = fileStatus(of: path), status.st_mode & S_IFMT != S_IFSOCK {
+  if let status = fileStatus(of: path), !status.isKind(S_IFSOCK) {
     return StorageError(
       .unavailable, "what is at \(path) is not a socket",
       hint: "name kistd's socket with --socket or KIST_SOCKET")
@@ -44,17 +44,10 @@ private func usualSocket(otherThan path: String) -> String? {
 private func mayListen(at path: String) -> Bool {
   var folder = directory(of: path)
   if let status = fileStatus(of: folder) {
-    return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
-      && status.st_mode & 0o077 == 0
+    return status.isKind(S_IFDIR) && status.isPrivate
   }
   while fileStatus(of: folder) == nil, folder != directory(of: folder) {
     folder = directory(of: folder)
   }
   return unsafe access(folder + "/.", W_OK | X_OK) == 0
-}
-
-/// Returns the status of the file at a path; follows links.
-private func fileStatus(of path: String) -> stat? {
-  var status = stat()
-  return unsafe stat(path, &status) == 0 ? status : nil
 }

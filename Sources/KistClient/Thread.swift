@@ -51,15 +51,15 @@ private final class Semaphore: @unchecked Sendable {
 /// A thread for functions that block: pthreads(7).
 ///
 /// It starts at the first one, and ends when this value is released.
-final class Thread: Sendable {
+final class BlockingThread: Sendable {
   private let tasks = TaskQueue()
-  private let handle = Mutex<pthread_t?>(nil)
+  private let thread = Mutex<Thread?>(nil)
 
   deinit {
     // No function is running, because its caller retains this object.
-    guard let handle = handle.withLock({ $0 }) else { return }
+    guard let thread = thread.withLock({ $0 }) else { return }
     tasks.close()
-    pthread_join(handle, nil)
+    thread.join()
   }
 
   /// Runs a function; functions of several tasks run one after another.
@@ -73,23 +73,14 @@ final class Thread: Sendable {
   }
 
   private func start() throws(StorageError) {
-    try handle.withLock { handle throws(StorageError) in
-      if handle != nil { return }
-      let tasks = unsafe Unmanaged.passRetained(tasks)
-      var started = pthread_t()
-      let status = unsafe pthread_create(
-        &started, nil,
-        { tasks in
-          unsafe Unmanaged<TaskQueue>.fromOpaque(tasks!).takeRetainedValue().run()
-          return nil
-        }, tasks.toOpaque())
-      guard status == 0 else {
-        unsafe tasks.release()
+    try thread.withLock { thread throws(StorageError) in
+      if thread != nil { return }
+      thread = Thread { [tasks] in tasks.run() }
+      guard thread != nil else {
         throw StorageError(
-          .unavailable, "no thread could be started: \(systemText(of: status))",
+          .unavailable, "no thread could be started: \(systemText(of: errno))",
           hint: "raise the limit on processes (ulimit -u)", outcome: .unchanged)
       }
-      handle = started
     }
   }
 }

@@ -42,3 +42,20 @@ private func isMade(_ path: String) -> Bool {
   // The umask may have removed permissions.
   return unsafe chmod(path, 0o700) == 0
 }
+
+/// Creates a directory of mode 0700 whose path is the given one and six random characters.
+///
+/// Returns `nil` on failure, and `errno` says why.
+package func makeTemporaryDirectory(_ prefix: String) -> String? {
+  var name = Array((prefix + "XXXXXX").utf8CString)
+  return unsafe name.withUnsafeMutableBufferPointer { name in
+    unsafe mkdtemp(name.baseAddress!).map { unsafe String(cString: $0) }
+  }
+}
+
+/// Returns a path without symbolic links; `nil` on failure, and `errno` says why.
+package func realPath(_ path: String) -> String? {
+  guard let real = unsafe realpath(path, nil) else { return nil }
+  defer { unsafe free(real) }
+  return unsafe String(cString: real)
+}

@@ -66,8 +66,7 @@ package func openRegularFile(_ path: String, _ flags: CInt) throws(UnfitFile) ->
 /// Follows no symbolic link, and never waits for the other end of a FIFO. With `O_CREAT` it creates
 /// a missing file with mode 0600.
 package func openOwnFile(_ path: String, _ flags: CInt) throws(UnfitFile) -> CInt {
-  var folder = stat()
-  guard unsafe stat(directory(of: path), &folder) == 0 else { throw .notOpened(errno) }
+  guard let folder = fileStatus(of: directory(of: path)) else { throw .notOpened(errno) }
   guard [geteuid(), 0].contains(folder.st_uid) else { throw .foreignDirectory }
   guard folder.st_mode & 0o022 == 0 else { throw .openDirectory }
   let (descriptor, owner) = try openWithOwner(path, flags | O_NOFOLLOW)
@@ -90,8 +89,7 @@ private func openWithOwner(
     default: throw .notOpened(errno)
     }
   }
-  var status = stat()
-  guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+  guard let status = fileStatus(of: descriptor), status.isKind(S_IFREG) else {
     close(descriptor)
     throw .notRegular
   }

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import KistServer
+import KistSystem
 import KistTesting
 import Testing
 

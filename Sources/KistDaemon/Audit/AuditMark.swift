@@ -37,14 +37,11 @@ struct AuditMark: Sendable {
   func write(_ head: AuditChain.Head, under hash: ChainHash) throws(StorageError) {
     guard let proof = hash.mark(head) else { return }
     let hint = "check the file and its directory"
-    let descriptor: CInt
-    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_WRONLY | O_CREAT) } catch {
-      throw .unfit(error, path, hint: hint)
-    }
+    let descriptor = try openOwnFile(path, O_WRONLY | O_CREAT, hint: hint)
     defer { close(descriptor) }
     let content = bytes(ofNumber: head.number) + head.chain + proof
     guard
-      unsafe pwrite(descriptor, content, content.count, 0) == content.count,
+      writeAll(content.span, to: descriptor, at: 0) == 0,
       ftruncate(descriptor, off_t(content.count)) == 0
     else { throw .failed("write", path, hint: hint) }
   }

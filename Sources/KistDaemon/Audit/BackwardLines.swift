@@ -25,12 +25,9 @@ final class BackwardLines {
 
   /// Opens a file; `nil` if there is none.
   init?(_ path: String, hint: String) throws(StorageError) {
-    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
-      if error.isMissing { return nil }
-      throw .unfit(error, path, hint: hint)
-    }
-    var status = stat()
-    unsafe fstat(descriptor, &status)
+    guard let descriptor = try openIfPresent(path, hint: hint) else { return nil }
+    self.descriptor = descriptor
+    let status = fileStatus(of: descriptor) ?? stat()
     number = UInt64(status.st_ino)
     start = Int(status.st_size)
   }
@@ -84,7 +81,7 @@ final class BackwardLines {
 
   private func readPiece() -> Bool {
     let count = min(Self.piece, start)
-    let piece = KistDaemon.bytes(of: descriptor, start - count..<start)
+    let piece = KistSystem.bytes(of: descriptor, start - count..<start)
     guard piece.count == count else { return false }
     start -= count
     bytes = piece + bytes

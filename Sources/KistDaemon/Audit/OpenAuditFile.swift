@@ -15,22 +15,17 @@ struct OpenAuditFile: ~Copyable {
   init(_ path: String, waiting: Bool, hint: String) throws(StorageError) {
     self.path = path
     self.hint = hint
-    var status = stat()
     while true {
-      let descriptor: CInt
-      do throws(UnfitFile) {
-        descriptor = try openOwnFile(path, O_RDWR | O_CREAT | O_APPEND)
-      } catch { throw .unfit(error, path, hint: hint) }
-      unsafe fstat(descriptor, &status)
+      let descriptor = try openOwnFile(path, O_RDWR | O_CREAT | O_APPEND, hint: hint)
       fchmod(descriptor, 0o600)
-      guard lock(descriptor, attempts: waiting ? 100 : 1) else {
+      guard lockLog(descriptor, attempts: waiting ? 100 : 1) else {
         close(descriptor)
         throw StorageError(.busy, "another program holds the lock of \(path)", hint: hint)
       }
       // Another kistd may have renamed the file before this one locked it.
-      var named = stat()
-      if unsafe lstat(path, &named) == 0, named.st_ino == status.st_ino {
-        unsafe fstat(descriptor, &status)
+      if let status = fileStatus(of: descriptor), let named = fileStatus(ofLink: path),
+        named.isSameFile(as: status)
+      {
         self.descriptor = descriptor
         number = UInt64(status.st_ino)
         size = Int(status.st_size)
@@ -44,17 +39,19 @@ struct OpenAuditFile: ~Copyable {
 
   /// Appends all lines or none, as far as the file system allows.
   mutating func append(_ lines: [UInt8]) throws(StorageError) {
-    guard write(lines.span) else {
-      let error = StorageError.failed("write", path, hint: hint)
+    let failure = writeAll(lines.span, to: descriptor)
+    guard failure == 0 else {
       ftruncate(descriptor, off_t(size))
-      throw error
+      throw .failed("write", path, hint: hint, errno: failure)
     }
     size += lines.count
   }
 
   /// Adds the missing newline after a line that a power failure cut off.
   mutating func endLine() {
-    if size > 0, !endsWithNewline, write(Array("\n".utf8).span) { size += 1 }
+    if size > 0, !endsWithNewline, writeAll([UInt8(ascii: "\n")].span, to: descriptor) == 0 {
+      size += 1
+    }
   }
 
   /// Passes the bytes of a range to the closure in pieces; the chain depends on their size.
@@ -63,36 +60,17 @@ struct OpenAuditFile: ~Copyable {
   }
 
   private var endsWithNewline: Bool {
-    var last: UInt8 = 0
-    return unsafe pread(descriptor, &last, 1, off_t(size - 1)) == 1 && last == UInt8(ascii: "\n")
-  }
-
-  private func write(_ bytes: Span<UInt8>) -> Bool {
-    unsafe bytes.withUnsafeBytes { bytes in
-      var written = 0
-      while written < bytes.count {
-        let count = unsafe Glibc.write(
-          descriptor, bytes.baseAddress! + written, bytes.count - written)
-        if count < 0, errno == EINTR { continue }
-        if count <= 0 { return false }
-        written += count
-      }
-      return true
-    }
+    bytes(of: descriptor, size - 1..<size) == [UInt8(ascii: "\n")]
   }
 }
 
-/// Locks a file, waiting 10 ms between attempts, and returns whether it succeeded.
+/// Locks a file of the log, and returns whether no other process holds the lock.
 ///
 /// Another kistd releases the lock soon. The attempts are limited, because any other holder would
-/// prevent this kistd from locking its storage and from ending.
-func lock(_ descriptor: CInt, attempts: Int, _ kind: CInt = LOCK_EX) -> Bool {
-  for _ in 0..<attempts {
-    // On a file system without locks, kistd writes without a lock.
-    if flock(descriptor, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK { return true }
-    usleep(10_000)
-  }
-  return false
+/// prevent this kistd from locking its storage and from ending. On a file system without locks,
+/// kistd writes without a lock.
+func lockLog(_ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int = 100) -> Bool {
+  takeLock(descriptor, kind, attempts: attempts) || errno != EWOULDBLOCK
 }
 
 /// Passes the bytes of a range of a file to the closure in pieces of 64 KiB.
@@ -105,21 +83,5 @@ func readPieces(of descriptor: CInt, _ range: Range<Int>, _ body: ([UInt8]) -> V
     guard !piece.isEmpty else { return }
     body(piece)
     start += piece.count
-  }
-}
-
-/// Returns the bytes of a range of a file; fewer if the file ends before.
-func bytes(of descriptor: CInt, _ range: Range<Int>) -> [UInt8] {
-  // All empty arrays share one storage, to which the initializer would write its count.
-  guard !range.isEmpty else { return [] }
-  return unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, filled in
-    while filled < range.count {
-      let count = unsafe pread(
-        descriptor, buffer.baseAddress! + filled, range.count - filled,
-        off_t(range.lowerBound + filled))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return }
-      filled += count
-    }
   }
 }

@@ -13,13 +13,10 @@ final class OpenLog {
   /// Opens a file while no write to it is in progress; `nil` if there is none.
   init?(_ path: String, hint: String) throws(StorageError) {
     self.path = path
-    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
-      if error.isMissing { return nil }
-      throw .unfit(error, path, hint: hint)
-    }
-    let isLocked = lock(descriptor, attempts: 100, LOCK_SH)
-    var status = stat()
-    unsafe fstat(descriptor, &status)
+    guard let descriptor = try openIfPresent(path, hint: hint) else { return nil }
+    self.descriptor = descriptor
+    let isLocked = lockLog(descriptor, LOCK_SH)
+    let status = fileStatus(of: descriptor) ?? stat()
     flock(descriptor, LOCK_UN)
     number = UInt64(status.st_ino)
     size = Int(status.st_size)
@@ -69,7 +66,7 @@ final class OpenLog {
           bytes = []
         }
         let start = position + size + bytes.count
-        let piece = KistDaemon.bytes(
+        let piece = KistSystem.bytes(
           of: file.descriptor, start..<min(start + (64 << 10), max(start, file.size)))
         guard !piece.isEmpty else { return nil }
         bytes = bytes + piece

@@ -72,3 +72,20 @@ struct CommandNotStarted: Error, CustomStringConvertible {
   var description: String { "cannot start \(command): \(systemText(of: code))" }
   var hint: String { "see whether it is on PATH, and may be run" }
 }
+
+/// Starts a process that waits to become a command, with one more environment variable.
+///
+/// Returns its pid and the descriptor for `kist_start_command`, or `nil` with `errno` set.
+func forkCommand(
+  _ command: [String], setting variable: String, to value: String
+) -> (pid: pid_t, starter: CInt)? {
+  var starter: CInt = -1
+  let pid = unsafe withCStrings(command) { words in
+    unsafe withCStrings(["\(variable)=\(value)"]) { added in
+      unsafe withEnvironment(adding: [added[0]!]) { environment in
+        unsafe kist_fork_command(words, environment, &starter)
+      }
+    }
+  }
+  return pid > 0 ? (pid, starter) : nil
+}

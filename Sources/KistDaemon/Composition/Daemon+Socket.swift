@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 internal import KistWire
 
 extension Daemon {
@@ -21,8 +22,11 @@ extension Daemon {
   /// Unless a path was given, the command gets its own daemon with its own socket.
   mutating func prepareCommand(previous: Hardening.Previous) throws {
     if options.socket == nil {
-      let directory = try makeTemporaryDirectory(
-        in: environment("XDG_RUNTIME_DIR").flatMap { isOurDirectory($0) ? $0 : nil } ?? "/tmp")
+      let parent =
+        environment("XDG_RUNTIME_DIR").flatMap { isOurDirectory($0) ? $0 : nil } ?? "/tmp"
+      guard let directory = makeTemporaryDirectory(parent + "/kist-") else {
+        throw StorageError.failed("make a directory in", parent, hint: otherSocketHint)
+      }
       ownDirectory = directory
       options.socket = directory + "/kist.sock"
     }

@@ -3,8 +3,24 @@ internal import KistCore
 internal import KistFile
 internal import KistSystem
 
+/// Opens a small file of kistd (`KistSystem.openOwnFile`), or throws why it is refused.
+///
+/// - Parameter hint: the hint if the system does not open the file.
+func openOwnFile(_ path: String, _ flags: CInt, hint: String) throws(StorageError) -> CInt {
+  do throws(UnfitFile) { return try openOwnFile(path, flags) } catch {
+    throw .unfit(error, path, hint: hint)
+  }
+}
+
+/// Opens a small file of kistd for reading; `nil` if there is none.
+func openIfPresent(_ path: String, hint: String) throws(StorageError) -> CInt? {
+  do throws(UnfitFile) { return try openOwnFile(path, O_RDONLY) } catch {
+    if error.isMissing { return nil }
+    throw .unfit(error, path, hint: hint)
+  }
+}
+
 extension StorageError {
-  /// Returns the error for an action that the system refused.
   static func failed(
     _ action: String, _ path: String, hint: String, errno number: CInt = errno
   ) -> StorageError {

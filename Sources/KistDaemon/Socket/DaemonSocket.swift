@@ -11,7 +11,7 @@ package struct DaemonSocket: Sendable {
   package let descriptor: CInt
   /// The lock of the path; `nil` for a passed socket.
   private let lock: ProcessLock?
-  private let identity: FileIdentity?
+  private let identity: stat?
 
   /// Uses the socket of a service manager, which keeps the socket and its path.
   init(handedOver descriptor: CInt) {
@@ -31,15 +31,15 @@ package struct DaemonSocket: Sendable {
     lock = try socketLock(beside: path)
     try removeStaleSocket(path)
     descriptor = try listen(at: path)
-    guard let identity = FileIdentity(of: path) else {
-      throw .failed("look at", path, hint: otherSocketHint)
-    }
-    self.identity = identity
+    identity = fileStatus(ofLink: path)
+    if identity == nil { throw .failed("look at", path, hint: otherSocketHint) }
   }
 
   /// Removes the socket from the file system, if it is still this one.
   package func remove() {
-    if let identity, FileIdentity(of: path) == identity { unsafe unlink(path) }
+    if let identity, fileStatus(ofLink: path)?.isSameFile(as: identity) == true {
+      unsafe unlink(path)
+    }
   }
 }
 
@@ -66,26 +66,12 @@ private func socketPath(of descriptor: CInt) -> String {
   }
 }
 
-/// The identity of the file at a path.
-private struct FileIdentity: Equatable {
-  private var device: dev_t
-  private var number: ino_t
-
-  init?(of path: String) {
-    var status = stat()
-    guard unsafe lstat(path, &status) == 0 else { return nil }
-    device = status.st_dev
-    number = status.st_ino
-  }
-}
-
 private func removeStaleSocket(_ path: String) throws(StorageError) {
-  var status = stat()
-  guard unsafe lstat(path, &status) == 0 else {
+  guard let status = fileStatus(ofLink: path) else {
     if errno == ENOENT { return }
     throw .failed("look at", path, hint: otherSocketHint)
   }
-  guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+  guard status.isKind(S_IFSOCK), status.st_uid == geteuid() else {
     throw StorageError(
       .denied, "there is something at \(path) that is not a socket of yours",
       hint: "it was left as it is; move it away, or name another path with --socket")
@@ -98,4 +84,15 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   guard unsafe unlink(path) == 0 else {
     throw .failed("replace", path, hint: otherSocketHint)
   }
+}
+
+/// Returns whether a program accepts connections at a socket's path.
+func isListenedOn(_ path: String) -> Bool {
+  let descriptor = socket(
+    AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+  guard descriptor >= 0 else { return true }
+  defer { close(descriptor) }
+  let result = unsafe withAddress(Array(path.utf8)) { unsafe connect(descriptor, $0, $1) }
+  // Any other failure, such as a full backlog, does not prove that no program listens.
+  return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
 }

@@ -15,10 +15,8 @@ final class ProcessLock: Sendable {
   init(
     at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {
-    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDWR | O_CREAT) } catch {
-      throw .unfit(error, path, hint: hint)
-    }
-    guard Self.lock(descriptor) else {
+    descriptor = try openOwnFile(path, O_RDWR | O_CREAT, hint: hint)
+    guard takeLock(descriptor) else {
       guard errno == EWOULDBLOCK else { throw .failed("lock", path, hint: hint) }
       throw refusal(Self.owner(descriptor))
     }
@@ -34,36 +32,18 @@ final class ProcessLock: Sendable {
   static func checkIsFree(
     at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {
-    let descriptor: CInt
-    do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
-      if error.isMissing { return }
-      throw .unfit(error, path, hint: hint)
-    }
+    guard let descriptor = try openIfPresent(path, hint: hint) else { return }
     defer { close(descriptor) }
     guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
       throw refusal(owner(descriptor))
     }
   }
 
-  /// Tries for a quarter of a second, because a check of the lock holds it for a moment.
-  private static func lock(_ descriptor: CInt) -> Bool {
-    for _ in 0..<25 {
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
-      guard errno == EWOULDBLOCK else { return false }
-      usleep(10_000)
-    }
-    return flock(descriptor, LOCK_EX | LOCK_NB) == 0
-  }
-
   deinit { close(descriptor) }
 
-  /// Releases the lock.
   func release() { flock(descriptor, LOCK_UN) }
 
   private static func owner(_ descriptor: CInt) -> String {
-    var bytes = [UInt8](repeating: 0, count: 16)
-    let count = unsafe pread(descriptor, &bytes, bytes.count, 0)
-    let digits = bytes.prefix(max(count, 0)).prefix { (0x30...0x39).contains($0) }
-    return "pid " + (digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self))
+    "pid " + (lockOwner(descriptor) ?? "unknown")
   }
 }

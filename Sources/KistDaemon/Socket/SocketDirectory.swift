@@ -5,11 +5,10 @@ internal import KistSystem
 /// Makes the directory of a socket with mode 0700, or checks that only this user can enter it.
 func prepareSocketDirectory(_ directory: String) throws(StorageError) {
   try makeDirectory(directory, hint: otherSocketHint)
-  var status = stat()
-  guard unsafe lstat(directory, &status) == 0 else {
+  guard let status = fileStatus(ofLink: directory) else {
     throw .failed("look at", directory, hint: otherSocketHint)
   }
-  guard status.st_mode & S_IFMT == S_IFDIR else {
+  guard status.isKind(S_IFDIR) else {
     throw StorageError(
       .denied, "the socket's directory \(directory) is not a directory",
       hint: "name a real one, not a link, with --socket")
@@ -23,7 +22,7 @@ func prepareSocketDirectory(_ directory: String) throws(StorageError) {
     throw StorageError(
       .denied,
       "others may enter the socket's directory \(directory): its mode is "
-        + String(status.st_mode & 0o7777, radix: 8),
+        + String(status.permissions, radix: 8),
       hint:
         "name a socket in a directory of mode 700 with --socket, or take the rights of others away")
   }
@@ -31,21 +30,15 @@ func prepareSocketDirectory(_ directory: String) throws(StorageError) {
 
 /// Returns whether the path is a directory of this user, and not a link.
 func isOurDirectory(_ path: String) -> Bool {
-  var status = stat()
-  return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    && status.st_uid == geteuid()
+  fileStatus(ofLink: path).map { $0.isKind(S_IFDIR) && $0.st_uid == geteuid() } ?? false
 }
 
-/// Returns whether the path is a regular file.
 func isFile(_ path: String) -> Bool {
-  var status = stat()
-  return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  fileStatus(of: path)?.isKind(S_IFREG) ?? false
 }
 
-/// Returns whether the path is a socket.
 func isSocket(_ path: String) -> Bool {
-  var status = stat()
-  return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+  fileStatus(of: path)?.isKind(S_IFSOCK) ?? false
 }
 
 /// Makes a directory of mode 0700 and its missing parent directories.

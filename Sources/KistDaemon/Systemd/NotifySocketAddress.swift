@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KistSystem
 
 /// The address of a service manager's notification socket (sd_notify(3), unix(7)).
 ///

@@ -22,31 +22,12 @@ final class MadeBackup: Sendable {
     guard (0..<backup.size).contains(offset) else {
       throw .badRequest("`offset` is not in the backup")
     }
-    return try file.read(upTo: min(Backup.partSize, backup.size - offset), from: offset)
-  }
-}
-
-extension Descriptor {
-  /// Reads exactly this many bytes from an offset.
-  fileprivate func read(upTo count: Int, from offset: Int) throws(StorageError) -> Secret {
-    var bytes = WipedBytes(capacity: count)
-    var failure: StorageError?
-    bytes.append(upTo: count) { output in
-      while !output.isFull, failure == nil {
-        let read = unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-          let read = unsafe pread(
-            number, buffer.baseAddress! + filled, buffer.count - filled, off_t(offset + filled))
-          filled += max(read, 0)
-          return read
-        }
-        if read == 0 {
-          failure = StorageError(
-            .unavailable, "the backup was cut while it was read", hint: "make another one")
-        }
-        if read < 0, errno != EINTR { failure = .system("reading", path: "the backup") }
-      }
+    let count = min(Backup.partSize, backup.size - offset)
+    let part = try file.secret(upTo: count, at: offset, path: "the backup")
+    guard part.count == count else {
+      throw StorageError(
+        .unavailable, "the backup was cut while it was read", hint: "make another one")
     }
-    if let failure { throw failure }
-    return Secret(bytes)
+    return part
   }
 }

@@ -1,6 +1,7 @@
 private import CSQLite
 internal import Glibc
 internal import KistCore
+internal import KistSystem
 
 /// Calls SQLite with `errno` cleared, so that `errno` afterwards belongs to this call.
 @inline(__always)
@@ -52,8 +53,6 @@ extension StorageError {
       hint: "look at the disk, and try again")
   }
 }
-
-private func isFull(_ system: CInt) -> Bool { [ENOSPC, EDQUOT].contains(system) }
 
 /// Returns whether an error number means a failed read, which says nothing about the stored data.
 private func isOfTheDisk(_ system: CInt) -> Bool { [EIO, ENXIO, ENOMEM, EINTR].contains(system) }

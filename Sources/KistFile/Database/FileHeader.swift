@@ -62,7 +62,7 @@ enum FileHeader {
     }
     // A copy or a restored backup may have more permissions.
     if settingMode, status.st_mode & 0o077 != 0 { try descriptor.setMode(0o600, path: path) }
-    return try descriptor.read(upTo: size, path: path)
+    return try descriptor.bytes(upTo: size, path: path)
   }
 
   private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt32 {

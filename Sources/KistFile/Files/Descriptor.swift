@@ -25,8 +25,7 @@ struct Descriptor: ~Copyable {
   }
 
   func status(path: String) throws(StorageError) -> stat {
-    var status = stat()
-    guard unsafe fstat(number, &status) == 0 else { throw .system("looking at", path: path) }
+    guard let status = fileStatus(of: number) else { throw .system("looking at", path: path) }
     return status
   }
 
@@ -40,40 +39,35 @@ struct Descriptor: ~Copyable {
     if fsync(number) != 0 { throw .system("flushing", path: path) }
   }
 
-  func write(_ bytes: Span<UInt8>, path: String) throws(StorageError) {
-    let written = unsafe bytes.withUnsafeBytes { bytes in
-      unsafe Glibc.write(number, bytes.baseAddress, bytes.count)
-    }
-    // The files are a few bytes long, so a partial write means a full disk.
-    if written != bytes.count {
-      throw .system("writing", path: path, errno: written < 0 ? errno : ENOSPC)
+  /// Writes at an offset, or at the current position.
+  func write(_ bytes: Span<UInt8>, at offset: Int? = nil, path: String) throws(StorageError) {
+    let failure = writeAll(bytes, to: number, at: offset)
+    // The files are a few bytes long, so a limit of their size means no more than a full disk.
+    if failure != 0 {
+      throw .system("writing", path: path, errno: failure == EFBIG ? ENOSPC : failure)
     }
   }
 
-  /// Reads from the current position until the output is full or the file ends.
-  func read(into output: inout OutputSpan<UInt8>, path: String) throws(StorageError) {
-    while !output.isFull {
-      let count = unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-        let count = unsafe Glibc.read(
-          number, buffer.baseAddress! + filled, buffer.count - filled)
-        filled += max(count, 0)
-        return count
-      }
-      if count < 0 { throw .system("reading", path: path) }
-      if count == 0 { return }
+  /// Reads from an offset, or from the current position, until the output is full or the file ends.
+  func read(
+    into output: inout OutputSpan<UInt8>, at offset: Int? = nil, path: String
+  ) throws(StorageError) {
+    let failure = readAll(into: &output, from: number, at: offset)
+    if failure != 0 { throw .system("reading", path: path, errno: failure) }
+  }
+
+  /// Returns at most this many bytes from an offset, or from the current position.
+  func bytes(upTo count: Int, at offset: Int? = nil, path: String) throws(StorageError) -> [UInt8] {
+    try [UInt8](capacity: count) { output throws(StorageError) in
+      try read(into: &output, at: offset, path: path)
     }
   }
-}
 
-extension Descriptor {
-  /// Reads at most this many bytes from the current position.
-  func read(upTo count: Int, path: String) throws(StorageError) -> [UInt8] {
+  /// Returns at most this many bytes of a secret from an offset, or from the current position.
+  func secret(upTo count: Int, at offset: Int? = nil, path: String) throws(StorageError) -> Secret {
     var bytes = WipedBytes(capacity: count)
-    var failure: StorageError?
-    bytes.append(upTo: count) { output in
-      do throws(StorageError) { try read(into: &output, path: path) } catch { failure = error }
-    }
-    if let failure { throw failure }
-    return bytes.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+    let failure = bytes.append(upTo: count) { readAll(into: &$0, from: number, at: offset) }
+    if failure != 0 { throw .system("reading", path: path, errno: failure) }
+    return Secret(bytes)
   }
 }

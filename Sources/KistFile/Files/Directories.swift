@@ -10,8 +10,7 @@ func prepareDirectory(of path: String) throws(StorageError) {
   guard makeDirectory(directory) else {
     throw .system("making the directory", path: directory)
   }
-  var status = stat()
-  guard unsafe stat(directory, &status) == 0 else {
+  guard let status = fileStatus(of: directory) else {
     throw .system("looking at", path: directory)
   }
   guard status.st_uid == geteuid() else {
@@ -50,8 +49,7 @@ func flushNames(of path: String) throws(StorageError) {
   guard fsync(descriptor) == 0 || errno == EINVAL else {
     throw .system("flushing", path: directory)
   }
-  var status = stat()
-  guard unsafe fstat(descriptor, &status) == 0 else {
+  guard let status = fileStatus(of: descriptor) else {
     throw .system("looking at", path: directory)
   }
   if directory != path, status.st_uid == geteuid() { try flushNames(of: directory) }
@@ -59,11 +57,8 @@ func flushNames(of path: String) throws(StorageError) {
 
 /// Returns the path of a directory without symbolic links.
 func realPath(of directory: String) throws(StorageError) -> String {
-  guard let path = unsafe realpath(directory, nil) else {
-    throw .system("looking at", path: directory)
-  }
-  defer { unsafe free(path) }
-  return unsafe String(cString: path)
+  guard let path = realPath(directory) else { throw .system("looking at", path: directory) }
+  return path
 }
 
 /// Renames a file atomically and waits until the name is on disk.
@@ -74,29 +69,23 @@ func rename(_ path: String, to newPath: String) throws(StorageError) {
 
 /// Returns whether the path exists, even as a dangling link.
 func exists(_ path: String) throws(StorageError) -> Bool {
-  unsafe try status(of: path, by: lstat) != nil
+  try existing(path, fileStatus(ofLink: path)) != nil
 }
 
 /// Returns whether a regular file is at a path, following symbolic links.
 func isRegularFile(_ path: String) throws(StorageError) -> Bool {
-  guard let status = unsafe try status(of: path, by: stat) else { return false }
-  return status.st_mode & S_IFMT == S_IFREG
+  try existing(path, fileStatus(of: path))?.isKind(S_IFREG) ?? false
 }
 
 /// Returns whether a non-empty file is at a path.
 func isFilled(_ path: String) throws(StorageError) -> Bool {
-  guard let status = unsafe try status(of: path, by: lstat) else { return false }
-  return status.st_size > 0
+  try existing(path, fileStatus(ofLink: path)).map { $0.st_size > 0 } ?? false
 }
 
-/// Returns the status of a path; `nil` where it does not exist.
+/// Returns the status of a path, or `nil` where the path does not exist.
 ///
 /// Throws where this cannot be determined.
-private func status(
-  of path: String, by look: (UnsafePointer<CChar>, UnsafeMutablePointer<stat>) -> CInt
-) throws(StorageError) -> stat? {
-  var status = stat()
-  if unsafe look(path, &status) == 0 { return status }
-  if errno == ENOENT || errno == ENOTDIR { return nil }
+private func existing(_ path: String, _ status: stat?) throws(StorageError) -> stat? {
+  if status != nil || errno == ENOENT || errno == ENOTDIR { return status }
   throw .system("looking at", path: path)
 }

@@ -22,46 +22,17 @@ func rewriteLog(of path: String) throws(StorageError) {
 extension Descriptor {
   /// Rewrites the header and all valid frames; returns `false` when the header is invalid.
   fileprivate func rewriteFrames(path: String) throws(StorageError) -> Bool {
-    var header = [UInt8](repeating: 0, count: LogFrames.headerSize)
-    guard try read(&header, at: 0, path: path), var frames = LogFrames(header: header.span) else {
+    let header = try bytes(upTo: LogFrames.headerSize, at: 0, path: path)
+    guard header.count == LogFrames.headerSize, var frames = LogFrames(header: header.span) else {
       return false
     }
-    try write(header, at: 0, path: path)
-    var frame = [UInt8](repeating: 0, count: frames.frameSize)
+    try write(header.span, at: 0, path: path)
     var offset = header.count
-    while try read(&frame, at: offset, path: path), frames.accept(frame.span) {
-      try write(frame, at: offset, path: path)
+    while true {
+      let frame = try bytes(upTo: frames.frameSize, at: offset, path: path)
+      guard frame.count == frames.frameSize, frames.accept(frame.span) else { return true }
+      try write(frame.span, at: offset, path: path)
       offset += frame.count
-    }
-    return true
-  }
-
-  /// Fills the buffer from an offset; returns `false` when the file ends before.
-  private func read(
-    _ buffer: inout [UInt8], at offset: Int, path: String
-  ) throws(StorageError) -> Bool {
-    var filled = 0
-    while filled < buffer.count {
-      let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-        unsafe pread(
-          number, bytes.baseAddress! + filled, bytes.count - filled, off_t(offset + filled))
-      }
-      if count < 0 { throw .system("reading", path: path) }
-      if count == 0 { return false }
-      filled += count
-    }
-    return true
-  }
-
-  private func write(_ bytes: [UInt8], at offset: Int, path: String) throws(StorageError) {
-    var written = 0
-    while written < bytes.count {
-      let count = unsafe bytes.withUnsafeBytes { bytes in
-        unsafe pwrite(
-          number, bytes.baseAddress! + written, bytes.count - written, off_t(offset + written))
-      }
-      if count < 0 { throw .system("writing", path: path) }
-      written += count
     }
   }
 }

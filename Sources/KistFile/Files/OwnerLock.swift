@@ -19,26 +19,15 @@ final class OwnerLock: Sendable {
     do throws(UnfitFile) { descriptor = try Descriptor.openOwn(path, O_RDWR | O_CREAT) } catch {
       throw .unfit(error, "lock", path)
     }
-    guard Self.lock(descriptor) else {
+    guard takeLock(descriptor.number) else {
       throw errno == EWOULDBLOCK
-        ? try Self.refusal(code, from: descriptor, path: path) : .system("locking", path: path)
+        ? Self.refusal(code, lockOwner(descriptor.number)) : .system("locking", path: path)
     }
     try descriptor.setMode(0o600, path: path)
     guard writeLockText("\(getpid()) \(Self.bootID)\n", to: descriptor.number) else {
       throw .system("writing", path: path)
     }
     self.descriptor = Mutex(descriptor)
-  }
-
-  /// Waits up to a quarter of a second, because a process that detects the storage has the lock
-  /// briefly.
-  private static func lock(_ descriptor: borrowing Descriptor) -> Bool {
-    for _ in 0..<25 {
-      if flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 { return true }
-      guard errno == EWOULDBLOCK || errno == EINTR else { return false }
-      usleep(10_000)
-    }
-    return flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
   }
 
   deinit { release() }
@@ -51,19 +40,14 @@ final class OwnerLock: Sendable {
     }
   }
 
-  private static func refusal(
-    _ code: StorageError.Code, from descriptor: borrowing Descriptor, path: String
-  ) throws(StorageError) -> StorageError {
-    let digits = String(decoding: try descriptor.read(upTo: 128, path: path), as: UTF8.self)
-      .prefix { $0.isWholeNumber }
-    let owner = digits.isEmpty ? "another process" : "pid \(digits)"
-    return StorageError(
-      code, "the store is in use by \(owner)",
-      hint: digits.isEmpty
-        ? "stop it, or use it instead, at the socket that its log names"
-        : "use it instead, at the socket that its log names; or stop a service with "
+  private static func refusal(_ code: StorageError.Code, _ pid: String?) -> StorageError {
+    StorageError(
+      code, "the store is in use by \(pid.map { "pid \($0)" } ?? "another process")",
+      hint: pid.map { pid in
+        "use it instead, at the socket that its log names; or stop a service with "
           + "`systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`, "
-          + "another with `kill \(digits)`")
+          + "another with `kill \(pid)`"
+      } ?? "stop it, or use it instead, at the socket that its log names")
   }
 
   private static var bootID: Substring {

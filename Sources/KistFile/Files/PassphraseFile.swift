@@ -9,15 +9,7 @@ enum PassphraseFile {
     guard let file = try PrivateFile.open(path, "passphrase file") else { return nil }
     // One byte more than a passphrase with a newline may have, to detect one that is too long.
     let room = Limits.passphrase + Secret.longestNewline + 1
-    var bytes = WipedBytes(capacity: room)
-    var failure: StorageError?
-    bytes.append(upTo: room) { output in
-      do throws(StorageError) {
-        try file.descriptor.read(into: &output, path: path)
-      } catch { failure = error }
-    }
-    if let failure { throw failure }
-    let passphrase = Secret(bytes).withoutNewline
+    let passphrase = try file.descriptor.secret(upTo: room, path: path).withoutNewline
     guard passphrase.count <= Limits.passphrase else {
       throw StorageError(
         .tooLarge, "the passphrase file \(path) has more than \(Limits.passphrase) bytes",

@@ -57,7 +57,7 @@ struct ProgressFile {
 
   private func read() throws(StorageError) -> Note? {
     guard let file = try PrivateFile.open(path, "progress file") else { return nil }
-    let bytes = try file.descriptor.read(upTo: Self.size + 1, path: path)
+    let bytes = try file.descriptor.bytes(upTo: Self.size + 1, path: path)
     let head = Self.magic + keys.storeID
     guard bytes.count == Self.size, bytes.starts(with: head) else { throw damaged }
     let sealed = bytes.dropFirst(head.count)

@@ -1,4 +1,5 @@
 import Foundation
+import KistSystem
 import Logging
 import Testing
 

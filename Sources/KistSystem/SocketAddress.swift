@@ -1,9 +1,9 @@
-internal import Glibc
+package import Glibc
 
 /// Passes the address of a Unix socket to the closure (unix(7)).
 ///
 /// The name is a path, or an abstract name after a zero byte. It must fit into an address.
-func withAddress<Result>(
+package func withAddress<Result>(
   _ name: [UInt8], _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
 ) -> Result {
   var address = sockaddr_un()

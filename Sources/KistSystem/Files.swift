@@ -1,0 +1,149 @@
+package import Glibc
+
+/// Returns the status of the file that a path leads to; `nil` on failure, and `errno` says why.
+package func fileStatus(of path: String) -> stat? {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 ? status : nil
+}
+
+/// Returns the status of what is at a path, which may be a link; `nil` on failure, and `errno` says
+/// why.
+package func fileStatus(ofLink path: String) -> stat? {
+  var status = stat()
+  return unsafe lstat(path, &status) == 0 ? status : nil
+}
+
+/// Returns the status of an open file; `nil` on failure, and `errno` says why.
+package func fileStatus(of descriptor: CInt) -> stat? {
+  var status = stat()
+  return unsafe fstat(descriptor, &status) == 0 ? status : nil
+}
+
+extension stat {
+  /// Returns whether it is of a kind such as `S_IFREG`.
+  package func isKind(_ kind: mode_t) -> Bool { st_mode & S_IFMT == kind }
+
+  /// The permissions, such as 0o600.
+  package var permissions: mode_t { st_mode & 0o7777 }
+
+  /// Whether it belongs to this user, and other users have no permissions.
+  package var isPrivate: Bool { st_uid == geteuid() && st_mode & 0o077 == 0 }
+
+  /// Returns whether both are the status of one file.
+  package func isSameFile(as other: stat) -> Bool {
+    st_dev == other.st_dev && st_ino == other.st_ino
+  }
+}
+
+/// Returns whether a descriptor is a file of this user that no other user may read.
+package func isPrivateFile(_ descriptor: CInt) -> Bool {
+  fileStatus(of: descriptor).map { $0.isKind(S_IFREG) && $0.isPrivate } ?? false
+}
+
+/// Returns whether a descriptor is a socket, or a pipe that no other user may open.
+///
+/// A named pipe may have any mode. An unnamed one has mode 0600, regardless of its creator.
+package func isPrivatePipe(_ descriptor: CInt) -> Bool {
+  guard let status = fileStatus(of: descriptor) else { return false }
+  return status.isKind(S_IFSOCK) || status.isKind(S_IFIFO) && status.st_mode & 0o077 == 0
+}
+
+/// Writes all bytes at an offset, or at the current position; returns an error number, or 0.
+package func writeAll(
+  _ bytes: Span<UInt8>, to descriptor: CInt, at offset: Int? = nil
+) -> CInt {
+  var written = 0
+  while written < bytes.count {
+    let count = unsafe bytes.extracting(written...).withUnsafeBufferPointer { rest in
+      if let offset {
+        unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + written))
+      } else {
+        unsafe write(descriptor, rest.baseAddress, rest.count)
+      }
+    }
+    if count >= 0 { written += count } else if errno != EINTR { return errno }
+  }
+  return 0
+}
+
+/// Fills the output from an offset, or from the current position; returns an error number, or 0.
+///
+/// The output is not full if the file ends before.
+package func readAll(
+  into output: inout OutputSpan<UInt8>, from descriptor: CInt, at offset: Int? = nil
+) -> CInt {
+  var position = offset
+  while !output.isFull {
+    let count = unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
+      let rest = unsafe UnsafeMutableBufferPointer(rebasing: buffer[filled...])
+      let count =
+        if let position {
+          unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(position))
+        } else {
+          unsafe read(descriptor, rest.baseAddress, rest.count)
+        }
+      filled += max(count, 0)
+      return count
+    }
+    if count == 0 { return 0 }
+    if count < 0, errno != EINTR { return errno }
+    position = position.map { $0 + max(count, 0) }
+  }
+  return 0
+}
+
+/// Returns the bytes of a range of a file; fewer if the file ends before, or cannot be read.
+package func bytes(of descriptor: CInt, _ range: Range<Int>) -> [UInt8] {
+  // All empty arrays share one storage, to which the initializer would write its count.
+  guard !range.isEmpty else { return [] }
+  return [UInt8](capacity: range.count) { output in
+    _ = readAll(into: &output, from: descriptor, at: range.lowerBound)
+  }
+}
+
+/// Returns the text of a file in /proc, up to one page; `nil` where it cannot be read.
+///
+/// The kernel limits these files to one page.
+package func text(ofProcFile path: String) -> String? {
+  let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { return nil }
+  defer { close(descriptor) }
+  let text = bytes(of: descriptor, 0..<4096)
+  return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+}
+
+/// Locks an open file; returns `false` on failure, and `errno` says why.
+///
+/// Tries again every 10 ms while another process holds the lock, by default for a quarter of a
+/// second: a check of a lock holds it for a moment.
+package func takeLock(
+  _ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int = 25
+) -> Bool {
+  for attempt in 1...attempts {
+    if flock(descriptor, kind | LOCK_NB) == 0 { return true }
+    guard errno == EWOULDBLOCK || errno == EINTR else { return false }
+    if attempt < attempts { usleep(10_000) }
+  }
+  return false
+}
+
+/// Replaces the content of a lock file with a text for other processes to read.
+///
+/// Returns `false` where it cannot be written; `errno` gives the reason.
+///
+/// The text is only information. Without disk space the file stays empty, and the lock is still
+/// held.
+package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
+  let bytes = Array(text.utf8)
+  // Overwrites the old content, whose space is already allocated.
+  let count = unsafe pwrite(descriptor, bytes, bytes.count, 0)
+  guard count >= 0 || isFull(errno) else { return false }
+  // An empty file is better than half a text, or the text of a previous owner.
+  return ftruncate(descriptor, count == bytes.count ? off_t(count) : 0) == 0 || isFull(errno)
+}
+
+/// Returns the process id at the beginning of a lock file; `nil` if it has none.
+package func lockOwner(_ descriptor: CInt) -> String? {
+  let digits = bytes(of: descriptor, 0..<16).prefix { (0x30...0x39).contains($0) }
+  return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
+}

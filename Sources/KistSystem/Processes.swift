@@ -1,0 +1,105 @@
+internal import Glibc
+
+/// Returns the system's text for an error number, with strerror_r(3).
+package func systemText(of code: CInt) -> String {
+  unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+    unsafe strerror_r(code, text.baseAddress!, text.count)
+    return unsafe String(cString: text.baseAddress!)
+  }
+}
+
+/// Returns whether an error number means that there is no space on the disk.
+package func isFull(_ code: CInt) -> Bool { [ENOSPC, EDQUOT].contains(code) }
+
+/// Returns the value of a variable in this process's environment.
+package func environmentVariable(_ name: String) -> String? {
+  unsafe getenv(name).map { unsafe String(cString: $0) }
+}
+
+/// Calls the body with the strings as a C array of pointers that ends with a null pointer.
+package func withCStrings<Result>(
+  _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+  var pointers = unsafe strings.map { unsafe strdup($0) } + [nil]
+  defer { unsafe pointers.forEach { unsafe free($0) } }
+  return unsafe body(&pointers)
+}
+
+/// Calls the body with this process's environment, byte for byte, as exec(3) expects it.
+///
+/// - Parameter added: The entries to add, `NAME=value`; each replaces one of the same name.
+package func withEnvironment<Result>(
+  adding added: [UnsafeMutablePointer<CChar>],
+  _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+  var entries: [UnsafeMutablePointer<CChar>?] = unsafe []
+  var next = unsafe environ
+  while let entry = unsafe next.pointee {
+    let isReplaced = unsafe added.contains { added in
+      unsafe strncmp(entry, added, strcspn(added, "=") + 1) == 0
+    }
+    if !isReplaced { unsafe entries.append(entry) }
+    unsafe next += 1
+  }
+  unsafe entries += added
+  unsafe entries.append(nil)
+  return unsafe body(entries)
+}
+
+/// A thread that runs one function to its end: pthreads(7).
+package struct Thread: Sendable {
+  private let handle: pthread_t
+
+  /// Starts the thread; `nil` on failure, and `errno` says why.
+  package init?(_ body: @escaping @Sendable () -> Void) {
+    final class Work {
+      let body: @Sendable () -> Void
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let work = unsafe Unmanaged.passRetained(Work(body))
+    var handle = pthread_t()
+    let status = unsafe pthread_create(
+      &handle, nil,
+      { work in
+        unsafe Unmanaged<Work>.fromOpaque(work!).takeRetainedValue().body()
+        return nil
+      }, work.toOpaque())
+    guard status == 0 else {
+      unsafe work.release()
+      errno = status
+      return nil
+    }
+    self.handle = handle
+  }
+
+  /// Waits for its end.
+  ///
+  /// Call either this or `detach`, once.
+  package func join() { pthread_join(handle, nil) }
+
+  /// Lets the system release the thread when it ends.
+  package func detach() { pthread_detach(handle) }
+}
+
+/// Runs a blocking body on a separate thread, because the pool of the tasks has few.
+package func startThread(_ body: @escaping @Sendable () -> Void) {
+  guard let thread = Thread(body) else { preconditionFailure("the system gives no more threads") }
+  thread.detach()
+}
+
+/// Returns a word quoted for the shell, for commands that the user may paste; a plain word is
+/// unchanged.
+package func shellQuoted(_ word: String) -> String {
+  let isPlain = word.utf8.allSatisfy { byte in
+    switch Character(Unicode.Scalar(byte)) {
+    case "a"..."z", "A"..."Z", "0"..."9", "/", ".", "_", "-", ":", "@", "+": true
+    default: false
+    }
+  }
+  // Without quotes, the shell drops an empty word.
+  return isPlain && !word.isEmpty
+    ? word
+    : "'"
+      + word.split(separator: "'", omittingEmptySubsequences: false)
+      .joined(separator: #"'\''"#) + "'"
+}
