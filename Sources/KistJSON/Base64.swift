@@ -6,32 +6,15 @@ package func base64Count(of count: Int) -> Int { (count + 2) / 3 * 4 }
 /// Appends bytes in base64 (RFC 4648 §4), with padding.
 package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
   text.append(upTo: base64Count(of: bytes.count)) { output in
-    unsafe output.withUnsafeMutableBufferPointer { text, filled in
-      let alphabet = unsafe alphabet.utf8Start
-      var offset = 0
-      // Encodes six bytes in a step while eight can be read, which is a quarter of the work.
-      while offset + 8 <= bytes.count {
-        let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        let group = UInt64(bigEndian: word)
-        for position in 0..<8 {
-          unsafe text[filled &+ position] = alphabet[Int(group >> (58 - 6 * position) & 0x3F)]
-        }
-        offset += 6
-        filled += 8
+    for offset in stride(from: 0, to: bytes.count, by: 3) {
+      let length = min(3, bytes.count - offset)
+      var group: UInt32 = 0
+      for position in 0..<3 {
+        group = group << 8 | (position < length ? UInt32(bytes[offset + position]) : 0)
       }
-      while offset < bytes.count {
-        let length = min(3, bytes.count - offset)
-        var group: UInt64 = 0
-        for position in 0..<3 {
-          group = group << 8 | (position < length ? UInt64(bytes[offset + position]) : 0)
-        }
-        for position in 0..<4 {
-          unsafe text[filled &+ position] =
-            position <= length
-            ? alphabet[Int(group >> (18 - 6 * position) & 0x3F)] : UInt8(ascii: "=")
-        }
-        offset += 3
-        filled += 4
+      for position in 0..<4 {
+        let digit = Int(group >> (18 - 6 * position) & 0x3F)
+        output.append(position <= length ? unsafe alphabet.utf8Start[digit] : UInt8(ascii: "="))
       }
     }
   }

@@ -62,7 +62,7 @@ struct BoundsTests {
     }
   }
 
-  @Test func `what stands before a fault can still be read`() throws {
+  @Test func `the members before a fault can still be read`() throws {
     let text = #"{"id":7,"b":{"c":1,"d":[1,{"e":"\x"}]},"op":1}"#
     let object = JSONObject(beforeFaultIn: .init(utf8: text))
     #expect(try object.required("id").integer() == 7)

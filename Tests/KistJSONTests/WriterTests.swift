@@ -79,7 +79,7 @@ struct WriterTests {
   }
   /// Plain bytes are looked at 32 and 8 at once.
   @Test(arguments: ["\"", "\\", "\n", "\u{7F}", "\u{80}", "é", "\u{1F}", " ", "~", "!", "[", "]"])
-  func `a character is written alike wherever it stands`(character: String) throws {
+  func `a character is written alike at any position`(character: String) throws {
     for length in 0...70 {
       for place in 0...length {
         let text =

@@ -5,13 +5,7 @@
 struct JSONScanner {
   /// The maximum depth of nested values, including the outermost one.
   static let depth = 16
-  /// The maximum number of members of an object.
   static let memberCount = 128
-  /// The number of first members that every later one is compared with.
-  ///
-  /// Further members are compared only if their hashes are equal, so that long keys are not read
-  /// once for each other key. Nearly all objects have few members and need no hashes.
-  private static let comparedMembers = 16
 
   private(set) var members: [JSONMember] = []
   var offset: Int
@@ -43,19 +37,17 @@ struct JSONScanner {
         throw .byte(offset, "no key where one must be")
       }
       let key = try scanString(bytes)
-      let hash = members.count - base < Self.comparedMembers ? nil : try key.textHash(bytes)
-      try checkIsNew(key, hash, among: base..., bytes)
+      try checkIsNew(key, among: base..., bytes)
       skipSpace(bytes)
       guard skip(UInt8(ascii: ":"), bytes) else { throw .byte(offset, "no colon after a key") }
       skipSpace(bytes)
       let value = try scanValue(bytes, depth: depth + 1)
-      members.append(JSONMember(key: key, keyHash: hash, value: value))
+      members.append(JSONMember(key: key, value: value))
       skipSpace(bytes)
     } while skip(UInt8(ascii: ","), bytes)
     guard skip(UInt8(ascii: "}"), bytes) else { throw .byte(offset, "an object is not closed") }
   }
 
-  /// Scans an array from its opening bracket and reports each element.
   mutating func scanArray(
     _ bytes: Span<UInt8>, depth: Int, _ each: (JSONToken) -> Void = { _ in }
   ) throws(JSONError) {
@@ -99,16 +91,82 @@ struct JSONScanner {
   }
 
   private func checkIsNew(
-    _ key: JSONToken, _ hash: Int?, among others: PartialRangeFrom<Int>, _ bytes: Span<UInt8>
+    _ key: JSONToken, among others: PartialRangeFrom<Int>, _ bytes: Span<UInt8>
   ) throws(JSONError) {
     guard members.count - others.lowerBound < Self.memberCount else {
       throw .byte(key.range.lowerBound, "an object of more than \(Self.memberCount) members")
     }
-    for other in members[others]
-    where other.keyHash == nil || other.keyHash == hash {
-      if other.key.isSameText(as: key, bytes) {
-        throw .byte(key.range.lowerBound, "a duplicate key")
+    if members[others].contains(where: { $0.key.isSameText(as: key, bytes) }) {
+      throw .byte(key.range.lowerBound, "a duplicate key")
+    }
+  }
+}
+
+extension JSONScanner {
+  mutating func scanString(_ bytes: Span<UInt8>) throws(JSONError) -> JSONToken {
+    let start = offset
+    var position = start + 1
+    var hasEscapes = false
+    while true {
+      position = plainEnd(of: bytes, from: position)
+      guard position < bytes.count else { throw .byte(start, "a string is not closed") }
+      switch bytes[position] {
+      case UInt8(ascii: "\""):
+        offset = position + 1
+        return JSONToken(kind: .string(hasEscapes: hasEscapes), range: start..<offset)
+      case UInt8(ascii: "\\"):
+        hasEscapes = true
+        _ = try escapedScalar(bytes, at: &position)
+      case 0x80...: _ = try utf8Scalar(bytes, at: &position)
+      case ..<0x20: throw .byte(position, "an unescaped control character")
+      default: position += 1
       }
     }
+  }
+
+  /// Scans a number (RFC 8259 §6); throws if there is no value.
+  mutating func scanNumber(_ bytes: Span<UInt8>) throws(JSONError) {
+    let start = offset
+    let isNegative = skip(UInt8(ascii: "-"), bytes)
+    if !skip(UInt8(ascii: "0"), bytes), !skipDigits(bytes) {
+      throw .byte(start, isNegative ? "a malformed number" : "no value where one must be")
+    }
+    if skip(UInt8(ascii: "."), bytes), !skipDigits(bytes) {
+      throw .byte(start, "a malformed number")
+    }
+    if skip(UInt8(ascii: "e"), bytes) || skip(UInt8(ascii: "E"), bytes) {
+      if !skip(UInt8(ascii: "+"), bytes) { _ = skip(UInt8(ascii: "-"), bytes) }
+      guard skipDigits(bytes) else { throw .byte(start, "a malformed number") }
+    }
+  }
+
+  mutating func scanLiteral(
+    _ literal: String, _ bytes: Span<UInt8>, _ kind: JSONToken.Kind
+  ) throws(JSONError) -> JSONToken.Kind {
+    let start = offset
+    for byte in literal.utf8 where !skip(byte, bytes) {
+      throw .byte(start, "no value where one must be")
+    }
+    return kind
+  }
+
+  mutating func skipSpace(_ bytes: Span<UInt8>) {
+    while let byte = peek(bytes), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+      offset += 1
+    }
+  }
+
+  mutating func skip(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
+    guard peek(bytes) == byte else { return false }
+    offset += 1
+    return true
+  }
+
+  func peek(_ bytes: Span<UInt8>) -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+  private mutating func skipDigits(_ bytes: Span<UInt8>) -> Bool {
+    let start = offset
+    while let byte = peek(bytes), byte &- UInt8(ascii: "0") < 10 { offset += 1 }
+    return offset > start
   }
 }

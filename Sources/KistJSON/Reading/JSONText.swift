@@ -61,12 +61,8 @@ private func hexUnit(_ bytes: Span<UInt8>, at offset: inout Int) throws(JSONErro
   guard offset + 4 <= bytes.count else { throw .byte(offset, "an unfinished escape") }
   var unit: UInt32 = 0
   for position in offset..<offset + 4 {
-    let digit: UInt8
-    switch bytes[position] {
-    case let byte where byte &- UInt8(ascii: "0") < 10: digit = byte - UInt8(ascii: "0")
-    case let byte where (byte | 0x20) &- UInt8(ascii: "a") < 6:
-      digit = (byte | 0x20) - UInt8(ascii: "a") + 10
-    default: throw .byte(position, "an escape that is not four hexadecimal digits")
+    guard let digit = bytes[position].hexadecimalValue else {
+      throw .byte(position, "an escape that is not four hexadecimal digits")
     }
     unit = unit << 4 | UInt32(digit)
   }

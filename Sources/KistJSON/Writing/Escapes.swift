@@ -1,3 +1,5 @@
+package import KistCore
+
 /// Whether a byte is ASCII that a string contains without an escape, as nearly every byte is.
 @inline(__always) func isPlain(_ byte: UInt8) -> Bool {
   byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
@@ -6,49 +8,8 @@
 /// Returns the end of the plain bytes that begin at an offset.
 func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
   var offset = start
-  // Steps of 32 bytes take a quarter of the time for a large secret, and cost no more than steps of
-  // eight.
-  while offset + 32 <= bytes.count {
-    let marks =
-      marks(in: bytes, at: offset) | marks(in: bytes, at: offset + 8)
-      | marks(in: bytes, at: offset + 16) | marks(in: bytes, at: offset + 24)
-    if marks != 0 { break }
-    offset += 32
-  }
-  while offset + 8 <= bytes.count {
-    let count = plainCount(of: bytes, at: offset)
-    offset += count
-    if count < 8 { return offset }
-  }
-  // Checks the last eight bytes in one step; those that were checked before are plain.
-  let last = bytes.count - 8
-  if last >= start { return last + plainCount(of: bytes, at: last) }
   while offset < bytes.count, isPlain(bytes[offset]) { offset += 1 }
   return offset
-}
-
-/// Returns how many of the eight bytes at an offset are plain before the first one that is not.
-@inline(__always)
-private func plainCount(of bytes: Span<UInt8>, at offset: Int) -> Int {
-  marks(in: bytes, at: offset).trailingZeroBitCount / 8
-}
-
-/// Marks the first of the eight bytes at an offset that is not plain, by its highest bit.
-///
-/// No bit is set for the bytes before it. The first byte is the lowest of the word.
-///
-/// The terms mark these bytes: above 0x7F, 0x7F, below 0x20, a quote, a backslash. Only such a byte
-/// carries or borrows into the next one.
-@inline(__always)
-private func marks(in bytes: Span<UInt8>, at offset: Int) -> UInt64 {
-  let word = UInt64(
-    littleEndian: unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-  let ones: UInt64 = 0x0101_0101_0101_0101
-  let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
-  let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-  let marks =
-    word | (word &+ ones) | (word &- ones &* 0x20) | (quotes &- ones) | (backslashes &- ones)
-  return marks & (ones &* 0x80)
 }
 
 /// Returns the escape for the character at an offset, and its length in UTF-8.
@@ -92,4 +53,31 @@ package func textCount(of bytes: Span<UInt8>) -> Int? {
     count += escape(at: start, of: bytes)?.text.utf8.count ?? offset - start
   }
   return count
+}
+
+/// Returns equal JSON in which every character that misleads on a terminal is an escape.
+///
+/// The writer has already escaped the control characters. The others are only in strings, because
+/// the rest of JSON is ASCII.
+package func visible(json: Secret) -> Secret {
+  json.withBytes { bytes in
+    var visible = WipedBytes(capacity: bytes.count)
+    var (start, offset) = (0, 0)
+    while offset < bytes.count {
+      let character = offset
+      guard let scalar = try? utf8Scalar(bytes, at: &offset) else {
+        offset += 1
+        continue
+      }
+      guard !scalar.isASCII, scalar.isMisleading else { continue }
+      visible.append(bytes.extracting(start..<character))
+      for unit in UTF16.encode(scalar)! {
+        let digits = String(unit, radix: 16)
+        visible.append(utf8: "\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
+      }
+      start = offset
+    }
+    visible.append(bytes.extracting(start..<bytes.count))
+    return Secret(visible)
+  }
 }
