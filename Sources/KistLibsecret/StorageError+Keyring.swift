@@ -81,7 +81,6 @@ extension StorageError {
       .unavailable, message, hint: "use another provider")
   }
 
-  /// Converts a bus error to an error for the user.
   init(_ error: BusError, deadline: Duration) {
     switch error {
     case .timeout:

@@ -5,13 +5,13 @@
 
   @Suite(.timeLimit(.minutes(10))) struct `A service or an account` {
     @Test(arguments: ["", "github.com", " a ", "C:\\x", "日本語", "a=b", "https://x/?a=b#c", "kist"])
-    func `stands as it is in its attribute`(name: String) {
+    func `is stored unchanged in its attribute`(name: String) {
       #expect(ItemName.encode(name) == name)
       #expect(ItemName.decode(name) == name)
     }
 
     @Test(arguments: ["{USERNAME}", "a{b", "\u{FEFF}a", "a\u{FEFF}", "kist1:", "kist1:YQ=="])
-    func `stands in base64 where a keyring would alter it`(name: String) {
+    func `is stored in base64 if a keyring would alter it`(name: String) {
       let text = ItemName.encode(name)
       #expect(text.utf8.allSatisfy { (0x21...0x7A).contains($0) })
       #expect(!text.utf8.elementsEqual(name.utf8))

@@ -9,14 +9,14 @@
     @Test(arguments: [
       "hunter2", "pässwörd", "a b", "[item]", "#", "kist", "kist1", "=", "'\"$`", "日本語",
     ])
-    func `stands plain where every keyring keeps it`(text: String) throws {
+    func `is stored plain if every keyring keeps it`(text: String) throws {
       let value = ItemValue.encode(Secret(utf8: text))
       #expect(value == Secret(utf8: text))
       #expect(try ItemValue.decode(value, of: item) == Secret(utf8: text))
     }
 
     @Test(arguments: awkwardSecrets)
-    func `stands in one line of base64 where a keyring might alter it`(secret: AwkwardSecret) throws
+    func `is stored in one line of base64 if a keyring might alter it`(secret: AwkwardSecret) throws
     {
       let value = ItemValue.encode(secret.secret)
       #expect(value != secret.secret)

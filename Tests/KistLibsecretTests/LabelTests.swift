@@ -21,7 +21,7 @@
       #expect(try await listed(label: label) == [nil])
     }
 
-    @Test func `is corrupt where it stands in the bookkeeping and no save would take it`()
+    @Test func `is corrupt if it is in the bookkeeping and no save would accept it`()
       async throws
     {
       let json =

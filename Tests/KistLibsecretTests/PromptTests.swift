@@ -96,7 +96,7 @@
     }
 
     @Test(.requires(.dbusDaemon, .gdbus, .python))
-    func `is taken back where it stands before a change`() async throws {
+    func `is dismissed if it precedes a change`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider(
           [.createAsksPrompt, .prompt(.neverCompletes)], on: bus)

@@ -121,7 +121,7 @@
         Case("claims to store", [.claimsToStore], save, .unavailable, .unchanged),
         Case("alters what it stores", [.appendsToValues], save, .unavailable, .unchanged),
       ])
-    func `is told from others`(example: Case) async throws {
+    func `is distinguished from others`(example: Case) async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider(on: bus)
         let before = Libsecret.open(.init(busAddress: bus.address))

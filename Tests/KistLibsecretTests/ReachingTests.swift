@@ -81,7 +81,8 @@
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `is told, and ends nobody, while another program calls all the time`() async throws {
+    func `is reported, and ends no client, while another program calls all the time`() async throws
+    {
       try await withPrivateBus { bus in
         try await withBusProxy(to: bus) { proxy in
           proxy.callClient()
@@ -161,7 +162,7 @@
       }
     }
 
-    @Test func `is reached again after its provider was killed and started anew`() async throws {
+    @Test func `is reached again after its provider was killed and started again`() async throws {
       try await withPrivateBus { bus in
         let keyring = try await GnomeKeyring(.password("pw"), on: bus)
         let storage = Libsecret.open(.init(busAddress: bus.address))
@@ -175,7 +176,7 @@
       }
     }
 
-    @Test func `is reached again after the bus was killed and started anew`() async throws {
+    @Test func `is reached again after the bus was killed and started again`() async throws {
       try await withPrivateBus { bus in
         let keyring = try await GnomeKeyring(.password("pw"), on: bus)
         let storage = Libsecret.open(.init(busAddress: bus.address))

@@ -2,23 +2,16 @@ internal import CLibsecret
 
 /// The reason why a call over the bus failed.
 enum BusError: Error, Equatable {
-  /// No answer came in time.
   case timeout
   /// The provider or the bus itself went away; the call may have arrived.
   case disconnected
-  /// Nothing answers at the address of the bus.
   case unreachableBus
-  /// The address of the bus cannot be parsed.
   case wrongBusAddress
   /// The name has no owner, or the bus cannot start a program for it; the call did not arrive.
   case noOwner
-  /// The bus tried to start the provider and failed.
   case startFailed
-  /// The object or its interface does not exist.
   case noSuchObject
-  /// The provider reports that it is locked.
   case locked
-  /// A prompt was dismissed.
   case dismissed
   /// The answer does not follow the specification.
   case malformed

@@ -1,6 +1,5 @@
 internal import CLibsecret
 
-/// A connection to the session bus.
 final class SessionBus {
   let connection: GObjectReference
   let loop: MainLoop
@@ -88,10 +87,8 @@ final class SessionBus {
         G_DBUS_SIGNAL_FLAGS_NONE,
         { _, _, _, _, _, arguments, handler in
           let arguments = unsafe Variant(owning: g_variant_ref(arguments))
-          unsafe Unmanaged<SignalHandler>.fromOpaque(handler!).takeUnretainedValue().body(arguments)
-        },
-        Unmanaged.passRetained(SignalHandler(body)).toOpaque(),
-        { unsafe Unmanaged<SignalHandler>.fromOpaque($0!).release() })
+          unsafe Callback.perform(handler, arguments)
+        }, Callback(body).retained(), { unsafe Callback<Variant>.release($0) })
     return Subscription { [connection] in
       unsafe g_dbus_connection_signal_unsubscribe(connection.opaque, number)
     }
@@ -100,7 +97,7 @@ final class SessionBus {
   /// Calls the function when the connection is closed, until the subscription is released.
   func subscribeToClosing(_ body: @escaping () -> Void) -> Subscription {
     let number = unsafe kist_connect_to_closing(
-      connection.opaque, { unsafe Work.perform($0) }, Work(body).retained(),
+      connection.opaque, { unsafe Work.perform($0, ()) }, Work(body).retained(),
       { work, _ in unsafe Work.release(work) })
     return Subscription { [connection] in
       unsafe g_signal_handler_disconnect(UnsafeMutableRawPointer(connection.opaque), number)
@@ -122,9 +119,4 @@ final class Subscription {
   init(ending end: @escaping () -> Void) { self.end = end }
 
   deinit { end() }
-}
-
-private final class SignalHandler {
-  let body: (Variant) -> Void
-  init(_ body: @escaping (Variant) -> Void) { self.body = body }
 }

@@ -26,7 +26,8 @@ private import Synchronization
     }
     unsafe g_main_context_ref(context)
     let body: GThreadFunc = { work in
-      unsafe Work.run(work)
+      unsafe Work.perform(work, ())
+      unsafe Work.release(work)
       return nil
     }
     unsafe g_thread_unref(g_thread_new("keyring", body, thread.retained()))
@@ -63,7 +64,7 @@ private import Synchronization
     defer { unsafe g_main_context_unref(context) }
     unsafe g_source_set_priority(source, G_PRIORITY_DEFAULT)
     let body: GSourceFunc = { work in
-      unsafe Work.perform(work)
+      unsafe Work.perform(work, ())
       return 0
     }
     unsafe g_source_set_callback(source, body, work.retained(), { unsafe Work.release($0) })

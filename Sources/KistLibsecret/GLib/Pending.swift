@@ -13,7 +13,6 @@ final class Pending<Value> {
     waiting = nil
   }
 
-  /// Waits for the value.
   func value() async throws(BusError) -> Value {
     if result == nil {
       // A task with an executor preference is enqueued again before the continuation is made. The
@@ -29,12 +28,11 @@ final class Pending<Value> {
   func completion(
     _ finish: @escaping (OpaquePointer?, inout UnsafeMutablePointer<GError>?) -> Value?
   ) -> UnsafeMutableRawPointer {
-    let completion = unsafe Completion { result in
+    unsafe Callback<OpaquePointer?> { result in
       var error: UnsafeMutablePointer<GError>? = nil
       let value = unsafe finish(result, &error)
       unsafe self.arrive(value.map { .success($0) } ?? .failure(BusError(owning: error)))
-    }
-    return unsafe Unmanaged.passRetained(completion).toOpaque()
+    }.retained()
   }
 }
 
@@ -42,10 +40,61 @@ final class Pending<Value> {
 func completeReply(
   _: UnsafeMutablePointer<GObject>?, result: OpaquePointer?, completion: UnsafeMutableRawPointer?
 ) {
-  unsafe Unmanaged<Completion>.fromOpaque(completion!).takeRetainedValue().body(result)
+  unsafe Callback.perform(completion, result)
+  unsafe Callback<OpaquePointer?>.release(completion)
 }
 
-@safe private final class Completion {
-  let body: (OpaquePointer?) -> Void
-  init(_ body: @escaping (OpaquePointer?) -> Void) { unsafe self.body = body }
+/// A Swift function that is passed through GLib as a pointer.
+@safe final class Callback<Argument> {
+  private let body: (Argument) -> Void
+
+  init(_ body: @escaping (Argument) -> Void) { self.body = body }
+
+  /// Returns a pointer for GLib, which must be released once.
+  func retained() -> UnsafeMutableRawPointer { unsafe Unmanaged.passRetained(self).toOpaque() }
+
+  /// Calls the function behind a pointer, and keeps the pointer.
+  static func perform(_ pointer: UnsafeMutableRawPointer?, _ argument: Argument) {
+    unsafe Unmanaged<Callback>.fromOpaque(pointer!).takeUnretainedValue().body(argument)
+  }
+
+  /// Releases a pointer.
+  static func release(_ pointer: UnsafeMutableRawPointer?) {
+    unsafe Unmanaged<Callback>.fromOpaque(pointer!).release()
+  }
+}
+
+/// A function without an argument.
+typealias Work = Callback<Void>
+
+/// A GLib object that cancels calls in progress.
+final class Cancellable {
+  private let object = unsafe GObjectReference(owning: g_cancellable_new()!)
+
+  var pointer: UnsafeMutablePointer<GCancellable> { unsafe object.pointer() }
+
+  func cancel() { unsafe g_cancellable_cancel(pointer) }
+}
+
+/// One reference to a GObject, released at the end.
+@safe final class GObjectReference {
+  private let object: UnsafeMutableRawPointer
+
+  /// Takes ownership of a reference.
+  init(owning object: OpaquePointer) { unsafe self.object = UnsafeMutableRawPointer(object) }
+
+  /// Takes ownership of a reference.
+  init<Object>(owning object: UnsafeMutablePointer<Object>) {
+    unsafe self.object = UnsafeMutableRawPointer(object)
+  }
+
+  deinit { unsafe g_object_unref(object) }
+
+  /// The object, for C types that are declared without members.
+  var opaque: OpaquePointer { unsafe OpaquePointer(object) }
+
+  /// Returns the object as a pointer to one of its types.
+  func pointer<Object>(to type: Object.Type = Object.self) -> UnsafeMutablePointer<Object> {
+    unsafe object.assumingMemoryBound(to: type)
+  }
 }

@@ -12,7 +12,6 @@ final class CipherSession {
     self.service = service
   }
 
-  /// Opens a session with the provider.
   static func open(
     on bus: SessionBus, by deadline: Deadline
   ) async throws(BusError) -> CipherSession {
@@ -34,7 +33,6 @@ final class CipherSession {
     return try await pending.value()
   }
 
-  /// The path of the session's object.
   var path: ObjectPath {
     unsafe ObjectPath(
       rawValue: String(cString: secret_service_get_session_dbus_path(service.pointer())))

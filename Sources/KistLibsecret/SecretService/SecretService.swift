@@ -16,7 +16,6 @@ final class SecretService {
   /// The prompt that unlocks the collection, once one was shown.
   var unlocking: ShownPrompt?
 
-  /// Connects to the bus and opens a session with the provider.
   init(
     connectingTo address: String, on loop: MainLoop, by deadline: Deadline
   ) async throws(BusError) {
@@ -26,7 +25,6 @@ final class SecretService {
   }
 }
 
-/// Requests to the service.
 extension SecretService {
   private static let object = ObjectPath(rawValue: "/org/freedesktop/secrets")
 
@@ -79,7 +77,6 @@ extension SecretService {
   }
 }
 
-/// Requests about an item.
 extension SecretService {
   /// Requests the attributes of an item, `(v)` of `a{ss}`; the fastest of its properties.
   func startGettingAttributes(
@@ -110,7 +107,6 @@ extension SecretService {
   }
 }
 
-/// The calls that all requests use.
 extension SecretService {
   /// Starts a call; wait for its answer with `value()`.
   func start(
@@ -119,10 +115,33 @@ extension SecretService {
     try bus.call(method, of: object, at: owner, arguments, by: deadline)
   }
 
-  /// Makes a call and waits for its answer.
   func ask(
     _ method: Method, of object: ObjectPath, _ arguments: Variant?, by deadline: Deadline
   ) async throws(BusError) -> Variant {
     try await start(method, of: object, arguments, by: deadline).value()
+  }
+}
+
+extension Method {
+  static let promptInterface = "org.freedesktop.Secret.Prompt"
+
+  static let readAlias = service("ReadAlias", "(o)")
+  static let searchItems = service("SearchItems", "(aoao)")
+  static let getSecrets = service("GetSecrets", "(a{o(oayays)})")
+  static let lock = service("Lock", "(aoo)")
+  static let unlock = service("Unlock", "(aoo)")
+  static let createItem = Method(
+    interface: "org.freedesktop.Secret.Collection", name: "CreateItem", replyType: "(oo)")
+  static let deleteItem = Method(
+    interface: "org.freedesktop.Secret.Item", name: "Delete", replyType: "(o)")
+  static let prompt = Method(interface: promptInterface, name: "Prompt", replyType: "()")
+  static let dismiss = Method(interface: promptInterface, name: "Dismiss", replyType: "()")
+  static let getProperty = Method(
+    interface: "org.freedesktop.DBus.Properties", name: "Get", replyType: "(v)")
+  static let getAllProperties = Method(
+    interface: "org.freedesktop.DBus.Properties", name: "GetAll", replyType: "(a{sv})")
+
+  private static func service(_ name: String, _ replyType: String) -> Method {
+    Method(interface: "org.freedesktop.Secret.Service", name: name, replyType: replyType)
   }
 }

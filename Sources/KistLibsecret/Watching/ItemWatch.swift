@@ -8,7 +8,6 @@ final class ItemWatch {
   private enum Signal {
     /// An item was made; gnome-keyring also sends this for a replaced item.
     case made(ObjectPath)
-    /// An item was changed.
     case changed(ObjectPath)
     case deleted(ObjectPath)
     /// A collection was made, changed, locked, unlocked or deleted.
@@ -66,7 +65,6 @@ final class ItemWatch {
     try? await pending.value()
   }
 
-  /// Ends the wait.
   func wake() {
     waiting?.arrive(.success(()))
     waiting = nil
@@ -120,7 +118,6 @@ extension ItemWatch {
     index?.put(item, at: path) ?? []
   }
 
-  /// Reads the items that the signals name.
   private func look(by deadline: Deadline) async throws -> [CredentialChange] {
     var changes: [CredentialChange] = []
     while !signals.isEmpty {
@@ -145,5 +142,46 @@ extension ItemWatch {
   private func isOpen(by deadline: Deadline) async throws(BusError) -> Bool {
     guard let collection = try await service.defaultCollection(by: deadline) else { return false }
     return try await !service.isLocked(collection, by: deadline)
+  }
+}
+
+/// The items that store credentials, as watchers know them.
+struct ItemIndex {
+  private var keys: [ObjectPath: CredentialKey] = [:]
+  private var items: [CredentialKey: [Item]] = [:]
+
+  init(_ items: [Item]) {
+    for item in items { _ = put(item, at: item.path) }
+  }
+
+  /// Replaces the item at a path, and returns the resulting changes of the credentials.
+  ///
+  /// - Parameters:
+  ///   - item: `nil` if the item is gone, or no longer stores a credential.
+  ///   - isTouched: whether there may be an invisible change, such as of the secret alone.
+  mutating func put(
+    _ item: Item?, at path: ObjectPath, isTouched: Bool = false
+  ) -> [CredentialChange] {
+    var affected = [keys[path]].compactMap(\.self)
+    if let key = item?.summary.key, key != affected.first { affected.append(key) }
+    let before = affected.map { newest(of: $0) }
+    if let key = keys.removeValue(forKey: path) {
+      items[key]?.removeAll { $0.path == path }
+      if items[key]?.isEmpty == true { items[key] = nil }
+    }
+    if let item {
+      keys[path] = item.summary.key
+      items[item.summary.key, default: []].append(item)
+    }
+    return zip(affected, before).compactMap { key, before in
+      guard let after = newest(of: key) else { return before == nil ? nil : .deleted(key, nil) }
+      let revision = after.summary.revision
+      let isSame = before?.summary.revision == revision && !(isTouched && after.path == path)
+      return isSame ? nil : .saved(key, revision)
+    }
+  }
+
+  private func newest(of key: CredentialKey) -> Item? {
+    items[key]?.max { $1.isNewer(than: $0) }
   }
 }
