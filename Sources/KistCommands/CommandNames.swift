@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import KistCore
-internal import KistTerminal
+internal import KistSystem
 
 /// Returns the command names at the start of a command line: a command's, and its subcommand's.
 func commandNames(in arguments: [String]) -> [String] {
@@ -76,3 +76,60 @@ private let otherNames = [
   "run": ["exec"],
   "status": ["info"],
 ]
+
+/// Adds `--socket` to the commands in a hint if the user named a socket.
+///
+/// Without it, these commands would ask another kistd, or find none.
+func hint(_ hint: String?, over socket: String?) -> String? {
+  guard let hint, let socket else { return hint }
+  let parts = hint.split(separator: "`", omittingEmptySubsequences: false)
+  return parts.indices.map { index in
+    let isCommand = !index.isMultiple(of: 2) && asksKistd(parts[index])
+    return isCommand ? "\(parts[index]) --socket \(shellQuoted(socket))" : String(parts[index])
+  }.joined(separator: "`")
+}
+
+/// Returns the socket on a command line that may contain errors; the last one counts.
+func namedSocket(in words: ArraySlice<String>) -> String? {
+  guard let last = words.lastIndex(where: { $0 == "--socket" || $0.hasPrefix("--socket=") }) else {
+    return nil
+  }
+  return words[last] == "--socket"
+    ? words[last...].dropFirst().first : String(words[last].dropFirst("--socket=".count))
+}
+
+/// Whether this is a kist command that asks kistd and accepts an option at its end.
+private func asksKistd(_ line: Substring) -> Bool {
+  let words = line.split(separator: " ").map(String.init)
+  return words.first == "kist"
+    && command(named: commandNames(in: Array(words.dropFirst()))) is any AsksKistd.Type
+    && !words.contains { ["--help", "--"].contains($0) }
+}
+
+/// Returns the name that a word is a misspelling of; `nil` if there is none.
+private func nameMeant(by word: String, among names: [String]) -> String? {
+  guard word.count <= 40 else { return nil }
+  let nearest = names.map { (name: $0, distance: distance(from: word, to: $0)) }
+    .min { $0.distance < $1.distance }
+  guard let nearest, nearest.distance <= max(1, nearest.name.count / 3) else { return nil }
+  return nearest.name
+}
+
+/// Returns the number of omitted, added, replaced or swapped letters (optimal string alignment
+/// distance).
+private func distance(from word: String, to name: String) -> Int {
+  let (word, name) = (Array(word), Array(name))
+  var distance = Array(repeating: Array(0...name.count), count: word.count + 1)
+  for i in word.indices {
+    distance[i + 1][0] = i + 1
+    for j in name.indices {
+      distance[i + 1][j + 1] = min(
+        distance[i][j + 1] + 1, distance[i + 1][j] + 1,
+        distance[i][j] + (word[i] == name[j] ? 0 : 1))
+      if i > 0, j > 0, word[i] == name[j - 1], word[i - 1] == name[j] {
+        distance[i + 1][j + 1] = min(distance[i + 1][j + 1], distance[i - 1][j - 1] + 1)
+      }
+    }
+  }
+  return distance[word.count][name.count]
+}

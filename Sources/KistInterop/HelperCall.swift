@@ -25,3 +25,45 @@ package struct HelperCall: Sendable {
     self.now = now
   }
 }
+
+extension HelperCall {
+  /// Returns the words; throws unless there is one for each name and none is empty.
+  func words(_ names: String...) throws(StorageError) -> [String] {
+    guard arguments.count == names.count, !arguments.contains("") else {
+      throw .wrongWords(names.joined(separator: " "))
+    }
+    return arguments
+  }
+}
+
+extension StorageError {
+  static func wrongWords(_ right: String) -> StorageError {
+    StorageError(
+      .badRequest, "the words are not as they must be", hint: "they are: \(right)")
+  }
+
+  static func notFound(keptAs service: String, with account: String) -> StorageError {
+    var error = StorageError.notFound
+    error.hint = "NAME is kept as \(service): `kist save \(service) \(account)`"
+    return error
+  }
+}
+
+/// The answer of a helper to the tool that started it.
+package struct HelperAnswer: Sendable, Equatable {
+  /// The output for the tool: standard output.
+  package var output = Secret(utf8: "")
+  /// The error for the user: standard error.
+  package var complaint: StorageError?
+  /// The exit status.
+  package var status: Int32 = 0
+
+  static func done(_ output: Secret = Secret(utf8: "")) -> HelperAnswer {
+    HelperAnswer(output: output)
+  }
+
+  /// Returns the answer to a failed call, for a tool that leaves the message to standard error.
+  static func failed(_ error: StorageError) -> HelperAnswer {
+    HelperAnswer(complaint: error, status: error.code.exitStatus)
+  }
+}

@@ -1,3 +1,5 @@
+package import KistCore
+
 /// The supported tools, by their names in `kist helper TOOL`.
 package enum Tool: String, CaseIterable, Sendable {
   case git
@@ -27,4 +29,130 @@ package enum Tool: String, CaseIterable, Sendable {
     guard let tool = Self.allCases.first(where: { $0.program == program }) else { return nil }
     self = tool
   }
+}
+
+extension Tool {
+  /// The function that answers a call; `nil` for cargo, which sends several lines: `answerCargo`.
+  package var answer: (@Sendable (HelperCall, UserStorage) async -> HelperAnswer)? {
+    switch self {
+    case .git: answerGit
+    case .docker: answerDocker
+    case .cargo: nil
+    case .aws: answerAWS
+    case .kubectl: answerKubectl
+    case .terraform: answerTerraform
+    case .keyring: answerKeyring
+    case .askpass: answerAskpass
+    }
+  }
+}
+
+/// The steps that make a tool ask kist.
+package struct ToolSetup: Sendable, Equatable {
+  /// A line for a file or a shell.
+  package struct Line: Sendable, Equatable {
+    package var text: String
+    package var place: String
+  }
+
+  /// The helpers that the tool already asks.
+  package struct Asked: Sendable, Equatable {
+    /// The tool's command that prints them, one on each line.
+    package var command: [String]
+    /// The line that means kist.
+    package var kist: String
+    /// The error to report if there are other lines.
+    package var conflict: StorageError
+  }
+
+  /// The program that the tool then looks for on PATH; one of the lines may create it.
+  package var program: String?
+  package var lines: [Line] = []
+  /// A command of the tool, to run after the lines.
+  package var command: [String]?
+  /// The existing settings that the command would replace.
+  package var asked: Asked?
+}
+
+extension Tool {
+  /// Returns the steps that make this user's tool ask kist.
+  ///
+  /// - Parameter kist: The program for a link to point to, in shell syntax.
+  package func setup(linkingTo kist: String) -> ToolSetup {
+    switch self {
+    case .git:
+      ToolSetup(
+        program: program, command: ["git", "config", "--global", "credential.helper", "kist"],
+        asked: .init(
+          command: ["git", "config", "--global", "--get-all", "credential.helper"], kist: "kist",
+          conflict: StorageError(
+            .conflict, "git has another helper already, which this would take away",
+            hint: "see `git config --global --get-all credential.helper`; to have git ask both: "
+              + "`git config --global --add credential.helper kist`", outcome: .unchanged)))
+    case .docker:
+      ToolSetup(
+        program: program,
+        lines: [
+          .init(text: #"{"credsStore": "kist"}"#, place: "~/.docker/config.json"),
+          .init(
+            text: #"credential-helpers = ["kist", "containers-auth.json"]"#,
+            place: "~/.config/containers/registries.conf.d/kist.conf, for podman and skopeo"),
+        ])
+    case .cargo:
+      ToolSetup(
+        program: program,
+        lines: [
+          .init(
+            text:
+              #"registry.global-credential-providers = ["cargo:token", "cargo-credential-kist"]"#,
+            place: "~/.cargo/config.toml, above its first [table]")
+        ])
+    case .aws:
+      ToolSetup(lines: [
+        .init(
+          text: "credential_process = kist helper aws NAME", place: "~/.aws/config, in a [profile]")
+      ])
+    case .kubectl:
+      ToolSetup(lines: [
+        .init(
+          text: "kubectl config set-credentials NAME "
+            + "--exec-api-version=client.authentication.k8s.io/v1 "
+            + "--exec-interactive-mode=Never --exec-command=kist "
+            + "--exec-arg=helper --exec-arg=kubectl --exec-arg=NAME",
+          place: "a shell, with your user of the kubeconfig as NAME")
+      ])
+    case .terraform:
+      ToolSetup(lines: [
+        .init(text: #"credentials_helper "kist" {}"#, place: "~/.terraformrc"),
+        link("terraform-credentials-kist", in: "~/.terraform.d/plugins", to: kist),
+      ])
+    case .keyring:
+      ToolSetup(
+        program: program,
+        lines: [
+          link("keyring", in: "~/.local/bin", to: kist),
+          .init(text: "export UV_KEYRING_PROVIDER=subprocess", place: "~/.profile, for uv"),
+        ],
+        command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
+    case .askpass:
+      ToolSetup(
+        program: program,
+        lines: [
+          .init(
+            text: "SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
+              + "KIST_ASKPASS=kist://SERVICE/ACCOUNT COMMAND",
+            place: "a shell, for the one command that is to ask for this credential")
+        ])
+    }
+  }
+}
+
+private func link(_ name: String, in folder: String, to kist: String) -> ToolSetup.Line {
+  .init(
+    text: linkCommand(name, in: folder, to: kist), place: "a shell, unless the link is there")
+}
+
+/// Returns the command that links a helper's name to `kist`.
+package func linkCommand(_ name: String, in folder: String, to kist: String) -> String {
+  "mkdir -p \(folder) && ln -s \(kist) \(folder)/\(name)"
 }

@@ -40,3 +40,47 @@ private func words(of text: String) -> [String] {
   }
   return words
 }
+
+extension String {
+  /// The number of terminal columns that the text needs, according to wcwidth(3).
+  package var terminalWidth: Int { unicodeScalars.reduce(0) { $0 + $1.terminalWidth } }
+
+  /// Returns the text if it fits; otherwise as much of its beginning as fits with an ellipsis.
+  package func cut(toTerminalWidth width: Int) -> String {
+    guard terminalWidth > width else { return self }
+    var (beginning, rest) = ("", width - 1)
+    for character in self {
+      rest -= String(character).terminalWidth
+      guard rest >= 0 else { break }
+      beginning.append(character)
+    }
+    return beginning + "\u{2026}"
+  }
+}
+
+extension Unicode.Scalar {
+  /// The number of terminal columns.
+  ///
+  /// It is 0 for a scalar that combines with the one before it, and 2 for wide ones in Unicode's
+  /// EastAsianWidth.txt. It is 1 for all others.
+  ///
+  /// The C library would need a locale, which a static program may not find.
+  fileprivate var terminalWidth: Int {
+    if value < 0x300 { return 1 }
+    switch properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: break
+    }
+    switch value {
+    // The vowels and final consonants of Hangul, which combine with a first consonant.
+    case 0x1160...0x11FF, 0xD7B0...0xD7FB: return 0
+    case 0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C,
+      0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6B, 0xFF01...0xFF60,
+      0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF, 0x1F200...0x1F265,
+      0x20000...0x3FFFD:
+      return 2
+    default:
+      return properties.isEmojiPresentation && !(0x1F1E6...0x1F1FF).contains(value) ? 2 : 1
+    }
+  }
+}

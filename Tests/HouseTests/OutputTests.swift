@@ -4,9 +4,9 @@ import Testing
   /// The files that may write to a stream themselves: the gates, files that write no text (secrets,
   /// and the protocols of other tools), and fixed texts that are overwritten on the same line.
   private let writers: Set<String> = [
-    "Terminal.swift", "Terminal+Live.swift", "Terminal+Writing.swift", "Terminal+Reading.swift",
+    "Terminal.swift", "Terminal+Writing.swift", "Terminal+Reading.swift",
     "Load.swift", "Inject.swift", "Export.swift", "Helper.swift", "ProgressBar.swift",
-    "StandardError.swift", "StandardOutput.swift", "Progress.swift",
+    "Output.swift",
   ]
 
   @Test func `goes through the functions that make untrusted text visible`() throws {

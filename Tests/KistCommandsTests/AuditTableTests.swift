@@ -1,9 +1,10 @@
-import KistCommands
 import KistCore
 import KistTerminal
 import KistTesting
 import KistWire
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `The table of the audit log` {
   @Test(arguments: [

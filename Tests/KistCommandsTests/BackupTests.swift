@@ -1,9 +1,10 @@
 import Foundation
-import KistCommands
 import KistCore
 import KistTesting
 import Synchronization
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `kist backup` {
   private let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7919) })
@@ -143,7 +144,9 @@ import Testing
     (Backup(id: "b", size: 10, count: 1), .copied(0, of: 0, id: "b")),
     (Backup(id: "b", size: 10, count: 1), .copied(-7, of: -3, id: "b")),
   ])
-  func `ends where kistd says numbers that cannot be`(backup: Backup, progress: BackupProgress)
+  func `ends where kistd says numbers that cannot be`(
+    backup: KistCore.Backup, progress: BackupProgress
+  )
     async throws
   {
     try await withDirectory { directory in

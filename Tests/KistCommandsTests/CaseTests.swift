@@ -1,7 +1,8 @@
-import KistCommands
 import KistCore
 import KistTesting
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `The command line` {
   @Test(arguments: Case.all)
@@ -31,7 +32,7 @@ import Testing
           var machine = Machine.healthy
           machine.install("/usr/bin/git-credential-kist")
           machine.install("/usr/bin/docker-credential-kist")
-          try command.perform(terminal, in: machine.surroundings) { words in
+          try command.perform(terminal, in: machine.host) { words in
             terminal.writeError(Secret(utf8: "becomes \(words.count) words\n"))
             return StorageError(.unavailable, "a test does not")
           }

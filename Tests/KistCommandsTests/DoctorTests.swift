@@ -1,8 +1,9 @@
-import KistCommands
 import KistCore
 import KistTesting
 import KistWire
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `kist doctor` {
   @Test func `says that all is well, in a line for each, and ends with 0`() async {

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
-import KistCommands
 import KistCore
 import KistInterop
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `The page about the command line` {
   private let page: String

@@ -1,7 +1,8 @@
 import ArgumentParser
-import KistCommands
 import KistCore
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `What explains the command line` {
   @Test(arguments: [

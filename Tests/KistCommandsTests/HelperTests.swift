@@ -1,9 +1,10 @@
 import Foundation
 import KistClient
-import KistCommands
 import KistInterop
 import KistTesting
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `A tool finds its helper` {
   @Test(arguments: [

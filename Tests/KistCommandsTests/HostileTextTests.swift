@@ -1,8 +1,9 @@
 import KistClient
-import KistCommands
 import KistTesting
 import KistWire
 import Testing
+
+@testable import KistCommands
 
 /// What a terminal must not get from elsewhere: controls of C0, DEL and C1, what reorders or hides text,
 /// and what looks like another line.

@@ -1,9 +1,10 @@
 import Foundation
-import KistCommands
 import KistCore
 import KistTesting
 import Synchronization
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `An import at a terminal` {
   private let storage = UserStorage.inMemory(now: { .sample })

@@ -1,8 +1,9 @@
 import Foundation
 import KistClient
-import KistCommands
 import KistTesting
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `The file that inject writes` {
   private let folder: URL

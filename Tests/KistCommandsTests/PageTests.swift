@@ -1,9 +1,10 @@
-import KistCommands
 import KistCore
 import KistTesting
 import KistWire
 import Synchronization
 import Testing
+
+@testable import KistCommands
 
 /// A kistd that answers with a page that leads back to itself.
 @Suite(.timeLimit(.minutes(10))) struct `A page that leads back to itself` {

@@ -1,8 +1,9 @@
-import KistCommands
 import KistCore
 import KistTesting
 import Synchronization
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `A load without options` {
   @Test(arguments: [

@@ -1,6 +1,7 @@
-import KistCommands
 import KistCore
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `kist setup` {
   @Test(arguments: [
@@ -60,7 +61,7 @@ import Testing
     let recorder = Recorder()
     let terminal = recorder.terminal(input: Secret(utf8: ""), typed: [], isTerminal: false)
     let status = await Kist.status(of: ["setup", tool], on: terminal) { command in
-      try (command as? Setup)?.perform(terminal, in: machine.surroundings) { _ in
+      try (command as? Setup)?.perform(terminal, in: machine.host) { _ in
         .internal("a test does not")
       }
     }

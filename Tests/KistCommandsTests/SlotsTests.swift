@@ -1,7 +1,8 @@
-import KistCommands
 import KistCore
 import KistTesting
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `kist slots` {
   @Test func `shows a slot of an unknown kind, and does not count it as one that opens the file`()

@@ -1,8 +1,9 @@
-import KistCommands
 import KistCore
 import KistTerminal
 import KistTesting
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `A list` {
   @Test(arguments: [

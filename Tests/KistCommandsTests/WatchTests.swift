@@ -1,6 +1,7 @@
-import KistCommands
 import KistCore
 import Testing
+
+@testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `What is watched` {
   @Test(arguments: [

@@ -181,20 +181,6 @@ import Testing
     #expect(error.hint == "`kistd migrate --help` shows the options")
   }
 
-  @Test(arguments: [
-    ("--halp", "--help"), ("--hepl", "--help"), ("--verson", "--version"), ("--dta", "--data"),
-  ])
-  func `a slip of the hand is told which option may be meant`(
-    word: String, option: String
-  ) throws {
-    let error = try Self.error([word], Self.home)
-    #expect(error.message == "unknown option '\(word)'. Did you mean '\(option)'?")
-  }
-
-  @Test func `an option that is like no other is told no other`() throws {
-    #expect(try Self.error(["--dxyz"], Self.home).message == "unknown option '--dxyz'")
-  }
-
   @Test func `a deadline without a unit is told which one`() throws {
     let error = try Self.error(["--deadline", "5"], Self.home)
     #expect(error.message == "--deadline has no unit")

@@ -7,7 +7,7 @@ import Testing
 /// Has a tool use a storage; what it is answered.
 typealias Use = @Sendable (UserStorage) async -> Secret
 
-@Suite(.timeLimit(.minutes(10))) struct `A credential that a person saved and a tool saves anew` {
+@Suite(.timeLimit(.minutes(10))) struct `A credential that the user saved and a tool saves again` {
   /// A key, and what saves the secret `new` under it.
   private static let uses: [(CredentialKey, Use)] = [
     (

@@ -52,7 +52,7 @@ import Testing
   }
 
   // Ctrl-Z, and `fg`.
-  @Test func `shows what is typed while it is stopped, and asks anew afterwards`() async throws {
+  @Test func `shows what is typed while it is stopped, and asks again afterwards`() async throws {
     let terminal = try PseudoTerminal()
     let path = terminal.path
     let person = Task.detached {
@@ -100,7 +100,7 @@ import Testing
     #expect(terminal.echoes)
   }
 
-  @Test func `asks anew after a stop, where the line is shown, too`() async throws {
+  @Test func `asks again after a stop, also if the line is shown`() async throws {
     let terminal = try PseudoTerminal()
     let path = terminal.path
     let person = Task.detached {

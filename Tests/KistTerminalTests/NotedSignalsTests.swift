@@ -4,7 +4,7 @@ import KistTerminal
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `Signals that are noted` {
-  @Test func `are told one after another, once, and to nobody who asks later`() async throws {
+  @Test func `are returned one after another, and each only once`() async throws {
     await #expect(processExitsWith: .success) {
       let first = try notedSignals()
       first.carryOut(SIGTERM)

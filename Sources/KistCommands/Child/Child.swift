@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import KistCore
+internal import KistInterop
 internal import KistSystem
 internal import KistTerminal
 
@@ -10,7 +11,6 @@ struct CommandNotStarted: Error {
 
   var exitStatus: CInt { failure == ENOENT ? 127 : 126 }
 
-  /// The error to report to the user.
   var complaint: StorageError {
     StorageError(
       .unavailable, "the command cannot be started: \(systemText(of: failure))", hint: hint)
@@ -82,4 +82,50 @@ func startChild(
 func endOfChild(_ pid: pid_t) -> CInt {
   let status = kist_wait_for_command(pid)
   return status < 0 ? Run.failure : status
+}
+
+/// The environment of this process with some variables added or replaced, for a command.
+///
+/// Their values are wiped when it is released.
+struct ChildEnvironment {
+  static let unchanged = ChildEnvironment(entries: [])
+
+  private let entries: [Secret]
+
+  private init(entries: [Secret]) { self.entries = entries }
+
+  /// Refuses a value that contains a NUL, because the command would see it only up to there.
+  init(setting settings: [Setting]) throws(StorageError) {
+    var entries: [Secret] = []
+    for setting in settings {
+      guard setting.value.withBytes({ bytes in bytes.indices.allSatisfy { bytes[$0] != 0 } }) else {
+        throw StorageError(
+          .badRequest, "a secret has a NUL in it, which no variable can have",
+          hint: "give it to the command as a file, with --file", outcome: .unchanged)
+      }
+      var entry = WipedBytes(capacity: setting.name.utf8.count + setting.value.count + 2)
+      entry.append(utf8: setting.name)
+      entry.append(UInt8(ascii: "="))
+      setting.value.withBytes { entry.append($0) }
+      entry.append(0)
+      entries.append(Secret(entry))
+    }
+    self.entries = entries
+  }
+
+  /// Lends it as exec(3) expects it.
+  func withPointers<Result>(
+    _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+  ) -> Result {
+    defer { extendLifetime(entries) }
+    let added = unsafe entries.map { entry in
+      unsafe entry.withBytes { bytes in
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+          unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress!)
+            .assumingMemoryBound(to: CChar.self)
+        }
+      }
+    }
+    return unsafe withEnvironment(adding: added, body)
+  }
 }

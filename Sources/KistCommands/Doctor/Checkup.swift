@@ -1,18 +1,12 @@
 internal import KistCore
-package import KistWire
+internal import KistWire
 
 /// The inputs of `kist doctor`.
-package struct Checkup: Sendable {
+struct Checkup: Sendable {
   /// The path of kistd's socket.
-  package var socket: String
-  package var kistd: Endpoints
-  package var surroundings: Surroundings
-
-  package init(socket: String, kistd: Endpoints, surroundings: Surroundings) {
-    self.socket = socket
-    self.kistd = kistd
-    self.surroundings = surroundings
-  }
+  var socket: String
+  var kistd: Endpoints
+  var host: Host
 }
 
 extension Checkup {
@@ -25,10 +19,10 @@ extension Checkup {
     let greeting = await greeting()
     return await [greeting]
       + storageFindings(
-        status, kistdAnswers: greeting.state.code == nil, surroundings.diagnosis(),
+        status, kistdAnswers: greeting.state.code == nil, host.diagnosis(),
         whyLocked: whyLocked(status))
-      + surroundings.serviceFindings()
-      + surroundings.fileFindings(socket: socket) + surroundings.programFindings()
+      + host.serviceFindings()
+      + host.fileFindings(socket: socket) + host.programFindings()
   }
 
   /// Returns the error that explains why the storage is locked: its key may be missing.
@@ -50,7 +44,7 @@ extension Checkup {
   }
 }
 
-extension Surroundings {
+extension Host {
   /// Returns what the kistd beside this program, or else on PATH, would open.
   fileprivate func diagnosis() -> StorageDiagnosis? {
     daemonProgram.flatMap { lines([$0, "probe", "--json"]).first }.flatMap { StorageDiagnosis($0) }

@@ -5,7 +5,6 @@ internal import KistJSON
 struct Finding: Sendable, Equatable {
   /// The severity of a finding.
   enum State: Sendable, Equatable {
-    /// No problem.
     case ok
     /// Worth knowing; credentials are still available.
     case note
@@ -17,7 +16,6 @@ struct Finding: Sendable, Equatable {
   /// The subject, in one word.
   var subject: String
   var message: String
-  /// The remedy.
   var hint: String?
 
   init(_ state: State, _ subject: String, _ message: String, hint: String? = nil) {
@@ -27,14 +25,12 @@ struct Finding: Sendable, Equatable {
     self.hint = hint
   }
 
-  /// Creates a finding from an error.
   init(_ error: StorageError, about subject: String) {
     self.init(.problem(error.code), subject, error.message, hint: error.hint)
   }
 }
 
 extension Finding.State {
-  /// The state's name.
   var word: String {
     switch self {
     case .ok: "ok"
@@ -43,14 +39,12 @@ extension Finding.State {
     }
   }
 
-  /// The error code of a problem.
   var code: StorageError.Code? {
     if case .problem(let code) = self { code } else { nil }
   }
 }
 
 extension Finding {
-  /// Returns the text of one JSON object.
   func json() -> Secret {
     JSONWriter.object { writer in
       writer.member("state", state.word)
@@ -58,6 +52,50 @@ extension Finding {
       writer.member("subject", subject)
       writer.member("message", message)
       writer.member("hint", hint)
+    }
+  }
+}
+
+extension Terminal {
+  /// Prints the findings: in columns on a terminal.
+  ///
+  /// Otherwise it prints a line for each, with tabs between state, subject, message and hint.
+  func show(_ findings: [Finding], asJSON: Bool) throws(StorageError) {
+    for finding in findings {
+      if asJSON {
+        try writeJSON(finding.json())
+      } else if outputIsTerminal {
+        try showInColumns(finding)
+      } else {
+        let columns = [finding.state.word, finding.subject, finding.message, finding.hint ?? ""]
+        try writeColumns(columns.map { visible($0) })
+      }
+    }
+  }
+
+  private func showInColumns(_ finding: Finding) throws(StorageError) {
+    let state = padded(finding.state.word, to: "problem".utf8.count)
+    let subject = padded(finding.subject, to: "terraform".utf8.count)
+    let indent = String(repeating: " ", count: state.utf8.count + subject.utf8.count + 4)
+    let texts = [finding.message] + (finding.hint.map { ["hint: \($0)"] } ?? [])
+    let wrapped = texts.flatMap { lines($0, to: max(outputWidth - indent.utf8.count, 24)) }
+    try writeLines(
+      wrapped.prefix(1).map { "  \(subject)  " + $0 } + wrapped.dropFirst().map { indent + $0 },
+      after: state, color: finding.state.color)
+  }
+
+  private func padded(_ word: String, to width: Int) -> String {
+    word + String(repeating: " ", count: max(width - word.utf8.count, 0))
+  }
+}
+
+extension Finding.State {
+  /// The number of its color: console_codes(4).
+  fileprivate var color: Int {
+    switch self {
+    case .ok: 32
+    case .note: 33
+    case .problem: 31
     }
   }
 }

@@ -29,15 +29,14 @@ struct NewFile: ~Copyable {
   init(
     for path: String, replacing: Bool, permissions: (CInt) -> mode_t = permissions(of:)
   ) throws(StorageError) {
-    var status = stat()
-    let isThere = unsafe lstat(path, &status) == 0
-    guard !isThere || status.st_mode & S_IFMT == S_IFREG else {
+    let status = fileStatus(ofLink: path)
+    guard status?.isKind(S_IFREG) ?? true else {
       throw StorageError(
         .badRequest, "the file is not a regular one, and is not replaced",
         hint: "name a regular file, or one that is not there yet",
         outcome: .unchanged)
     }
-    if !replacing, isThere { throw .fileIsThere }
+    if !replacing, status != nil { throw .fileIsThere }
     // Random, because a killed kist with the same process id may have left its name.
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
     // Opens the directory first: if it cannot be synced to disk later, the write should not begin.
@@ -63,9 +62,8 @@ struct NewFile: ~Copyable {
     isNamed = unnamed < 0
   }
 
-  /// Appends bytes.
   mutating func append(_ bytes: Secret) throws(StorageError) {
-    let failure = writeAll(bytes, to: file)
+    let failure = bytes.withBytes { writeAll($0, to: file) }
     if failure != 0 { throw notWritten(failure) }
   }
 
@@ -136,8 +134,7 @@ func openNewFile(
 
 /// Returns the permissions of an open file; all permissions if they are unknown.
 func permissions(of file: CInt) -> mode_t {
-  var status = stat()
-  return unsafe fstat(file, &status) == 0 ? status.st_mode & 0o777 : 0o777
+  fileStatus(of: file).map { $0.st_mode & 0o777 } ?? 0o777
 }
 
 /// Refuses an empty file that others can read or write although it was created with mode 0600.
@@ -165,5 +162,26 @@ extension StorageError {
     StorageError(
       .conflict, "the file is there already",
       hint: "name another one, or have it replaced with `--replace`", outcome: .unchanged)
+  }
+}
+
+/// Replaces a file by one of mode 0600, completely or not at all.
+func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
+  var file = try NewFile(for: path, replacing: true)
+  try file.append(content)
+  try file.finish()
+}
+
+/// Creates a file of mode 0600, which must not exist yet and need not survive a restart of the
+/// system.
+func writeNewFile(_ path: String, _ content: Secret) throws(StorageError) {
+  let file = try openNewFile(path)
+  var failure = content.withBytes { writeAll($0, to: file) }
+  // A umask may have removed more than the permissions of others.
+  if failure == 0, fchmod(file, 0o600) != 0 { failure = errno }
+  if close(file) != 0, failure == 0 { failure = errno }
+  guard failure == 0 else {
+    unsafe unlink(path)
+    throw notWritten(failure)
   }
 }

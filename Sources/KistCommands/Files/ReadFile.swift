@@ -37,3 +37,51 @@ extension StorageError {
       hint: "see whether its path is right, and who may read it", outcome: .unchanged)
   }
 }
+
+/// Reads the available bytes of a stream, at most 64 KiB; returns none at its end.
+///
+/// - Parameter what: The name of the stream in errors.
+func nextPiece(of descriptor: CInt, _ what: String) throws(StorageError) -> Secret {
+  var bytes = WipedBytes(capacity: 4 << 10)
+  while true {
+    let count = bytes.append(upTo: 64 << 10) { free in
+      unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
+        let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)
+        initializedCount = max(count, 0)
+        return count
+      }
+    }
+    if count >= 0 { return Secret(bytes) }
+    guard errno == EINTR else {
+      throw StorageError(
+        .badRequest, "\(what) could not be read: \(systemText(of: errno))", outcome: .unchanged)
+    }
+  }
+}
+
+/// Joins pieces up to the empty one; `limit` is the limit that an error mentions.
+func allPieces(
+  upTo size: Int, _ what: String, limit: Int? = nil,
+  _ nextPiece: () throws(StorageError) -> Secret
+) throws(StorageError) -> Secret {
+  var bytes = WipedBytes(capacity: 256)
+  while true {
+    let piece = try nextPiece()
+    if piece.isEmpty { return Secret(bytes) }
+    guard bytes.count + piece.count <= size else { throw .tooLarge(what, limit: limit ?? size) }
+    piece.withBytes { bytes.append($0) }
+  }
+}
+
+extension StorageError.Code {
+  /// Creates the code for a failure (errno(3)) to open a file or directory that the user named.
+  init(failure: CInt) {
+    self =
+      switch failure {
+      case EACCES, EPERM, EROFS: .denied
+      case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: .badRequest
+      case ENOSPC, EDQUOT: .full
+      default: .unavailable
+      }
+  }
+}

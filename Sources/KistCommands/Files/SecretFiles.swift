@@ -49,28 +49,18 @@ struct SecretFiles {
         hint: "give the secret with --env; for files, kistd and kist need it to be one in memory",
         outcome: .unchanged)
     }
-    guard isOwn(runtimeDirectory) else {
+    guard fileStatus(of: runtimeDirectory)?.isPrivate == true else {
       throw StorageError(
         .unavailable, "XDG_RUNTIME_DIR is not for this user alone",
         hint: "it must be this user's and have mode 700; or give the command the secret with --env",
         outcome: .unchanged)
     }
-    var template = Array("\(runtimeDirectory)/kist-run.XXXXXX".utf8CString)
-    return try unsafe template.withUnsafeMutableBufferPointer { (name) throws(StorageError) in
-      guard let path = unsafe mkdtemp(name.baseAddress!) else {
-        throw StorageError(
-          .unavailable, "there can be no files in XDG_RUNTIME_DIR: \(systemText(of: errno))",
-          outcome: .unchanged)
-      }
-      return unsafe String(cString: path)
+    guard let path = makeTemporaryDirectory("\(runtimeDirectory)/kist-run.") else {
+      throw StorageError(
+        .unavailable, "there can be no files in XDG_RUNTIME_DIR: \(systemText(of: errno))",
+        outcome: .unchanged)
     }
-  }
-
-  /// Whether a directory belongs to this user and is closed to all others.
-  private static func isOwn(_ path: String) -> Bool {
-    var status = stat()
-    guard unsafe stat(path, &status) == 0 else { return false }
-    return status.st_uid == geteuid() && status.st_mode & 0o077 == 0
+    return path
   }
 
   /// Whether a directory is on a file system in memory: statfs(2).

@@ -33,9 +33,8 @@ extension KeySlots {
 }
 
 extension KeyFileOption {
-  /// Reads the key.
   fileprivate func key() throws(StorageError) -> Secret {
-    guard let path = keyFile ?? Surroundings.live.keyFile else { throw .noKeyFile }
+    guard let path = keyFile ?? Host.live.keyFile else { throw .noKeyFile }
     let what = "the key file \(path)"
     let file: CInt
     do throws(UnfitFile) { file = try openOwnFile(path, O_RDONLY) } catch {

@@ -25,7 +25,6 @@ struct ProgressBar {
     replaceLine(with: new)
   }
 
-  /// Removes the bar.
   mutating func clear() {
     guard !line.isEmpty, let width = terminal.errorWidth else { return }
     // The rest of the line may contain typed text, such as ^C.

@@ -50,7 +50,6 @@ func table(
 private let gap = "  "
 private let narrowest = 8
 
-/// Returns the date of a moment, in UTC.
 private func day(of moment: Timestamp) -> String { String(moment.description.prefix(10)) }
 
 private func line(of row: [String], widths: [Int]) -> String {

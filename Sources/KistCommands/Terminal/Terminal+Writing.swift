@@ -6,7 +6,6 @@ internal import KistWire
 // All output of `kist` goes through these functions (`HouseTests`). They make each line visible, so
 // that text from a reply, a path or a variable cannot control a terminal or imitate another line.
 extension Terminal {
-  /// Writes lines of text to standard output.
   func writeLines(_ lines: [String]) throws(StorageError) { try writeBytes(text(of: lines)) }
 
   /// Writes a line with tabs between its columns.
@@ -34,7 +33,7 @@ extension Terminal {
   }
 
   /// Reports success on a terminal; a program uses the exit status instead.
-  func tell(_ what: String) throws(StorageError) {
+  func reportSuccess(_ what: String) throws(StorageError) {
     if outputIsTerminal { try writeLines(lines(what, to: outputWidth)) }
   }
 
@@ -47,7 +46,6 @@ extension Terminal {
     }
   }
 
-  /// Reports an error and its hint.
   func report(_ error: StorageError, asJSON: Bool) {
     if asJSON { return writeError(visible(json: error.json()).withNewline) }
     note(error.message, hint: error.hint)
@@ -59,7 +57,6 @@ extension Terminal {
     writeErrorLines(texts.flatMap { lines($0, to: errorWidth) })
   }
 
-  /// Writes lines of text to standard error.
   func writeErrorLines(_ lines: [String]) { writeError(text(of: lines)) }
 
   /// Splits a text into lines of this width; returns one line if `width` is `nil`.

@@ -1,4 +1,6 @@
+internal import Glibc
 package import KistCore
+internal import KistSystem
 package import KistTerminal
 
 /// The input, output, user and time of a command.
@@ -29,30 +31,40 @@ package struct Terminal: Sendable {
   package var noteSignals: @Sendable () throws(StorageError) -> NotedSignals
   /// Returns the current time.
   package var now: @Sendable () -> Timestamp
+}
 
-  package init(
-    inputIsTerminal: Bool, outputIsTerminal: Bool, outputHasColors: Bool, outputWidth: Int,
-    outputIsPrivate: Bool, errorWidth: Int?,
-    readPiece: @escaping @Sendable () throws(StorageError) -> Secret,
-    ask: @escaping @Sendable (String) throws(StorageError) -> String,
-    askHidden: @escaping @Sendable (String) throws(StorageError) -> Secret,
-    writeBytes: @escaping @Sendable (Secret) throws(StorageError) -> Void,
-    writeError: @escaping @Sendable (Secret) -> Void,
-    noteSignals: @escaping @Sendable () throws(StorageError) -> NotedSignals,
-    now: @escaping @Sendable () -> Timestamp
-  ) {
-    self.inputIsTerminal = inputIsTerminal
-    self.outputIsTerminal = outputIsTerminal
-    self.outputHasColors = outputHasColors
-    self.outputWidth = outputWidth
-    self.outputIsPrivate = outputIsPrivate
-    self.errorWidth = errorWidth
-    self.readPiece = readPiece
-    self.ask = ask
-    self.askHidden = askHidden
-    self.writeBytes = writeBytes
-    self.writeError = writeError
-    self.noteSignals = noteSignals
-    self.now = now
+extension Terminal {
+  /// The terminal and the streams of this process.
+  package static var live: Terminal {
+    Terminal(
+      inputIsTerminal: isatty(STDIN_FILENO) == 1,
+      outputIsTerminal: isatty(STDOUT_FILENO) == 1,
+      outputHasColors: mayShowColors(STDOUT_FILENO),
+      outputWidth: columns(ofTerminal: STDOUT_FILENO) ?? 80,
+      outputIsPrivate: isPrivateFile(STDOUT_FILENO),
+      errorWidth: columns(ofTerminal: STDERR_FILENO),
+      readPiece: { () throws(StorageError) in try nextPiece(of: STDIN_FILENO, "standard input") },
+      ask: { question throws(StorageError) in try shownLine(asking: question, on: "/dev/tty") },
+      askHidden: { question throws(StorageError) in try hiddenLine(asking: question, on: "/dev/tty")
+      },
+      writeBytes: { bytes throws(StorageError) in
+        let failure = bytes.withBytes { writeAll($0, to: STDOUT_FILENO) }
+        guard failure == 0 else {
+          throw StorageError(
+            .internal, "standard output could not be written: \(systemText(of: failure))",
+            hint: "what was asked for was carried out; only the output is lost")
+        }
+      },
+      writeError: { _ = $0.withBytes { writeAll($0, to: STDERR_FILENO) } },
+      noteSignals: { () throws(StorageError) in try notedSignals() },
+      now: Timestamp.now)
   }
+}
+
+/// Whether a descriptor is a terminal with colors, and the user has not turned them off.
+///
+/// The user turns them off with NO_COLOR (no-color.org).
+private func mayShowColors(_ descriptor: CInt) -> Bool {
+  isatty(descriptor) == 1 && environmentVariable("TERM") ?? "dumb" != "dumb"
+    && environmentVariable("NO_COLOR") ?? "" == ""
 }

@@ -17,7 +17,7 @@ extension Terminal {
   }
 
   /// Reports the parts of the file that are not imported, and where they are.
-  func tellWhatStaysBehind(_ plan: ImportPlan, of credentials: ForeignCredentials) {
+  func noteLeftOut(_ plan: ImportPlan, of credentials: ForeignCredentials) {
     for what in LeftOut.allCases {
       guard let places = plan.leftOut[what] else { continue }
       let some = places.prefix(8).map(credentials.name).joined(separator: ", ")
@@ -65,7 +65,6 @@ extension Terminal {
 }
 
 extension String {
-  /// The plural of a line, an entry or an item.
   fileprivate var plural: String { hasSuffix("y") ? dropLast() + "ies" : self + "s" }
 }
 
@@ -93,7 +92,6 @@ extension StorageError {
 }
 
 extension ImportPlan {
-  /// Returns a summary of the import for the user.
   func summary(saved: Int) -> String {
     var parts = ["saved \(saved)"]
     if count(.same) > 0 {
@@ -105,7 +103,6 @@ extension ImportPlan {
   }
 }
 
-/// Returns the columns of a credential in the list of an import, for a program.
 private func columns(of row: ImportPlan.Row) -> [String] {
   let credential = row.entry.credential
   return [

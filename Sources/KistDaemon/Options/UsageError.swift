@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import KistCore
-internal import KistTerminal
 
 /// Returns the error for a wrong command line, worded like other errors of kistd.
 ///
@@ -16,9 +15,7 @@ func usageError<Command: ParsableCommand>(
       "an argument was not expected", of: command,
       hint: command == Kistd.self ? hint(atWordTooManyIn: arguments) : nil)
   }
-  let ends = ["--help"] + (command.configuration.version.isEmpty ? [] : ["--version"])
-  let said = withLikelyGuess(message, orAtOneOf: ends)
-  return .wrongUsage(said.prefix(1).lowercased() + said.dropFirst(), of: command)
+  return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
 }
 
 /// Returns the hint for an unexpected word that is a command of kistd.

@@ -4,7 +4,6 @@ internal import KistCore
 ///
 /// Absent members are `nil`.
 struct GitMessage: Sendable, Equatable {
-  /// The scheme of the URL.
   var scheme: String?
   /// The host with its port.
   var host: String?
@@ -41,8 +40,121 @@ extension GitMessage {
     return attributes
   }
 
-  /// Returns the key of the refresh token that belongs to a credential.
   static func refreshKey(of key: CredentialKey) -> CredentialKey {
     CredentialKey(service: "oauth_refresh_token:" + key.service, account: key.account)
+  }
+
+  /// The most bytes of a line, without its newline, that git can send.
+  private static let longestLine = 65_534
+
+  /// Reads lines of `key=value` up to the first blank line or the end; ignores unknown keys.
+  init(reading input: Secret) throws(StorageError) {
+    try input.withBytes { (bytes) throws(StorageError) in
+      var start = 0
+      while start < bytes.count {
+        let end = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
+        if end == start { break }
+        try take(bytes.extracting(start..<end))
+        start = end + 1
+      }
+    }
+    try checkNames()
+  }
+
+  private mutating func take(_ line: Span<UInt8>) throws(StorageError) {
+    guard line.count <= Self.longestLine else {
+      throw .tooLarge("a line of git's", limit: Self.longestLine, size: line.count)
+    }
+    guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0), equals > 0 else {
+      throw .badRequest("a line of git's is not key=value")
+    }
+    let value = line.extracting((equals + 1)...)
+    switch try? text(line.extracting(..<equals)) {
+    case "protocol": scheme = try text(value)
+    case "host": host = try text(value)
+    case "path": path = try text(value)
+    case "username": username = try text(value)
+    case "password": password = try secret(value)
+    case "password_expiry_utc":
+      passwordExpiry = Int64(try text(value)).flatMap(Timestamp.init(secondsSinceEpoch:))
+    case "oauth_refresh_token": refreshToken = try secret(value)
+    case "authtype": authtype = try text(value)
+    case "credential": credential = try secret(value)
+    case "ephemeral": isEphemeral = ["1", "true", "yes", "on"].contains(try text(value))
+    case "capability[]":
+      switch try text(value) {
+      case "": knowsAuthtype = false  // empties the list
+      case "authtype": knowsAuthtype = true
+      default: break
+      }
+    default: break
+    }
+  }
+
+  /// Refuses names that would give two services the same key.
+  private func checkNames() throws(StorageError) {
+    // RFC 3986 §3.1
+    if let scheme, scheme.isEmpty || !scheme.utf8.allSatisfy({ isAlphanumeric($0, or: "+-.") }) {
+      throw .badRequest("git's protocol is not the scheme of a URL")
+    }
+    if let host, host.utf8.contains(UInt8(ascii: "/")) {
+      throw .badRequest("git's host has a slash in it")
+    }
+  }
+}
+
+private func text(_ bytes: Span<UInt8>) throws(StorageError) -> String {
+  try checkValue(bytes)
+  guard let text = String(validating: bytes) else {
+    throw .badRequest("what git sent is not UTF-8")
+  }
+  return text
+}
+
+private func secret(_ bytes: Span<UInt8>) throws(StorageError) -> Secret {
+  try checkValue(bytes)
+  return Secret(copying: bytes)
+}
+
+/// Refuses a value that git would not accept back.
+private func checkValue(_ bytes: Span<UInt8>) throws(StorageError) {
+  guard isOneLine(bytes) else {
+    throw .badRequest("what git sent has a CR or a NUL in it")
+  }
+}
+
+/// Writes a helper's answer to git: lines of `key=value`.
+struct GitWriter: ~Copyable {
+  private var text = WipedBytes(capacity: 256)
+
+  mutating func line(_ key: StaticString, _ value: String) throws(StorageError) {
+    try line(key, Secret(utf8: value))
+  }
+
+  /// Writes a line; throws for a value that would be two lines, or that git would misread.
+  mutating func line(_ key: StaticString, _ value: Secret) throws(StorageError) {
+    guard value.withBytes(isOneLine) else {
+      throw StorageError(
+        .badRequest, "the credential has a line break or a NUL in it, and git takes neither",
+        hint: "save it again without: `kist save` drops one newline at the end")
+    }
+    begin(key)
+    text.reserve(value.count + 1)
+    value.withBytes { text.append($0) }
+    text.append(UInt8(ascii: "\n"))
+  }
+
+  consuming func finish() -> Secret { Secret(text) }
+
+  private mutating func begin(_ key: StaticString) {
+    key.withBytes { text.append($0) }
+    text.append(UInt8(ascii: "="))
+  }
+}
+
+/// Whether the bytes contain no LF, CR or NUL.
+func isOneLine(_ bytes: Span<UInt8>) -> Bool {
+  bytes.indices.allSatisfy {
+    bytes[$0] != UInt8(ascii: "\n") && bytes[$0] != UInt8(ascii: "\r") && bytes[$0] != 0
   }
 }

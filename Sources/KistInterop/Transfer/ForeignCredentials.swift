@@ -15,21 +15,20 @@ package struct ForeignCredentials: Sendable {
   package private(set) var leftOut: [LeftOut: [Int]] = [:]
   /// The kind of a place, such as `line`.
   package let unit: String
-  /// The names of the places, if they have any.
   private let names: [String]
   /// Whether the file contains all members of a credential, so that a different label is a
   /// difference.
-  package let tellsAll: Bool
+  package let isComplete: Bool
   /// Whether its program uses the first match; other programs use the latest.
   package let firstIsTaken: Bool
 
   package init(
-    countedBy unit: String = "line", named names: [String] = [], tellsAll: Bool = false,
+    countedBy unit: String = "line", named names: [String] = [], isComplete: Bool = false,
     firstIsTaken: Bool = false
   ) {
     self.unit = unit
     self.names = names
-    self.tellsAll = tellsAll
+    self.isComplete = isComplete
     self.firstIsTaken = firstIsTaken
   }
 
@@ -42,7 +41,7 @@ package struct ForeignCredentials: Sendable {
   package mutating func add(_ credential: NewCredential, at place: Int) throws(StorageError) {
     guard entries.count < Self.most else { throw .tooManyForeign }
     var credential = credential
-    if !tellsAll, !credential.isWithinLimits { credential.label = nil }
+    if !isComplete, !credential.isWithinLimits { credential.label = nil }
     guard credential.isWithinLimits else { return leaveOut(.overLimits, at: place) }
     entries.append(Entry(credential: credential, place: place))
   }
@@ -117,5 +116,82 @@ extension StorageError {
     StorageError(
       .tooLarge, "the file has more than \(ForeignCredentials.most) credentials",
       hint: "nothing was imported; take it in parts", outcome: .unchanged)
+  }
+}
+
+/// The formats of other programs' credential files.
+package enum ForeignFormat: String, CaseIterable, Sendable {
+  case netrc
+  case gitCredentials = "git-credentials"
+  case docker
+  case aws
+  case cargo
+  case bitwarden
+  case onePassword = "1password"
+  case keepassxc
+  case chrome
+  case firefox
+  case keyring
+
+  /// The most bytes of a file: 64 MiB, or 1 MiB for a file with a program's settings.
+  package var longestFile: Int {
+    switch self {
+    case .docker, .aws, .cargo: 1 << 20
+    default: 64 << 20
+    }
+  }
+
+  /// Reads a file.
+  ///
+  /// Errors contain the problem and its place, but never contents of the file.
+  ///
+  /// - Parameter configuration: For cargo, the file that names the registries, if there is one.
+  package func read(
+    _ text: Secret, configuration: Secret? = nil
+  ) throws(StorageError) -> ForeignCredentials {
+    if text.beginsAsArchive { throw archive }
+    return switch self {
+    case .netrc: try netrcCredentials(in: text)
+    case .gitCredentials: try gitStoreCredentials(in: text)
+    case .docker: try dockerCredentials(in: text)
+    case .aws: try awsCredentials(in: text)
+    case .cargo: try cargoCredentials(in: text, configuration: configuration)
+    case .bitwarden:
+      text.beginsAsJSON
+        ? try bitwardenCredentials(in: text) : try credentials(in: text, of: .bitwarden)
+    case .onePassword:
+      text.beginsAsJSON
+        ? try onePasswordCredentials(in: text) : try credentials(in: text, of: .onePassword)
+    case .keepassxc: try credentials(in: text, of: .keepassxc)
+    case .chrome: try credentials(in: text, of: .chrome)
+    case .firefox: try credentials(in: text, of: .firefox)
+    case .keyring: try keyringCredentials(in: text)
+    }
+  }
+}
+
+extension ForeignFormat {
+  /// The error for a file that is still in an archive, such as 1Password's export.
+  private var archive: StorageError {
+    var error = StorageError.unreadable("it is a ZIP archive")
+    error.hint =
+      self == .onePassword
+      ? "nothing was imported; unpack it: `unzip -p FILE export.data | kist import 1password - --yes`"
+      : "nothing was imported; unpack it first"
+    return error
+  }
+}
+
+extension StorageError {
+  static func unreadable(_ problem: String, line: Int) -> StorageError {
+    unreadable("line \(line): \(problem)")
+  }
+
+  /// Returns the error for a file that cannot be imported; `problem` contains no text of the file.
+  package static func unreadable(_ problem: String) -> StorageError {
+    StorageError(
+      .badRequest, "the file cannot be read: \(problem)",
+      hint: "nothing was imported; see whether it is of the format that was named",
+      outcome: .unchanged)
   }
 }

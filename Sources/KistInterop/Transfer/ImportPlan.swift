@@ -1,14 +1,12 @@
 package import KistCore
+internal import KistJSON
 
 /// The changes that an import would make; finding them changes nothing.
 package struct ImportPlan: Sendable {
   /// The state of a credential of the file, compared with the stored ones.
   package enum State: String, CaseIterable, Sendable {
-    /// No credential of this name is stored.
     case new
-    /// An equal credential is stored.
     case same
-    /// A different credential of this name is stored.
     case differs
     /// Another credential of this name in the file takes precedence, or another tool owns the
     /// stored one.
@@ -26,7 +24,7 @@ package struct ImportPlan: Sendable {
   package private(set) var rows: [Row] = []
   /// The parts that are not imported.
   package private(set) var leftOut: [LeftOut: [Int]]
-  private let tellsAll: Bool
+  private let isComplete: Bool
   private let firstIsTaken: Bool
 
   /// Returns the number of credentials in a state.
@@ -35,17 +33,17 @@ package struct ImportPlan: Sendable {
   /// Compares a file with the stored credentials.
   ///
   /// - Parameters:
-  ///   - lastStands: Whether the last of several credentials with one name counts, as if they were
+  ///   - lastCounts: Whether the last of several credentials with one name counts, as if they were
   ///     saved one after another; otherwise the first counts.
   ///   - progress: Called with the number of compared credentials and their total.
   package init(
-    of file: ForeignCredentials, lastStands: Bool, with storage: UserStorage,
+    of file: ForeignCredentials, lastCounts: Bool, with storage: UserStorage,
     progress: (Int, Int) -> Void
   ) async throws(StorageError) {
     leftOut = file.leftOut
-    tellsAll = file.tellsAll
+    isComplete = file.isComplete
     firstIsTaken = file.firstIsTaken
-    choose(among: file.entries, lastStands: lastStands)
+    choose(among: file.entries, lastCounts: lastCounts)
     var stored: [CredentialKey: CredentialSummary] = [:]
     for summary in try await allPages(of: CredentialQuery(), storage.find) {
       stored[summary.key] = summary
@@ -66,7 +64,7 @@ package struct ImportPlan: Sendable {
       case (.new, _): SaveRequest(credential: row.entry.credential, condition: .ifAbsent)
       case (.differs, let stored?) where replacing:
         SaveRequest(
-          credential: tellsAll
+          credential: isComplete
             ? row.entry.credential : row.entry.credential.with(theRestOf: stored),
           condition: .ifRevision(stored.revision))
       default: nil
@@ -81,22 +79,22 @@ package struct ImportPlan: Sendable {
     leftOut.keys.allSatisfy { $0 == .repeated } && rows.count == changes.count + count(.same)
   }
 
-  private mutating func choose(among entries: [ForeignCredentials.Entry], lastStands: Bool) {
-    var standing: [CredentialKey: Int] = [:]
+  private mutating func choose(among entries: [ForeignCredentials.Entry], lastCounts: Bool) {
+    var counting: [CredentialKey: Int] = [:]
     for entry in entries {
-      guard let other = standing[entry.credential.key] else {
-        standing[entry.credential.key] = rows.count
+      guard let other = counting[entry.credential.key] else {
+        counting[entry.credential.key] = rows.count
         rows.append(Row(entry: entry))
         continue
       }
-      if entry.credential.isSame(as: rows[other].entry.credential, inAll: tellsAll) {
+      if entry.credential.isSame(as: rows[other].entry.credential, inAll: isComplete) {
         leftOut[.repeated, default: []].append(entry.place)
         continue
       }
-      rows.append(Row(entry: entry, state: lastStands ? .new : .clash))
-      if lastStands {
+      rows.append(Row(entry: entry, state: lastCounts ? .new : .clash))
+      if lastCounts {
         rows[other].state = .clash
-        standing[entry.credential.key] = rows.count - 1
+        counting[entry.credential.key] = rows.count - 1
       }
     }
   }
@@ -118,9 +116,9 @@ package struct ImportPlan: Sendable {
         }
         rows[index].stored = credential.summary
         let isSame = rows[index].entry.credential.isSame(
-          as: NewCredential(credential), inAll: tellsAll)
+          as: NewCredential(credential), inAll: isComplete)
         let isAnothers =
-          !tellsAll && rows[index].entry.credential.isOfAnotherTool(than: credential.summary)
+          !isComplete && rows[index].entry.credential.isOfAnotherTool(than: credential.summary)
         rows[index].state = isSame ? .same : isAnothers ? .clash : .differs
       }
       compared += some.count
@@ -146,7 +144,6 @@ extension NewCredential {
       || (label == other.label && attributes == other.attributes && expiresAt == other.expiresAt)
   }
 
-  /// Whether a different tool owns the stored credential and would lose it.
   fileprivate func isOfAnotherTool(than stored: CredentialSummary) -> Bool {
     guard let tool = attributes[Attributes.toolName] else { return false }
     return !stored.isSavedByHand && stored.tool != tool
@@ -160,5 +157,33 @@ extension NewCredential {
     credential.label = stored.label ?? label
     if attributes.isEmpty || stored.isSavedByHand { credential.attributes = stored.attributes }
     return credential
+  }
+}
+
+extension ImportPlan.Row {
+  /// Returns the text of one JSON object, without the secret.
+  package func json() -> Secret {
+    JSONWriter.object { writer in
+      writer.member("state", state.rawValue)
+      writer.member("service", entry.credential.key.service)
+      writer.member("account", entry.credential.key.account)
+      writer.member("label", entry.credential.label)
+      writer.member("place", entry.place)
+    }
+  }
+}
+
+extension ImportPlan {
+  /// Returns the text of one JSON object with the results.
+  package func json(saved: Int) -> Secret {
+    JSONWriter.object { writer in
+      writer.member("saved", saved)
+      for state in State.allCases { writer.member(escaping: state.rawValue, count(state)) }
+      writer.member("leftOut") { writer in
+        for what in LeftOut.allCases {
+          if let places = leftOut[what] { writer.member(escaping: what.rawValue, places.count) }
+        }
+      }
+    }
   }
 }

@@ -53,7 +53,6 @@ private struct NetrcEntry {
   }
 }
 
-/// Reads the words of a file, one after another.
 private struct NetrcWords {
   private let text: Secret
   private var offset: Int
@@ -107,7 +106,6 @@ private struct NetrcWords {
   }
 }
 
-/// Returns the next word and its end.
 private func netrcWord(
   in bytes: Span<UInt8>, from start: Int, line: Int, isKeyword: Bool
 ) throws(StorageError) -> (word: Secret, end: Int, line: Int)? {

@@ -45,7 +45,6 @@ private func entry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
   return entry
 }
 
-/// Returns which fields in its sections are left out.
 private func furtherFields(of details: JSONObject) throws(JSONError) -> Set<LeftOut> {
   var leftOut: Set<LeftOut> = []
   for section in try details.objects("sections") {

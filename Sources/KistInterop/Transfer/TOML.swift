@@ -1,6 +1,5 @@
 internal import KistCore
 
-/// A string of a TOML file.
 struct TOMLString {
   /// The names of its tables, then its own name.
   let path: [String]
@@ -8,8 +7,11 @@ struct TOMLString {
   let line: Int
 }
 
-/// Reads the strings of a TOML file (TOML 1.1), including those in inline tables; skips other
-/// values.
+/// Reads the strings of a TOML file, including those in inline tables; skips arrays, booleans and
+/// integers.
+///
+/// Refuses the rest of TOML, which neither cargo nor its configuration has: strings in three quotes,
+/// dates and other numbers.
 ///
 /// - Parameter place: The word for a line in errors.
 func tomlStrings(in text: Secret, _ place: String) throws(StorageError) -> [TOMLString] {
@@ -77,53 +79,45 @@ private struct TOMLReader {
   ) throws(TOMLFault) -> Secret? {
     switch peek(bytes) {
     case UInt8(ascii: "\""), UInt8(ascii: "'"): return try readString(bytes)
-    case UInt8(ascii: "{"): try readInlineTable(bytes, path, depth: depth + 1)
-    case UInt8(ascii: "["): try readArray(bytes, path, depth: depth + 1)
-    default:
-      guard let end = endOfBareTOMLValue(in: bytes, from: offset) else {
-        throw fault("a value is neither a string in quotes nor another value of TOML")
-      }
-      offset = end
+    case UInt8(ascii: "{"), UInt8(ascii: "["): try readNested(bytes, path, depth: depth + 1)
+    default: try skipWord(bytes)
     }
     return nil
   }
 
-  private mutating func readInlineTable(
-    _ bytes: Span<UInt8>, _ path: [String], depth: Int
-  ) throws(TOMLFault) {
-    try checkDepth(depth)
-    offset += 1
-    skipLines(bytes)
-    while !skip("}", bytes) {
-      guard peek(bytes) != nil else { throw fault("an inline table is not closed") }
-      try readSetting(bytes, in: path, depth: depth)
-      skipLines(bytes)
-      guard skip(",", bytes) || peek(bytes) == UInt8(ascii: "}") else {
-        throw fault("an inline table is not closed")
-      }
-      skipLines(bytes)
-    }
+  private mutating func skipWord(_ bytes: Span<UInt8>) throws(TOMLFault) {
+    let hasSign = skip("+", bytes) || skip("-", bytes)
+    let start = offset
+    while let byte = peek(bytes), isNameByte(byte) { offset += 1 }
+    let word = bytes.extracting(start..<offset)
+    let isInteger = word.indices.allSatisfy { ("0"..."9").contains(Unicode.Scalar(word[$0])) }
+    guard isInteger && !word.isEmpty || !hasSign && (word.isEqual("true") || word.isEqual("false"))
+    else { throw fault("a value is neither a string in quotes nor another one that cargo has") }
   }
 
-  private mutating func readArray(
+  private mutating func readNested(
     _ bytes: Span<UInt8>, _ path: [String], depth: Int
   ) throws(TOMLFault) {
-    try checkDepth(depth)
-    offset += 1
-    skipLines(bytes)
-    while !skip("]", bytes) {
-      guard peek(bytes) != nil else { throw fault("an array is not closed") }
-      _ = try readValue(bytes, path, depth: depth)
-      skipLines(bytes)
-      guard skip(",", bytes) || peek(bytes) == UInt8(ascii: "]") else {
-        throw fault("an array is not closed")
-      }
-      skipLines(bytes)
-    }
-  }
-
-  private func checkDepth(_ depth: Int) throws(TOMLFault) {
     guard depth <= 8 else { throw fault("tables and arrays are nested deeper than 8 levels") }
+    let isTable = skip("{", bytes)
+    if !isTable { offset += 1 }
+    let end: Unicode.Scalar = isTable ? "}" : "]"
+    skipLines(bytes)
+    while !skip(end, bytes) {
+      guard peek(bytes) != nil else { throw notClosed(isTable) }
+      if isTable {
+        try readSetting(bytes, in: path, depth: depth)
+      } else {
+        _ = try readValue(bytes, path, depth: depth)
+      }
+      skipLines(bytes)
+      guard skip(",", bytes) || peek(bytes) == UInt8(ascii: end) else { throw notClosed(isTable) }
+      skipLines(bytes)
+    }
+  }
+
+  private func notClosed(_ isTable: Bool) -> TOMLFault {
+    fault(isTable ? "an inline table is not closed" : "an array is not closed")
   }
 
   /// Reads names with full stops between them.
@@ -146,53 +140,26 @@ private struct TOMLReader {
     return path
   }
 
-  /// Reads a string from its opening quote: a single line, or several lines in three quotes.
+  /// Reads a string from its opening quote.
   private mutating func readString(_ bytes: Span<UInt8>) throws(TOMLFault) -> Secret {
     let quote = bytes[offset]
-    let isLong =
-      offset + 2 < bytes.count && bytes[offset + 1] == quote && bytes[offset + 2] == quote
-    offset += isLong ? 3 : 1
-    if isLong {
-      if offset + 1 < bytes.count, bytes[offset + 1] == UInt8(ascii: "\n") { _ = skip("\r", bytes) }
-      if peek(bytes) == UInt8(ascii: "\n") { passNewline() }
-    }
+    offset += 1
     var value = WipedBytes()
-    while let byte = peek(bytes) {
-      if byte == quote {
-        // Up to two quotes may come directly before the three closing ones.
-        let end = Swift.min(offset + (isLong ? 5 : 1), bytes.count)
-        let run = (offset..<end).firstIndex { bytes[$0] != quote } ?? end
-        if !isLong || run - offset >= 3 {
-          for _ in 0..<(isLong ? run - offset - 3 : 0) { value.append(quote) }
-          offset = run
-          return Secret(value)
-        }
-      }
-      if byte == UInt8(ascii: "\n") {
-        guard isLong else { break }
-        line += 1
-      }
+    while let byte = peek(bytes), byte != UInt8(ascii: "\n") {
       offset += 1
+      if byte == quote {
+        guard value.count > 0 || peek(bytes) != quote else {
+          throw fault("a string is in three quotes; write it in one line, in one quote")
+        }
+        return Secret(value)
+      }
       if byte == UInt8(ascii: "\\"), quote == UInt8(ascii: "\"") {
-        if isLong, skipEndOfLine(bytes) { continue }
         try appendEscape(bytes, to: &value)
       } else {
         value.append(byte)
       }
     }
     throw fault("a string is not closed")
-  }
-
-  /// Skips an end of line after a backslash, and all blanks up to the next text.
-  private mutating func skipEndOfLine(_ bytes: Span<UInt8>) -> Bool {
-    var (end, newlines) = (offset, 0)
-    while end < bytes.count, isBlank(bytes[end]) || isEndOfLine(bytes[end]) {
-      if bytes[end] == UInt8(ascii: "\n") { newlines += 1 }
-      end += 1
-    }
-    guard newlines > 0 else { return false }
-    (offset, line) = (end, line + newlines)
-    return true
   }
 
   private mutating func appendEscape(

@@ -48,3 +48,71 @@ func percentDecoded(_ bytes: Span<UInt8>) -> Secret {
   }
   return Secret(decoded)
 }
+
+/// Returns the host of a URL, with its port, in lower case.
+///
+/// Returns `nil` if the text in its place is not a host, because it may be part of a password.
+func host(ofURL url: Secret) -> String? {
+  url.withBytes { bytes in
+    let host = bytes.extracting(URLParts(bytes).host)
+    return isHost(host) ? String(validating: host)?.lowercased() : nil
+  }
+}
+
+extension Secret {
+  /// The first of several URLs separated by commas.
+  ///
+  /// It ends before a comma that another URL follows.
+  var firstURL: Secret {
+    withBytes { bytes in
+      var start = 0
+      while let comma = bytes.firstOffset(of: UInt8(ascii: ","), from: start) {
+        if isURL(bytes, from: comma + 1) {
+          return part(0..<comma)
+        }
+        start = comma + 1
+      }
+      return self
+    }
+  }
+
+  /// Whether there may be text after the first URL; that text need not have a scheme.
+  var hasComma: Bool { withBytes { $0.firstOffset(of: UInt8(ascii: ","), from: 0) != nil } }
+}
+
+/// Whether a scheme with `://` begins there.
+///
+/// It reads no further than a scheme can go (RFC 3986, 3.1, and `_`). It is called after each comma
+/// and would otherwise read the rest of the text each time.
+private func isURL(_ bytes: Span<UInt8>, from start: Int) -> Bool {
+  var end = start
+  while end < bytes.count, isNameByte(bytes[end]) || bytes[end] == UInt8(ascii: "+") { end += 1 }
+  return end > start && bytes.extracting(end...).hasPrefix("://")
+}
+
+/// Whether these bytes are a host name or an address, with an optional port.
+private func isHost(_ bytes: Span<UInt8>) -> Bool {
+  let colon = UInt8(ascii: ":")
+  let end: Int
+  if !bytes.isEmpty, bytes[0] == UInt8(ascii: "[") {
+    guard let bracket = bytes.firstOffset(of: UInt8(ascii: "]"), from: 0), bracket > 1 else {
+      return false
+    }
+    guard (1..<bracket).allSatisfy({ isHostByte(bytes[$0]) || bytes[$0] == colon }) else {
+      return false
+    }
+    end = bracket + 1
+  } else {
+    end = bytes.firstOffset(of: colon, from: 0) ?? bytes.count
+    guard end > 0, (0..<end).allSatisfy({ isHostByte(bytes[$0]) }) else { return false }
+  }
+  guard end < bytes.count else { return true }
+  let port = end + 1..<bytes.count
+  return bytes[end] == colon && (1...5).contains(port.count)
+    && port.allSatisfy { (0x30...0x39).contains(bytes[$0]) }
+}
+
+/// Whether a byte may be in a host name, including names in other scripts.
+private func isHostByte(_ byte: UInt8) -> Bool {
+  isNameByte(byte) || byte == UInt8(ascii: ".") || byte >= 0x80
+}

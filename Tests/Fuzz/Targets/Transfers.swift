@@ -17,8 +17,8 @@ let transfers = Target("transfers") { input in
     demand(entry.place > 0, "an entry has a place")
   }
   wait {
-    await importTwice(file, lastStands: false)
-    await importTwice(file, lastStands: true)
+    await importTwice(file, lastCounts: false)
+    await importTwice(file, lastCounts: true)
   }
 }
 
@@ -41,13 +41,13 @@ private func read(_ input: inout Input, _ name: String) -> ForeignCredentials? {
 }
 
 /// Saves what an import would save, and plans the import again.
-private func importTwice(_ file: ForeignCredentials, lastStands: Bool) async {
+private func importTwice(_ file: ForeignCredentials, lastCounts: Bool) async {
   let storage = UserStorage.inMemory()
   for isFirst in [true, false] {
     let plan = try? await ImportPlan(
-      of: file, lastStands: lastStands, with: storage, progress: { _, _ in })
+      of: file, lastCounts: lastCounts, with: storage, progress: { _, _ in })
     guard let plan else { return demand(false, "an import to a storage in memory can be planned") }
-    let changes = plan.changes(replacing: lastStands)
+    let changes = plan.changes(replacing: lastCounts)
     demand(isFirst || changes.isEmpty, "a second import changes nothing")
     demand(plan.count(.differs) == 0, "nothing differs from what was imported")
     for change in changes {

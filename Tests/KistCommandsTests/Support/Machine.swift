@@ -1,14 +1,15 @@
-import KistCommands
 import KistCore
 import KistTesting
 import KistWire
+
+@testable import KistCommands
 
 /// A machine that is not there, for `kist doctor` to look at.
 struct Machine: Sendable {
   var hello: Result<Hello, StorageError>
   var status: Result<StorageStatus, StorageError>
   var diagnosis: StorageDiagnosis
-  var files: [String: Surroundings.File]
+  var files: [String: Host.File]
   var program = "/usr/bin/kist"
   var path = "/usr/local/bin:/usr/bin:/home/u/.local/bin"
   var freeBytes: UInt64 = 1 << 30
@@ -23,9 +24,9 @@ struct Machine: Sendable {
     let own = ["/run/user/7/kist", "/home/u/.local/share/kist", "/home/u/.local/state/kist"]
     let roots = ["/home/u", "/run/systemd/system", "/var/lib/systemd/linger/u"]
     let programs = ["/usr/bin/kist", "/usr/bin/kistd", "/usr/bin/systemctl"]
-    var files: [String: Surroundings.File] = [:]
+    var files: [String: Host.File] = [:]
     for (number, path) in (own + roots + programs).enumerated() {
-      files[path] = Surroundings.File(
+      files[path] = Host.File(
         owner: own.contains(path) ? 7 : 0, mode: own.contains(path) ? 0o700 : 0o711,
         identity: [1, UInt64(number)])
     }
@@ -50,12 +51,11 @@ struct Machine: Sendable {
       .unimplemented, .unimplemented, hello: { () throws(StorageError) in try hello.get() })
     kistd.access.status = { () throws(StorageError) in try status.get() }
     kistd.credentials.find = { _ throws(StorageError) in throw whyLocked }
-    return Checkup(
-      socket: "/run/user/7/kist/kist.sock", kistd: kistd, surroundings: surroundings)
+    return Checkup(socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host)
   }
 
-  var surroundings: Surroundings {
-    Surroundings(
+  var host: Host {
+    Host(
       uid: 7, user: "u", program: program,
       environment: { name in
         switch name {
@@ -83,7 +83,7 @@ struct Machine: Sendable {
 
   /// Puts a program there that anybody may run.
   mutating func install(_ path: String) {
-    files[path] = Surroundings.File(owner: 0, mode: 0o755, identity: [3, UInt64(files.count)])
+    files[path] = Host.File(owner: 0, mode: 0o755, identity: [3, UInt64(files.count)])
   }
 
   mutating func setStatus(_ change: (inout StorageStatus) -> Void) {
@@ -102,7 +102,7 @@ enum Fault: CaseIterable {
   case formerKey, fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
 
   func befall(_ machine: inout Machine) {
-    let other = Surroundings.File(owner: 0, mode: 0o755, identity: [2, 2])
+    let other = Host.File(owner: 0, mode: 0o755, identity: [2, 2])
     switch self {
     case .locked: machine.setStatus { $0.isLocked = true }
     case .keyless:

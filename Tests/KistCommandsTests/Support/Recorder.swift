@@ -1,8 +1,9 @@
-import KistCommands
 import KistCore
 import KistTerminal
 import KistTesting
 import Synchronization
+
+@testable import KistCommands
 
 /// What a command wrote.
 final class Recorder: Sendable {

@@ -52,7 +52,7 @@ import Testing
       StorageError.locked("the storage is locked"),
       StorageError(.unavailable, "no kistd is listening"), .timeout(after: .seconds(60)),
     ])
-  func `is told on standard error where the storage says why`(
+  func `is reported on standard error if the storage says why`(
     operation: String, error: StorageError
   ) async {
     let input = "protocol=https host=h username=u password=p"

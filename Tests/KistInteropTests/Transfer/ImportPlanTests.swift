@@ -7,14 +7,14 @@ import Testing
   private let storage = UserStorage.inMemory(now: { .sample })
 
   private func plan(
-    _ lines: [(String, String)], lastStands: Bool = false, tellsAll: Bool = false
+    _ lines: [(String, String)], lastCounts: Bool = false, isComplete: Bool = false
   ) async throws -> ImportPlan {
-    var file = ForeignCredentials(tellsAll: tellsAll)
+    var file = ForeignCredentials(isComplete: isComplete)
     for (index, (service, secret)) in lines.enumerated() {
       try file.add(credential(service, secret), at: index + 1)
     }
     return try await ImportPlan(
-      of: file, lastStands: lastStands, with: storage, progress: { _, _ in })
+      of: file, lastCounts: lastCounts, with: storage, progress: { _, _ in })
   }
 
   private func credential(_ service: String, _ secret: String) -> NewCredential {
@@ -31,14 +31,14 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `has one of several of a name stand, and lists the others`(lastStands: Bool) async throws {
+  func `has one of several of a name stand, and lists the others`(lastCounts: Bool) async throws {
     let plan = try await plan(
-      [("a", "1"), ("a", "2"), ("a", "2"), ("b", "1")], lastStands: lastStands)
+      [("a", "1"), ("a", "2"), ("a", "2"), ("b", "1")], lastCounts: lastCounts)
     #expect(
-      plan.rows.map(\.state) == (lastStands ? [.clash, .new, .new] : [.new, .clash, .clash, .new]))
-    let changes = plan.changes(replacing: lastStands)
-    #expect(changes.map(\.credential.secret.text) == (lastStands ? ["2", "1"] : ["1", "1"]))
-    #expect(plan.leftOut == (lastStands ? [.repeated: [3]] : [:]))
+      plan.rows.map(\.state) == (lastCounts ? [.clash, .new, .new] : [.new, .clash, .clash, .new]))
+    let changes = plan.changes(replacing: lastCounts)
+    #expect(changes.map(\.credential.secret.text) == (lastCounts ? ["2", "1"] : ["1", "1"]))
+    #expect(plan.leftOut == (lastCounts ? [.repeated: [3]] : [:]))
   }
 
   @Test func `overwrites nothing that came in between`() async throws {
@@ -73,7 +73,7 @@ import Testing
     var file = ForeignCredentials()
     try file.add(new, at: 1)
     let plan = try await ImportPlan(
-      of: file, lastStands: true, with: storage, progress: { _, _ in })
+      of: file, lastCounts: true, with: storage, progress: { _, _ in })
     let changes = plan.changes(replacing: true)
     #expect(plan.rows.map(\.state) == [owner == "docker" ? .clash : .differs])
     #expect(
@@ -93,7 +93,7 @@ import Testing
       try file.add(new, at: place + 1)
     }
     let plan = try await ImportPlan(
-      of: file, lastStands: false, with: storage, progress: { _, _ in })
+      of: file, lastCounts: false, with: storage, progress: { _, _ in })
     let portions = plan.changes(replacing: false).portionsByAge
     #expect(
       portions.map { $0.map(\.credential.key.service) }
@@ -107,7 +107,7 @@ import Testing
     for (what, takesAll) in [(LeftOut.repeated, true), (.note, false)] {
       file.leaveOut(what, at: 3)
       let plan = try await ImportPlan(
-        of: file, lastStands: false, with: storage, progress: { _, _ in })
+        of: file, lastCounts: false, with: storage, progress: { _, _ in })
       #expect(plan.takesAll(with: plan.changes(replacing: false)) == takesAll)
       #expect(!plan.takesAll(with: []))
     }
@@ -117,7 +117,7 @@ import Testing
     var old = credential("a", "1")
     old.label = "Mine"
     try await storage.save(old)
-    let plan = try await plan([("a", "1")], tellsAll: true)
+    let plan = try await plan([("a", "1")], isComplete: true)
     #expect(plan.rows.map(\.state) == [.differs])
     #expect(try #require(plan.changes(replacing: true).first).credential.label == nil)
   }
@@ -128,7 +128,7 @@ import Testing
     leaky.load = { _ throws(StorageError) in throw .notFound }
     var file = ForeignCredentials()
     try file.add(credential("a", "1"), at: 1)
-    let plan = try await ImportPlan(of: file, lastStands: false, with: leaky, progress: { _, _ in })
+    let plan = try await ImportPlan(of: file, lastCounts: false, with: leaky, progress: { _, _ in })
     #expect(plan.rows.map(\.state) == [.new])
   }
 
@@ -140,7 +140,7 @@ import Testing
     }
     var told: [Int] = []
     _ = try await ImportPlan(
-      of: file, lastStands: false, with: storage,
+      of: file, lastCounts: false, with: storage,
       progress: { done, all in
         told.append(done)
         #expect(all == 130)

@@ -122,8 +122,7 @@ import Testing
       [registries.ours]
       token = 'Bearer x'
       [registries]
-      "the.ir" = { token = \"""
-      y\""" }
+      "the.ir" = { token = "y" }
       other.token = "z"
       signing.secret-key = "k3.secret"
       """,
@@ -141,31 +140,21 @@ import Testing
           + " (cargo registry crates-io) tool=cargo",
         "cargo:sparse+https://index.example/  = Bearer x (cargo registry ours) tool=cargo",
         "cargo:https://git.example/index  = y (cargo registry the.ir) tool=cargo",
-      ], leftOut: [.unknownRegistry: [10], .notALogin: [11]]),
+      ], leftOut: [.unknownRegistry: [9], .notALogin: [10]]),
     ForeignFile(
       "values that are no strings", .cargo,
       """
       a = 0
-      a = +1_000 # a number
-      a = -17.5e-3
-      a = 6E+5
-      a = 0xDEAD_beef
-      a = 0o755
-      a = 0b1_0
-      a = -inf
-      a = nan
+      a = +1000 # a number
+      a = -17
       a = true
       a = false# a comment
-      a = 1979-05-27
-      a = 1979-05-27T07:32:00Z
-      a = 1979-05-27 07:32:00.999-07:00
-      a = 07:32:00.5
-      a = 1979-05-27T07:32
       a = "\\e\\x41"
+      a = ""
       a = []
       a = [ 1, 2 , ] # two
       a = [[1, 'b'], [ # of two
-        0.5, "c",
+        5, "c",
 
       ], {d = [true], token = "in an array"}]
       registry = {a = 1, # of TOML 1.1
@@ -175,7 +164,7 @@ import Testing
       """,
       [
         "cargo:https://github.com/rust-lang/crates.io-index  = t (cargo registry crates-io) tool=cargo"
-      ], leftOut: [.misplaced: [23]]),
+      ], leftOut: [.misplaced: [13]]),
     ForeignFile(
       "tokens of cargo's file in places where cargo looks for none", .cargo,
       """
@@ -189,20 +178,5 @@ import Testing
       """,
       configuration: "[registries.my]\nindex = 'https://my.example/index'", [],
       leftOut: [.misplaced: [1, 3, 5, 7]]),
-    ForeignFile(
-      "strings of several lines, with a backslash at the end of one, and quotes at theirs", .cargo,
-      #"""
-      [registry]
-      note = """a \\#u{20}
-
-          b"""
-      other = '''c''''
-      token = """\
-        d"e"""""
-      """#,
-      [
-        "cargo:https://github.com/rust-lang/crates.io-index  = d\"e\"\""
-          + " (cargo registry crates-io) tool=cargo"
-      ]),
   ]
 }

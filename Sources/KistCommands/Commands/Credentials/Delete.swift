@@ -28,7 +28,7 @@ struct Delete: RequiresUserStorage {
     if common.json {
       try terminal.writeJSON(json(deleted: wasThere))
     } else {
-      try terminal.tell(wasThere ? "deleted" : "there was no such credential")
+      try terminal.reportSuccess(wasThere ? "deleted" : "there was no such credential")
     }
   }
 }

@@ -46,7 +46,7 @@ struct Save: RequiresUserStorage {
       try terminal.writeJSON(saved.json())
     } else {
       let end = saved.isExpired(at: terminal.now()) ? ", and has expired already" : ""
-      try terminal.tell("saved at revision \(saved.revision.rawValue)\(end)")
+      try terminal.reportSuccess("saved at revision \(saved.revision.rawValue)\(end)")
     }
   }
 }

@@ -38,7 +38,7 @@ struct Watch: RequiresWatch {
     }
     let watch =
       noReconnect
-      ? watch : watch.reconnecting(whenLost: { terminal.tellOfLoss($0, common) })
+      ? watch : watch.reconnecting(whenLost: { terminal.reportLoss($0, common) })
     let changes = try await watch(service: service)
     guard command.isEmpty else {
       return try await runAtEach(of: changes, command, terminal, common)
@@ -68,7 +68,7 @@ struct Watch: RequiresWatch {
 }
 
 extension Terminal {
-  fileprivate func tellOfLoss(_ error: StorageError, _ options: CommonOptions) {
+  fileprivate func reportLoss(_ error: StorageError, _ options: CommonOptions) {
     var error = error
     error.hint =
       "kist watches again as soon as it can, and prints reset if it may have missed changes"

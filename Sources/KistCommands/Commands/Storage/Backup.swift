@@ -55,14 +55,13 @@ struct Backup: RequiresBackups {
     if common.json {
       try terminal.writeJSON(backup.json(in: file))
     } else {
-      try terminal.tell(
+      try terminal.reportSuccess(
         "\(counted(backup.count)); to restore them into a new store: `kistd restore FILE`")
     }
   }
 }
 
 extension KistCore.Backup {
-  /// Returns the text of one JSON object: the backup, and the file that it was written to.
   fileprivate func json(in file: String) -> Secret {
     JSONWriter.object { writer in
       writer.member("file", file)

@@ -1,10 +1,10 @@
-package import ArgumentParser
+internal import ArgumentParser
 internal import KistClient
 internal import KistCore
 internal import KistWire
 
-package struct Doctor: AsksKistd {
-  package static let configuration = CommandConfiguration(
+struct Doctor: AsksKistd {
+  static let configuration = CommandConfiguration(
     commandName: "doctor",
     abstract: "Tell what is wrong, and what to do about it.",
     usage: "kist doctor [options]",
@@ -15,18 +15,16 @@ package struct Doctor: AsksKistd {
         kist doctor
       """)
 
-  @OptionGroup package var common: CommonOptions
+  @OptionGroup var common: CommonOptions
 
-  package init() {}
-
-  package func run() async throws {
+  func run() async throws {
     let checkup = Checkup(
-      socket: try common.socketPath(), kistd: try common.kistd(), surroundings: .live)
+      socket: try common.socketPath(), kistd: try common.kistd(), host: .live)
     try await perform(checkup, .live)
   }
 
   /// Prints the findings; throws the exit status of the first problem.
-  package func perform(_ checkup: Checkup, _ terminal: Terminal) async throws {
+  func perform(_ checkup: Checkup, _ terminal: Terminal) async throws {
     var findings = await checkup.findings()
     for index in findings.indices {
       findings[index].hint = hint(findings[index].hint, over: common.socket)

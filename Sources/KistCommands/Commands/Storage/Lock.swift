@@ -17,6 +17,10 @@ struct Lock: RequiresStorageAccess {
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     let status = try await access.lock()
-    if common.json { try terminal.show(status, asJSON: true) } else { try terminal.tell("locked") }
+    if common.json {
+      try terminal.show(status, asJSON: true)
+    } else {
+      try terminal.reportSuccess("locked")
+    }
   }
 }

@@ -37,7 +37,7 @@ struct SetPassphrase: RequiresKeySlots {
     }
     let new = try terminal.passphrases(asking: [.new])[0]
     let all = try await slots.add(KeySlotAddition(passphrase: new, allowsWeak: strength.weak))
-    try terminal.tell("set", all, asJSON: common.json)
+    try terminal.reportSuccess("set", all, asJSON: common.json)
   }
 }
 
@@ -64,7 +64,7 @@ struct ChangePassphrase: RequiresKeySlots {
       KeySlotAddition(
         passphrase: passphrases[1], current: passphrases[0], replacesCurrent: true,
         allowsWeak: strength.weak))
-    try terminal.tell("changed", all, asJSON: common.json)
+    try terminal.reportSuccess("changed", all, asJSON: common.json)
   }
 }
 
@@ -90,7 +90,7 @@ struct RemovePassphrase: RequiresKeySlots {
     }
     let rest = try await slots.remove(
       slot.number, of: all, confirmed: confirmation.yes, at: terminal)
-    try terminal.tell("removed", rest, asJSON: common.json)
+    try terminal.reportSuccess("removed", rest, asJSON: common.json)
   }
 }
 
@@ -102,9 +102,9 @@ private var noPassphrase: StorageError {
 
 extension Terminal {
   /// Reports the change; prints the remaining key slots for a program.
-  fileprivate func tell(
+  fileprivate func reportSuccess(
     _ what: String, _ slots: [KeySlotSummary], asJSON: Bool
   ) throws(StorageError) {
-    if asJSON { try show(slots) } else { try tell(what) }
+    if asJSON { try show(slots) } else { try reportSuccess(what) }
   }
 }

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistCore
+internal import KistWire
 
 struct Status: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
@@ -16,5 +18,30 @@ struct Status: RequiresStorageAccess {
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     try terminal.show(await access.status(), asJSON: common.json)
+  }
+}
+
+extension Terminal {
+  func show(_ status: StorageStatus, asJSON: Bool) throws(StorageError) {
+    if asJSON { return try writeJSON(status.json()) }
+    let members: [(name: String, value: String?)] = [
+      ("storage", status.storage),
+      ("reason", status.reason),
+      ("locked", "\(status.isLocked)"),
+      ("unlocksWith", status.unlocksWith?.rawValue),
+      ("reopensAtRestart", "\(status.reopensAtRestart)"),
+      ("durability", status.durability.rawValue),
+      ("keyProtection", status.keyProtection),
+      ("sessionEncrypted", status.isSessionEncrypted.map { "\($0)" }),
+      ("keysInRAM", status.keysInRAM.map { "\($0)" }),
+      ("integrity", status.integrity?.rawValue),
+      ("count", status.count.map { "\($0)" }),
+      ("uptime", status.uptime.map { "\($0)s" }),
+    ]
+    for member in members {
+      guard let value = member.value else { continue }
+      let text = lines("\(member.name): \(value)", to: outputIsTerminal ? outputWidth - 2 : nil)
+      try writeLines(text.prefix(1) + text.dropFirst().map { "  " + $0 })
+    }
   }
 }

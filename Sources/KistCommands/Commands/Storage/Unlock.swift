@@ -26,7 +26,7 @@ struct Unlock: RequiresStorageAccess {
     if common.json {
       try terminal.show(status, asJSON: true)
     } else {
-      try terminal.tell(wasOpen ? "it is unlocked already" : "unlocked")
+      try terminal.reportSuccess(wasOpen ? "it is unlocked already" : "unlocked")
     }
   }
 }

@@ -1,14 +1,14 @@
-package import ArgumentParser
-package import KistClient
-package import KistInterop
+internal import ArgumentParser
+internal import KistClient
+internal import KistInterop
 internal import KistSystem
 internal import KistWire
 
 /// A command that another tool starts.
 ///
 /// All its output, including errors, follows that tool's protocol.
-package struct Helper: AsyncParsableCommand {
-  package static let configuration = CommandConfiguration(
+struct Helper: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
     commandName: "helper",
     abstract: "Answer another tool that asks for a credential.",
     usage: "kist helper <tool> [<words> ...]",
@@ -20,14 +20,12 @@ package struct Helper: AsyncParsableCommand {
       """)
 
   @Argument(help: "The tool that asks.")
-  package var tool: Tool
+  var tool: Tool
 
   @Argument(help: "What the tool says, such as: get, store, erase.")
-  package var words: [String] = []
+  var words: [String] = []
 
-  package init() {}
-
-  package func run() async throws {
+  func run() async throws {
     let storage: UserStorage
     do throws(StorageError) {
       let path = try SocketLocation.current().path
@@ -37,7 +35,7 @@ package struct Helper: AsyncParsableCommand {
   }
 
   /// Answers one call; throws its exit status if it is not 0.
-  package func perform(
+  func perform(
     _ storage: UserStorage, _ terminal: Terminal,
     variable: @escaping @Sendable (String) -> String?
   ) async throws {
@@ -63,7 +61,6 @@ package struct Helper: AsyncParsableCommand {
 }
 
 extension Terminal {
-  /// Writes the answer for the tool; throws the exit status if it is not 0.
   fileprivate func give(_ answer: HelperAnswer) throws {
     if !answer.output.isEmpty { try writeBytes(answer.output) }
     if let complaint = answer.complaint { report(complaint, asJSON: false) }
@@ -72,3 +69,32 @@ extension Terminal {
 }
 
 extension Tool: ExpressibleByArgument {}
+
+extension Helper {
+  /// Reads a tool's call: a program with the tool's own name, or `helper TOOL` without options.
+  ///
+  /// Options of `keyring` are allowed, because its words have some. Returns `nil` for any other
+  /// line. As with `Load.plainLine`, the argument parser would take longer than the rest.
+  static func called(_ program: String, _ arguments: [String]) -> Helper? {
+    if let tool = Tool(program: program) { return helper(tool, arguments) }
+    // Cargo starts every credential provider with this one word.
+    if arguments == ["--cargo-plugin"] { return helper(.cargo, []) }
+    guard
+      arguments.first == "helper", arguments.count > 1, let tool = Tool(rawValue: arguments[1]),
+      !arguments.contains(where: { isOption($0, of: tool) })
+    else { return nil }
+    return helper(tool, Array(arguments[2...]))
+  }
+
+  /// Whether a word is an option for the argument parser.
+  private static func isOption(_ word: String, of tool: Tool) -> Bool {
+    tool == .keyring ? ["--", "-h", "--help"].contains(word) : word.hasPrefix("-")
+  }
+
+  private static func helper(_ tool: Tool, _ words: [String]) -> Helper {
+    var helper = Helper()
+    helper.tool = tool
+    helper.words = words
+    return helper
+  }
+}

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KistClient
 internal import KistInterop
+internal import KistSystem
 
 struct Inject: RequiresUserStorage {
   static let configuration = CommandConfiguration(
@@ -31,7 +32,9 @@ struct Inject: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     let (input, output) = (path(input), path(output))
-    if let input, let output, isSameFile(input, output) {
+    if let input = input.flatMap(fileStatus(of:)), let output = output.flatMap(fileStatus(of:)),
+      input.isSameFile(as: output)
+    {
       throw StorageError(
         .badRequest, "the template would be replaced by what is made of it",
         hint: "name another file with --out", outcome: .unchanged)
@@ -47,7 +50,7 @@ struct Inject: RequiresUserStorage {
     let filled = try await template.filled(from: storage)
     guard let output else { return try terminal.writeBytes(filled) }
     try replaceFile(output, with: filled)
-    if !common.json { try terminal.tell("wrote \(output)") }
+    if !common.json { try terminal.reportSuccess("wrote \(output)") }
   }
 
   private func path(_ option: String?) -> String? { option == "-" ? nil : option }

@@ -1,14 +1,14 @@
-package import ArgumentParser
+internal import ArgumentParser
 internal import Glibc
-package import KistClient
+internal import KistClient
 internal import KistInterop
 internal import KistSystem
 
-package struct Run: RequiresUserStorage {
+struct Run: RequiresUserStorage {
   /// The exit status for a failure before the command starts, as with env(1).
   static let failure: CInt = 125
 
-  package static let configuration = CommandConfiguration(
+  static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Run a command with secrets in its environment.",
     usage: "kist run [options] -- <command> [<words> ...]",
@@ -42,16 +42,14 @@ package struct Run: RequiresUserStorage {
   var allowedVariables: [String] = []
 
   @OptionGroup var only: OnlyOptions
-  @OptionGroup package var prompting: PromptOptions
-  @OptionGroup package var common: CommonOptions
+  @OptionGroup var prompting: PromptOptions
+  @OptionGroup var common: CommonOptions
 
   @Argument(parsing: .postTerminator, help: "The command and its arguments.")
   var command: [String] = []
 
-  package init() {}
-
   /// Does not return: it ends this process or throws.
-  package func perform(
+  func perform(
     _ storage: UserStorage, _ terminal: Terminal
   ) async throws(StorageError) {
     guard !command.isEmpty else {

@@ -1,9 +1,9 @@
-package import ArgumentParser
-package import KistCore
-package import KistInterop
+internal import ArgumentParser
+internal import KistCore
+internal import KistInterop
 
-package struct Setup: AsyncParsableCommand {
-  package static let configuration = CommandConfiguration(
+struct Setup: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
     commandName: "setup",
     abstract: "Show the line that makes another tool ask kist.",
     usage: "kist setup <tool> [options]",
@@ -14,25 +14,23 @@ package struct Setup: AsyncParsableCommand {
       """)
 
   @Argument(help: "The tool that is to ask.")
-  package var tool: Tool
+  var tool: Tool
 
   @Flag(help: "Run the tool's own command, after showing it.")
-  package var apply = false
+  var apply = false
 
-  package init() {}
-
-  package func run() async throws {
+  func run() async throws {
     try perform(.live, in: .live, becoming: become)
   }
 
   /// Prints the setup lines.
   ///
   /// - Parameter become: Replaces this process by a command; returns only if that fails.
-  package func perform(
-    _ terminal: Terminal, in surroundings: Surroundings,
+  func perform(
+    _ terminal: Terminal, in host: Host,
     becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
-    let setup = tool.setup(linkingTo: surroundings.linkTarget)
+    let setup = tool.setup(linkingTo: host.linkTarget)
     for line in setup.lines {
       terminal.writeErrorLines(["in \(line.place):"])
       try terminal.writeLines([line.text])
@@ -41,18 +39,18 @@ package struct Setup: AsyncParsableCommand {
       if !setup.lines.isEmpty { terminal.writeErrorLines(["in a shell:"]) }
       try terminal.writeLines([words.joined(separator: " ")])
     }
-    let missing = setup.program.flatMap { surroundings.path(of: $0) == nil ? $0 : nil }
+    let missing = setup.program.flatMap { host.path(of: $0) == nil ? $0 : nil }
     if let missing {
       terminal.note(
         "there is no \(missing) on PATH; without it kist is not asked",
-        hint: surroundings.hint(atMissing: missing))
+        hint: host.hint(atMissing: missing))
     }
     guard let words = setup.command else {
       if apply { throw leftToDo }
       return
     }
     if let asked = setup.asked {
-      let helpers = surroundings.lines(asked.command)
+      let helpers = host.lines(asked.command)
       if helpers.contains(asked.kist) {
         return terminal.note(
           missing == nil

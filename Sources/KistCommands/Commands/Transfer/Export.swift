@@ -54,7 +54,7 @@ struct Export: RequiresUserStorage {
           writer.member("count", count)
         })
     } else {
-      try terminal.tell(
+      try terminal.reportSuccess(
         count == 0
           ? "there was nothing to export; \(file) is empty"
           : "wrote \(counted(count)); anybody who reads \(file) has the secrets")

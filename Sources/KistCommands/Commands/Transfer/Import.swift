@@ -61,12 +61,14 @@ struct Import: RequiresUserStorage {
       path, prompting: terminal.inputIsTerminal && !prompting.noPrompt, terminal)
     var progress = ProgressBar("comparing", on: terminal)
     let plan = try await ImportPlan(
-      of: credentials, lastStands: onConflict == .replace, with: storage,
+      of: credentials, lastCounts: onConflict == .replace, with: storage,
       progress: { progress.show($0, of: $1) })
     progress.clear()
     try terminal.show(plan, asJSON: common.json)
-    if !common.json { terminal.tellWhatStaysBehind(plan, of: credentials) }
-    if plan.rows.isEmpty, !common.json { return try terminal.tell("there is nothing to import") }
+    if !common.json { terminal.noteLeftOut(plan, of: credentials) }
+    if plan.rows.isEmpty, !common.json {
+      return try terminal.reportSuccess("there is nothing to import")
+    }
     if dryRun {
       if common.json { try terminal.writeJSON(plan.json(saved: 0)) }
       return
@@ -77,13 +79,13 @@ struct Import: RequiresUserStorage {
     if common.json {
       try terminal.writeJSON(plan.json(saved: changes.count))
     } else {
-      try terminal.tell(plan.summary(saved: changes.count))
+      try terminal.reportSuccess(plan.summary(saved: changes.count))
       if let path, path != "-" {
         let advice =
           plan.takesAll(with: changes)
           ? "; remove \(source.whatCanGo) once all works without it"
           : ", and has what was not taken"
-        try terminal.tell("\(path) is as it was\(advice)")
+        try terminal.reportSuccess("\(path) is as it was\(advice)")
       }
     }
   }

@@ -1,0 +1,170 @@
+internal import KistCore
+internal import KistInterop
+internal import KistSystem
+
+extension Host {
+  /// Checks who can enter kist's directories, and the free disk space.
+  ///
+  /// It looks at the directories that kistd uses without options.
+  func fileFindings(socket: String) -> [Finding] {
+    let data = value("KISTD_DATA") ?? kistDirectory("XDG_DATA_HOME", ".local/share")
+    let key = keyFile.map(directory(of:))
+    var directories: [String] = []
+    for path in [directory(of: socket), data, key] {
+      if let path, file(path) != nil, !directories.contains(path) { directories.append(path) }
+    }
+    let faults = directories.compactMap(fault)
+    return (faults.isEmpty ? [privacy(of: directories)] : faults)
+      + [data.flatMap(room)].compactMap { $0 } + (keyFile.map(formerKeys) ?? [])
+  }
+
+  /// Returns the keys that `kistd rekey` kept; only the user knows when they are no longer needed.
+  private func formerKeys(of key: String) -> [Finding] {
+    let folder = key.lastIndex(of: "/").map { key[...$0] } ?? ""
+    return names(directory(of: key)).map { folder + $0 }.filter { $0.hasPrefix("\(key).before-") }
+      .sorted()
+      .map { path in
+        Finding(
+          .note, "former key",
+          "\(path) opens copies of the store from before a `kistd rekey`, and other stores "
+            + "that were made with it",
+          hint: "keep it for these; where there are none, `rm \(shellQuoted(path))`")
+      }
+  }
+
+  private func privacy(of directories: [String]) -> Finding {
+    let message =
+      directories.isEmpty
+      ? "there are no directories of kist yet"
+      : "nobody else is let into " + directories.joined(separator: ", ")
+    return Finding(.ok, "files", message)
+  }
+
+  private func fault(of path: String) -> Finding? {
+    guard let directory = file(path) else { return nil }
+    // Other directories, such as /tmp or /, may be shared, so the hint must not change them.
+    let isKists = path.split(separator: "/").last == "kist"
+    let useAnother = "use one that is yours alone, of mode 700"
+    if directory.owner != uid {
+      return Finding(
+        .problem(.denied), "files", "\(path) belongs to another user",
+        hint: isKists ? "move it away, or ask its owner or the administrator to" : useAnother)
+    }
+    guard directory.mode & 0o077 != 0 else { return nil }
+    return Finding(
+      .note, "files", "\(path) lets other users in",
+      hint: isKists ? "close it: `chmod 700 \(shellQuoted(path))`" : useAnother)
+  }
+
+  /// Checks the nearest existing parent if a directory does not exist yet.
+  private func room(in path: String) -> Finding? {
+    var path = path
+    while file(path) == nil, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+      path = String(path[..<slash])
+    }
+    guard let free = freeBytes(path) else { return nil }
+    let size = free < 10 << 30 ? "\(free >> 20) MiB" : "\(free >> 30) GiB"
+    let message = "\(size) are free for \(path)"
+    if free < 4 << 20 {
+      return Finding(
+        .problem(.full), "disk", message, hint: "free some space; a save may be refused as full")
+    }
+    guard free < 64 << 20 else { return Finding(.ok, "disk", message) }
+    return Finding(.note, "disk", message, hint: "free some space before saves are refused as full")
+  }
+
+  /// Returns the findings about which program each name runs.
+  func programFindings() -> [Finding] {
+    var findings = [Finding(.ok, "kist", "\(KistVersion.current), \(program)")]
+    if let other = other("kist") {
+      findings[0] = Finding(
+        .note, "kist", "\(KistVersion.current), \(program); by the name of kist, \(other) is run",
+        hint: "put the directory of the right one first in PATH, or remove the other")
+    }
+    if daemonProgram == nil {
+      findings.append(
+        Finding(
+          .note, "kistd", "there is none beside kist or on PATH",
+          hint: "install it where kist is"))
+    }
+    for path in [program, daemonProgram] {
+      if let finding = path.flatMap(finding(ofReadable:)) { findings.append(finding) }
+    }
+    for tool in Tool.allCases {
+      if let finding = finding(of: tool) { findings.append(finding) }
+    }
+    return findings
+  }
+
+  /// Returns a finding for a program that its user can read: its memory is readable while it
+  /// starts.
+  private func finding(ofReadable path: String) -> Finding? {
+    guard uid != 0, let program = file(path) else { return nil }
+    let isOwn = program.owner == uid
+    guard program.mode & (isOwn ? 0o400 : 0o044) != 0 else { return nil }
+    let command = (isOwn ? "chmod 111 " : "sudo chmod 711 ") + shellQuoted(path)
+    return Finding(
+      .note, "programs",
+      "you can read \(path), so your other programs can open its memory while it starts",
+      hint: "make it unreadable: `\(command)`, then start it again")
+  }
+
+  private func finding(of tool: Tool) -> Finding? {
+    // A different tool of that name is widely known.
+    guard tool != .keyring, let name = tool.program else { return nil }
+    if let other = other(name) {
+      return Finding(
+        .note, tool.rawValue, "it asks \(other), which is another program than this kist",
+        hint: "make it a symbolic link to \(program), or remove it")
+    }
+    guard let asked = tool.setup(linkingTo: linkTarget).asked,
+      lines(asked.command).contains(asked.kist), path(of: name) == nil
+    else { return nil }
+    return Finding(
+      .note, tool.rawValue, "it is set to ask kist, but there is no \(name) on PATH",
+      hint: hint(atMissing: name))
+  }
+
+  /// Returns the program that a name runs; `nil` if it is this program or none.
+  private func other(_ name: String) -> String? {
+    guard let found = path(of: name), let own = file(program), file(found) != own else {
+      return nil
+    }
+    return found
+  }
+
+  /// Returns whether systemd starts kistd and keeps it running; nothing without systemd.
+  func serviceFindings() -> [Finding] {
+    guard file("/run/systemd/system") != nil else { return [] }
+    switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {
+    case "enabled":
+      return [Finding(.ok, "service", "systemd starts kistd for the first client"), lingering]
+    case "disabled":
+      return [
+        Finding(
+          .note, "service", "systemd does not start kistd",
+          hint: "have it do so: `systemctl --user enable --now kistd.socket`")
+      ]
+    default:
+      return [
+        Finding(
+          .note, "service", "kistd is not known to the systemd of this user",
+          hint: "`kistd -- COMMAND` serves for one command")
+      ]
+    }
+  }
+
+  /// Without lingering, a user's processes end with the last session (loginctl(1)).
+  private var lingering: Finding {
+    if let user, file("/var/lib/systemd/linger/\(user)") != nil {
+      return Finding(.ok, "linger", "kistd can run without a session")
+    }
+    let message = "kistd ends with the last session of this user"
+    // On a desktop this is normal.
+    let isAtDesk = ["x11", "wayland"].contains(environment("XDG_SESSION_TYPE") ?? "")
+    return isAtDesk
+      ? Finding(.ok, "linger", message)
+      : Finding(
+        .note, "linger", message, hint: "on a server, keep it running: `loginctl enable-linger`")
+  }
+}

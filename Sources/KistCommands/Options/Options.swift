@@ -1,0 +1,230 @@
+package import ArgumentParser
+internal import KistClient
+internal import KistCore
+internal import KistWire
+
+/// The options of every command.
+package struct CommonOptions: ParsableArguments {
+  @Flag(help: "Print JSON, one object on a line; errors too.")
+  package var json = false
+
+  @Option(help: ArgumentHelp("Where kistd listens.", valueName: "path"))
+  package var socket: String?
+
+  package init() {}
+
+  /// Returns the path of kistd's socket: the option's, or the default of the protocol.
+  ///
+  /// Throws for an invalid path before any request is sent.
+  func socketPath() throws(StorageError) -> String {
+    if let socket { return try SocketLocation(path: socket).path }
+    return try SocketLocation.current().path
+  }
+
+  /// Returns the functions of that kistd, over one connection that blocks the calling thread.
+  func kistd(threads: Int = 0) throws(StorageError) -> Endpoints {
+    .remote(socketPath: try socketPath(), threads: threads)
+  }
+}
+
+/// The option that turns off prompts.
+package struct PromptOptions: ParsableArguments {
+  @Flag(help: "Ask nobody to unlock what is locked.")
+  package var noPrompt = false
+
+  package init() {}
+}
+
+struct ConfirmationOptions: ParsableArguments {
+  @Flag(help: "Do not ask whether only one key slot may remain.")
+  var yes = false
+}
+
+struct WeakOption: ParsableArguments {
+  @Flag(help: "Allow a new passphrase of fewer than \(Limits.shortestNewPassphrase) bytes.")
+  var weak = false
+}
+
+struct ConditionOptions: ParsableArguments {
+  @Flag(help: "Save only if there is no such credential.")
+  var ifAbsent = false
+
+  @Option(help: ArgumentHelp("Save only if it is at this revision.", valueName: "revision"))
+  var ifRevision: String?
+
+  func condition() throws(StorageError) -> Condition {
+    switch (ifAbsent, ifRevision) {
+    case (false, nil): return .always
+    case (true, nil): return .ifAbsent
+    case (false, let revision?): return .ifRevision(Revision(rawValue: revision))
+    case (true, _?): throw .badRequest("--if-absent and --if-revision exclude each other")
+    }
+  }
+}
+
+struct ExpiryOptions: ParsableArguments {
+  // Takes the next word as the value even if it begins with a dash, so that the error is about
+  // times.
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Expire after so long: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))
+  var expiresIn: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Expire at a moment (RFC 3339).", valueName: "moment"))
+  var expiresAt: String?
+
+  func moment(from now: Timestamp) throws(StorageError) -> Timestamp? {
+    switch (expiresIn, expiresAt) {
+    case (nil, nil): return nil
+    case (let time?, nil):
+      return try Lifetime(time, of: "--expires-in").end(from: now)
+    case (nil, let text?):
+      guard let moment = Timestamp(rfc3339: text) else {
+        throw StorageError(
+          .badRequest, "--expires-at is not a moment", hint: "write it as 2027-01-31T12:00:00Z")
+      }
+      return moment
+    case (_?, _?):
+      throw .badRequest("--expires-in and --expires-at exclude each other")
+    }
+  }
+}
+
+/// The time until a credential expires: a number and a unit, from a second to 36,500 days.
+struct Lifetime: Equatable {
+  static let longest: Int64 = 36_500 * 86_400
+
+  let seconds: Int64
+
+  /// Reads `90s`, `15m`, `12h`, `90d` or `4w`; returns `nil` for anything else.
+  init?(_ text: String) {
+    let digits = text.dropLast()
+    guard
+      let unit = text.last.flatMap(Self.seconds(in:)),
+      digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(digits)
+    else { return nil }
+    let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
+    guard !overflow, (1...Self.longest).contains(seconds) else { return nil }
+    self.seconds = seconds
+  }
+
+  init(_ text: String, of option: String) throws(StorageError) {
+    guard let lifetime = Lifetime(text) else {
+      throw StorageError(
+        .badRequest, "\(option) is not a time from 1s to 36500d",
+        hint: "write a positive whole number and a unit: s, m, h, d or w")
+    }
+    self = lifetime
+  }
+
+  func end(from start: Timestamp) -> Timestamp {
+    Timestamp(clamping: start.secondsSinceEpoch + seconds)
+  }
+
+  private static func seconds(in unit: Character) -> Int64? {
+    switch unit {
+    case "s": 1
+    case "m": 60
+    case "h": 3600
+    case "d": 86_400
+    case "w": 7 * 86_400
+    default: nil
+    }
+  }
+}
+
+/// The options that select credentials; without any, all are selected.
+struct QueryOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Only credentials of this service.", valueName: "service"))
+  var service: String?
+
+  @Option(help: ArgumentHelp("Only credentials of this account.", valueName: "account"))
+  var account: String?
+
+  @Option(
+    name: .customLong("attribute"),
+    help: ArgumentHelp("Only credentials that have it; may be repeated.", valueName: "name=value"))
+  var attributes: [String] = []
+
+  /// Whether no option is given, so that all credentials are selected.
+  var meansAll: Bool { service == nil && account == nil && attributes.isEmpty }
+
+  func query() throws(StorageError) -> CredentialQuery {
+    CredentialQuery(
+      service: service, account: account, attributes: try Attributes(options: attributes))
+  }
+}
+
+extension Attributes {
+  /// Reads the values of `--attribute NAME=VALUE`.
+  init(options: [String]) throws(StorageError) {
+    self.init()
+    for option in options {
+      guard let separator = option.firstIndex(of: "="), separator > option.startIndex else {
+        throw .badRequest("an attribute is not NAME=VALUE")
+      }
+      let name = String(option[..<separator])
+      guard self[name] == nil else { throw .badRequest("an attribute is given twice") }
+      self[name] = String(option[option.index(after: separator)...])
+    }
+  }
+}
+
+/// The option that limits which services references may name.
+struct OnlyOptions: ParsableArguments {
+  @Option(
+    name: .customLong("only"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "Refuse references to other services; may be repeated.", valueName: "service"))
+  var services: [String] = []
+
+  /// Returns the services; throws `badRequest` for one that no reference can name.
+  func checked() throws(StorageError) -> [String] {
+    guard services.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("kist://") }) else {
+      throw StorageError(
+        .badRequest, "--only: this is not the name of a service",
+        hint: "name the service alone, such as `--only db.example`", outcome: .unchanged)
+    }
+    return services
+  }
+}
+
+struct SecretOptions: ParsableArguments {
+  @Flag(help: "Keep the newline at the end of standard input.")
+  var exact = false
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Save a random secret of 8 to 1024 letters and digits.", valueName: "length"))
+  var generate: String?
+
+  /// Returns the secret: typed, piped in, or generated here.
+  func secret(from terminal: Terminal) throws(StorageError) -> Secret {
+    guard let generate else { return try terminal.newSecret(exact: exact) }
+    guard !exact else { throw .badRequest("--exact and --generate exclude each other") }
+    guard let length = Int(generate), RandomSecret.lengths.contains(length) else {
+      throw .badRequest("--generate is not a length from 8 to 1024")
+    }
+    return RandomSecret.make(length: length)
+  }
+}
+
+/// Secrets of letters and digits, each drawn from the system's generator: getrandom(2).
+///
+/// A character is one of 62 and adds 5.95 bits, so 22 characters exceed 128 bits.
+enum RandomSecret {
+  static let lengths = 8...1024
+
+  static func make(length: Int) -> Secret {
+    var bytes = WipedBytes(capacity: length)
+    // `randomElement` rejects values that would make some characters more likely than others.
+    for _ in 0..<length { bytes.append(alphabet.randomElement()!) }
+    return Secret(bytes)
+  }
+
+  private static let alphabet = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+}

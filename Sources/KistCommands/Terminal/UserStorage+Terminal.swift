@@ -1,0 +1,107 @@
+internal import KistCore
+
+// These checks report an error before the user is asked for anything.
+extension UserStorage {
+  /// Checks that kistd runs and the storage is open; throws the same errors as a change.
+  ///
+  /// It asks for one credential.
+  func checkIsOpen() async throws(StorageError) {
+    do throws(StorageError) { _ = try await find(CredentialQuery(limit: 1)) } catch {
+      throw error.withOutcome(.unchanged)
+    }
+  }
+
+  /// Throws the error that a save would throw, whatever the secret.
+  func checkTakes(
+    _ credential: NewCredential, if condition: Condition
+  ) async throws(StorageError) {
+    try credential.checkNames()
+    if condition == .always { return }
+    let key = credential.key
+    let page = try await find(CredentialQuery(service: key.service, account: key.account))
+    try condition.check(against: page.credentials.first { $0.key == key }?.revision)
+  }
+
+  /// Offers the user to unlock the storage when a request fails with `locked`, then repeats the
+  /// request.
+  ///
+  /// A request that failed with `locked` did nothing, so changes may be repeated too. Requests that
+  /// run at the same time share an offer.
+  func offeringToUnlock(_ access: StorageAccess, at terminal: Terminal) -> UserStorage {
+    let offers = UnlockOffers { error throws(StorageError) in
+      try await access.offerToUnlock(because: error, at: terminal)
+    }
+    return UserStorage(
+      save: unlocking(offers, save), load: unlocking(offers, load),
+      delete: unlocking(offers, delete), find: unlocking(offers, find))
+  }
+}
+
+private func unlocking<Input: Sendable, Output: Sendable>(
+  _ offers: UnlockOffers,
+  _ request: @escaping @Sendable (Input) async throws(StorageError) -> Output
+) -> @Sendable (Input) async throws(StorageError) -> Output {
+  { input throws(StorageError) in
+    let count = await offers.count
+    do throws(StorageError) { return try await request(input) } catch {
+      guard error.code == .locked, try await offers.answer(because: error, after: count) else {
+        throw error
+      }
+      return try await request(input)
+    }
+  }
+}
+
+/// Offers to unlock, one offer at a time; makes no more offers after the user declines one.
+private actor UnlockOffers {
+  private(set) var count = 0
+  private var latest: Task<Result<Bool, StorageError>, Never>?
+  private var mayOffer = true
+  private let offer: @Sendable (StorageError) async -> Result<Bool, StorageError>
+
+  init(_ offer: @escaping @Sendable (StorageError) async throws(StorageError) -> Bool) {
+    self.offer = { error in
+      do throws(StorageError) { return .success(try await offer(error)) } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// Makes a new offer and returns its answer.
+  ///
+  /// Returns the answer of the latest offer instead if that is still open, was answered after
+  /// `count` offers, or was declined.
+  func answer(because error: StorageError, after count: Int) async throws(StorageError) -> Bool {
+    if let latest, !mayOffer || count < self.count { return try await latest.value.get() }
+    mayOffer = false
+    let task = Task { [offer] in await offer(error) }
+    latest = task
+    let answer = await task.value
+    self.count += 1
+    if case .success(true) = answer { mayOffer = true }
+    return try answer.get()
+  }
+}
+
+extension StorageAccess {
+  /// Returns whether the user unlocked the storage.
+  ///
+  /// The user types the passphrase if the storage needs one. If it has a key file, or a provider
+  /// with prompts of its own, the user confirms. The question begins with the reason for the lock,
+  /// such as a missing key.
+  func offerToUnlock(
+    because error: StorageError, at terminal: Terminal
+  ) async throws(StorageError) -> Bool {
+    let reason = error.message.prefix(1).uppercased() + error.message.dropFirst()
+    guard try await status().unlocksWith == .passphrase else {
+      let answer = try terminal.ask("\(reason). Unlock the storage? [Y/n] ")
+      guard ["", "y", "yes"].contains(answer.lowercased()) else { return false }
+      _ = try await unlock(nil)
+      return true
+    }
+    let passphrase = try terminal.askHidden("\(reason). Passphrase: ")
+    guard !passphrase.isEmpty else { return false }
+    _ = try await unlock(passphrase)
+    return true
+  }
+}

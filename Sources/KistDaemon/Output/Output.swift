@@ -1,0 +1,85 @@
+internal import Glibc
+internal import KistCore
+internal import KistJSON
+internal import KistTerminal
+internal import Logging
+
+/// The output for messages to the user.
+struct StandardError: Sendable {
+  /// Whether the output is the journal, which reads a priority before each line (sd-daemon(3)).
+  var isJournal = false
+
+  /// Writes a text on one line, or on several if a terminal needs them.
+  func write(_ text: String, level: Logger.Level) {
+    let lines = asLines(text, of: STDERR_FILENO)
+    writeToStandardError((isJournal ? "<\(level.priority)>" : "") + lines + "\n")
+  }
+}
+
+extension Logger.Level {
+  /// The priority of syslog(3).
+  fileprivate var priority: Int {
+    switch self {
+    case .trace, .debug: 7
+    case .info: 6
+    case .notice: 5
+    case .warning: 4
+    case .error: 3
+    case .critical: 2
+    }
+  }
+}
+
+/// Writes with one write(2), so that the output of two threads does not mix.
+func writeToStandardError(_ text: String) {
+  var text = text
+  _ = text.withUTF8 { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+extension Logger {
+  /// Returns kistd's logger, which writes level, message and metadata as a line on standard error.
+  static func kistd(level: Level, on standardError: StandardError = StandardError()) -> Logger {
+    var logger = Logger(label: "kistd") { _ in StandardErrorLog(standardError: standardError) }
+    logger.logLevel = level
+    return logger
+  }
+}
+
+private struct StandardErrorLog: LogHandler {
+  let standardError: StandardError
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.info
+
+  subscript(metadataKey key: String) -> Logger.MetadataValue? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let all = metadata.merging(event.metadata ?? [:]) { $1 }
+    let details = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+    standardError.write(
+      "kistd: \(event.level): \(event.message)\(details)", level: event.level)
+  }
+}
+
+/// Prints the result of a command, on one line, or on several if a terminal needs them.
+func tell(_ text: String) { print(asLines(text, of: STDOUT_FILENO)) }
+
+/// Prints JSON on one line of standard output, with misleading characters as JSON escapes.
+func tell(json: Secret) { print(visible(json: json).withBytes(String.init(repairing:))) }
+
+/// Returns a text as one visible line, wrapped between words to the width of a terminal.
+func asLines(_ text: String, of descriptor: CInt) -> String {
+  let line = visible(text)
+  return columns(ofTerminal: descriptor).map { wrapped(line, to: $0).joined(separator: "\n") }
+    ?? line
+}
+
+/// Shows a command's progress on one terminal line, which the next update or an error overwrites.
+///
+/// - Parameter what: the action, such as "copied".
+func showProgress(_ what: String, _ done: Int, _ total: Int) {
+  guard isatty(STDERR_FILENO) == 1 else { return }
+  writeToStandardError("\(what) \(done) of \(total)" + (done == total ? "\n" : "\r"))
+}

@@ -1,0 +1,70 @@
+package import KistCore
+
+/// Answers the prompts that ssh, git and sudo send to an askpass program.
+///
+/// See ssh(1), SSH_ASKPASS; gitcredentials(7); sudo(8).
+///
+/// The remote end can choose part of the prompt. So the prompt can only cause a refusal; it never
+/// selects the secret, which is that of the reference in KIST_ASKPASS.
+package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
+  do throws(StorageError) {
+    let prompt = try call.words("PROMPT")[0]
+    guard call.variable("SSH_ASKPASS_PROMPT") == nil, !isQuestion(prompt) else {
+      throw StorageError(
+        .denied, "this is a question for the user, and kist does not answer it",
+        hint: "answer it at a terminal, or with another program in SSH_ASKPASS")
+    }
+    guard let text = call.variable("KIST_ASKPASS") else {
+      throw StorageError(
+        .badRequest, "KIST_ASKPASS does not say which credential is meant",
+        hint: "set it to kist://SERVICE/ACCOUNT")
+    }
+    guard let reference = CredentialReference(text) else {
+      throw .badReference(at: "KIST_ASKPASS")
+    }
+    // The secret would be shown, and sent as the user name.
+    if isForUser(prompt) {
+      guard !reference.key.account.isEmpty else {
+        throw .badRequest("a user is asked for, and KIST_ASKPASS names no account")
+      }
+      return .done(Secret(utf8: reference.key.account).withNewline)
+    }
+    let credential = try await named(reference.key, storage.load)
+    guard credential.secret.withBytes(isOneLine) else {
+      throw StorageError(
+        .badRequest, "the secret has a line break or a NUL in it, and an answer is one line",
+        hint: "save it again without: `kist save` drops one newline at the end")
+    }
+    return .done(credential.secret.withNewline)
+  } catch {
+    return .failed(error)
+  }
+}
+
+/// Returns the credential that the user named, whichever tool saved it.
+private func named(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Credential {
+  do throws(StorageError) { return try await load(LoadRequest(key: key)) } catch {
+    throw error.orSaveAgain
+  }
+}
+
+/// Whether a prompt asks for yes or no, as ssh does for an unknown host.
+///
+/// Such a prompt contains both words, or one of them in quotes or brackets.
+private func isQuestion(_ prompt: String) -> Bool {
+  let names = words(of: prompt)
+  let choices: [Set<String>] = [["yes", "no"], ["y", "n"], ["yy", "nn"]]
+  return choices.contains { $0.isSubset(of: names) }
+    || ["(yes", "[yes", "'yes", "\"yes"].contains(where: prompt.lowercased().contains)
+}
+
+private func isForUser(_ prompt: String) -> Bool {
+  let words = words(of: prompt)
+  if prompt.hasPrefix("Username for ") { return true }
+  return ["username", "user", "login", "name"].contains(words.last)
+    && words.allSatisfy { !["password", "passphrase", "pin"].contains($0) }
+}
+
+private func words(of prompt: String) -> [String] {
+  prompt.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
+}

@@ -1,0 +1,132 @@
+internal import Glibc
+package import KistCore
+
+/// Asks for a line on a terminal that does not show it: termios(3).
+///
+/// A question that is too long for a line is wrapped between words.
+///
+/// The echo is restored in every case, also while a signal stops the process and when one ends it.
+/// When the process continues after a stop, the question is asked again.
+package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
+  try line(asking: question, on: path) { (terminal, settings, body) throws(StorageError) in
+    try hiding(settings, on: terminal, body)
+  }
+}
+
+/// Asks for a line on a terminal that shows it; otherwise like `hiddenLine`.
+package func shownLine(asking question: String, on path: String) throws(StorageError) -> String {
+  try line(asking: question, on: path) { (_, _, body) throws(StorageError) in try body() }
+    .withBytes(String.init(repairing:))
+}
+
+private func line(
+  asking question: String, on path: String,
+  while showing: (CInt, termios, () throws(StorageError) -> Answer) throws(StorageError) -> Answer
+) throws(StorageError) -> Secret {
+  let (terminal, settings) = try openTerminal(path)
+  defer { close(terminal) }
+  while true {
+    let answer = try catchingSignals { (signals) throws(StorageError) in
+      try showing(terminal, settings) { () throws(StorageError) in
+        show(question, on: terminal)
+        return try readLine(from: terminal, orSignalFrom: signals)
+      }
+    }
+    switch answer {
+    case .line(let line): return line
+    case .signal(let number):
+      carryOut(number)
+      // If a caller records the signals that would end the process, it continues and needs an
+      // error.
+      guard [SIGTSTP, SIGCONT].contains(number) else { throw .leftWithoutAnswer }
+    }
+  }
+}
+
+private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios) {
+  let terminal = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+  var settings = termios()
+  guard terminal >= 0, unsafe tcgetattr(terminal, &settings) == 0 else {
+    if terminal >= 0 { close(terminal) }
+    throw StorageError(
+      .badRequest, "there is no terminal to ask at", hint: "pipe the secret into the command")
+  }
+  return (terminal, settings)
+}
+
+/// Shows a question in visible characters, with a column between it and the answer.
+private func show(_ question: String, on terminal: CInt) {
+  let lines = wrapped(visible(question), to: (columns(ofTerminal: terminal) ?? 80) - 1)
+  let text = lines.joined(separator: "\n") + (question.last == " " ? " " : "")
+  _ = unsafe write(terminal, text, text.utf8.count)
+}
+
+private enum Answer { case line(Secret), signal(CInt) }
+
+/// Calls a function while a terminal shows only the newline of the typed text.
+private func hiding(
+  _ settings: termios, on terminal: CInt, _ body: () throws(StorageError) -> Answer
+) throws(StorageError) -> Answer {
+  var (settings, hidden) = (settings, settings)
+  hidden.c_lflag &= ~tcflag_t(ECHO)
+  hidden.c_lflag |= tcflag_t(ECHONL)
+  unsafe tcsetattr(terminal, TCSAFLUSH, &hidden)
+  defer { unsafe tcsetattr(terminal, TCSAFLUSH, &settings) }
+  return try body()
+}
+
+private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(StorageError)
+  -> Answer
+{
+  var line = WipedBytes(capacity: longestLine)
+  var byte: UInt8 = 0
+  while byte != UInt8(ascii: "\n") {
+    var sources = [
+      pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
+    ]
+    guard unsafe poll(&sources, nfds_t(sources.count), -1) > 0 else { continue }
+    if sources[1].revents != 0, unsafe read(signals, &byte, 1) == 1 {
+      _ = unsafe write(terminal, "\n", 1)
+      return .signal(CInt(byte))
+    }
+    let count = unsafe read(terminal, &byte, 1)
+    if count < 0, errno == EINTR { continue }
+    guard count == 1 else {
+      _ = unsafe write(terminal, "\n", 1)
+      throw .leftWithoutAnswer
+    }
+    if byte != UInt8(ascii: "\n") { line.append(byte) }
+  }
+  guard line.count < longestLine else {
+    throw StorageError(
+      .tooLarge, "a terminal takes lines of less than \(longestLine) bytes",
+      hint: "pipe the secret into the command", outcome: .unchanged)
+  }
+  return .line(Secret(line))
+}
+
+/// The length at which a terminal cuts a line without notice: N_TTY_BUF_SIZE, less the newline.
+private let longestLine = 4095
+
+extension StorageError {
+  fileprivate static let leftWithoutAnswer = StorageError(
+    .badRequest, "the prompt was left without an answer",
+    hint: "nothing was changed; type it and press Enter", outcome: .unchanged)
+}
+
+/// Asks for a new passphrase twice, or once if nothing is typed; `ask` asks for a hidden line.
+///
+/// It is typed twice because nothing can check it yet.
+package func newPassphrase(
+  asking question: String, by ask: (String) throws(StorageError) -> Secret
+) throws(StorageError) -> Secret {
+  let passphrase = try ask(question)
+  if passphrase.isEmpty { return passphrase }
+  guard try ask("Once more: ") == passphrase else {
+    throw StorageError(
+      .badRequest, "the two passphrases differ", hint: "nothing was changed; try again",
+      outcome: .unchanged)
+  }
+  return passphrase
+}
