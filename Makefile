@@ -15,8 +15,6 @@ BIN := .build-release/bin
 # A static standard library: a program starts faster, and runs where no Swift is installed. Optimised
 # once more as a whole when it is linked, with a section for each function and without what debuggers read.
 RELEASE := -c release --static-swift-stdlib --experimental-lto-mode=full -Xswiftc -use-ld=lld -Xswiftc -gnone -Xcc -g0
-# What a request runs through lies side by side in the programs (Benchmarks/order).
-ordered = -Xlinker --no-warn-symbol-ordering -Xlinker --symbol-ordering-file=$(CURDIR)/Benchmarks/$(1).order
 # kistd is linked to the libsodium and the SQLite of the system. All their addresses are looked up
 # at the start, since a lookup in passing leaves vector registers, secrets in them, on the stack.
 # What follows keeps little in memory: packed relocations; no table of its own symbols, which nobody
@@ -43,7 +41,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names that other tools call kist by; not that of `keyring`, which may be another program's.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard order lint format clean
+.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -61,9 +59,10 @@ build: deps-build ## Build everything for debugging
 release: deps-build ## Build kistd and kist for use
 	@mkdir -p $(LIBSTDCXX)
 	@-ln -sf "$$("$$(dirname "$$(command -v $(SWIFT))")/clang" -print-file-name=libstdc++.a)" $(LIBSTDCXX)
-	$(SWIFT) build $(KISTD) $(call ordered,kistd)
-	$(SWIFT) build $(KIST) $(call ordered,kist)
-	@install -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
+	$(SWIFT) build $(KISTD)
+	$(SWIFT) build $(KIST)
+	@# Without symbols, which are a third of a program and stay in the files that this copies.
+	@install -s -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
 	@$(MAKE) --no-print-directory $(addprefix $(SHARE)/,$(SHARED))
 
 test: deps ## Install what the tests of the code need, and run those
@@ -113,7 +112,7 @@ test-asan-short: deps ## The same without programs and keyrings
 
 leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
-	BIN=$(CURDIR)/$(BIN) SWIFT=$(SWIFT) scripts/leaks
+	BIN=$(CURDIR)/$(BIN) SYMBOLS=$(CURDIR)/.build-release/kistd/release/kistd SWIFT=$(SWIFT) scripts/leaks
 
 TORTURE_SECONDS ?= 600
 torture: release deps ## Attack kist where it makes promises, TORTURE_SECONDS for each part without an end
@@ -159,11 +158,6 @@ bench: deps release ## Measure kist beside its peers and the physical limits, in
 bench-guard: release ## Count what a load and a save cost, and compare with the baseline
 	@scripts/install-packages binutils python3 strace valgrind
 	Benchmarks/guard --bin $(BIN)
-
-order: release ## List anew which functions the linker is to lay side by side
-	@scripts/install-packages binutils python3 valgrind
-	Benchmarks/order --bin $(BIN)
-	@rm -f .build-release/kistd/release/kistd .build-release/kist/release/kist  # linked anew with it
 
 # Built where one is missing or older than a source: who installs may be without a compiler.
 $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
