@@ -70,22 +70,22 @@ private func preparation(
   let options = try command.options(environment: environment)
   // Before kistd opens descriptors for signals, event loops, the lock and the socket.
   let source = try EncryptedFile.KeySource(options)
-  // Before a directory is made for a store that does not exist.
-  if options.storage == .encryptedFile, !isFile(options.pinFile), !isFile(options.storePath) {
-    try options.ofEncryptedFile(source).checkFirstPassphrase()
-  }
-  let keySource = KeySourceForOnce(source)
+  try options.checkFirstPassphrase(source)
+  let keySource = TakenOnce(
+    source, then: options.keySource.descriptor == nil ? source : .none)
   let sockets = try PassedSockets.take(environment: environment)
   let logger = Logger.kistd(level: options.logLevel, on: standardError)
-  let progress = EncryptedFile.ProgressOptions(options, logger: logger)
   let start = ContinuousClock.now
   let attempts = PassphraseAttempts(sleep: sleepUnwatched)
+  let context = StorageContext(
+    options: options, progress: EncryptedFile.ProgressOptions(options, logger: logger),
+    attempts: attempts, environment: environment, logger: logger)
   var daemon = Daemon(
     options: options,
     open: { () throws(StorageError) in
-      try await OpenStorage.open(
-        options, keySource: keySource.take(), progress: progress, attempts: attempts,
-        environment: environment, logger: logger, since: start)
+      var context = context
+      context.keySource = keySource.take()
+      return try await OpenStorage.open(context, since: start)
     },
     holdBack: attempts.holdBack,
     environment: environment, logger: logger, sockets: sockets,

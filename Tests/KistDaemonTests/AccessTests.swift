@@ -8,7 +8,7 @@ import Testing
 @testable import KistDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct `What the daemon adds to a status` {
-  @Test func `the reason and the seconds since the start, each time`() async throws {
+  @Test func `is the reason and the seconds since the start, each time`() async throws {
     let bare = StorageStatus(
       storage: "memory", isLocked: false, reopensAtRestart: true, durability: .memory,
       keyProtection: "none")
@@ -25,15 +25,16 @@ import Testing
     }
   }
 
-  @Test func `the seconds since kistd was started, also where it has opened the storage anew`()
+  @Test func `is the time since kistd was started, also if it has opened the storage again`()
     async throws
   {
     try await withDirectory { home in
       let options = try Kistd.parse(["--storage", "encrypted-file"])
         .options(environment: { ["HOME": home][$0] })
       let storage = try await OpenStorage.open(
-        options, keySource: .keyFile(path: home + "/key"), environment: { _ in nil },
-        logger: Logger(label: "test"), since: .now - .seconds(100))
+        StorageContext(
+          options: options, keySource: .keyFile(path: home + "/key"), environment: { _ in nil },
+          logger: Logger(label: "test")), since: .now - .seconds(100))
       let uptime = try await storage.access.status().uptime
       #expect((uptime ?? 0) >= 100)
       await storage.close()

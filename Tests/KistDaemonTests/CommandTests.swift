@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `a command that is not there is status 127`() async throws {
+  @Test func `a missing command is status 127`() async throws {
     try await withDirectory { directory in
       let arguments = Array(arguments(directory, "").dropLast(3)) + ["/no/such/command"]
       await #expect(processExitsWith: .exitCode(127)) {
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `a command of no words is status 64, and nothing is served`() async throws {
+  @Test func `an empty command is status 64, and nothing is served`() async throws {
     try await withDirectory { directory in
       let arguments = Array(arguments(directory, "").dropLast(3))
       await #expect(processExitsWith: .exitCode(64)) {

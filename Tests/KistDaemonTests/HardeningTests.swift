@@ -57,7 +57,7 @@ import Testing
     #expect(visible(text) == line)
   }
 
-  @Test func `writing to a client that has gone is an error and not the end`() async {
+  @Test func `writing to a client that has gone is an error, and does not end the process`() async {
     await #expect(processExitsWith: .success) {
       _ = try Hardening.apply()
       let pipe = Pipe()
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `no process of the same user may look into the memory`() async {
+  @Test func `other processes of the same user cannot read the memory`() async {
     await #expect(processExitsWith: .success) {
       // The files in /proc of a process that is not dumpable belong to root (proc(5)), which shows
       // when the process does not.

@@ -7,7 +7,7 @@
   /// There is no session bus: what is not refused, with status 6, ends with 7.
   @Suite(.timeLimit(.minutes(10))) struct `The output of kistd keyring-items` {
     @Test(arguments: [(0o644, 6), (0o640, 6), (0o604, 6), (0o620, 6), (0o600, 7), (0o200, 7)])
-    func `may be a file where nobody else may read it, and else stays as it was`(
+    func `may be a file that no other user may read; any other file is not changed`(
       permissions: mode_t, status: CInt
     ) async throws {
       try await withDirectory { home in
@@ -23,7 +23,7 @@
     }
 
     @Test(arguments: [(0o644, 6), (0o600, 7)])
-    func `may be a pipe with a name where nobody else may read it`(
+    func `may be a named pipe that no other user may read`(
       permissions: mode_t, status: CInt
     ) async throws {
       try await withDirectory { home in
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test func `may be no device, and what is refused says what to do`() async throws {
+    @Test func `may not be a device; the refusal has a hint`() async throws {
       try await withDirectory { home in
         let end = await #expect(
           processExitsWith: .exitCode(6), observing: [\.standardErrorContent]

@@ -153,13 +153,13 @@ import Testing
     #expect(!"\(error.message) \(error.hint ?? "")".contains("hunter2"))
   }
 
-  @Test func `another thing that kistd does is told to come first`() throws {
+  @Test func `a command of kistd after options has the hint to put it first`() throws {
     let arguments = ["--data", "/d", "fsck"]
     let thrown = try #require(throws: StorageError.self) { try parse(Kistd.self, arguments) }
     #expect(thrown.hint == "`kistd fsck` comes first, then its options")
   }
 
-  @Test func `a command without its dashes is told where they belong`() throws {
+  @Test func `a command without its dashes has a hint with them`() throws {
     let error = try Self.error(["true"], Self.home)
     #expect(error.hint?.contains("kistd -- COMMAND") == true)
   }
@@ -167,8 +167,10 @@ import Testing
   @Test(arguments: [
     ["--to", "encrypted-file", "--storage", "libsecret"], ["--to", "keychain"], [],
     ["--to", "libsecret", "--", "foo"], ["--to", "libsecret", "foo"],
+    ["--from", "libsecret", "--to", "libsecret"], ["--from", "keychain", "--to", "libsecret"],
+    ["--from", "", "--to", "libsecret"],
   ])
-  func `what is wrong with a migration is told with where its options are shown`(
+  func `an error in a migration's options names the command that shows them`(
     arguments: [String]
   ) throws {
     let thrown = try #require(
@@ -181,7 +183,18 @@ import Testing
     #expect(error.hint == "`kistd migrate --help` shows the options")
   }
 
-  @Test func `a deadline without a unit is told which one`() throws {
+  @Test(arguments: [
+    (["--to", "libsecret"], StorageKind.encryptedFile), (["--to", "encrypted-file"], .libsecret),
+    (["--from", "encrypted-file", "--to", "libsecret"], .encryptedFile),
+  ])
+  func `a migration is from the only other storage, or from the given one`(
+    arguments: [String], source: StorageKind
+  ) throws {
+    let options = try MigrateCommand.parse(arguments).options { Self.home[$0] }
+    #expect(options.source == source)
+  }
+
+  @Test func `a deadline without a unit has a hint with one`() throws {
     let error = try Self.error(["--deadline", "5"], Self.home)
     #expect(error.message == "--deadline has no unit")
     #expect(error.hint == "say 5s for seconds")

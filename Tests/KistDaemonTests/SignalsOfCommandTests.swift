@@ -5,9 +5,9 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite(.timeLimit(.minutes(10))) struct `Signals that are for a command` {
+@Suite(.timeLimit(.minutes(10))) struct `Signals for a command` {
   // What a handler on another thread writes late is written where it was to be, and nowhere else.
-  @Test func `come through descriptors that are nobody else's as long as the process runs`()
+  @Test func `come through descriptors that are used for nothing else while the process runs`()
     async throws
   {
     await #expect(processExitsWith: .success) {

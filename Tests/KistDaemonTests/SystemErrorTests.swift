@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import KistCore
 import KistFile
+import Logging
 import Testing
 
 @testable import KistDaemon
@@ -12,7 +13,7 @@ import Testing
       (ENOSPC, .full), (EDQUOT, .full), (EACCES, .denied), (EPERM, .denied),
       (EROFS, .unavailable), (EIO, .unavailable), (ELOOP, .unavailable),
     ] as [(CInt, StorageError.Code)])
-  func `has one code in every room, and the hint of whoever asked`(
+  func `has one code in every module, and the caller's hint`(
     number: CInt, code: StorageError.Code
   ) {
     errno = number
@@ -22,7 +23,7 @@ import Testing
     #expect(error.hint == (code == .full ? "free some space and try again" : "the caller's"))
   }
 
-  @Test func `of a lock's file has the hint of whoever locks`() throws {
+  @Test func `at a lock file has the caller's hint`() throws {
     let error = try #require(
       throws: StorageError.self,
       performing: {
@@ -33,32 +34,39 @@ import Testing
   }
 
   #if Libsecret
-    @Test func `to a second daemon on the keyring says which is the first, and where to find it`()
+    @Test func `to a second daemon on the keyring names the first, and where to find it`()
       async throws
     {
       try await withDirectory { home in
-        let options = try Kistd.parse([]).options(environment: { ["HOME": home][$0] })
-        let first = try OpenStorage.keyring(options, busAddress: nil)
+        let context = try context(in: home)
+        let first = try await StorageKind.libsecret.open(context, nil)
         let error = try #require(
-          throws: StorageError.self,
-          performing: { try OpenStorage.keyring(options, busAddress: nil) })
+          await #expect(throws: StorageError.self) {
+            try await StorageKind.libsecret.open(context, nil)
+          })
         #expect(error.message == "kistd serves the keyring already, pid \(getpid())")
         #expect(error.hint?.contains("the socket that its log names") == true)
         await first.close()
-        await (try OpenStorage.keyring(options, busAddress: nil)).close()
+        await (try await StorageKind.libsecret.open(context, nil)).close()
       }
     }
   #endif
 
-  @Test func `of the keyring's lock is not put down to the socket`() async throws {
+  @Test func `at the keyring's lock does not blame the socket`() async throws {
     try await withDirectory { home in
       try Data().write(to: URL(filePath: home + "/.local"))
-      let options = try Kistd.parse([]).options(environment: { ["HOME": home][$0] })
-      let error = try #require(
-        throws: StorageError.self,
-        performing: { try OpenStorage.keyring(options, busAddress: nil) })
-      #expect(error.hint?.contains("--socket") == false)
-      #expect(error.hint?.contains("XDG_STATE_HOME") == true)
+      let context = try context(in: home)
+      let error = await #expect(throws: StorageError.self) {
+        try await StorageKind.libsecret.open(context, nil)
+      }
+      #expect(error?.hint?.contains("--socket") == false)
+      #expect(error?.hint?.contains("XDG_STATE_HOME") == true)
     }
+  }
+
+  private func context(in home: String) throws -> StorageContext {
+    StorageContext(
+      options: try Kistd.parse([]).options { ["HOME": home][$0] }, environment: { _ in nil },
+      logger: Logger(label: "test"))
   }
 }

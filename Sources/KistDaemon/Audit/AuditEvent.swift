@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistServer
 internal import KistWire
 
 /// A request that waits for the audit log; small, since every load makes one.
@@ -46,4 +47,18 @@ private func read(_ clock: CInt) -> timespec {
   var time = timespec()
   unsafe clock_gettime(clock, &time)
   return time
+}
+
+/// The description of a client in each of its audit log lines.
+final class AuditClient: Sendable {
+  let lines: AuditLines.Client
+
+  init(_ peer: Peer) {
+    lines = AuditLines.Client(
+      AuditedPeer(
+        pid: Int(peer.pid), uid: Int(peer.uid),
+        unit: ProcessUnit(cgroup: peer.process.cgroup)?.name,
+        claims: peer.process.name.isEmpty ? nil : peer.process.name,
+        evidence: peer.process.evidence))
+  }
 }

@@ -36,17 +36,21 @@ extension Daemon {
 
   /// Returns the directories that kistd keeps files in.
   private func directories() throws(StorageError) -> (always: [String], ofStore: [String]) {
-    var always = [options.pinFile, options.auditFile]
+    var always = [options.pinFile, options.auditFile] + filesOfStorages.flatMap(\.own)
     if sockets.requests == nil { always.append(try socketLocation().path) }
-    if options.storage != .encryptedFile { always.append(options.keyringLock) }
-    var ofStore = [options.storePath]
-    if case .file(let path) = options.keySource { ofStore.append(path) }
     var directories = always.map(directory)
     // The store opens without a progress note if its directory cannot be made.
     if let directory = options.progressDirectory, makeDirectory(directory) {
       directories.append(directory)
     }
-    return (directories, ofStore.map(directory))
+    return (directories, filesOfStorages.flatMap(\.store).map(directory))
+  }
+
+  /// The files of the storages that kistd may open or look at.
+  private var filesOfStorages: [StorageKind.Files] {
+    StorageKind.all
+      .filter { !$0.isExternal || options.storage == nil || options.storage == $0 }
+      .map { $0.files(options) }
   }
 
   private func otherRules(isFirstStart: Bool) -> [Confinement.Rule] {
@@ -56,8 +60,8 @@ extension Daemon {
       Confinement.Rule(path: "/dev/urandom", rights: kist_may_read),
       Confinement.Rule(path: "/dev/null", rights: kist_may_read | kist_may_write),
     ]
-    if case .passphraseFile(let path) = options.keySource {
-      rules.append(.init(path: directory(of: path), rights: kist_may_read))
+    rules += filesOfStorages.flatMap(\.read).map {
+      Confinement.Rule(path: directory(of: $0), rights: kist_may_read)
     }
     // kistd flushes the names of new directories together with their parent directories.
     if isFirstStart { rules.append(.init(path: "/", rights: kist_may_list)) }

@@ -1,121 +1,165 @@
+internal import ArgumentParser
 internal import KistCore
 internal import KistFile
 internal import Logging
 
+/// The flags of `kistd migrate` as typed.
+struct MigrateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kistd migrate",
+    abstract: "Move all credentials to another storage; kistd must not be running.",
+    usage: "kistd migrate [--from KIND] --to KIND [OPTIONS]")
+
+  @Option(
+    help: ArgumentHelp(
+      "Where from; by default the other storage, if there is only one.", valueName: "kind"))
+  var from: String?
+
+  @Option(help: ArgumentHelp("Where to: \(StorageKind.namesInHelp).", valueName: "kind"))
+  var to: String
+
+  @OptionGroup var store: StoreOptions
+
+  @OptionGroup var strength: WeakOption
+
+  @OptionGroup var use: UseOptions
+
+  /// Returns the two storages, and the options of a kistd with these flags.
+  func options(
+    environment: (String) -> String?
+  ) throws(StorageError) -> (source: StorageKind, target: StorageKind, Options) {
+    let target = try kind(to, of: "--to", among: StorageKind.all)
+    let others = StorageKind.all.filter { $0 != target }
+    let implied = others.count == 1 ? others[0].rawValue : ""
+    let source = try kind(from ?? implied, of: "--from", among: others)
+    let options = try options(environment: environment) { kistd in
+      kistd.store = store
+      kistd.strength = strength
+      kistd.use = use
+    }
+    return (source, target, options)
+  }
+
+  private func kind(
+    _ name: String, of flag: String, among kinds: [StorageKind]
+  ) throws(StorageError) -> StorageKind {
+    if let kind = kinds.first(where: { $0.rawValue == name }) { return kind }
+    throw .wrongUsage("\(flag) must be \(listed(kinds.map(\.rawValue), "or"))", of: Self.self)
+  }
+}
+
 /// Runs `kistd migrate`: moves the credentials to another storage, and returns the exit status.
 func migrate(
-  _ arguments: [String], environment: @Sendable (String) -> String?
+  _ arguments: [String], environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
-  let (kind, options) = try parse(MigrateCommand.self, arguments).options(environment: environment)
-  let logger = Logger.kistd(level: options.logLevel)
+  let (source, target, options) = try parse(MigrateCommand.self, arguments)
+    .options(environment: environment)
+  var context = StorageContext(
+    options: options, environment: environment, logger: .kistd(level: options.logLevel))
+  let probes = await Probes(of: [source, target].filter { !$0.isExternal }, context)
   let pinFile = PinFile(path: options.pinFile)
-  let presence = EncryptedFile.presence(at: options.storePath)
-  let pin = try pinFile.read().map { pinFile.settled($0, on: presence) }
-  // A pinned file that is missing or replaced is not a valid source or target.
-  if pin != nil { _ = try Selection.select(asked: nil, pin: pin, keyring: nil, file: presence) }
-  let keepsSource = try options.keepsKeyring(migratingTo: kind)
-  if keepsSource, pin?.kind == kind {
-    return try tell(.moved(0, left: []), to: kind, before: pin, options)
+  let pin = try pinFile.read().map { pinFile.settled($0, on: probes[$0.kind]) }
+  if let pin {
+    guard [source, target].contains(pin.kind) else { throw .elsewhere(pin.kind) }
+    // A pinned store that is missing or replaced is not a valid source or target.
+    if let probe = probes[pin.kind] { try pin.check(probe) }
   }
-  let keySource = try EncryptedFile.KeySource(options)
-  if kind == .libsecret, case .store = presence {
-    try refuseFields(in: options.storePath, openedBy: keySource)
+  let report = MigrationReport(
+    source: source, target: target, wasSwitched: pin?.kind == target,
+    keepsSource: try options.keepsInMigration(source), options: options)
+  if report.keepsSource, report.wasSwitched { return try report.show(.moved(0, left: [])) }
+  context.keySource = try EncryptedFile.KeySource(options)
+  context.progress = EncryptedFile.ProgressOptions(options, logger: context.logger)
+
+  if source.identity != nil, case .open(_, nil)? = probes[source] {
+    // To open the source would make it.
+    try await target.whileOpen(context, pin) { opened throws(StorageError) in
+      try await target.unlock(opened, context)
+      try pinFile.write(Pin(kind: target, storeID: opened.id), insteadOf: pin)
+    }
+    return try report.show(.moved(0, left: []))
   }
-  let bus = sessionBusAddress(environment: environment, isSocket: isSocket)
-  let keyring = try OpenStorage.keyring(options, busAddress: bus).mappingErrors { error in
-    // If the credentials are in the file, kistd already works without the keyring.
-    pin?.kind == .encryptedFile ? error : error.ofKeyring(isPinned: pin != nil)
+  if target.countLaterData == nil, case .open? = probes[source] {
+    try refuseLoss(of: source.countLaterData?(context) ?? 0, in: target)
   }
-  return try await keyring.closed { keyring throws(StorageError) in
-    // Comes first, so that no file is made if the keyring is out of reach.
-    do throws(StorageError) { try await requireOpen(keyring) } catch {
-      guard kind == .encryptedFile, pin?.kind == kind, [.unavailable, .locked].contains(error.code)
-      else {
-        throw error
-      }
-      tell(
-        "credentials are kept in \(kind.name) already; whether any were left in "
-          + "\(kind.other.name) cannot be seen: \(error.message)")
+  // The source comes first, so that no target is made if the source is out of reach.
+  return try await source.whileOpen(context, pin) { [context] from throws(StorageError) in
+    do throws(StorageError) { try await source.unlock(from, context) } catch {
+      guard
+        source.isExternal, report.wasSwitched, [.unavailable, .locked].contains(error.code)
+      else { throw error }
+      printLine(
+        "credentials are kept in \(target.name) already; whether any were left in "
+          + "\(source.name) cannot be seen: \(error.message)")
       return 0
     }
-    if kind == .libsecret, presence == .absent {
-      try pinFile.write(Pin(kind: kind, storeID: nil), insteadOf: pin)
-      return try tell(.moved(0, left: []), to: kind, before: pin, options)
-    }
-    return try await OpenStorage.encryptedFile(
-      options, pin, keySource: keySource,
-      progress: EncryptedFile.ProgressOptions(options, logger: logger), logger: logger
-    )
-    .closed { file throws(StorageError) in
-      try await requireOpen(file, openedBy: keySource)
-      let (source, target) = kind == .libsecret ? (file, keyring) : (keyring, file)
+    return try await target.whileOpen(context, pin) { to throws(StorageError) in
+      try await target.unlock(to, context)
       var previous = pin
-      if pin == nil, try await target.credentials.findAll().isEmpty {
+      if pin == nil, try await to.credentials.findAll().isEmpty {
         // Without a pin, an interrupted migration would leave credentials in both storages, and no
         // record of which one counts.
-        let begun = Pin(kind: kind.other, storeID: source.id)
+        let begun = Pin(kind: source, storeID: from.id)
         try pinFile.write(begun, insteadOf: nil)
         previous = begun
       }
-      let new = Pin(kind: kind, storeID: target.id)
+      let new = Pin(kind: target, storeID: to.id)
       let outcome = try await Migration(
-        from: source.credentials, to: target.credentials, isSwitched: pin == new,
-        keepsSource: keepsSource,
+        from: from.credentials, to: to.credentials, isSwitched: pin == new,
+        keepsSource: report.keepsSource,
         switchPin: { [previous] () throws(StorageError) in
           try pinFile.write(new, insteadOf: previous)
         }, report: { showProgress($0.rawValue, $1, $2) }
       ).runAsCommand()
-      return try tell(outcome, to: kind, before: pin, options)
+      return try report.show(outcome)
     }
   }
 }
 
-extension OpenStorage {
-  /// Passes the storage to the closure, and closes it in every case.
-  fileprivate func closed<Result>(
-    after body: (OpenStorage) async throws(StorageError) -> Result
+extension StorageKind {
+  /// Passes the opened storage to the closure, and closes it in every case.
+  fileprivate func whileOpen<Result>(
+    _ context: StorageContext, _ pin: Pin?,
+    _ body: (OpenStorage) async throws(StorageError) -> Result
   ) async throws(StorageError) -> Result {
+    let storage = try await open(context, pin)
     do throws(StorageError) {
-      let result = try await body(self)
-      await close()
+      let result = try await body(storage)
+      await storage.close()
       return result
     } catch {
-      await close()
+      await storage.close()
       throw error
     }
   }
+
+  /// Unlocks a locked storage, with a prompt if necessary, because migration is interactive.
+  fileprivate func unlock(
+    _ storage: OpenStorage, _ context: StorageContext
+  ) async throws(StorageError) {
+    let status = try await storage.access.status()
+    guard status.isLocked else { return }
+    do throws(StorageError) { _ = try await storage.access.unlock(nil) } catch {
+      throw whenLocked(error, status, context)
+    }
+  }
 }
 
-/// Throws if a later version of kist keeps data with a credential that a keyring cannot store.
-private func refuseFields(
-  in store: String, openedBy keySource: EncryptedFile.KeySource
-) throws(StorageError) {
-  let extended = try EncryptedFile.examine(path: store, keySource: keySource).extended
-  guard extended == 0 else {
+/// Throws if a later version of kist keeps data with credentials that the target cannot store.
+private func refuseLoss(of count: Int, in target: StorageKind) throws(StorageError) {
+  guard count == 0 else {
     throw StorageError(
       .denied,
-      "a later version of kist keeps data with \(counted(extended)) that would be lost in a keyring; "
-        + "nothing was copied or removed",
+      "a later version of kist keeps data with \(counted(count)) that would be lost in "
+        + "\(target.name); nothing was copied or removed",
       hint: "move them with that version of kistd", outcome: .unchanged)
   }
 }
 
-/// Unlocks a locked storage, with the keyring's prompt if necessary, because migration is
-/// interactive.
-///
-/// - Parameter keySource: the key source of an encrypted file.
-private func requireOpen(
-  _ storage: OpenStorage, openedBy keySource: EncryptedFile.KeySource? = nil
-) async throws(StorageError) {
-  let status = try await storage.access.status()
-  guard status.isLocked else { return }
-  do throws(StorageError) { _ = try await storage.access.unlock(nil) } catch {
-    guard let keySource, error.code == .locked else { throw error }
-    if status.unlocksWith == .passphrase { throw error.withoutKistd }
-    let isKeyFile = if case .keyFile = keySource { true } else { false }
-    throw .locked(
-      error.message,
-      hint: isKeyFile
-        ? "name the store's key file with --key-file" : "put it right, and run it again")
+extension StorageError {
+  fileprivate static func elsewhere(_ kind: StorageKind) -> StorageError {
+    StorageError(
+      .unavailable, "credentials are kept in \(kind.name)",
+      hint: "move them with --from \(kind.rawValue), or name another store with --data")
   }
 }

@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import KistCore
 internal import KistServer
 internal import Logging
@@ -75,13 +76,27 @@ extension Kistd {
   }
 }
 
-extension Options.KeySource {
-  /// The storage that a given passphrase implies; a key file implies none, because it is the
-  /// default.
-  fileprivate var impliedStorage: StorageKind? {
-    switch self {
-    case .file: nil
-    case .passphraseFile, .passphrase: .encryptedFile
-    }
+extension ParsableCommand {
+  /// Returns the options of a kistd with the flags that it shares with this command.
+  func options(
+    environment: (String) -> String?, _ setFlags: (inout Kistd) -> Void
+  ) throws(StorageError) -> Options {
+    do {
+      var kistd = try Kistd.parse([])
+      setFlags(&kistd)
+      return try kistd.options(environment: environment)
+    } catch { throw usageError(error, of: Self.self) }
   }
+}
+
+/// Returns the source of the key or passphrase that a service manager passed to kistd.
+///
+/// See systemd.exec(5), `LoadCredential=`.
+func serviceCredential(
+  in directory: String, isFile: (String) -> Bool
+) -> Options.KeySource? {
+  let key = directory + "/kist.key"
+  if isFile(key) { return .file(path: key) }
+  let passphrase = directory + "/kist.passphrase"
+  return isFile(passphrase) ? .passphraseFile(path: passphrase) : nil
 }

@@ -10,7 +10,7 @@ struct Kistd: ParsableCommand {
     usage: """
       kistd [OPTIONS]
       kistd [OPTIONS] -- COMMAND [ARGUMENT ...]
-      kistd migrate --to KIND [OPTIONS]
+      kistd migrate [--from KIND] --to KIND [OPTIONS]
       kistd fsck [--salvage DIRECTORY] [OPTIONS]
       kistd probe [OPTIONS]
       kistd keyring-items [OPTIONS]
@@ -33,7 +33,7 @@ struct Kistd: ParsableCommand {
   var socket: String?
 
   @Option(
-    help: ArgumentHelp("auto, libsecret (the keyring) or encrypted-file; auto.", valueName: "kind"))
+    help: ArgumentHelp("auto, \(StorageKind.namesInHelp); auto.", valueName: "kind"))
   var storage: String?
 
   @OptionGroup var store: StoreOptions
@@ -70,4 +70,27 @@ struct Kistd: ParsableCommand {
 
   @Argument(parsing: .postTerminator, help: "The command to serve for.")
   var command: [String] = []
+}
+
+/// The commands of kistd: the first word of a command line that does not serve.
+enum KistdCommand: String, CaseIterable {
+  case fsck
+  case keyringItems = "keyring-items"
+  case migrate
+  case probe
+  case rekey
+  case restore
+}
+
+/// The flags for the use of a storage.
+struct UseOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "How long a request may take: 30s, 500ms, 2m; 30s.", valueName: "duration"))
+  var deadline: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "trace, debug, info, notice, warning, error or critical; info.", valueName: "level"))
+  var logLevel: String?
 }

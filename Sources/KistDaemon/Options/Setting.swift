@@ -28,40 +28,28 @@ struct Setting {
     if let number = Int(text), number > 0 {
       throw error("has no unit", hint: "say \(number)s for seconds")
     }
-    let units: [(suffix: String, milliseconds: Int)] = [
-      ("ms", 1), ("s", 1000), ("min", 60_000), ("m", 60_000), ("h", 3_600_000),
-    ]
-    for unit in units where text.hasSuffix(unit.suffix) {
-      guard
-        let number = Int(text.dropLast(unit.suffix.count)), number > 0,
-        number <= 86_400_000 / unit.milliseconds
-      else { break }
-      return .milliseconds(number * unit.milliseconds)
+    let units = [("ms", 1), ("s", 1000), ("min", 60_000), ("m", 60_000), ("h", 3_600_000)]
+    guard let milliseconds = amount(in: units), milliseconds <= 86_400_000 else {
+      throw error("must be a time of at most a day, such as 30s, 500ms or 2m")
     }
-    throw error("must be a time of at most a day, such as 30s, 500ms or 2m")
+    return .milliseconds(milliseconds)
   }
 
   /// Returns the size of the audit log in bytes, from 64 KiB to 16 GiB; 0 for `off`.
   func auditSize() throws(StorageError) -> Int {
     if text == "off" { return 0 }
-    let units: [(suffix: String, bytes: Int)] = [
-      ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30),
-    ]
-    for unit in units where text.hasSuffix(unit.suffix) {
-      guard
-        let number = Int(text.dropLast(unit.suffix.count)), number > 0, number <= 16 << 20,
-        case let size = number * unit.bytes, (64 << 10...16 << 30).contains(size)
-      else { break }
-      return size
+    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
+    guard let size = amount(in: units), (64 << 10...16 << 30).contains(size) else {
+      throw error("must be off or a size from 64KiB to 16GiB, such as 16MiB")
     }
-    throw error("must be off or a size from 64KiB to 16GiB, such as 16MiB")
+    return size
   }
 
   /// Returns a kind of storage; `nil` for `auto`.
   func storageKind() throws(StorageError) -> StorageKind? {
     if text == "auto" { return nil }
     guard let kind = StorageKind(rawValue: text) else {
-      throw error("must be auto, libsecret or encrypted-file")
+      throw error("must be " + listed(["auto"] + StorageKind.all.map(\.rawValue), "or"))
     }
     return kind
   }
@@ -71,6 +59,16 @@ struct Setting {
       throw error("must be one of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
     }
     return level
+  }
+
+  /// Returns the number before the first unit that fits, in the smallest unit, if it is positive.
+  private func amount(in units: [(suffix: String, size: Int)]) -> Int? {
+    guard
+      let unit = units.first(where: { text.hasSuffix($0.suffix) }),
+      let number = Int(text.dropLast(unit.suffix.count)), number > 0,
+      case (let amount, false) = number.multipliedReportingOverflow(by: unit.size)
+    else { return nil }
+    return amount
   }
 
   private func error(_ what: String, hint: String? = nil) -> StorageError {

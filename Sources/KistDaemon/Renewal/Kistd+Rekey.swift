@@ -1,5 +1,54 @@
+internal import ArgumentParser
 internal import KistCore
 internal import KistFile
+
+/// The flags of `kistd rekey` as typed.
+struct RekeyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kistd rekey",
+    abstract: "Give the encrypted file a new key, while no kistd has it open.",
+    usage: "kistd rekey [OPTIONS]",
+    discussion: """
+      The key file, if one opens the store, is replaced by a new one; the passphrase that is given \
+      opens it as before, or a new one in its place.
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "A descriptor to read the passphrase from that opens the store from then on.",
+      valueName: "number"))
+  var newPassphraseFd: String?
+
+  @Flag(help: "Leave out the key slots that you give nothing for.")
+  var dropOthers = false
+
+  @OptionGroup var store: StoreOptions
+
+  @OptionGroup var strength: WeakOption
+
+  /// Returns the options of a kistd with these flags, and its key file without a passphrase.
+  func options(
+    environment: (String) -> String?
+  ) throws(StorageError) -> (options: Options, keyFile: String?, newPassphrase: CInt?) {
+    let withoutPassphrase: (String) -> String? = { name in
+      name == "KISTD_PASSPHRASE_FD" ? nil : environment(name)
+    }
+    let alone = try options(environment: withoutPassphrase) { $0.store.place = store.place }
+    let options = try options(environment: environment) { kistd in
+      kistd.store = store
+      kistd.strength = strength
+    }
+    let newPassphrase = try descriptor(newPassphraseFd, of: "--new-passphrase-fd")
+    try refuseOneDescriptor(for: options.keySource.descriptor, and: newPassphrase)
+    return (options, alone.keySource.keyFile, newPassphrase)
+  }
+}
+
+extension Options.KeySource {
+  fileprivate var keyFile: String? {
+    if case .file(let path) = self { path } else { nil }
+  }
+}
 
 /// Runs `kistd rekey`, and returns the exit status.
 ///
@@ -10,7 +59,7 @@ func rekey(
   let command = try parse(RekeyCommand.self, arguments)
   let (options, keyFile, newPassphrase) = try command.options(environment: environment)
   let pinFile = PinFile(path: options.pinFile)
-  _ = try pinFile.readOfEncryptedFile(orElse: moveHint)
+  _ = try pinFile.read(of: .encryptedFile, orElse: moveHint)
   // Comes first, so that the user does not type a passphrase in vain.
   try EncryptedFile.requireStore(at: options.storePath)
   let keySource = try EncryptedFile.KeySource(options)
@@ -24,7 +73,7 @@ func rekey(
     dropsOthers: command.dropOthers,
     willSwitch: { old, new throws(StorageError) in
       // Only now does no other process have the store open, and so none writes the pin.
-      guard let pin = try pinFile.readOfEncryptedFile(orElse: moveHint) else { return }
+      guard let pin = try pinFile.read(of: .encryptedFile, orElse: moveHint) else { return }
       guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .anotherStore }
       try pinFile.write(
         Pin(kind: .encryptedFile, storeID: old, nextStoreID: new), insteadOf: pin)
@@ -34,12 +83,13 @@ func rekey(
   do throws(StorageError) { rekeyed = try EncryptedFile.rekey(rekeying) } catch {
     throw error.withoutKistd
   }
-  if let pin = try pinFile.readOfEncryptedFile(orElse: moveHint), pin.nextStoreID == rekeyed.id {
+  if let pin = try pinFile.read(of: .encryptedFile, orElse: moveHint), pin.nextStoreID == rekeyed.id
+  {
     try pinFile.write(Pin(kind: .encryptedFile, storeID: rekeyed.id), insteadOf: pin)
   }
   let lines = rekeyed.lines(
     of: options.storePath, keyFile: keyFile, hasNewPassphrase: newPassphrase != nil)
-  for line in lines { tell(line) }
+  for line in lines { printLine(line) }
   return 0
 }
 

@@ -76,7 +76,7 @@ extension StorageProbe {
 extension JSONWriter {
   fileprivate mutating func members(of keyring: StorageProbe) {
     switch keyring {
-    case .open(let hasCredentials):
+    case .open(let hasCredentials, _):
       member("locked", false)
       member("hasCredentials", hasCredentials)
     case .locked: member("locked", true)

@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `goes on from its first link where kistd was killed before it wrote that mark`()
+  @Test func `continues from its first link if kistd was killed before it wrote that mark`()
     async throws
   {
     try await withLog { log in
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `goes on after a restart, through a new file and while the storage is locked`()
+  @Test func `continues after a restart, through a new file and while the storage is locked`()
     async throws
   {
     try await withLog { log in
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func `begins again where its mark is gone, which shows`() async throws {
+  @Test func `begins again if its mark is missing, and reports that`() async throws {
     try await withLog { log in
       let storage = try await log.store()
       var audit = log.open()
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func `goes on where kistd was killed before it wrote the mark, or within a line`()
+  @Test func `continues if kistd was killed before it wrote the mark, or within a line`()
     async throws
   {
     try await withLog { log in

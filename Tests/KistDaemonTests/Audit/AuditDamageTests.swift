@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: [(1 << 53) + 42, .max])
-  func `begins again where its mark has a number that is too large`(number: Int) async throws {
+  func `begins again if its mark has a number that is too large`(number: Int) async throws {
     try await withLog { log in
       let storage = try await log.store()
       let hash = try #require(ChainHash(storage.nameSeal))
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `goes on after something was appended to its mark`() async throws {
+  @Test func `continues after text was appended to its mark`() async throws {
     try await withLog { log in
       let storage = try await log.store()
       var audit = log.open()

@@ -6,7 +6,7 @@ import Testing
 @testable import KistDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct `The file of the audit log` {
-  @Test func `takes no more room than it may, and loses no line of the two that are kept`()
+  @Test func `does not exceed its limit, and loses no line of the two files that are kept`()
     async throws
   {
     try await withLog { log in
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `has what is cut off on a line of its own`() async throws {
+  @Test func `has an incomplete line on a line of its own`() async throws {
     try await withLog { log in
       let file = AuditFile(path: log.path, limit: 2000)
       try file.append("whole\ncut")
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `is made anew when somebody took it away, and is for this user alone again`()
+  @Test func `is made again if it was removed, and again only for this user`()
     async throws
   {
     try await withLog { log in
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: ["link", "directory", "pipe"])
-  func `is not written where there is something else`(kind: String) async throws {
+  func `is not written if the path is not a file`(kind: String) async throws {
     try await withLog { log in
       let file = AuditFile(path: log.path, limit: 2000)
       try file.append("a\n")
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5)))
-  func `is not waited for as long as another program likes that has it locked`() async throws {
+  func `is not waited for forever while another program has it locked`() async throws {
     try await withLog { log in
       let file = AuditFile(path: log.path, limit: 2000)
       try file.append("a\n")
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `is as it was when there is no room for more`() async throws {
+  @Test func `is unchanged if the disk is full`() async throws {
     try await withLog { log in
       let path = log.path
       await #expect(processExitsWith: .success) { [path = path as String] in

@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `is written by itself, and nothing is while nobody asks`() async throws {
+  @Test func `is written by itself, and not at all without requests`() async throws {
     try await withLog { log in
       let audit = log.open(delay: .milliseconds(1))
       audit.put(1)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `takes no more room than it may where much is written at once`() async throws {
+  @Test func `does not exceed its limit if much is written at once`() async throws {
     try await withLog { log in
       let audit = log.open(limit: 64 << 10)
       for number in 0..<5000 { audit.put(number) }
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `says how many requests there was no room for`() async throws {
+  @Test func `has the number of requests that did not fit into the queue`() async throws {
     try await withLog { log in
       let audit = log.open(room: 4)
       // The queue is taken as soon as there is a quarter in it; so all come before this task yields.
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `that cannot be written stops nothing, is told once, and says what it lost`()
+  @Test func `that cannot be written stops nothing, is reported once, and counts what it lost`()
     async throws
   {
     try await withLog { log in
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `of a client has what its lines asked, and who it is`() async throws {
+  @Test func `of a client has the operations of its lines, and its identity`() async throws {
     try await withLog { log in
       let audit = log.open()
       await audit.seal(with: testSeal)
@@ -138,7 +138,7 @@ import Testing
         keySource: .keyFile(path: log.directory + "/key")))
   }
 
-  @Test func `has the names of what was asked before it was locked or closed, and of nothing else`()
+  @Test func `has the names of the requests before it was locked or closed, and no others`()
     async throws
   {
     try await withLog { log in
@@ -182,7 +182,7 @@ import Testing
     return AuditEvent(client: AuditClient(.sample), note: note)
   }
 
-  @Test func `holds so many, counts the others, and is empty once they are taken`() {
+  @Test func `holds a limited number, counts the others, and is empty once they are taken`() {
     let queue = AuditQueue(room: 8)
     let next = (0..<11).map { queue.put(event($0)) }
     #expect(next[0] == .writeSoon)
@@ -194,7 +194,7 @@ import Testing
     #expect(queue.take().isEmpty)
   }
 
-  @Test func `asks for each one to be written soon, by somebody who stays as long as any come`() {
+  @Test func `requests one write soon, which continues while events come`() {
     let queue = AuditQueue(room: 800)
     #expect(queue.put(event(0)) == .writeSoon)
     #expect(queue.put(event(1)) == .nothing)
@@ -207,7 +207,7 @@ import Testing
     #expect(queue.put(event(4)) == .writeSoon)
   }
 
-  @Test func `tells when a request came, to the millisecond`() {
+  @Test func `has the time of a request, to the millisecond`() {
     let before = Timestamp.now()
     let moment = AuditClock().moment(of: .now())
     #expect(moment.second >= before)
@@ -221,7 +221,7 @@ import Testing
     (253_402_300_799, "9999-12-31T23:59:59Z"), (.max, "9999-12-31T23:59:59Z"),
     (.min, "1970-01-01T00:00:00Z"),
   ])
-  func `tells when a request came by any clock`(seconds: Int, expected: String) {
+  func `has the time of a request for any clock`(seconds: Int, expected: String) {
     let tick = SystemTick(nanoseconds: 5_000_000_000)
     let clock = AuditClock(time: timespec(tv_sec: seconds, tv_nsec: 0), tick: tick)
     #expect("\(clock.moment(of: tick).second)" == expected)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite(.timeLimit(.minutes(10))) struct `Looking something up in the audit log` {
+@Suite(.timeLimit(.minutes(10))) struct `A search in the audit log` {
   /// All records that are asked for, page after page, the newest first.
   private func all(
     _ query: AuditQuery, _ lookup: AuditLookup, betweenPages: () async -> Void = {}
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `goes on where it was when a new file is begun between two pages`() async throws {
+  @Test func `continues at the same place if a new file is begun between two pages`() async throws {
     try await withLog { log in
       let audit = log.open(limit: 64 << 10)
       await audit.seal(with: testSeal)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `ends where the rest has been taken away`() async throws {
+  @Test func `ends if the rest has been removed`() async throws {
     try await withLog { log in
       let audit = log.open()
       for number in 0..<10 { audit.put(number) }
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: ["", "x", "1", "1-", "1-2-3", "-1-2", "1--2", "99999999999999999999-1"])
-  func `refuses a cursor that is none`(after: String) async throws {
+  func `refuses an invalid cursor`(after: String) async throws {
     try await withLog { log in
       var query = AuditQuery()
       query.after = after
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `finds by who, what, when and how it ended`() async throws {
+  @Test func `finds lines by client, operation, time and outcome`() async throws {
     try await withLog { log in
       let audit = log.open()
       await audit.seal(with: testSeal)
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func `tells that names are sealed, and finds none by name without knowing them`()
+  @Test func `reports that names are sealed, and finds none by name without the key`()
     async throws
   {
     try await withLog { log in
@@ -150,7 +150,7 @@ import Testing
   }
 
   @Test(arguments: [200_000, 1_153_434, 20 << 20])
-  func `passes over what is no line of the log, however long it is, and counts it`(
+  func `skips and counts lines that are not of the log, however long they are`(
     size: Int
   ) async throws {
     try await withLog { log in
@@ -169,7 +169,8 @@ import Testing
     }
   }
 
-  @Test func `keeps each page within a line, whatever stands in the log`() async throws {
+  @Test func `keeps each page within the limit of a line, whatever the log contains`() async throws
+  {
     try await withLog { log in
       let audit = log.open(limit: 16 << 20)
       await audit.seal(with: testSeal)

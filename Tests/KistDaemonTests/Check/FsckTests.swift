@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `says of an older store that it is older, and how to accept it`() async throws {
+  @Test func `reports that a store is older, and how to accept it`() async throws {
     try await withStore { home, path in
       try await putBack(path, in: home)
       let output = try await fsck(in: home, endsWith: 10).output
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `of a store whose note cannot be used warns, and finds no fault`() async throws {
+  @Test func `of a store whose note cannot be used warns, and reports no fault`() async throws {
     try await withStore { home, path in
       try await putBack(path, in: home)
       let state = home + "/.local/state/kist"
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `tells a program each fault by itself`() async throws {
+  @Test func `prints each fault separately in JSON`() async throws {
     try await withStore { home, path in
       try damage(path)
       let json = try await fsck(["--json"], in: home, endsWith: 10).output
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `notes what only a later version of kist knows, which is no fault`() {
+  @Test func `notes data of a later version of kist, which is not a fault`() {
     var examination = EncryptedFile.Examination()
     examination.counted = 2
     examination.found = 2
@@ -131,7 +131,7 @@ import Testing
             """))
   }
 
-  @Test func `without the key says what was not looked at, with the status of the reason`()
+  @Test func `without the key reports what was not examined, with the status of the reason`()
     async throws
   {
     try await withStore { home, path in
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func `does not say of how many, where the count of them is damaged, too`() async throws {
+  @Test func `leaves out the number of credentials if it is damaged, too`() async throws {
     try await withStore { home, path in
       try damage(path) { $0.counted == nil && $0.good == 2 }
       let end = try await fsck(in: home, endsWith: 10)

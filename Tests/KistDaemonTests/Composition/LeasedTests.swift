@@ -4,8 +4,8 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite(.timeLimit(.minutes(5))) struct `A value that is replaced beneath its users` {
-  @Test func `is replaced when the last of them has left, and the next get the new one`()
+@Suite(.timeLimit(.minutes(5))) struct `A value that is replaced while it has users` {
+  @Test func `is replaced when the last user has left, and later users get the new one`()
     async throws
   {
     let leased = Leased(1)
@@ -39,7 +39,7 @@ import Testing
     #expect(await leased.value() == 2)
   }
 
-  @Test func `is the new one for all who came while it was being replaced`() async {
+  @Test func `is the new one for all users that came while it was being replaced`() async {
     let leased = Leased(1)
     let (doors, open) = AsyncStream.makeStream(of: Void.self)
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
@@ -58,7 +58,7 @@ import Testing
     for user in users { #expect(await user.value == 2) }
   }
 
-  @Test func `is given back by a user who fails`() async throws {
+  @Test func `is released by a user that fails`() async throws {
     struct Failure: Error {}
     let leased = Leased(1)
     await #expect(throws: Failure.self) {

@@ -6,14 +6,14 @@ import Testing
 @testable import KistDaemon
 
 @Suite(.timeLimit(.minutes(5))) struct `A storage that is locked when it is idle` {
-  @Test func `is locked once, though nobody asked for anything since it was opened`() async {
+  @Test func `is locked once, even if no request has come since it was opened`() async {
     let (locks, lock) = AsyncStream.makeStream(of: Void.self)
     let storage = open { lock.yield() }.lockingWhenIdle(after: .milliseconds(1))
     for await _ in locks { break }
     withExtendedLifetime(storage) {}
   }
 
-  @Test func `is locked again after it was unlocked, and after a credential was asked for`()
+  @Test func `is locked again after an unlock, and after a request for a credential`()
     async throws
   {
     let (locks, lock) = AsyncStream.makeStream(of: Void.self)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `is not kept open by who asks how it stands`() async throws {
+  @Test func `is not kept open by status requests`() async throws {
     let (locks, lock) = AsyncStream.makeStream(of: Void.self)
     let storage = open { lock.yield() }.lockingWhenIdle(after: .milliseconds(50))
     let asking = Task {
@@ -47,7 +47,7 @@ import Testing
     asking.cancel()
   }
 
-  @Test func `is not kept open by who watches`() async throws {
+  @Test func `is not kept open by watchers`() async throws {
     let (locks, lock) = AsyncStream.makeStream(of: Void.self)
     var storage = open { lock.yield() }
     storage.watch = OpenStorage.inMemory().watch

@@ -6,14 +6,14 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `A watch for quiet` {
   private let sleeps = Sleeps()
 
-  @Test func `tells once that no request has come, and sleeps no more until one comes`() async {
+  @Test func `reports once that no request has come, and does not sleep until one comes`() async {
     await confirmation(expectedCount: 2) { isQuiet in
-      let (told, tell) = AsyncStream.makeStream(of: Void.self)
+      let (reports, report) = AsyncStream.makeStream(of: Void.self)
       let watch = QuietWatch(after: .seconds(5), now: sleeps.now, sleep: sleeps.sleep) {
         isQuiet()
-        tell.yield()
+        report.yield()
       }
-      var times = told.makeAsyncIterator()
+      var times = reports.makeAsyncIterator()
       for _ in 0..<2 {
         watch.note()
         await sleeps.wakeOne()
@@ -23,10 +23,10 @@ import Testing
     }
   }
 
-  @Test func `waits on while requests come, and has one that sleeps for all of them`() async {
-    let (told, tell) = AsyncStream.makeStream(of: Void.self)
+  @Test func `waits while requests come, with one sleep for all of them`() async {
+    let (reports, report) = AsyncStream.makeStream(of: Void.self)
     let watch = QuietWatch(after: .seconds(5), now: sleeps.now, sleep: sleeps.sleep) {
-      tell.yield()
+      report.yield()
     }
     for _ in 0..<100 {
       watch.note()
@@ -37,14 +37,14 @@ import Testing
       await sleeps.wakeOne()
     }
     await sleeps.wakeOne()
-    var times = told.makeAsyncIterator()
+    var times = reports.makeAsyncIterator()
     await times.next()
-    tell.finish()
-    #expect(await times.next() == nil, "it was told once")
+    report.finish()
+    #expect(await times.next() == nil, "it was reported once")
   }
 }
 
-/// A clock that goes on only while somebody sleeps, until they are woken.
+/// A clock that advances only when a sleeper is woken.
 private final class Sleeps: Sendable {
   private struct State {
     var now = ContinuousClock.now
@@ -74,6 +74,6 @@ private final class Sleeps: Sendable {
     }.resume()
   }
 
-  /// Some of the time passes, in which nobody wakes.
+  /// Advances the clock without waking a sleeper.
   func pass(_ duration: Duration) { state.withLock { $0.now += duration } }
 }

@@ -8,7 +8,7 @@
 
   @testable import KistDaemon
 
-  /// Where there is no session bus, and so no keyring.
+  /// Without a session bus, there is no keyring.
   @Suite(.timeLimit(.minutes(10))) struct `kistd migrate without a keyring` {
     @Test func `from the keyring says that credentials are there, and makes no file`() async throws
     {
@@ -17,13 +17,14 @@
         try pinFile(in: home).write(pin, insteadOf: nil)
         let error = try await migrate(to: "encrypted-file", in: home, endsWith: 7).error
         #expect(error.contains("; credentials are kept in the keyring"))
-        #expect(!error.contains("encrypted"), "that would be a circle")
+        #expect(!error.contains("encrypted"), "the migration is to that storage")
         #expect(mode(of: home + "/.local/share/kist") == nil)
         #expect(try pinFile(in: home).read() == pin)
       }
     }
 
-    @Test func `to the file, of nothing, says how to begin with the file`() async throws {
+    @Test func `to the file, of nothing, names the command that starts with the file`() async throws
+    {
       try await withDirectory { home in
         let error = try await migrate(to: "encrypted-file", in: home, endsWith: 7).error
         #expect(error.contains("`kistd --storage encrypted-file`"))
@@ -66,13 +67,13 @@
         }
         let before = try Data(contentsOf: URL(filePath: store))
         let error = try await migrate(to: "libsecret", in: home, endsWith: 6).error
-        #expect(error.contains("keeps data with 1 credential that would be lost in a keyring"))
+        #expect(error.contains("keeps data with 1 credential that would be lost in the keyring"))
         #expect(try Data(contentsOf: URL(filePath: store)) == before)
         #expect(try pinFile(in: home).read() == nil)
       }
     }
 
-    @Test func `that is locked in the middle tells to run it again, for no kistd runs`()
+    @Test func `that is locked in the middle has the hint to run it again`()
       async throws
     {
       let source = UserStorage.inMemory()
@@ -86,7 +87,7 @@
       #expect(error.hint?.contains("run `kistd migrate` again") == true)
     }
 
-    @Test func `removes nothing of a source that somebody else keeps, too`() async throws {
+    @Test func `removes nothing from a source that another store also uses`() async throws {
       let source = UserStorage.inMemory()
       let target = UserStorage.inMemory()
       try await source.save(.sample())
@@ -97,7 +98,7 @@
       #expect(try await target.findAll().count == 1)
     }
 
-    @Test func `tells a command to delete with, whatever is in the path of the store`() throws {
+    @Test func `names a command that deletes, with the path of the store quoted`() throws {
       for (path, word) in [("/d/kist", "/d/kist"), ("/d/a b;c", "'/d/a b;c'")] {
         let options = try Kistd.parse(["--data", path]).options(
           environment: { $0 == "HOME" ? "/d" : nil }, isFile: { _ in false })

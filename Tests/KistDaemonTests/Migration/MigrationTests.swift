@@ -21,7 +21,7 @@ import Testing
     #expect(world.isSwitched)
   }
 
-  /// Where a real encrypted file stands, if anywhere.
+  /// The location of a real encrypted file, if there is one.
   enum File: CaseIterable { case nowhere, source, target }
 
   @Test(arguments: File.allCases)
@@ -79,7 +79,7 @@ import Testing
     #expect(!world.isSwitched)
   }
 
-  @Test func `copies nothing where one differs, for a copy grows old`() async throws {
+  @Test func `copies nothing if a credential differs`() async throws {
     let world = try await World()
     let other = NewCredential(key: World.credentials[2].key, secret: Secret(utf8: "other"))
     try await world.target.save(other)
@@ -116,19 +116,19 @@ import Testing
     #expect(try await world.target.findAll().map(\.key) == [World.credentials[0].key])
   }
 
-  @Test func `tells labels apart that only look the same`() async throws {
+  @Test func `distinguishes labels that only look the same`() async throws {
     let world = try await World(credentials: [.sample(label: "\u{e9}")])
     try await world.target.save(.sample(label: "e\u{301}"))
     #expect(try await world.migrate() == .differing([.sample]))
   }
 
-  @Test func `goes on where the target has the same already`() async throws {
+  @Test func `continues if the target already has the same credential`() async throws {
     let world = try await World()
     try await world.target.save(World.credentials[0])
     #expect(try await world.migrate() == .moved(World.credentials.count, left: []))
   }
 
-  @Test func `brings nothing back that was deleted since the switch`() async throws {
+  @Test func `does not restore what was deleted since the switch`() async throws {
     let world = try await World()
     world.setSwitched()
     #expect(
@@ -137,7 +137,7 @@ import Testing
     #expect(try await world.source.findAll().count == World.credentials.count)
   }
 
-  @Test func `that was switched removes what is the same, and lists what is not`() async throws {
+  @Test func `that was switched removes equal credentials, and lists the others`() async throws {
     let world = try await World()
     let newer = NewCredential(key: World.credentials[0].key, secret: Secret(utf8: "newer"))
     try await world.target.save(newer)
@@ -154,7 +154,7 @@ import Testing
     #expect(try await world.target.load(newer.key).secret == newer.secret)
   }
 
-  @Test func `leaves what another program changes meanwhile`() async throws {
+  @Test func `keeps a credential that another program changes meanwhile`() async throws {
     let source = UserStorage.inMemory()
     try await source.save(.sample())
     var shared = source
@@ -167,7 +167,7 @@ import Testing
     #expect(try await source.load(.sample).secret == Secret(utf8: "newer"))
   }
 
-  @Test func `whose target changes what it is given switches and removes nothing`() async throws {
+  @Test func `to a target that alters a copy switches and removes nothing`() async throws {
     let world = try await World()
     var lossy = world.target
     lossy.save = { request throws(StorageError) in
@@ -188,7 +188,7 @@ import Testing
     #expect(world.isSwitched)
   }
 
-  @Test func `tells how far it is`() async throws {
+  @Test func `reports its progress`() async throws {
     let told = Mutex<[String]>([])
     let world = try await World()
     let migration = Migration(

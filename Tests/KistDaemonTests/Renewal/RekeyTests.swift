@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `takes the passphrase of now and a new one from descriptors`() async throws {
+  @Test func `reads the current passphrase and a new one from descriptors`() async throws {
     try await withHome { home in
       _ = try await home.kistd(
         ["rekey", "--new-passphrase-fd", "70"], [70: "the first"], endsWith: 0)
@@ -89,7 +89,8 @@ import Testing
     }
   }
 
-  @Test func `needs the store to itself, and says what stops who has it`() async throws {
+  @Test func `needs the store for itself, and names the command that stops its owner`() async throws
+  {
     try await withHome { home in
       let file = try await EncryptedFile.open(home.options)
       let error = try await home.kistd(["rekey"], endsWith: 12).error
@@ -139,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func `that was cut off before it wrote the pin anew is settled by the next start`()
+  @Test func `that was interrupted before it wrote the pin again is settled by the next start`()
     async throws
   {
     try await withHome { home in

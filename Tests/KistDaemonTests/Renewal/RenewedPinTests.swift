@@ -7,9 +7,9 @@ import Testing
 
 @testable import KistDaemon
 
-/// What a kistd writes down while a command waits for the store, or for a person.
+/// Another kistd may write the pin while a command waits for the store, or for the user.
 @Suite(.timeLimit(.minutes(5))) struct `The pin of a store that is given a new key or restored` {
-  @Test func `is the one that was there when a new key was about to have its place`() async throws {
+  @Test func `is checked when the new key replaces the old one`() async throws {
     try await withHome { home in
       // It looks whether it is the encrypted file at all, and later has the store to itself.
       let now = Pin(kind: .encryptedFile, storeID: home.id)

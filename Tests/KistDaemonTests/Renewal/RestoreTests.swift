@@ -7,7 +7,7 @@ import Testing
 @testable import KistDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct `kistd restore` {
-  @Test func `makes on an empty home what a first start would make, with everything in it`()
+  @Test func `makes in an empty home what a first start would make, with all credentials`()
     async throws
   {
     try await withBackup { backup, home in
@@ -54,7 +54,7 @@ import Testing
   }
 
   // Of the backup, of which there is none, nothing is said, and no passphrase is asked for.
-  @Test func `sees before all else whether there is a store, and whether it is in use`()
+  @Test func `first checks whether there is a store, and whether it is in use`()
     async throws
   {
     try await withHome { home in
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `takes the place of a store that is gone, which the pin names`() async throws {
+  @Test func `replaces a missing store that the pin names`() async throws {
     try await withBackup { backup, home in
       let gone = Pin(kind: .encryptedFile, storeID: "gone")
       try home.pin.write(gone, insteadOf: nil)

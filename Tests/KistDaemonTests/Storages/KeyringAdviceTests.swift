@@ -1,6 +1,5 @@
 import ArgumentParser
 import KistCore
-import KistFile
 import KistTesting
 import Logging
 import Testing
@@ -10,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `The hint of a keyring's error` {
   private let toFile = "`kistd --storage encrypted-file`"
 
-  @Test func `names the encrypted file while nothing says that credentials are in the keyring`() {
+  @Test func `names the encrypted file unless credentials are in the keyring`() {
     let locked = StorageError.locked("the keyring is locked").ofKeyring(isPinned: false)
     #expect(locked.hint?.hasPrefix("unlock it with `kist unlock`") == true)
     #expect(locked.hint?.contains(toFile) == true)
@@ -18,7 +17,7 @@ import Testing
     #expect(unreachable.hint?.contains(toFile) == true)
   }
 
-  @Test func `is left as it is by everything else`() {
+  @Test func `is unchanged for all other errors`() {
     for error in [StorageError.notFound, .timeout(after: .seconds(1)), .wrongPassphrase] {
       for isPinned in [false, true] { #expect(error.ofKeyring(isPinned: isPinned) == error) }
     }
@@ -34,7 +33,7 @@ import Testing
         ("nonsense", "correct DBUS_SESSION_BUS_ADDRESS"),
       ] as [(String?, String)])
     func
-      `says in every request of an opened one what to do, and whether credentials are kept there`(
+      `is in every answer of an open keyring, and says whether credentials are kept there`(
         isPinned: Bool, bus: (address: String?, advice: String)
       ) async throws
     {
@@ -46,9 +45,9 @@ import Testing
             Pin(kind: .libsecret, storeID: nil), insteadOf: nil)
         }
         let storage = try await OpenStorage.open(
-          options, keySource: .none,
-          environment: { ["DBUS_SESSION_BUS_ADDRESS": bus.address][$0] ?? nil },
-          logger: Logger(label: "test"))
+          StorageContext(
+            options: options, environment: { ["DBUS_SESSION_BUS_ADDRESS": bus.address][$0] ?? nil },
+            logger: Logger(label: "test")))
         let requests: [() async throws -> Void] = [
           { _ = try await storage.access.status() }, { _ = try await storage.access.lock() },
           { _ = try await storage.access.unlock(nil) },

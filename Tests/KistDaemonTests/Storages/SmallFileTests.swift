@@ -31,7 +31,7 @@ private enum Plant: String, CaseIterable, Sendable {
 @Suite(.timeLimit(.minutes(2)), .needsRoot("to give files away"))
 struct `In the place of a small file` {
   @Test(arguments: Plant.allCases)
-  fileprivate func `that has the passphrase, something else is named at once`(
+  fileprivate func `that has the passphrase, anything else is refused by name at once`(
     plant: Plant
   ) async throws {
     try await withDirectory { directory in
@@ -46,7 +46,7 @@ struct `In the place of a small file` {
   }
 
   @Test(arguments: Plant.allCases.filter { $0 != .large })
-  fileprivate func `of the lock of a process or of the audit log, something else is named at once`(
+  fileprivate func `of a process lock or the audit log, anything else is refused by name at once`(
     plant: Plant
   ) async throws {
     try await withDirectory { directory in
@@ -69,8 +69,7 @@ struct `In the place of a small file` {
     }
   }
 
-  @Test func `of the pin, in a directory that others may write to, nothing is taken`() async throws
-  {
+  @Test func `of the pin, nothing is read in a directory that others may write to`() async throws {
     try await withHome { home in
       let folder = (home.pin.path as NSString).deletingLastPathComponent
       #expect(unsafe chmod(folder, 0o770) == 0)

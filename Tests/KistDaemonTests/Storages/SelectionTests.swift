@@ -1,50 +1,50 @@
 import KistCore
-import KistDaemon
 import KistFile
 import Testing
+
+@testable import KistDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct `The storage that is chosen` {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let asked: StorageKind?
     let pin: Pin?
-    let keyring: StorageProbe?
-    let file: EncryptedFile.Presence
+    let probes: Probes
     let chosen: StorageKind?
 
     init(
       _ description: String, asked: StorageKind? = nil, pin: Pin? = nil,
-      keyring: StorageProbe? = nil, file: EncryptedFile.Presence = .absent, is chosen: StorageKind?
+      keyring: StorageProbe? = nil, file: StorageProbe = absent, is chosen: StorageKind?
     ) {
       testDescription = description
       self.asked = asked
       self.pin = pin
-      self.keyring = keyring
-      self.file = file
+      probes = (keyring.map { [(.libsecret, $0)] } ?? []) + [(.encryptedFile, file)]
       self.chosen = chosen
     }
 
     func select() throws(StorageError) -> Selection {
-      try Selection.select(asked: asked, pin: pin, keyring: keyring, file: file)
+      try Selection.select(asked: asked, pin: pin, probes)
     }
   }
 
   private static let inKeyring = Pin(kind: .libsecret, storeID: nil)
   private static let inFile = Pin(kind: .encryptedFile, storeID: "a")
   private static let noBus = StorageError(.unavailable, "there is no session bus")
-  private static let empty = EncryptedFile.Presence.store(id: "a", hasCredentials: false)
-  private static let filled = EncryptedFile.Presence.store(id: "a", hasCredentials: true)
-  private static let damaged = EncryptedFile.Presence.unreadable(StorageError(.corrupt, "damaged"))
+  private static let absent = StorageProbe.open(hasCredentials: false)
+  private static let empty = StorageProbe.open(hasCredentials: false, id: "a")
+  private static let filled = StorageProbe.open(hasCredentials: true, id: "a")
+  private static let damaged = StorageProbe.unusable(StorageError(.corrupt, "damaged"))
 
   @Test(arguments: [
-    // Nothing was kept yet.
+    // There are no credentials yet.
     Case("an open keyring", keyring: .open(hasCredentials: false), is: .libsecret),
     Case("a locked keyring", keyring: .locked, is: .libsecret),
     Case("no keyring", keyring: .unusable(noBus), is: .encryptedFile),
     Case("an empty file", keyring: .open(hasCredentials: false), file: empty, is: .libsecret),
     Case("an empty file, locked", keyring: .locked, file: empty, is: .libsecret),
     Case("an empty file alone", keyring: .unusable(noBus), file: empty, is: .encryptedFile),
-    // Something was, and the pin is lost.
+    // There are credentials, and the pin is lost.
     Case("a keyring in use", keyring: .open(hasCredentials: true), is: .libsecret),
     Case("with an empty file", keyring: .open(hasCredentials: true), file: empty, is: .libsecret),
     Case("a file in use", keyring: .open(hasCredentials: false), file: filled, is: .encryptedFile),
@@ -72,10 +72,10 @@ import Testing
     Case(
       "pinned to the file, and the keyring asked for", asked: .libsecret, pin: inFile, file: filled,
       is: nil),
-    Case("pinned to a file that is gone", pin: inFile, file: .absent, is: nil),
+    Case("pinned to a file that is gone", pin: inFile, file: absent, is: nil),
     Case("pinned to a file that is damaged", pin: inFile, file: damaged, is: nil),
     Case(
-      "pinned to another file", pin: inFile, file: .store(id: "b", hasCredentials: true), is: nil),
+      "pinned to another file", pin: inFile, file: .open(hasCredentials: true, id: "b"), is: nil),
   ])
   func `is the one that cannot make credentials vanish`(example: Case) throws {
     if let chosen = example.chosen {
@@ -87,12 +87,12 @@ import Testing
     }
   }
 
-  @Test func `says why`() throws {
+  @Test func `is reported with the reason`() throws {
     let selection = try Case("", keyring: .unusable(Self.noBus), is: nil).select()
     #expect(selection.reason == "the encrypted file: there is no session bus")
   }
 
-  @Test func `says how things were, which may be otherwise since`() throws {
+  @Test func `describes the start, which may be outdated later`() throws {
     let cases = [
       Case("", keyring: .open(hasCredentials: false), is: nil),
       Case("", keyring: .open(hasCredentials: true), is: nil),
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `is told by name where there are credentials in both`() throws {
+  @Test func `must be named if there are credentials in both`() throws {
     let error = try #require(
       throws: StorageError.self,
       performing: {
@@ -115,7 +115,7 @@ import Testing
     #expect(error.hint?.contains("the same --data") == true)
   }
 
-  @Test func `that was asked for, of which credentials are not, says how to move those`() throws {
+  @Test func `is refused with the command that moves credentials, if they are in another`() throws {
     let example = Case("", asked: .libsecret, pin: Self.inFile, file: Self.filled, is: nil)
     let error = try #require(
       throws: StorageError.self, performing: { try example.select() })

@@ -1,6 +1,5 @@
 import Foundation
 import KistCore
-import KistFile
 import KistTesting
 import Synchronization
 import Testing
@@ -12,7 +11,7 @@ import Testing
     Pin(kind: .libsecret, storeID: nil), Pin(kind: .encryptedFile, storeID: "0a1b"),
     Pin(kind: .encryptedFile, storeID: "0a1b", nextStoreID: "2c"),
   ])
-  func `comes back as it was written`(pin: Pin) async throws {
+  func `is read as it was written`(pin: Pin) async throws {
     try await withDirectory { directory in
       let file = PinFile(path: directory + "/state/kist/storage")
       #expect(try file.read() == nil)
@@ -42,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `that does not fit on the disk is full, leaves nothing, and the old one`()
+  @Test func `that does not fit on the disk is full, and leaves the old one`()
     async throws
   {
     try await withDirectory { directory in
@@ -72,7 +71,7 @@ import Testing
     "kist-storage-1 encrypted-file 0a 0b 0c\n", "kist-storage-1 keychain\n",
     "kist-storage-1 libsecret\nkist-storage-1 libsecret\n",
   ])
-  func `that says something else is corrupt, and stays`(text: String) async throws {
+  func `with any other text is corrupt, and is not changed`(text: String) async throws {
     try await withDirectory { directory in
       let path = directory + "/storage"
       try Data(text.utf8).write(to: URL(filePath: path))
@@ -84,20 +83,20 @@ import Testing
   }
 
   @Test(arguments: [
-    (EncryptedFile.Presence.store(id: "0a", hasCredentials: true), "0a", nil as String?),
-    (.store(id: "0b", hasCredentials: true), "0b", nil),
-    (.store(id: "0c", hasCredentials: true), "0a", "0b"), (.absent, "0a", "0b"),
-    (.unreadable(.internal("in use")), "0a", "0b"),
+    (StorageProbe.open(hasCredentials: true, id: "0a"), "0a", nil as String?),
+    (.open(hasCredentials: true, id: "0b"), "0b", nil),
+    (.open(hasCredentials: true, id: "0c"), "0a", "0b"),
+    (.open(hasCredentials: false), "0a", "0b"), (.unusable(.internal("in use")), "0a", "0b"),
   ])
-  func `of two stores names the one that is there, once that is known`(
-    presence: EncryptedFile.Presence, storeID: String, nextStoreID: String?
+  func `of two stores names the one that exists, if that is known`(
+    probe: StorageProbe, storeID: String, nextStoreID: String?
   ) async throws {
     try await withDirectory { directory in
       let file = PinFile(path: directory + "/storage")
       let pin = Pin(kind: .encryptedFile, storeID: "0a", nextStoreID: "0b")
       try file.write(pin, insteadOf: nil)
       let settled = Pin(kind: .encryptedFile, storeID: storeID, nextStoreID: nextStoreID)
-      #expect(file.settled(pin, on: presence) == settled)
+      #expect(file.settled(pin, on: probe) == settled)
       #expect(try file.read() == settled)
     }
   }
@@ -126,7 +125,7 @@ import Testing
     #expect(pins.load(ordering: .relaxed) == expected)
   }
 
-  @Test func `that cannot be written leaves no save answered, until it can`() async throws {
+  @Test func `that cannot be written fails each save until it can be written`() async throws {
     let isFull = Atomic(true)
     let storage = UserStorage.inMemory().pinning { () throws(StorageError) in
       if isFull.load(ordering: .relaxed) {

@@ -1,0 +1,108 @@
+internal import KistCore
+
+/// The storage that kistd opens, and the reason.
+struct Selection: Sendable, Equatable {
+  var kind: StorageKind
+  /// A clause for the log and for `status`; it describes the start, and may be outdated later.
+  var reason: String
+}
+
+/// The storages that were looked at, in the order of the table.
+typealias Probes = [(kind: StorageKind, probe: StorageProbe)]
+
+extension Probes {
+  /// Looks at the storages that make a difference to `Selection.select`.
+  ///
+  /// An external storage answers slowly, so it is looked at only if kistd is to choose.
+  init(_ context: StorageContext, pin: Pin?) async {
+    let isChoice = pin == nil && context.options.storage == nil
+    await self.init(
+      of: StorageKind.all.filter { $0.isExternal ? isChoice : pin == nil || pin?.kind == $0 },
+      context)
+  }
+
+  /// Looks at these storages.
+  init(of kinds: [StorageKind], _ context: StorageContext) async {
+    self = []
+    for kind in kinds { append((kind, await kind.probe(context))) }
+  }
+
+  /// What was found of a storage; `nil` if it was not looked at.
+  subscript(kind: StorageKind) -> StorageProbe? { first { $0.kind == kind }?.probe }
+}
+
+extension Selection {
+  /// Selects a storage.
+  ///
+  /// kistd keeps using a pinned storage, even if it is unusable now. The storage then reports its
+  /// error, because credentials that seem to vanish are worse than an error.
+  ///
+  /// `asked` is `nil` if no storage was requested by name.
+  static func select(
+    asked: StorageKind?, pin: Pin?, _ probes: Probes
+  ) throws(StorageError) -> Selection {
+    if let pin {
+      if let asked, asked != pin.kind { throw .elsewhere(pin.kind, asked: asked) }
+      if let probe = probes[pin.kind] { try pin.check(probe) }
+      return Selection(
+        kind: pin.kind, reason: "\(pin.kind.name): credentials have been kept there before")
+    }
+    let others = probes.filter { $0.kind != asked }
+    for (kind, probe) in others where !kind.isExternal {
+      // It may have credentials that would seem to vanish.
+      if case .unusable(let error) = probe { throw error }
+    }
+    let filled = others.filter { $0.probe.hasCredentials }.map(\.kind)
+    if let asked {
+      if let kind = filled.first { throw .elsewhere(kind, asked: asked) }
+      return Selection(kind: asked, reason: "\(asked.name): it was asked for")
+    }
+    if filled.count > 1 { throw .inSeveral(filled) }
+    if let kind = filled.first {
+      let credentials = kind.isExternal ? "credentials of kist" : "credentials"
+      return Selection(kind: kind, reason: "\(kind.name): it had \(credentials)")
+    }
+    return try selectEmpty(probes)
+  }
+
+  /// Selects the first storage that can be used.
+  private static func selectEmpty(_ probes: Probes) throws(StorageError) -> Selection {
+    var failure: StorageError?
+    for (kind, probe) in probes where kind.isChosenByItself {
+      switch probe {
+      case .open:
+        let reason = failure?.message ?? "it was there and unlocked"
+        return Selection(kind: kind, reason: "\(kind.name): \(reason)")
+      case .locked:
+        return Selection(kind: kind, reason: "\(kind.name): it was there, and could be unlocked")
+      case .unusable(let error): failure = failure ?? error
+      }
+    }
+    throw failure ?? .internal("there is no storage to choose")
+  }
+}
+
+extension StorageProbe {
+  fileprivate var hasCredentials: Bool {
+    if case .open(hasCredentials: true, _) = self { true } else { false }
+  }
+}
+
+extension StorageError {
+  fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
+    StorageError(
+      .unavailable, "credentials are kept in \(kind.name), and \(asked.name) is asked for",
+      hint:
+        "move them with \(asked.migration); or name another store with --data, or leave out what "
+        + "asks for \(asked.name)")
+  }
+
+  fileprivate static func inSeveral(_ kinds: [StorageKind]) -> StorageError {
+    StorageError(
+      .unavailable, "there are credentials in \(listed(kinds.map(\.name), "and in"))",
+      hint:
+        "bring them together with `kistd migrate`, given "
+        + listed(kinds.map { "--to \($0.rawValue)" }, "or")
+        + ", and the same --data if one was given")
+  }
+}

@@ -1,0 +1,204 @@
+internal import ArgumentParser
+internal import Glibc
+internal import KistCore
+internal import KistFile
+internal import KistSystem
+internal import Logging
+private import Synchronization
+
+extension StorageKind {
+  /// The encrypted file.
+  package static let encryptedFile = StorageKind(
+    rawValue: "encrypted-file", name: "the encrypted file", isExternal: false,
+    isChosenByItself: true,
+    identity: Identity(missing: .storeIsGone, replaced: .anotherStore),
+    files: { options in
+      var files = Files(store: [options.storePath])
+      switch options.keySource {
+      case .file(let path): files.store.append(path)
+      case .passphraseFile(let path): files.read.append(path)
+      case .passphrase: break
+      }
+      return files
+    },
+    probe: { context in
+      switch EncryptedFile.presence(at: context.options.storePath) {
+      case .absent: .open(hasCredentials: false)
+      case .store(let id, let hasCredentials): .open(hasCredentials: hasCredentials, id: id)
+      case .unreadable(let error): .unusable(error)
+      }
+    },
+    check: { context throws(StorageError) in try context.options.keySource.checkFile() },
+    open: openEncryptedFile,
+    served: { storage, options in
+      options.lockAfter.map(storage.lockingWhenIdle) ?? storage
+    },
+    countLaterData: { context throws(StorageError) in
+      try EncryptedFile.examine(path: context.options.storePath, keySource: context.keySource)
+        .extended
+    },
+    whenLocked: { error, status, context in
+      guard error.code == .locked else { return error }
+      if status.unlocksWith == .passphrase { return error.withoutKistd }
+      let isKeyFile = if case .keyFile = context.keySource { true } else { false }
+      return .locked(
+        error.message,
+        hint: isKeyFile
+          ? "name the store's key file with --key-file" : "put it right, and run it again")
+    })
+}
+
+private func openEncryptedFile(
+  _ context: StorageContext, _ pin: Pin?
+) async throws(StorageError) -> OpenStorage {
+  let (options, logger) = (context.options, context.logger)
+  var file = options.ofEncryptedFile(context.keySource)
+  file.storeID = pin?.kind == .encryptedFile ? pin?.storeID : nil
+  file.deadline = options.deadline
+  file.sleep = sleepUnwatched
+  file.attempts = context.attempts
+  file.progress = context.progress
+  file.whenMade = { logger.notice("\(options.newStore)") }
+  let storage = try await EncryptedFile.open(file)
+  if try await storage.access.status().keysInRAM == false {
+    logger.warning(
+      "the keys may be written to swap: the limit of locked memory is too low",
+      metadata: ["hint": "raise it to 1 MiB: LimitMEMLOCK=1M in the service, or ulimit -l 1024"])
+  }
+  return storage
+}
+
+/// The flags for the location of the encrypted file and its key.
+struct StorePlace: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The directory of the store; by default $XDG_DATA_HOME/kist.", valueName: "directory"))
+  var data: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The file of the store's key; by default $XDG_STATE_HOME/kist/key.", valueName: "path"))
+  var keyFile: String?
+}
+
+/// The flags for the location of the encrypted file and its key or passphrase.
+struct StoreOptions: ParsableArguments {
+  @OptionGroup var place: StorePlace
+
+  @Option(
+    help: ArgumentHelp(
+      "A descriptor to read the store's passphrase from, in place of a key file.",
+      valueName: "number"))
+  var passphraseFd: String?
+}
+
+/// The flag for short passphrases.
+struct WeakOption: ParsableArguments {
+  @Flag(help: "Allow a new passphrase of fewer than \(Limits.shortestNewPassphrase) bytes.")
+  var weak = false
+}
+
+extension Options {
+  /// The path of the encrypted file.
+  var storePath: String { dataDirectory + "/credentials.db" }
+
+  /// Returns the options of the encrypted file with this key source.
+  func ofEncryptedFile(_ keySource: EncryptedFile.KeySource) -> EncryptedFile.Options {
+    var file = EncryptedFile.Options(path: storePath, keySource: keySource)
+    file.allowsWeakPassphrase = allowsWeakPassphrase
+    return file
+  }
+
+  /// Refuses a passphrase that is too short for a first start, before a directory is made.
+  func checkFirstPassphrase(_ source: EncryptedFile.KeySource) throws(StorageError) {
+    guard storage == .encryptedFile, !isFile(pinFile), !isFile(storePath) else { return }
+    try ofEncryptedFile(source).checkFirstPassphrase()
+  }
+
+  /// The log message about a new store, with what the user must know.
+  fileprivate var newStore: String {
+    switch keySource {
+    case .file(let key):
+      "made a new store, \(storePath), which its key \(key) alone opens: keep a copy of the key "
+        + "elsewhere"
+    case .passphraseFile, .passphrase:
+      "made a new store, \(storePath), which its passphrase alone opens: it cannot be recovered"
+    }
+  }
+}
+
+extension Options.KeySource {
+  /// The storage that a given passphrase implies; a key file implies none, because it is the
+  /// default.
+  var impliedStorage: StorageKind? {
+    switch self {
+    case .file: nil
+    case .passphraseFile, .passphrase: .encryptedFile
+    }
+  }
+
+  /// Refuses a file that kistd would not accept; does not read a passphrase from a descriptor.
+  fileprivate func checkFile() throws(StorageError) {
+    switch self {
+    case .file(let path): try EncryptedFile.checkFile(of: .keyFile(path: path))
+    case .passphraseFile(let path): try EncryptedFile.checkFile(of: .passphraseFile(path: path))
+    case .passphrase: break
+    }
+  }
+}
+
+extension EncryptedFile.KeySource {
+  /// Reads the passphrase, if there is one, before this process opens its own descriptors.
+  ///
+  /// At a terminal, it asks for the passphrase of a new store twice.
+  init(_ options: Options) throws(StorageError) {
+    switch options.keySource {
+    case .file(let path): self = .keyFile(path: path)
+    case .passphraseFile(let path): self = .passphraseFile(path: path)
+    case .passphrase(let descriptor):
+      let isNew =
+        isatty(descriptor) == 1 && EncryptedFile.presence(at: options.storePath) == .absent
+      self = .passphrase(try readPassphrase(isNew ? .newOfStore : .ofStore, from: descriptor))
+    }
+  }
+}
+
+extension EncryptedFile.ProgressOptions {
+  /// Creates the options of the progress notes; `nil` without a home directory.
+  ///
+  /// An older store is accepted once. If an older one replaces it later, kistd refuses it again.
+  init?(_ options: Options, logger: Logger) {
+    guard let directory = options.progressDirectory else { return nil }
+    let acceptance = TakenOnce(options.acceptsRollback, then: false)
+    self.init(
+      directory: directory, acceptsRollback: acceptance.take,
+      report: { error in
+        logger.warning(
+          "kistd cannot use its progress note, so it cannot detect an older store",
+          metadata: ["reason": "\(error)"])
+      },
+      reportAccepted: { error in
+        logger.notice(
+          "opened an older store, which --accept-rollback allows",
+          metadata: ["reason": "\(error)"])
+      })
+  }
+}
+
+/// A value that another one replaces once it is taken, such as a passphrase, which is then forgotten.
+final class TakenOnce<Value: Sendable>: Sendable {
+  private let value: Mutex<Value>
+  private let next: Value
+
+  init(_ value: Value, then next: Value) {
+    self.value = Mutex(value)
+    self.next = next
+  }
+
+  func take() -> Value {
+    value.withLock { value in
+      defer { value = next }
+      return value
+    }
+  }
+}

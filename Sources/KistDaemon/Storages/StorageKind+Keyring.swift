@@ -1,0 +1,177 @@
+internal import KistCore
+internal import KistSystem
+
+#if Libsecret
+  internal import KistLibsecret
+#endif
+
+extension StorageKind {
+  /// The user's keyring, through libsecret.
+  package static let libsecret = StorageKind(
+    rawValue: "libsecret", name: "the keyring", isExternal: true, isChosenByItself: true,
+    identity: nil,
+    files: { Files(own: [$0.keyringLock]) },
+    probe: { await probeKeyring(busAddress: $0.busAddress) },
+    check: { context throws(StorageError) in
+      try ProcessLock.checkIsFree(
+        at: context.options.keyringLock, hint: lockHint, orElse: StorageError.keyringServed)
+    },
+    open: { context, _ throws(StorageError) in
+      let pinFile = PinFile(path: context.options.pinFile)
+      return try openKeyring(context).mappingErrors { $0.ofKeyring(pinFile) }
+    },
+    served: { storage, options in
+      var storage = storage
+      storage.credentials = storage.credentials.withDeadline(
+        options.deadline, sleep: sleepUnwatched)
+      return storage
+    },
+    countLaterData: nil, whenLocked: { error, _, _ in error })
+}
+
+/// Opens the keyring, which only one kistd of a user uses at a time.
+private func openKeyring(_ context: StorageContext) throws(StorageError) -> OpenStorage {
+  let path = context.options.keyringLock
+  try makeDirectory(directory(of: path), hint: lockHint)
+  let lock = try ProcessLock(at: path, hint: lockHint, orElse: StorageError.keyringServed)
+  var storage = try openKeyring(
+    busAddress: context.busAddress, deadline: context.options.deadline)
+  storage.close = { [close = storage.close] in
+    await close()
+    lock.release()
+  }
+  return storage
+}
+
+/// The hint for a keyring lock that cannot be opened.
+private let lockHint = "see to the directory, or name another one in XDG_STATE_HOME"
+
+extension StorageContext {
+  fileprivate var busAddress: String? {
+    sessionBusAddress(environment: environment, isSocket: isSocket)
+  }
+}
+
+extension StorageError {
+  /// The error when another kistd of the user serves the keyring.
+  fileprivate static func keyringServed(by owner: String) -> StorageError {
+    StorageError(
+      .unavailable, "kistd serves the keyring already, \(owner)",
+      hint:
+        "use that one, at the socket that its log names, or stop it first; "
+        + "`kistd --storage encrypted-file --data DIRECTORY` has a store beside it")
+  }
+
+  /// Returns the error of a keyring with advice for a kistd with this pin.
+  fileprivate func ofKeyring(_ pinFile: PinFile) -> StorageError {
+    do throws(StorageError) {
+      guard let pin = try pinFile.read() else { return ofKeyring(isPinned: false) }
+      // If credentials are kept elsewhere, kistd works without the keyring.
+      return pin.kind == .libsecret ? ofKeyring(isPinned: true) : self
+    } catch {
+      // The keyring may be pinned.
+      return ofKeyring(isPinned: true)
+    }
+  }
+
+  /// Returns the error of a keyring with advice that only the daemon can give.
+  ///
+  /// The daemon knows whether credentials are kept in the keyring, and that there is another
+  /// storage.
+  func ofKeyring(isPinned: Bool) -> StorageError {
+    switch code {
+    case .unavailable where isPinned:
+      adding(
+        "credentials are kept in the keyring, and can be used and moved only where it is reached; "
+          + "`kistd --data DIRECTORY` has another store")
+    case .unavailable where !isPinned, .locked where !isPinned:
+      adding(
+        "to do without the keyring, start `kistd --storage encrypted-file` once no other kistd runs"
+      )
+    default: self
+    }
+  }
+
+  private func adding(_ advice: String) -> StorageError {
+    var error = self
+    error.hint = (hint.map { $0 + "; " } ?? "") + advice
+    return error
+  }
+}
+
+/// Returns the address of the session bus, or `nil` if there is none, since kistd never starts one.
+///
+/// See the D-Bus specification, "Well-known Message Bus Instances".
+func sessionBusAddress(
+  environment: (String) -> String?, isSocket: (String) -> Bool
+) -> String? {
+  // Leaves out an address that would start a bus.
+  let addresses = (environment("DBUS_SESSION_BUS_ADDRESS") ?? "").split(separator: ";")
+    .filter { !$0.hasPrefix("autolaunch:") }
+  if !addresses.isEmpty { return addresses.joined(separator: ";") }
+  guard let directory = environment("XDG_RUNTIME_DIR"), directory.hasPrefix("/") else { return nil }
+  let path = directory + "/bus"
+  return isSocket(path) ? "unix:path=" + escaped(path) : nil
+}
+
+/// The bytes of a value in an address that need no escape ("Server Addresses").
+private let plain = Set("-_/.\\*".utf8).union("0123456789".utf8)
+  .union("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+private func escaped(_ path: String) -> String {
+  path.utf8.map { byte in
+    plain.contains(byte)
+      ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+  }.joined()
+}
+
+#if Libsecret
+  private func openKeyring(
+    busAddress: String?, deadline: Duration
+  ) throws(StorageError) -> OpenStorage {
+    Libsecret.open(Libsecret.Options(busAddress: busAddress, deadline: deadline))
+  }
+
+  private func probeKeyring(busAddress: String?) async -> StorageProbe {
+    await Libsecret.probe(Libsecret.Options(busAddress: busAddress, deadline: .seconds(3)))
+  }
+
+  /// Returns other programs' items that have one of these sets of attributes.
+  ///
+  /// Also returns the number of items in locked keyrings.
+  func foreignItems(
+    with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
+  ) async throws(StorageError) -> (
+    items: [(attributes: [String: String], value: Secret?)], locked: Int
+  ) {
+    let found = try await Libsecret.foreignItems(
+      with: searches, prompting: prompting,
+      Libsecret.Options(busAddress: busAddress, deadline: deadline))
+    return (found.items, found.locked)
+  }
+#else
+  private func openKeyring(
+    busAddress: String?, deadline: Duration
+  ) throws(StorageError) -> OpenStorage {
+    throw .noKeyrings
+  }
+
+  private func probeKeyring(busAddress: String?) async -> StorageProbe { .unusable(.noKeyrings) }
+
+  /// Throws, because this build has no keyring support.
+  func foreignItems(
+    with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
+  ) async throws(StorageError) -> (
+    items: [(attributes: [String: String], value: Secret?)], locked: Int
+  ) {
+    throw .noKeyrings
+  }
+
+  extension StorageError {
+    fileprivate static var noKeyrings: StorageError {
+      StorageError(
+        .unavailable, "this kistd was built without support for keyrings",
+        hint: "use a kistd that was built with the trait Libsecret")
+    }
+  }
+#endif

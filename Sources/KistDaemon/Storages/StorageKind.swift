@@ -1,0 +1,98 @@
+internal import KistCore
+internal import KistFile
+internal import Logging
+
+/// A kind of storage, with everything that kistd knows about it.
+///
+/// `all` is the table of storages. Each row is in a file of its own, which alone knows the storage.
+package struct StorageKind: Sendable {
+  /// The name in options, in the pin and in `status`.
+  package let rawValue: String
+  /// The name in a sentence.
+  let name: String
+  /// Whether another program provides the storage.
+  ///
+  /// Then the user has one, whatever `--data` says. It may be out of reach, and it may have
+  /// credentials that kist did not save.
+  let isExternal: Bool
+  /// Whether kistd chooses the storage if none was asked for.
+  let isChosenByItself: Bool
+  /// The errors of the pin's id; `nil` if there is only one storage of the kind, which has no id.
+  let identity: Identity?
+  /// Returns the files that a running kistd needs.
+  let files: @Sendable (Options) -> Files
+  /// Looks at the storage, without a prompt and without a write.
+  let probe: @Sendable (StorageContext) async -> StorageProbe
+  /// Throws the error with which opening would fail, if it can be found without opening.
+  let check: @Sendable (StorageContext) throws(StorageError) -> Void
+  /// Opens the storage, and makes it if there is none and never was one.
+  let open: @Sendable (StorageContext, Pin?) async throws(StorageError) -> OpenStorage
+  /// Adds what the options demand of a storage that is served.
+  let served: @Sendable (OpenStorage, Options) -> OpenStorage
+  /// Returns the number of credentials with data of a later version of kist; `nil` if the storage
+  /// cannot keep such data.
+  let countLaterData: (@Sendable (StorageContext) throws(StorageError) -> Int)?
+  /// Returns the error of a command that cannot unlock the storage.
+  let whenLocked: @Sendable (StorageError, StorageStatus, StorageContext) -> StorageError
+
+  /// What is wrong with a store whose id the pin does not have.
+  struct Identity: Sendable {
+    /// The pinned store is missing.
+    var missing: StorageError
+    /// Another store is in its place.
+    var replaced: StorageError
+  }
+
+  /// The files that a storage needs while kistd is confined.
+  struct Files {
+    /// Files in directories that kistd makes at each start.
+    var own: [String] = []
+    /// Files in directories that kistd makes only at the first start.
+    var store: [String] = []
+    /// Files in directories that kistd only reads.
+    var read: [String] = []
+  }
+}
+
+extension StorageKind {
+  /// The table of storages; kistd prefers an earlier one.
+  static let all: [StorageKind] = [.libsecret, .encryptedFile]
+
+  /// Finds the kind with a name; `nil` if there is none.
+  init?(rawValue: String) {
+    guard let kind = Self.all.first(where: { $0.rawValue == rawValue }) else { return nil }
+    self = kind
+  }
+
+  /// The kinds in a sentence of a help text.
+  static let namesInHelp = listed(
+    all.map { $0.isExternal ? "\($0.rawValue) (\($0.name))" : $0.rawValue }, "or")
+
+  /// The command that moves credentials there, for a hint; the sentence must name what it moves.
+  var migration: String {
+    "`kistd migrate --to \(rawValue)`, with the same --data if one was given"
+  }
+}
+
+extension StorageKind: Equatable {
+  package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+}
+
+/// What kistd opens storages with.
+struct StorageContext: Sendable {
+  var options: Options
+  /// The source of the encrypted file's key.
+  var keySource = EncryptedFile.KeySource.none
+  /// Where the progress notes of encrypted files are kept.
+  var progress: EncryptedFile.ProgressOptions?
+  /// The passphrase attempts, which successive openings share.
+  var attempts = PassphraseAttempts()
+  var environment: @Sendable (String) -> String?
+  var logger: Logger
+}
+
+/// Joins words as in `a, b or c`.
+func listed(_ words: [String], _ last: String) -> String {
+  guard words.count > 1, let end = words.last else { return words.joined() }
+  return words.dropLast().joined(separator: ", ") + " \(last) \(end)"
+}
