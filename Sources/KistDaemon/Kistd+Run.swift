@@ -99,7 +99,7 @@ private func preparation(
     daemon.removeOwnDirectory()
     throw error
   }
-  return { [daemon] in try await untilToldToStop(daemon, by: signals, hasTerminal: hasTerminal) }
+  return { [daemon] in try await untilStopped(daemon, by: signals, hasTerminal: hasTerminal) }
 }
 
 /// Performs one of kistd's commands and returns its exit status.
@@ -132,7 +132,7 @@ func parse<Command: ParsableCommand>(
 /// With a terminal, SIGHUP means the end of the terminal (signal(7)). A service has none, so SIGHUP
 /// makes it open its storage again. The signals are taken before the socket exists, so that none is
 /// missed.
-func untilToldToStop(
+func untilStopped(
   _ daemon: Daemon, by signals: Signals, hasTerminal: Bool
 ) async throws -> CInt {
   let hasCommand = daemon.child != nil
@@ -143,7 +143,7 @@ func untilToldToStop(
     if number == SIGHUP, !hasCommand, !hasTerminal {
       hangup.yield()
     } else {
-      daemon.manager.tell(.stopping)
+      daemon.manager.notify(.stopping)
       run.cancel()
     }
   }

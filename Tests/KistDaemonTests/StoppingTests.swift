@@ -32,7 +32,7 @@ private func daemon(
 }
 
 @Suite(.timeLimit(.minutes(5)))
-struct `Stopping kistd while it opens its storage, as when it stretches a passphrase` {
+struct `Stopping kistd while it opens its storage` {
   @Test func `ends it and leaves no socket`() async throws {
     try await withDirectory { directory in
       let (openings, opening) = AsyncStream.makeStream(of: Void.self)
@@ -53,14 +53,14 @@ struct `Stopping kistd while it opens its storage, as when it stretches a passph
         [directory = directory as String, number = number as CInt] in
         let daemon = try daemon(in: directory) { kill(getpid(), number) }
         let signals = try Signals.take(forCommand: false)
-        exit(try await untilToldToStop(daemon, by: signals, hasTerminal: true))
+        exit(try await untilStopped(daemon, by: signals, hasTerminal: true))
       }
       #expect(mode(of: directory + "/s") == nil)
     }
   }
 
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1])
-  func `by a signal is 128 and its number where there is a command, which is not started`(
+  func `by a signal has status 128 and its number with a command, which is not started`(
     _ number: CInt
   ) async throws {
     try await withDirectory { directory in
@@ -69,14 +69,14 @@ struct `Stopping kistd while it opens its storage, as when it stretches a passph
         let command = ["touch", directory + "/started"]
         let signals = try Signals.take(forCommand: true)
         let daemon = try daemon(in: directory, command: command) { kill(getpid(), number) }
-        exit(try await untilToldToStop(daemon, by: signals, hasTerminal: true))
+        exit(try await untilStopped(daemon, by: signals, hasTerminal: true))
       }
       let left = try FileManager.default.contentsOfDirectory(atPath: directory)
       #expect(left.isEmpty, "no socket of its own, and nothing that the command makes")
     }
   }
 
-  @Test func `is not for SIGHUP where nohup ignores it`() async {
+  @Test func `is not done by SIGHUP under nohup`() async {
     await #expect(processExitsWith: .success) {
       signal(SIGHUP, SIG_IGN)
       _ = try Signals.take(forCommand: true)

@@ -49,12 +49,12 @@ extension Daemon {
       "opened", metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
   }
 
-  func tellHowItStands(_ storage: Leased<Served>) async throws {
+  func notifyStatus(_ storage: Leased<Served>) async throws {
     // A provider that does not answer must not prevent stopping.
     let summary = try await untilCancelled {
       await storage.use { await $0.storage.access.summary() }
     }
-    if let summary { manager.tell(.status(summary)) }
+    if let summary { manager.notify(.status(summary)) }
   }
 }
 

@@ -72,61 +72,42 @@ struct Daemon: Sendable {
       await storage.use { $0.storage.releaseMemory() }
       kist_give_back_memory()
     }
+    let served = ServedStorage(lease: storage, audit: audit, quiet: quiet, holdBack: holdBack)
     let server = Server(
       maximumConnections: connectionsWithDescriptors(),
       whenRefused: { peer, refusal in audit?.put(refusal, of: peer) },
-      whenServing: { manager.tell(.ready) },
+      whenServing: { manager.notify(.ready) },
       heartbeat: manager.watchdogInterval.map { limit in
-        Heartbeat(every: limit / 2) { manager.tell(.watchdog) }
+        Heartbeat(every: limit / 2) { manager.notify(.watchdog) }
       },
       idleExit: options.idleExit.map { time in
         IdleExit(after: time) {
-          await mayExit(storage)
+          // A unit that requested a credential counts as a client, too.
+          guard quiet.isQuiet(for: time) else { return false }
+          return await mayExit(storage)
         } whenStopping: {
           logger.info("stopping, since nobody is connected")
-          manager.tell(.stopping)
+          manager.notify(.stopping)
         }
       },
       logger: logger,
-      serve: { peer, beginStream in
-        let handle: Exchange = { request throws(StorageError) in
-          quiet.note()
-          do throws(StorageError) {
-            let served = await storage.enter()
-            defer { storage.leave() }
-            return try await served.dispatch(request, beginStream)(request)
-          } catch {
-            // A reload waits for the users of the storage, and other requests wait for the reload.
-            await holdBack(error)
-            throw error
-          }
-        }
-        return KistWire.answer(with: { _, _ in handle }, noting: audit?.notes(of: peer))
-      })
+      serve: served.answer)
     try await withThrowingDiscardingTaskGroup { group in
       if let descriptor = sockets.credentials {
-        let credentials = UnitCredentials(
-          load: { request throws(StorageError) in
-            try await storage.use { served throws(StorageError) in
-              try await served.storage.credentials.load(request)
-            }
-          },
-          whenAnswered: { peer, names, failure in
-            audit?.put("credential", of: peer, names, failure: failure)
-          }, logger: logger)
+        let credentials = served.unitCredentials(logger: logger)
         group.addTask {
           try await ByteServer(logger: logger, answer: credentials.answer)
             .run(listeningOn: descriptor)
         }
       }
       group.addTask {
-        try await tellHowItStands(storage)
+        try await notifyStatus(storage)
         for await _ in requests {
-          manager.tell(.reloadingNow())
+          manager.notify(.reloadingNow())
           await reopen(storage, audit)
           await logServing(storage, at: socket)
-          manager.tell(.ready)
-          try await tellHowItStands(storage)
+          manager.notify(.ready)
+          try await notifyStatus(storage)
         }
       }
       try await server.run(listeningOn: socket.descriptor)

@@ -25,12 +25,7 @@ final class Leased<Value: Sendable>: Sendable {
     return try await body(value)
   }
 
-  /// Returns the value until its user leaves; waits while the value is being replaced.
-  ///
-  /// It is inlined, because every request uses it. For the same reason, requests do not call `use`:
-  /// each call costs a load 1 %.
-  @inline(__always)
-  func enter() async -> Value {
+  private func enter() async -> Value {
     while true {
       if let value = valueForOneMore() { return value }
       await waitForTheNext()
@@ -58,8 +53,7 @@ final class Leased<Value: Sendable>: Sendable {
     }
   }
 
-  /// Ends one use of the value.
-  func leave() {
+  private func leave() {
     let whenUnused = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.users -= 1
       guard state.users == 0 else { return nil }

@@ -31,6 +31,12 @@ final class QuietWatch: Sendable {
     if !isWatching.load(ordering: .sequentiallyConsistent) { watch() }
   }
 
+  /// Returns whether no request has come for some time.
+  func isQuiet(for time: Duration) -> Bool {
+    let latest = Duration.nanoseconds(latest.load(ordering: .sequentiallyConsistent))
+    return start.duration(to: now()) - latest >= time
+  }
+
   private func watch() {
     guard !isWatching.exchange(true, ordering: .sequentiallyConsistent) else { return }
     Task {
@@ -61,5 +67,4 @@ extension Duration {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
-
 }

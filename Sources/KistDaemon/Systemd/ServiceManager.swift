@@ -22,12 +22,12 @@ struct ServiceManager: Sendable {
   /// How often the manager expects `watchdog`; `nil` if it does not.
   var watchdogInterval: Duration?
   /// Sends a notification; a lost one is not sent again.
-  var tell: @Sendable (Notice) -> Void
+  var notify: @Sendable (Notice) -> Void
 }
 
 extension ServiceManager {
   /// No service manager.
-  static let none = ServiceManager(isThere: false, watchdogInterval: nil, tell: { _ in })
+  static let none = ServiceManager(isThere: false, watchdogInterval: nil, notify: { _ in })
 
   /// Connects to the manager at `$NOTIFY_SOCKET`.
   init(environment: (String) -> String?, pid: pid_t = getpid()) {
@@ -37,7 +37,7 @@ extension ServiceManager {
     }
     self.init(
       isThere: true, watchdogInterval: Self.watchdogInterval(environment, pid),
-      tell: { notice in address.send(notice.text, mayBeLost: notice == .watchdog) })
+      notify: { notice in address.send(notice.text, mayBeLost: notice == .watchdog) })
   }
 
   /// Returns the watchdog interval of sd_watchdog_enabled(3).

@@ -5,10 +5,10 @@ internal import Synchronization
 
 /// Answers a service manager that requests the credentials of units.
 struct UnitCredentials: Sendable {
-  /// Loads a credential.
-  var load: @Sendable (LoadRequest) async throws(StorageError) -> Credential
-  /// Called for each request with the requested names, if they were read, and the error, if any.
-  var whenAnswered: @Sendable (Peer, RequestedNames?, StorageError.Code?) -> Void = { _, _, _ in }
+  /// Loads a credential for a client.
+  var load: @Sendable (LoadRequest, Peer) async throws(StorageError) -> Credential
+  /// Called for each client that is refused before a credential is loaded.
+  var whenRefused: @Sendable (Peer) -> Void = { _ in }
   var logger: Logger
   let gates = LogGates()
 
@@ -38,12 +38,7 @@ struct UnitCredentials: Sendable {
 
   private func secret(for request: CredentialRequest, of peer: Peer) async -> Secret {
     let key = CredentialKey(service: request.unit, account: request.id)
-    do throws(StorageError) {
-      let secret = try await load(LoadRequest(key: key)).secret
-      whenAnswered(peer, RequestedNames(key), nil)
-      return secret
-    } catch {
-      whenAnswered(peer, RequestedNames(key), error.code)
+    do throws(StorageError) { return try await load(LoadRequest(key: key), peer).secret } catch {
       warn(
         "refused a credential to a unit", of: request.unit,
         ["unit": "\(request.unit)", "credential": "\(request.id)", "reason": "\(error)"])
@@ -52,7 +47,7 @@ struct UnitCredentials: Sendable {
   }
 
   private func refuse(_ peer: Peer, _ reason: String) {
-    whenAnswered(peer, nil, .denied)
+    whenRefused(peer)
     warn("refused a credential", of: nil, ["pid": "\(peer.pid)", "reason": "\(reason)"])
   }
 
@@ -101,4 +96,28 @@ extension Secret {
     }
     return Secret(bytes)
   }()
+}
+
+/// A credential that the service manager requests for a unit that it starts (systemd.exec(5),
+/// `LoadCredential=`).
+struct CredentialRequest: Equatable {
+  /// The name of the unit.
+  var unit: String
+  /// The name that the unit gives to the credential.
+  var id: String
+}
+
+extension CredentialRequest {
+  /// Parses the address that the manager connects from, `RANDOM/unit/UNIT/ID`.
+  ///
+  /// Returns `nil` for any other address.
+  init?(address: [UInt8]) {
+    let parts = address.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard
+      parts.count == 4, parts[1].elementsEqual("unit".utf8),
+      let unit = String(validating: parts[2], as: UTF8.self), isUnit(unit),
+      let id = String(validating: parts[3], as: UTF8.self), !id.isEmpty
+    else { return nil }
+    self.init(unit: unit, id: id)
+  }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KistDaemon
 
-/// What a service manager was told.
+/// The notifications that a service manager received.
 private final class Manager: Sendable {
   private let notices = Mutex<[ServiceManager.Notice]>([])
   private let (stream, continuation) = AsyncStream.makeStream(of: ServiceManager.Notice.self)
@@ -23,7 +23,7 @@ private final class Manager: Sendable {
 
   var all: [ServiceManager.Notice] { notices.withLock { $0 } }
 
-  /// Waits until it was told so many times more how the service stands.
+  /// Waits for this number of further status notifications.
   func statuses(_ count: Int) async -> [String] {
     var statuses: [String] = []
     for await case .status(let text) in stream {
@@ -34,7 +34,7 @@ private final class Manager: Sendable {
   }
 }
 
-/// A storage in memory that tells how it stands.
+/// A storage in memory with this status.
 private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage {
   let status = StorageStatus(
     storage: "memory", isLocked: isLocked, reopensAtRestart: reopens, durability: .memory,
@@ -77,7 +77,8 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     }
   }
 
-  @Test func `answers each request of a service with why it could not be opened, until it can`()
+  @Test
+  func `answers each request of a service with the reason that it cannot be opened, until it can`()
     async throws
   {
     let manager = Manager()
@@ -109,7 +110,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     #expect(kinds.dropFirst(2) == ["RELOADING", "READY", "STATUS"])
   }
 
-  @Test func `is the next one for the clients of the one before`() async throws {
+  @Test func `serves the clients of the previous one`() async throws {
     let manager = Manager()
     try await withDaemon(opening: { _ in memory() }, manager: manager) { socket, reopen, _ in
       _ = await manager.statuses(1)
@@ -119,7 +120,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
       reopen()
       _ = await manager.statuses(1)
       let kept = try await storage.findAll()
-      #expect(kept.isEmpty, "it begins anew, being in memory")
+      #expect(kept.isEmpty, "a new storage in memory is empty")
       _ = try await storage.save(credential)
     }
   }
@@ -161,7 +162,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
   }
 
   @Test(arguments: [(true, true), (true, false), (false, false)])
-  func `is kept as it is where a person locked it, or is needed to open it`(
+  func `is not opened again if the user locked it, or is needed to open it`(
     isLocked: Bool, reopens: Bool
   ) async throws {
     let manager = Manager()
@@ -179,7 +180,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     }
   }
 
-  @Test func `is what SIGHUP asks for where there is no terminal`() async throws {
+  @Test func `is opened again by SIGHUP without a terminal`() async throws {
     try await withDirectory { directory in
       await #expect(processExitsWith: .exitCode(0)) { [directory = directory as String] in
         var options = try Kistd.parse([]).options { ["HOME": directory][$0] }
@@ -197,7 +198,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
           },
           environment: { _ in nil }, logger: .kistd(level: .critical))
         let signals = try Signals.take(forCommand: false)
-        exit(try await untilToldToStop(daemon, by: signals, hasTerminal: false))
+        exit(try await untilStopped(daemon, by: signals, hasTerminal: false))
       }
     }
   }

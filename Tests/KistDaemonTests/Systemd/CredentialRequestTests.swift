@@ -2,7 +2,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite(.timeLimit(.minutes(10))) struct `A credential that systemd asks for` {
+@Suite(.timeLimit(.minutes(10))) struct `A credential that systemd requests` {
   @Test(arguments: [
     ("68772b1f20da78ac/unit/app.service/dbpass", "app.service", "dbpass"),
     ("0/unit/app@a\\x2db.service/db-password", "app@a\\x2db.service", "db-password"),
@@ -21,8 +21,8 @@ import Testing
     "/unit/app.service/id/", "0/unit/app.service/\u{fffd}", "0/unit/a b.service/id",
     "0/unit/\u{e9}.service/id",
   ])
-  func `is none with another address`(address: String) {
-    // U+FFFD stands for what is not UTF-8.
+  func `is nil for any other address`(address: String) {
+    // U+FFFD replaces bytes that are not UTF-8.
     let bytes = address.utf8.split(separator: [0xEF, 0xBF, 0xBD]).joined(separator: [0xFF])
     let isBad = address.hasSuffix("\u{fffd}")
     #expect(CredentialRequest(address: Array(bytes) + (isBad ? [0xFF] : [])) == nil)

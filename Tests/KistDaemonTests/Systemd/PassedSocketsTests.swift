@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistDaemon
 
-@Suite(.timeLimit(.minutes(10))) struct `Sockets that are handed over` {
+@Suite(.timeLimit(.minutes(10))) struct `Passed sockets` {
   /// Two listening sockets and what is none, at three numbers in a row; lends the first.
   private func withDescriptors(_ body: (CInt) throws -> Void) async throws {
     try await withDirectory { directory in
@@ -34,7 +34,7 @@ import Testing
     try PassedSockets.take(environment: { environment[$0] }, pid: 42, first: first)
   }
 
-  @Test func `are known by their names, and are not for programs that are started`() async throws {
+  @Test func `are known by their names, and are not passed to other programs`() async throws {
     try await withDescriptors { first in
       #expect(fcntl(first, F_GETFD) == 0)
       let sockets = try take(
@@ -59,7 +59,7 @@ import Testing
     [:], ["LISTEN_FDS": "1"], ["LISTEN_PID": "41", "LISTEN_FDS": "1"],
     ["LISTEN_PID": "042", "LISTEN_FDS": "x"],
   ])
-  func `of another process are none of ours`(environment: [String: String]) async throws {
+  func `of another process are not taken`(environment: [String: String]) async throws {
     try await withDescriptors { first in
       let sockets = try take(environment, first: first)
       #expect(sockets == PassedSockets())

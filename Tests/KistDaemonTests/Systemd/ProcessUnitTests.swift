@@ -64,7 +64,7 @@ import Testing
     "0::/../user@1000.service/victim.service\n", "1:name=systemd:/victim.service\n",
     "12:cpu:/user@1000.service/victim.service\n0::/\n", "user@1000.service/victim.service\n",
   ])
-  func `is none where the unified hierarchy has none`(cgroup: String) {
+  func `is nil if the unified hierarchy has none`(cgroup: String) {
     #expect(ProcessUnit(cgroup: cgroup) == nil)
   }
 

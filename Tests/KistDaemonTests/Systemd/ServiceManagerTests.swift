@@ -30,15 +30,15 @@ import Testing
     (.reloading(microseconds: 7), "RELOADING=1\nMONOTONIC_USEC=7"),
     (.status("locked\nREADY=1"), "STATUS=locked\\u{a}READY=1"),
   ])
-  func `is told in the lines of sd_notify, at a path or a name`(
+  func `receives the lines of sd_notify, at a path or a name`(
     notice: ServiceManager.Notice, text: String
   ) async throws {
     try await withDirectory { directory in
       let atPath = Listener(Array((directory + "/n").utf8))
-      ServiceManager(environment: { ["NOTIFY_SOCKET": directory + "/n"][$0] }).tell(notice)
+      ServiceManager(environment: { ["NOTIFY_SOCKET": directory + "/n"][$0] }).notify(notice)
       #expect(atPath.receive() == text)
       let atName = Listener([0] + Array(directory.utf8))
-      ServiceManager(environment: { ["NOTIFY_SOCKET": "@" + directory][$0] }).tell(notice)
+      ServiceManager(environment: { ["NOTIFY_SOCKET": "@" + directory][$0] }).notify(notice)
       #expect(atName.receive() == text)
     }
   }
@@ -47,10 +47,10 @@ import Testing
     arguments: [
       nil, "", "relative", "/", "@", "vsock:2:1", "/" + String(repeating: "x", count: 200),
     ] as [String?])
-  func `is nobody where there is no such address`(address: String?) {
+  func `is none without a valid address`(address: String?) {
     let manager = ServiceManager(environment: { $0 == "NOTIFY_SOCKET" ? address : nil })
     #expect(!manager.isThere)
-    manager.tell(.ready)
+    manager.notify(.ready)
   }
 
   @Test(
@@ -60,13 +60,13 @@ import Testing
       (["WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "43"], nil),
       (["WATCHDOG_USEC": "0"], nil), (["WATCHDOG_USEC": "x"], nil), ([:], nil),
     ] as [([String: String], Duration?)])
-  func `says how often it wants to hear`(environment: [String: String], interval: Duration?) {
+  func `sets the interval of the watchdog`(environment: [String: String], interval: Duration?) {
     let manager = ServiceManager(
       environment: { name in name == "NOTIFY_SOCKET" ? "/nonexistent" : environment[name] }, pid: 42
     )
     #expect(manager.watchdogInterval == interval)
     // Nobody hears it, and nothing happens.
-    manager.tell(.watchdog)
+    manager.notify(.watchdog)
   }
 
   private func monotonicMicroseconds() -> UInt64 {
@@ -75,7 +75,7 @@ import Testing
     return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec / 1000)
   }
 
-  @Test func `is told of a reload by the clock that it has itself`() throws {
+  @Test func `receives the time of a reload on its own clock`() throws {
     let before = monotonicMicroseconds()
     guard case .reloading(let told) = ServiceManager.Notice.reloadingNow() else {
       throw CancellationError()
@@ -83,7 +83,7 @@ import Testing
     #expect((before...monotonicMicroseconds()).contains(told))
   }
 
-  @Test func `has a journal where standard error leads to it, and lines with priorities`()
+  @Test func `has a journal if standard error leads to it, with priorities before lines`()
     async throws
   {
     var status = stat()

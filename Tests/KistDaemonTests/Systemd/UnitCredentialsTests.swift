@@ -4,6 +4,7 @@ import KistServer
 import KistTesting
 import KistWire
 import Logging
+import Synchronization
 import Testing
 
 @testable import KistDaemon
@@ -17,7 +18,9 @@ import Testing
   private func answer(
     _ load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
   ) async throws -> Secret {
-    let credentials = UnitCredentials(load: load, logger: .kistd(level: .critical))
+    let credentials = UnitCredentials(
+      load: { request, _ throws(StorageError) in try await load(request) },
+      logger: .kistd(level: .critical))
     let answer = try #require(credentials.answer(.of(address: Self.address, cgroup: Self.cgroup)))
     #expect(answer.group == "app.service")
     return await answer.bytes()
@@ -78,7 +81,7 @@ import Testing
   {
     let log = RecordingLog()
     let credentials = UnitCredentials(
-      load: { _ throws(StorageError) in throw .notFound },
+      load: { _, _ throws(StorageError) in throw .notFound },
       logger: Logger(label: "test") { _ in log })
     let peers = ["app", "other"].map { unit in
       Peer.of(
@@ -102,11 +105,32 @@ import Testing
     #expect(log.lines.count <= 64)
   }
 
-  private static let trap: @Sendable (LoadRequest) async throws(StorageError) -> Credential = {
-    _ throws(StorageError) in
-    Issue.record("the storage was asked")
-    throw .notFound
+  @Test(arguments: [true, false]) func `count as use of the storage`(exists: Bool) async throws {
+    let storage = OpenStorage.inMemory(now: { .sample })
+    if exists {
+      let key = CredentialKey(service: "app.service", account: "dbpass")
+      _ = try await storage.credentials.save(NewCredential(key: key, secret: Secret(utf8: "s")))
+    }
+    let time = Mutex(ContinuousClock.now + .seconds(60))
+    let quiet = QuietWatch(
+      after: .seconds(5), now: { time.withLock(\.self) },
+      sleep: { duration in time.withLock { $0 += duration } }, whenQuiet: {})
+    let served = ServedStorage(
+      lease: Leased(await Served(storage, nil)), audit: nil, quiet: quiet, holdBack: { _ in })
+    #expect(quiet.isQuiet(for: .seconds(30)))
+    let credentials = served.unitCredentials(logger: .kistd(level: .critical))
+    let answer = try #require(credentials.answer(.of(address: Self.address, cgroup: Self.cgroup)))
+    #expect(quiet.isQuiet(for: .seconds(30)), "nothing is loaded yet")
+    #expect(await isRefusal(answer.bytes()) != exists)
+    #expect(!quiet.isQuiet(for: .seconds(30)))
   }
+
+  private static let trap: @Sendable (LoadRequest, Peer) async throws(StorageError) -> Credential =
+    {
+      _, _ throws(StorageError) in
+      Issue.record("the storage was asked")
+      throw .notFound
+    }
 }
 
 extension Peer {
