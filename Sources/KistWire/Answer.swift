@@ -3,24 +3,29 @@ internal import KistJSON
 
 /// Returns the server's edge: it turns a line into a message, and an error into a reply.
 ///
-/// Every reply has the request's `id`, if it could be read. The operation, the names and the error
-/// are recorded in `notes`, if there are any.
+/// Every reply has the request's `id`, if it could be read. `notes` receives a note of each request.
 package func answer(
   with dispatch: @escaping Dispatch, beginStream: @escaping BeginStream = { _ in },
   noting notes: RequestNotes? = nil
 ) -> @Sendable (Line) async -> Line {
   { line in
-    notes?.begin()
-    defer { notes?.end() }
+    var note = RequestNotes.Note()
+    if let notes { note.start = notes.now() }
     var id: JSONValue?
+    let reply: Line
     do throws(StorageError) {
-      let request = try readRequest(line, id: &id, notes)
-      let reply = try await dispatch(request, beginStream)(request)
-      return try successLine(reply, id: id)
+      let request = try readRequest(line, id: &id)
+      if notes != nil { note.add(request) }
+      reply = try successLine(await dispatch(request, beginStream)(request), id: id)
     } catch {
-      notes?.add(failure: error.code)
-      return failureLine(error, id: id)
+      note.failure = error.code
+      reply = failureLine(error, id: id)
     }
+    if let notes {
+      note.end = notes.now()
+      notes.whenAnswered(note)
+    }
+    return reply
   }
 }
 
@@ -36,13 +41,11 @@ extension Line {
 ///
 /// Its errors say `unchanged`, because a request cannot change anything before its operation is
 /// known.
-private func readRequest(
-  _ line: Line, id: inout JSONValue?, _ notes: RequestNotes?
-) throws(StorageError) -> Message {
+private func readRequest(_ line: Line, id: inout JSONValue?) throws(StorageError) -> Message {
   do throws(JSONError) {
     let object = try JSONObject(line.content)
     id = try requestID(in: object)
-    return Message(operation: try object.required("op").string(), read: object, notes: notes)
+    return Message(operation: try object.required("op").string(), read: object)
   } catch {
     if id == nil { id = try? requestID(in: JSONObject(beforeFaultIn: line.content)) }
     throw StorageError.badRequest(error.description).withOutcome(.unchanged)

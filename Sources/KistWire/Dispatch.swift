@@ -12,7 +12,6 @@ package func dispatch(_ endpoints: Endpoints) -> Dispatch {
     guard let handler = handlers.first(where: { $0.operation == request.operation }) else {
       return refuseUnknown
     }
-    request.notes?.add(operation: handler.operation)
     return handler.begin(beginStream)
   }
 }
@@ -53,6 +52,7 @@ struct OperationRow: Sendable {
 
   let name: String
   let effect: OperationEffect
+  let names: OperationNames
   /// Whether an operation has no effect beyond its reply.
   static func isRead(_ name: String) -> Bool {
     all.contains { $0.name == name && $0.effect == .none }
@@ -68,7 +68,7 @@ extension Operation {
   }
 
   fileprivate func row(serving serve: @escaping @Sendable (Endpoints) -> Exchange) -> OperationRow {
-    OperationRow(name: name, effect: effect) { endpoints in
+    OperationRow(name: name, effect: effect, names: names) { endpoints in
       let exchange = serve(endpoints)
       return { _ in exchange }
     }
@@ -77,7 +77,7 @@ extension Operation {
   fileprivate func row(
     streaming serve: @escaping @Sendable (Endpoints, @escaping BeginStream) -> Exchange
   ) -> OperationRow {
-    OperationRow(name: name, effect: effect) { endpoints in { serve(endpoints, $0) } }
+    OperationRow(name: name, effect: effect, names: names) { endpoints in { serve(endpoints, $0) } }
   }
 }
 

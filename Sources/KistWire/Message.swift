@@ -8,8 +8,6 @@ package import KistJSON
 package struct Message: Sendable {
   /// The name of the operation, in a request and in its reply.
   package let operation: String
-  /// The notes that record the names in a request, if any.
-  let notes: RequestNotes?
   private let content: Content
 
   private enum Content {
@@ -20,9 +18,8 @@ package struct Message: Sendable {
 
   /// Creates a message from an object that was read; the object includes the members of the
   /// envelope.
-  package init(operation: String, read object: JSONObject, notes: RequestNotes? = nil) {
+  package init(operation: String, read object: JSONObject) {
     self.operation = operation
-    self.notes = notes
     content = .read(object)
   }
 
@@ -51,7 +48,6 @@ package struct Message: Sendable {
       try members(&writer)
     }
     self.operation = operation
-    notes = nil
     content = .written(text, head: headCount)
   }
 

@@ -9,14 +9,14 @@ struct Operation<Input, Output>: Sendable {
   let effect: OperationEffect
   /// All keys that a request may have, including those of the envelope.
   let keys: [StaticString]
-  /// Returns the names in a request, if it has any.
-  let names: (@Sendable (Input) -> RequestedNames)?
+  /// The names in a request that the audit log keeps.
+  let names: OperationNames
   let request: Codec<Input>
   let reply: Codec<Output>
 
   init(
     name: String, effect: OperationEffect = .none, keys: [StaticString],
-    names: (@Sendable (Input) -> RequestedNames)? = nil, request: Codec<Input>,
+    names: OperationNames = .none, request: Codec<Input>,
     reply: Codec<Output>
   ) {
     self.name = name
@@ -50,9 +50,7 @@ struct Operation<Input, Output>: Sendable {
     do throws(JSONError) {
       let object = try message.object()
       try object.refuseKeys(besides: keys)
-      let input = try request.read(object)
-      if let names, let notes = message.notes { notes.add(names: names(input)) }
-      return input
+      return try request.read(object)
     } catch { throw .badRequest(error.description) }
   }
 
@@ -77,6 +75,15 @@ extension Operation where Input == Void {
     let call: Run = called(over: exchange)
     return { () throws(StorageError) in try await call(()) }
   }
+}
+
+/// The names in the requests of an operation.
+enum OperationNames: Sendable {
+  case none
+  /// The key of a credential.
+  case key
+  /// A service and an account, each of which may be absent.
+  case query
 }
 
 /// The effect of an operation beyond its reply.

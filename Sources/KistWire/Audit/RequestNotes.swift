@@ -1,13 +1,10 @@
 package import KistCore
+internal import KistJSON
 
-/// Records the requests of one connection while they are answered, for the audit log.
-///
-/// A connection answers one request at a time, so one note is enough. It is handed over when its
-/// request is answered. For that reason exclusive access is not checked, which keeps loads fast.
-@safe
-package final class RequestNotes: @unchecked Sendable {
+/// Receives a note of each request of a connection, for the audit log.
+package struct RequestNotes: Sendable {
   package struct Note: Sendable {
-    /// The operation; empty until it was read.
+    /// The operation; empty if it could not be read, or does not exist.
     package var operation = ""
     /// The names in the request, if a credential can have such names.
     package var names: RequestedNames?
@@ -20,9 +17,8 @@ package final class RequestNotes: @unchecked Sendable {
     package init() {}
   }
 
-  private let now: @Sendable () -> Int64
-  private let whenAnswered: @Sendable (Note) -> Void
-  @exclusivity(unchecked) private var note = Note()
+  let now: @Sendable () -> Int64
+  let whenAnswered: @Sendable (Note) -> Void
 
   package init(
     now: @escaping @Sendable () -> Int64, whenAnswered: @escaping @Sendable (Note) -> Void
@@ -30,22 +26,31 @@ package final class RequestNotes: @unchecked Sendable {
     self.now = now
     self.whenAnswered = whenAnswered
   }
+}
 
-  func begin() { unsafe note.start = now() }
-  func add(operation: String) { unsafe note.operation = operation }
-
-  /// Records names, except those that are too long for a credential.
+extension RequestNotes.Note {
+  /// Adds the operation, and the names except those that are too long for a credential.
   ///
   /// Thousands of notes may wait, and a name may be as long as a line.
-  func add(names: RequestedNames) { if names.areWorthNoting { unsafe note.names = names } }
+  mutating func add(_ request: Message) {
+    guard let row = OperationRow.all.first(where: { $0.name == request.operation }) else { return }
+    operation = row.name
+    if row.names != .none, let names = try? request.object().names(row.names),
+      names.areWorthNoting
+    {
+      self.names = names
+    }
+  }
+}
 
-  func add(failure: StorageError.Code) { unsafe note.failure = failure }
+extension JSONObject {
+  fileprivate func names(_ names: OperationNames) throws(JSONError) -> RequestedNames {
+    names == .key ? RequestedNames(try credentialKey()) : try requestedNames()
+  }
 
-  func end() {
-    var answered = Note()
-    unsafe swap(&answered, &note)
-    answered.end = now()
-    whenAnswered(answered)
+  /// Reads a service and an account, each of which may be absent.
+  func requestedNames() throws(JSONError) -> RequestedNames {
+    RequestedNames(service: try self["service"]?.string(), account: try self["account"]?.string())
   }
 }
 

@@ -35,8 +35,7 @@ extension Codec<AuditQuery> {
     Self(
       read: { object throws(JSONError) in
         var query = AuditQuery()
-        query.names = RequestedNames(
-          service: try object["service"]?.string(), account: try object["account"]?.string())
+        query.names = try object.requestedNames()
         query.operation = try object["operation"]?.string()
         query.outcome = try object["outcome"]?.string()
         query.since = try object["since"]?.timestamp()

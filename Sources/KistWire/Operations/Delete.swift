@@ -6,7 +6,7 @@ extension Operation where Input == DeleteRequest, Output == Bool {
   static var delete: Self {
     Operation(
       name: "delete", effect: .change, keys: ["service", "account", "ifRevision"],
-      names: { RequestedNames($0.key) }, request: .deleteRequest, reply: .deleted)
+      names: .key, request: .deleteRequest, reply: .deleted)
   }
 }
 

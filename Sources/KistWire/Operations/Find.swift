@@ -6,7 +6,7 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   static var find: Self {
     Operation(
       name: "find", keys: ["service", "account", "attributes", "limit", "after"],
-      names: { RequestedNames(service: $0.service, account: $0.account) },
+      names: .query,
       request: .credentialQuery, reply: .credentialPage)
   }
 

@@ -6,7 +6,7 @@ extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Crede
   static var load: Self {
     Operation(
       name: "load", keys: ["service", "account", "encoding", "allowExpired"],
-      names: { RequestedNames($0.value.key) }, request: .loadRequest, reply: .loadedCredential)
+      names: .key, request: .loadRequest, reply: .loadedCredential)
   }
 
   /// Returns the server's end, which answers in the requested encoding.

@@ -10,7 +10,7 @@ extension Operation where Input == SaveRequest, Output == CredentialSummary {
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
         "ifRevision",
       ],
-      names: { RequestedNames($0.credential.key) }, request: .saveRequest, reply: .savedCredential)
+      names: .key, request: .saveRequest, reply: .savedCredential)
   }
 }
 

@@ -13,7 +13,7 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   static var watch: Self {
     Operation(
       name: "watch", keys: ["service"],
-      names: { RequestedNames(service: $0.service, account: nil) }, request: .watchRequest,
+      names: .query, request: .watchRequest,
       reply: .position)
   }
 
