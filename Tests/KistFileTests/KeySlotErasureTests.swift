@@ -49,8 +49,8 @@ import Testing
       path: store.path, keySource: .keyFile(path: store.keyPath), passphraseCost: .least)
     options.backupPace = .init(wait: .milliseconds(1))
     options.nonces = { count in
-      // A copy asks for one at a time, and a change for more.
-      if count == 1 { permits.wait() }
+      // A copy asks for at most two at a time, and a change for more.
+      if count <= 2 { permits.wait() }
       return randomBytes(count * SymmetricKey.nonceSize)
     }
     let opened = try await EncryptedFile.open(options)

@@ -1,7 +1,7 @@
 internal import KistCore
 
 /// A row as found in the file, valid or not.
-struct FoundRow {
+struct ReachedRow {
   let address: Int64
   /// `nil` where the columns do not contain tags.
   let tag: RowTag?
@@ -23,7 +23,7 @@ extension Database {
   /// looked up from both sides of it. The addresses in between are searched in ranges that are
   /// halved repeatedly.
   func eachReachableRow(
-    _ body: (FoundRow) throws(StorageError) -> Void
+    _ body: (ReachedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
     let damage: StorageError
     do throws(StorageError) { return try eachRowOfTable(body) } catch { damage = error }
@@ -48,7 +48,7 @@ extension Database {
   /// Throws when there are more rows than the pages can contain, as when a page leads back to an
   /// earlier one.
   private func eachRowOfTable(
-    _ body: (FoundRow) throws(StorageError) -> Void
+    _ body: (ReachedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
     // A row with its pointer takes at least 8 bytes.
     var room = try pageCount() * 4096 / 8
@@ -56,7 +56,7 @@ extension Database {
       columns throws(StorageError) in
       room -= 1
       guard room > 0 else { throw .damagedPages }
-      try body(FoundRow(columns, isInOrder: true))
+      try body(ReachedRow(columns, isInOrder: true))
       return .more
     }
   }
@@ -70,7 +70,7 @@ extension Database {
   /// Returns `false` when damage stopped it.
   private func eachRow(
     in range: AddressRange, _ direction: Direction, _ content: Content, _ end: inout Int64,
-    _ body: (FoundRow) throws(StorageError) -> Void
+    _ body: (ReachedRow) throws(StorageError) -> Void
   ) throws(StorageError) -> Bool {
     var failure: StorageError?
     var isEndless = false
@@ -87,7 +87,7 @@ extension Database {
           FROM credential WHERE address < ?1 ORDER BY address DESC
           """, [.integer(start), .integer(content == .all ? 1 : 0)]
       ) { columns in
-        let row = FoundRow(columns, isInOrder: false, hasSecret: content == .all)
+        let row = ReachedRow(columns, isInOrder: false, hasSecret: content == .all)
         guard range.contains(row.address) else { return .enough }
         // A page leads back to an earlier one, as in `eachRowOfTable`.
         guard direction == .ascending ? row.address > end : row.address < end else {
@@ -113,7 +113,7 @@ extension Database {
   }
 }
 
-extension FoundRow {
+extension ReachedRow {
   /// Reads the columns of the table.
   fileprivate init(_ columns: SQLColumns, isInOrder: Bool, hasSecret: Bool = true) {
     address = columns.integer(0)

@@ -47,9 +47,15 @@ extension EncryptedFile {
     try refuseStore(at: new.path)
     var copied = 0
     try createStore(new, id: storeID) { database, keys, header throws(StorageError) in
-      var copies = Copies(database: database, keys: keys, nonces: { new.nonces(1) })
-      try inspector.inspectRows { row throws(StorageError) in try copies.keep(row) }
-      copied = try copies.finish(&header)
+      // The number of the change that wrote the original of each copy.
+      var originals: [CredentialKey: UInt64] = [:]
+      try inspector.inspectRows { row throws(StorageError) in
+        // A damaged store may have several credentials with the same key.
+        guard row.sequence >= originals[row.metadata.key] ?? 0 else { return }
+        originals[row.metadata.key] = row.sequence
+        try database.copy(row, under: keys, &header, nonces: new.nonces)
+      }
+      copied = Int(clamping: header.count)
       if copied == 0, inspector.examination.counted != 0 { throw .nothingToSalvage }
     }
     return Salvage(examination: inspector.examination, copied: copied)

@@ -37,7 +37,7 @@ struct RowInspection {
   ///
   /// A row may come twice, because it can be reached in two ways.
   mutating func inspect(
-    _ row: FoundRow, _ keep: (OpenedRow) throws(StorageError) -> Void
+    _ row: ReachedRow, _ keep: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
     guard let tag = row.tag else {
       found += 1
@@ -84,7 +84,7 @@ struct RowInspection {
   }
 
   /// Records a row whose metadata is not authentic, or not as kist saves it.
-  private mutating func noteUnreadable(_ row: FoundRow, _ tag: RowTag, _ keys: StoreKeys) {
+  private mutating func noteUnreadable(_ row: ReachedRow, _ tag: RowTag, _ keys: StoreKeys) {
     guard let key = try? keys.openKey(row.metadata.span, at: tag, sequence: row.sequence) else {
       unnamed += 1
       return
@@ -126,7 +126,7 @@ struct RowInspection {
   }
 }
 
-extension FoundRow {
+extension ReachedRow {
   /// Returns bytes that identify the row, however it was reached.
   fileprivate func mark(with tag: RowTag) -> [UInt8] {
     var bytes: [UInt8] = []

@@ -1,6 +1,22 @@
 internal import KistCore
 
 extension Database {
+  /// Copies a credential into a store that is being made, under its own keys.
+  ///
+  /// The copy replaces one with the same key, and is counted in the header.
+  func copy(
+    _ row: OpenedRow, under keys: StoreKeys, _ header: inout Header, nonces: (Int) -> [UInt8]
+  ) throws(StorageError) {
+    header.sequence += 1
+    var nonces = Nonces(nonces(2))
+    let found = try find(keys.tag(of: row.metadata.key))
+    let copy = keys.seal(
+      row.metadata, row.secret, row.secretFields, at: found.tag, sequence: header.sequence,
+      &nonces)
+    header.replaceRow(found.row.map(keys.hash(of:)), with: keys.hash(of: copy))
+    try put(copy, at: found.address)
+  }
+
   /// Calls the body with every credential, decrypted.
   ///
   /// Throws `corrupt` unless they match the header exactly and each is where a lookup finds it.

@@ -26,7 +26,6 @@ extension FileStore {
       try unfinished.write(
         options, id: randomBytes(StoreFormat.storeIDSize), openedBy: [.passphrase(passphrase)]
       ) { database, keys, header throws(StorageError) in
-        var copies = Copies(database: database, keys: keys, nonces: { options.nonces(1) })
         try connections.snapshot { original throws(StorageError) in
           let all = Int(clamping: try original.header(session.keys).count)
           var done = 0
@@ -35,11 +34,11 @@ extension FileStore {
             // backup.
             _ = try self.session()
             try report(done, all)
-            try copies.put(row)
+            try database.copy(row, under: keys, &header, nonces: options.nonces)
             done += 1
           }
         }
-        count = try copies.finish(&header)
+        count = Int(clamping: header.count)
       }
       return count
     }

@@ -63,11 +63,9 @@ extension UnfinishedStore {
   ) throws(StorageError) {
     precondition(!sources.isEmpty, "nothing would open the copy")
     try write(options, id: id, openedBy: sources) { database, keys, header throws(StorageError) in
-      var copies = Copies(database: database, keys: keys, nonces: { options.nonces(1) })
       try original.eachCredential(report: report) { row throws(StorageError) in
-        try copies.put(row)
+        try database.copy(row, under: keys, &header, nonces: options.nonces)
       }
-      _ = try copies.finish(&header)
     }
     for source in sources {
       guard try WholeStore(path, openedBy: source).count == original.count else { throw .badCopy }

@@ -49,6 +49,25 @@ extension Database {
     return slots
   }
 
+  /// Returns all key slots; throws `corrupt` unless they are those of the header.
+  func slots(of header: Header, storeID: [UInt8]) throws(StorageError) -> [KeySlot] {
+    let slots = try slots(storeID: storeID)
+    guard header.slots == KeySlot.hash(of: slots, storeID: storeID) else {
+      throw .corrupt("the store's key slots were changed")
+    }
+    return slots
+  }
+
+  /// Returns the row of a credential, or a free address for it.
+  func find(_ tag: RowTag) throws(StorageError) -> FoundRow {
+    let (row, address) = try lookUp(tag) { sequence, metadata, secret in
+      SealedRow(
+        tag: tag, sequence: sequence, metadata: Array(copying: metadata),
+        secret: Array(copying: secret))
+    }
+    return FoundRow(tag: tag, address: address, row: row)
+  }
+
   /// Looks up a credential and calls the body with its sequence, sealed metadata and sealed secret.
   ///
   /// Returns the body's result and the credential's address, or a free address for it.

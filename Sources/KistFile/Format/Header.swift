@@ -19,6 +19,23 @@ struct Header: Equatable, Sendable {
 
   /// The size of the hash of the slots in bytes.
   static let slotsHashSize = 32
+
+  /// Returns the revision of a change of this store.
+  func revision(of sequence: UInt64) -> Revision {
+    Revision(epoch: String(epoch, radix: 36), sequence: sequence)
+  }
+
+  /// Counts a row in place of another; each is given by its hash, and `nil` where there is none.
+  mutating func replaceRow(_ old: RowSum?, with new: RowSum?) {
+    if let old {
+      sum -= old
+      count -= 1
+    }
+    if let new {
+      sum += new
+      count += 1
+    }
+  }
 }
 
 extension StoreKeys {

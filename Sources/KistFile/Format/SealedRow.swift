@@ -2,7 +2,7 @@ internal import KistCore
 internal import KistSodium
 
 /// A credential as stored in the file.
-struct SealedRow: Sendable {
+struct SealedRow: Equatable, Sendable {
   var tag: RowTag
   /// The number of the change that wrote the row.
   var sequence: UInt64
@@ -31,7 +31,7 @@ extension StoreKeys {
   ///   any.
   func seal(
     _ metadata: Metadata, _ secret: Secret, _ fields: Fields?, at tag: RowTag, sequence: UInt64,
-    nonces: () -> [UInt8]
+    _ nonces: inout Nonces
   ) -> SealedRow {
     precondition(metadata.secretHasFields == (fields != nil), "the fields would not be found")
     var secretBytes = WipedBytes(capacity: paddedSize(secret.count + 4))
@@ -40,8 +40,8 @@ extension StoreKeys {
     return SealedRow(
       tag: tag, sequence: sequence,
       metadata: self.metadata.seal(
-        metadata.encoded(), at: tag, sequence: sequence, nonce: nonces()),
-      secret: secrets.seal(secretBytes, at: tag, sequence: sequence, nonce: nonces()))
+        metadata.encoded(), at: tag, sequence: sequence, nonce: nonces.next()),
+      secret: secrets.seal(secretBytes, at: tag, sequence: sequence, nonce: nonces.next()))
   }
 
   /// Opens the metadata of a row; throws `corrupt` when it is not authentic or exceeds the limits.

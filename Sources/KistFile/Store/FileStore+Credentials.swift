@@ -17,17 +17,11 @@ extension FileStore {
   }
 
   func save(_ request: SaveRequest) async throws(StorageError) -> CredentialSummary {
-    guard case .saved(let summary) = try await carryOut(.save(request)) else {
-      throw .internal("a save was taken for a delete")
-    }
-    return summary
+    try await carryOut { transaction throws(StorageError) in try transaction.save(request) }
   }
 
   func delete(_ request: DeleteRequest) async throws(StorageError) -> Bool {
-    guard case .deleted(let sequence) = try await carryOut(.delete(request)) else {
-      throw .internal("a delete was taken for a save")
-    }
-    return sequence != nil
+    try await carryOut { transaction throws(StorageError) in try transaction.delete(request) }
   }
 
   private func credential(at key: CredentialKey, _ session: Session) throws(StorageError)
@@ -54,7 +48,9 @@ extension FileStore {
   ///
   /// After the deadline the change continues, with the outcome `unknown`. The deadline is here and
   /// not around the storage, which would need another task for each change.
-  func carryOut(_ change: Change) async throws(StorageError) -> Change.Effect {
+  func carryOut<Answer: Sendable>(
+    _ change: @escaping Change<Answer>
+  ) async throws(StorageError) -> Answer {
     do throws(StorageError) {
       let start = ContinuousClock.now
       let session = try session()

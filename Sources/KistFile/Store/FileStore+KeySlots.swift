@@ -79,10 +79,9 @@ extension FileStore {
         [self] () throws(StorageError) in
         try decide(readKeySlots())
       }
-      guard case .keySlots(let slots) = try await carryOut(.keySlots(change)) else {
-        throw .internal("a change of key slots was taken for another one")
-      }
-      return slots.map(\.summary)
+      return try await carryOut { transaction throws(StorageError) in
+        try transaction.changeKeySlots(change)
+      }.map(\.summary)
     } catch { throw error.withOutcome(.unchanged) }
   }
 

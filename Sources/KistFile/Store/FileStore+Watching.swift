@@ -20,14 +20,3 @@ extension FileStore {
     }
   }
 }
-
-/// Returns the change to report to watchers; `nil` where nothing was changed.
-func told(of change: Change, _ answer: Change.Answer, in session: Session) -> CredentialChange? {
-  switch (change, answer) {
-  case (_, .success(.saved(let summary))): .saved(summary.key, summary.revision)
-  case (.delete(let request), .success(.deleted(let sequence?))):
-    .deleted(request.key, session.revision(of: sequence))
-  case (_, .success(.deleted)), (_, .success(.keySlots)): nil
-  case (_, .failure(let error)): error.outcome == .unknown ? .reset : nil
-  }
-}

@@ -4,11 +4,17 @@ private import Synchronization
 
 /// Carries out all queued changes in one transaction, so that they share one flush.
 final class Writer: Sendable {
-  /// A requested change and the function that receives its answer.
-  private struct Queued {
-    let change: Change
-    let session: Session
-    let answer: @Sendable (Change.Answer) -> Void
+  /// A requested change, whatever the type of its answer.
+  struct Queued: Sendable {
+    fileprivate let session: Session
+    let carryOut: @Sendable (inout Transaction) throws(StorageError) -> Answered
+    fileprivate let fail: @Sendable (StorageError) -> Void
+  }
+
+  /// What to do once a change is on disk.
+  struct Answered {
+    fileprivate let event: CredentialChange?
+    fileprivate let answer: () -> Void
   }
 
   private struct State {
@@ -29,11 +35,19 @@ final class Writer: Sendable {
   }
 
   /// Carries out a change and answers when it is on disk.
-  func carryOut(
-    _ change: Change, in session: Session, _ answer: @escaping @Sendable (Change.Answer) -> Void
+  func carryOut<Answer: Sendable>(
+    _ change: @escaping Change<Answer>, in session: Session,
+    _ answer: @escaping @Sendable (Result<Answer, StorageError>) -> Void
   ) {
+    let queued = Queued(
+      session: session,
+      carryOut: { transaction throws(StorageError) in
+        let result = try change(&transaction)
+        return Answered(event: (try? result.get())?.event) { answer(result.map(\.answer)) }
+      },
+      fail: { answer(.failure($0)) })
     let mustBegin = state.withLock { state in
-      state.queued.append(Queued(change: change, session: session, answer: answer))
+      state.queued.append(queued)
       defer { state.isWorking = true }
       return !state.isWorking
     }
@@ -55,13 +69,16 @@ final class Writer: Sendable {
         return state.queued
       }
       guard let session = batch.first?.session else { return }
-      let answers = Batch(connections: connections, session: session, options: options)
-        .carryOut(batch.map(\.change))
-      if watchers.areThere {
+      do throws(StorageError) {
+        let answers = try Batch(connections: connections, session: session, options: options)
+          .carryOut(batch)
         // Before the answers, so that a client with an answer knows that the change was reported.
-        watchers.tell(zip(batch, answers).compactMap { told(of: $0.change, $1, in: session) })
+        if watchers.areThere { watchers.tell(answers.compactMap(\.event)) }
+        for answered in answers { answered.answer() }
+      } catch {
+        if error.outcome == .unknown { watchers.tell([.reset]) }
+        for queued in batch { queued.fail(error) }
       }
-      for (queued, answer) in zip(batch, answers) { queued.answer(answer) }
     }
   }
 }

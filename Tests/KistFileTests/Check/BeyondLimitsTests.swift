@@ -145,11 +145,10 @@ import Testing
     try createStore(options) { database, keys, header throws(StorageError) in
       func put(_ metadata: Metadata, _ secret: Secret, _ sequence: UInt64) throws(StorageError) {
         let tag = keys.tag(of: metadata.key)
-        let row = keys.seal(
-          metadata, secret, nil, at: tag, sequence: sequence, nonces: { options.nonces(1) })
+        var nonces = Nonces(options.nonces(2))
+        let row = keys.seal(metadata, secret, nil, at: tag, sequence: sequence, &nonces)
         try database.put(row, at: RowAddresses(of: tag).range.lowerBound)
-        header.count += 1
-        header.sum += keys.hash(of: row)
+        header.replaceRow(nil, with: keys.hash(of: row))
       }
       let sample = NewCredential.sample()
       try put(

@@ -1,0 +1,125 @@
+internal import KistCore
+
+/// A planned change: what to write, and what is true once it is on disk.
+///
+/// The functions that plan changes read and write nothing else. They throw an error that concerns
+/// only the change.
+struct Plan<Answer> {
+  /// The writes beside the header, in order.
+  var writes: [StoreWrite] = []
+  /// The header after the change.
+  var header: Header
+  /// The answer to the client.
+  var answer: Answer
+  /// The event for watchers; `nil` where no credential is changed.
+  var event: CredentialChange?
+}
+
+/// One write of a change.
+enum StoreWrite: Equatable, Sendable {
+  /// Writes a row, replacing one that is at this address.
+  case putRow(SealedRow, at: Int64)
+  case deleteRow(at: Int64)
+  case putSlot(KeySlot)
+  case deleteSlot(UInt32)
+}
+
+/// The result of a lookup: the row of a credential, or the address for a new one.
+struct FoundRow {
+  let tag: RowTag
+  let address: Int64
+  /// `nil` where there is no row.
+  let row: SealedRow?
+}
+
+/// The key slots to add and remove in one step.
+struct KeySlotChange: Sendable {
+  /// The slots on which the change was decided.
+  ///
+  /// If they have changed since, the removed slot might be the last one.
+  var slots: [KeySlot]
+  var added: KeySlot?
+  var removed: UInt32?
+}
+
+extension StoreKeys {
+  /// Plans to save a credential.
+  func plan(
+    _ request: SaveRequest, on found: FoundRow, _ header: Header, at now: Timestamp,
+    _ nonces: inout Nonces
+  ) throws(StorageError) -> Plan<CredentialSummary> {
+    let kept = try authenticate(found, if: request.condition, header)
+    if kept?.forbidsChange == true { throw .needsLaterVersion }
+    var header = header
+    header.sequence += 1
+    let metadata = Metadata(
+      request.credential, createdAt: kept?.createdAt ?? now, modifiedAt: now,
+      fields: kept?.fields, secretHasFields: kept?.secretFields != nil)
+    let row = seal(
+      metadata, request.credential.secret, kept?.secretFields, at: found.tag,
+      sequence: header.sequence, &nonces)
+    header.replaceRow(found.row.map(hash(of:)), with: hash(of: row))
+    let summary = metadata.summary(at: header.revision(of: header.sequence))
+    return Plan(
+      writes: [.putRow(row, at: found.address)], header: header, answer: summary,
+      event: .saved(summary.key, summary.revision))
+  }
+
+  /// Plans to delete a credential, and answers whether there is one.
+  func plan(
+    _ request: DeleteRequest, on found: FoundRow, _ header: Header
+  ) throws(StorageError) -> Plan<Bool> {
+    let condition = request.ifRevision.map { Condition.ifRevision($0) } ?? .always
+    _ = try authenticate(found, if: condition, header)
+    guard let row = found.row else { return Plan(header: header, answer: false) }
+    var header = header
+    header.sequence += 1
+    header.replaceRow(hash(of: row), with: nil)
+    return Plan(
+      writes: [.deleteRow(at: found.address)], header: header, answer: true,
+      event: .deleted(request.key, header.revision(of: header.sequence)))
+  }
+
+  /// Plans to change the key slots, and answers with the slots afterwards.
+  ///
+  /// - Parameter slots: the slots in the store, whose hash is the one in the header.
+  func plan(
+    _ change: KeySlotChange, on slots: [KeySlot], _ header: Header
+  ) throws(StorageError) -> Plan<[KeySlot]> {
+    guard slots == change.slots else {
+      throw StorageError(
+        .busy, "another request has changed the key slots meanwhile",
+        hint: "look at them with `kist slots`, and try again")
+    }
+    let slots = slots.filter { $0.number != change.removed } + [change.added].compactMap(\.self)
+    var header = header
+    header.sequence += 1
+    header.slots = KeySlot.hash(of: slots, storeID: storeID)
+    return Plan(
+      writes: [change.removed.map { .deleteSlot($0) }, change.added.map { .putSlot($0) }]
+        .compactMap(\.self),
+      header: header, answer: slots)
+  }
+
+  /// Checks the condition of a change, and returns what a save keeps of the row.
+  ///
+  /// A row that is not authentic is never overwritten.
+  private func authenticate(
+    _ found: FoundRow, if condition: Condition, _ header: Header
+  ) throws(StorageError) -> SealedRow.Kept? {
+    try condition.check(against: found.row.map { header.revision(of: $0.sequence) })
+    guard let row = found.row else { return nil }
+    // The header is then from an earlier time, but still authentic.
+    if header.count == 0 { throw .wrongRows }
+    return try authenticate(
+      row.metadata.span, row.secret.span, at: row.tag, sequence: row.sequence)
+  }
+}
+
+extension StorageError {
+  /// A field allows changes only to versions that know it.
+  fileprivate static let needsLaterVersion = StorageError(
+    .denied,
+    "a later version of kist keeps data with the credential that this one cannot keep right",
+    hint: "update kistd; or delete the credential, and that data with it, and save it again")
+}
