@@ -50,10 +50,11 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .target(name: "KistSodium", dependencies: ["CSodium", "KistCore"]),
+    .target(name: "KistVault", dependencies: ["KistCore", "KistSodium"]),
     .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
       name: "KistFile",
-      dependencies: ["CSQLite", "KistCore", "KistSodium", "KistSystem"]),
+      dependencies: ["CSQLite", "KistCore", "KistSodium", "KistSystem", "KistVault"]),
     .systemLibrary(
       name: "CLibsecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
@@ -132,12 +133,15 @@ let package = Package(
       ]),
     .testTarget(name: "KistSodiumTests", dependencies: ["KistCore", "KistSodium"]),
     .testTarget(
+      name: "KistVaultTests", dependencies: ["KistCore", "KistSodium", "KistTesting", "KistVault"]),
+    .testTarget(
       name: "KistFileTests",
       dependencies: [
         "KistCore",
         "KistFile",
         "KistSodium",
         "KistTesting",
+        "KistVault",
         "KistWire",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Subprocess", package: "swift-subprocess"),

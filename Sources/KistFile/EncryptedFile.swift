@@ -1,5 +1,7 @@
+internal import Dispatch
 package import KistCore
 package import KistSodium
+internal import KistVault
 
 /// The storage in an encrypted file; docs/file-format.md specifies the file.
 package enum EncryptedFile {
@@ -99,7 +101,9 @@ package enum EncryptedFile {
   /// Without its key the store opens locked. A store that is damaged, of a newer version, in use by
   /// another process or not writable is an error, and is not changed.
   package static func open(_ options: Options) async throws(StorageError) -> OpenStorage {
-    let store = try await detached { () throws(StorageError) in try FileStore(opening: options) }
+    let store = try await DispatchQueue(label: "kist.opening").run { () throws(StorageError) in
+      try FileStore(opening: options)
+    }
     var storage = OpenStorage(
       credentials: UserStorage(
         save: store.save, load: store.load, delete: store.delete, find: store.find

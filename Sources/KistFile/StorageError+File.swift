@@ -1,28 +1,10 @@
 internal import Glibc
 package import KistCore
 internal import KistSystem
+internal import KistVault
 
 /// The errors with messages of this storage.
 extension StorageError {
-  /// The stored data is damaged, or was changed without the key.
-  static func corrupt(_ message: String) -> StorageError {
-    StorageError(
-      .corrupt, message,
-      hint:
-        "nothing was overwritten; `kistd fsck` says what is wrong; restore the store from a backup, "
-        + "or move it away to start with an empty store")
-  }
-
-  /// Some rows are damaged or were changed; the others can be loaded.
-  static func damagedRows(_ message: String) -> StorageError {
-    StorageError(
-      .corrupt, message,
-      hint:
-        "what is whole is still loaded (`kist load`) and nothing was overwritten; `kistd fsck` says "
-        + "what is wrong, and with `--salvage DIRECTORY` saves what is whole; or restore the store "
-        + "from a backup")
-  }
-
   /// The store that contained the credentials is missing.
   package static var storeIsGone: StorageError {
     StorageError(
@@ -38,23 +20,8 @@ extension StorageError {
       hint: "bring that one back, or name the directory of this one with --data")
   }
 
-  static var wrongRows: StorageError {
-    .damagedRows("credentials in the store were removed, put back or changed")
-  }
-
+  /// SQLite finds a fault in the pages.
   static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }
-
-  static var unauthenticRow: StorageError {
-    .damagedRows("a stored credential fails authentication")
-  }
-
-  /// The data is authentic, but no save of kist wrote it.
-  static var beyondLimits: StorageError {
-    .damagedRows("a stored credential is beyond the limits of what kist saves")
-  }
-
-  /// The data is authentic, but cannot be decoded.
-  static var malformed: StorageError { .corrupt("what is stored does not follow the format") }
 
   static var closed: StorageError { StorageError(.unavailable, "the storage is closed") }
 

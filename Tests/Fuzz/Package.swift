@@ -16,7 +16,10 @@ let package = Package(
     .systemLibrary(name: "CSodium", path: "Sources/CSodium", pkgConfig: "libsodium"),
     .target(name: "KistSodium", dependencies: ["CSodium", "KistCore"]),
     .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
-    .target(name: "KistFile", dependencies: ["CSQLite", "KistCore", "KistSodium", "KistSystem"]),
+    .target(name: "KistVault", dependencies: ["KistCore", "KistSodium"]),
+    .target(
+      name: "KistFile",
+      dependencies: ["CSQLite", "KistCore", "KistSodium", "KistSystem", "KistVault"]),
     .systemLibrary(name: "CLibsecret", path: "Sources/CLibsecret", pkgConfig: "libsecret-1"),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
     .target(name: "KistInterop", dependencies: ["KistCore", "KistJSON"]),
@@ -34,7 +37,7 @@ let package = Package(
       name: "Fuzz",
       dependencies: [
         "CFuzzer", "CLibsecret", "KistCore", "KistDaemon", "KistFile", "KistInterop", "KistJSON",
-        "KistLibsecret", "KistSodium", "KistWire",
+        "KistLibsecret", "KistSodium", "KistVault", "KistWire",
       ],
       path: "Targets"),
   ],

@@ -1,5 +1,6 @@
 import KistCore
 import KistTesting
+import KistVault
 import Synchronization
 import Testing
 
@@ -29,7 +30,7 @@ import Testing
     #expect(delays.withLock(\.self) == [1, 2, 4, 8, 16, 16, 1, 2, 4].map { .seconds($0) })
   }
 
-  @Test func `are busy while the answer to a wrong one is held back`() async throws {
+  @Test func `are busy while the answer to a wrong one is delayed`() async throws {
     let (releases, release) = AsyncStream.makeStream(of: Void.self)
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let attempts = PassphraseAttempts(sleep: { _ in
@@ -49,7 +50,7 @@ import Testing
     try await attempts.make(with: tried) {}
   }
 
-  @Test func `go on where they were when the store is opened again`() async throws {
+  @Test func `keep their count when the store is opened again`() async throws {
     let store = try TestStore()
     let delays = Mutex<[Duration]>([])
     let (releases, release) = AsyncStream.makeStream(of: Void.self)

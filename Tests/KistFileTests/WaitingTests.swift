@@ -5,6 +5,7 @@ import KistTesting
 import Testing
 
 @testable import KistFile
+@testable import KistVault
 
 /// A check is begun, ended and awaited at will here, which no face of the store allows.
 @Suite(.timeLimit(.minutes(10))) struct `Waiting for the check` {
@@ -16,7 +17,7 @@ import Testing
     #expect(check.integrity == .checking)
   }
 
-  @Test func `ends when the check does, for all who wait`() async throws {
+  @Test func `ends with the check, for every request`() async throws {
     let check = try await makeCheck()
     try await withThrowingTaskGroup { group in
       for _ in 0..<10 { group.addTask { try await check.settle(within: .seconds(60)) } }
@@ -35,7 +36,8 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5)))
-  func `for a check that is cancelled keeps no thread until what it reads has come`() async throws {
+  func `for a check that is cancelled does not block a thread until a slow read ends`() async throws
+  {
     let check = try await makeCheck()
     // Who opens a pipe to read it waits until somebody opens it to write.
     try FileManager.default.removeItem(atPath: store.path)
@@ -47,7 +49,7 @@ import Testing
     #expect(check.integrity == .failed)
   }
 
-  @Test func `goes on through a pause of the check`() async throws {
+  @Test func `continues through a pause of the check`() async throws {
     let check = try await makeCheck()
     check.start()
     check.pause()
@@ -55,7 +57,7 @@ import Testing
     try await check.settle(within: .seconds(60))
   }
 
-  @Test func `that ended with an error of the disk begins again when it is asked for`()
+  @Test func `starts the check again after an error of the disk`()
     async throws
   {
     let check = try await makeCheck()
@@ -82,5 +84,11 @@ import Testing
     }
     connection.close()
     return IntegrityCheck(of: store.path, keys: keys)
+  }
+}
+
+extension IntegrityCheck {
+  fileprivate func settle(within time: Duration) async throws(StorageError) {
+    try await settle(within: DeadlineWatch(time) { try? await Task.sleep(for: $0) })
   }
 }

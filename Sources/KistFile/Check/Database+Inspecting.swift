@@ -1,5 +1,6 @@
 private import CSQLite
 internal import KistCore
+internal import KistVault
 
 /// The pages of one terabyte, at 4 KiB each.
 private let mostPages: Int64 = 1 << 28
@@ -28,12 +29,7 @@ extension Database {
 
   /// Returns the number of pages according to the file or its log.
   func pageCount() throws(StorageError) -> Int64 {
-    var count: Int64 = 0
-    try run("PRAGMA page_count") { columns in
-      count = columns.integer(0)
-      return .enough
-    }
-    return count
+    try number("PRAGMA page_count") ?? 0
   }
 
   /// Returns the undamaged key slots.

@@ -1,15 +1,15 @@
 internal import KistCore
+internal import KistVault
 
 /// A row as found in the file, valid or not.
 struct ReachedRow {
   let address: Int64
   /// `nil` where the columns do not contain tags.
-  let tag: RowTag?
+  let place: RowPlace?
   /// Whether the tags have the type that a lookup compares with.
   let isPlaced: Bool
   /// Whether the row was read in the order of the table.
   let isInOrder: Bool
-  let sequence: UInt64
   let metadata: [UInt8]
   /// `nil` where the secret is on a damaged page.
   let secret: [UInt8]?
@@ -37,7 +37,8 @@ extension Database {
         _ = try eachRow(in: range, .descending, content, &high, body)
         let hasGained = low != range.low || high != range.high
         ranges +=
-          AddressRange(low: low, high: high, barren: hasGained ? 0 : range.barren + 1).halves
+          AddressRange(low: low, high: high, emptySplits: hasGained ? 0 : range.emptySplits + 1)
+          .halves
       }
     }
     throw damage
@@ -51,11 +52,11 @@ extension Database {
     _ body: (ReachedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
     // A row with its pointer takes at least 8 bytes.
-    var room = try pageCount() * 4096 / 8
+    var remaining = try pageCount() * 4096 / 8
     try run("SELECT address, service_tag, key_tag, sequence, metadata, secret FROM credential") {
       columns throws(StorageError) in
-      room -= 1
-      guard room > 0 else { throw .damagedPages }
+      remaining -= 1
+      guard remaining > 0 else { throw .damagedPages }
       try body(ReachedRow(columns, isInOrder: true))
       return .more
     }
@@ -95,7 +96,7 @@ extension Database {
           return .enough
         }
         end = row.address
-        guard row.tag != nil else { return .more }
+        guard row.place != nil else { return .more }
         do throws(StorageError) {
           try body(row)
           return .more
@@ -117,19 +118,59 @@ extension ReachedRow {
   /// Reads the columns of the table.
   fileprivate init(_ columns: SQLColumns, isInOrder: Bool, hasSecret: Bool = true) {
     address = columns.integer(0)
-    tag = columns.rawTag
+    place = columns.rawPlace
     isPlaced = (try? columns.tag(1)) != nil && (try? columns.tag(2)) != nil
     self.isInOrder = isInOrder
-    sequence = UInt64(bitPattern: columns.integer(3))
     metadata = columns.blob(4)
     secret = hasSecret ? columns.blob(5) : nil
   }
 }
 
 extension SQLColumns {
-  /// The tags, whatever their column type.
-  fileprivate var rawTag: RowTag? {
+  /// The place, whatever the types of its columns.
+  fileprivate var rawPlace: RowPlace? {
     guard let service = Tag(blob(1).span), let key = Tag(blob(2).span) else { return nil }
-    return RowTag(service: service, key: key)
+    return RowPlace(
+      tag: RowTag(service: service, key: key), sequence: UInt64(bitPattern: integer(3)))
+  }
+}
+
+/// A range of addresses to search for rows, with both ends excluded.
+struct AddressRange {
+  /// The range of all possible addresses.
+  static let whole = AddressRange(
+    low: RowAddresses.all.lowerBound - 1, high: RowAddresses.all.upperBound + 1, emptySplits: 0)
+
+  let low: Int64
+  let high: Int64
+  /// How often the range was halved since a row was last found.
+  let emptySplits: Int
+
+  /// After this many halvings without a row, the whole range counts as damaged.
+  private static let mostEmptySplits = 8
+
+  func contains(_ address: Int64) -> Bool { low < address && address < high }
+
+  /// Both halves, the second with the middle; empty where the search should stop.
+  ///
+  /// The rows of one service are side by side, however many. A service that was found is therefore
+  /// a range of its own.
+  var halves: [AddressRange] {
+    guard emptySplits < Self.mostEmptySplits, contains(middle) else { return [] }
+    return [
+      AddressRange(low: low, high: middle, emptySplits: emptySplits),
+      AddressRange(low: middle - 1, high: high, emptySplits: emptySplits),
+    ]
+  }
+
+  private var middle: Int64 {
+    let half = low + (high - low) / 2
+    // Without a row at an end, no service is known to split at.
+    guard emptySplits == 0 else { return half }
+    let ends = [
+      RowAddresses.ofService(at: low).upperBound,
+      RowAddresses.ofService(at: high).lowerBound,
+    ]
+    return ends.first(where: contains) ?? half
   }
 }

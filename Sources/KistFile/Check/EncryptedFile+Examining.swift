@@ -1,4 +1,5 @@
 package import KistCore
+internal import KistVault
 
 extension EncryptedFile {
   /// Examines a whole store: the files, the database and, with the key, all sealed data.

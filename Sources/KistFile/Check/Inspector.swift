@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistVault
 
 /// Inspects a store that no other process has open, records its faults and continues as far as it
 /// can.

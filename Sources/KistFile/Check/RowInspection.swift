@@ -1,23 +1,13 @@
 internal import KistCore
-
-/// An authentic row, decrypted.
-struct OpenedRow {
-  let metadata: Metadata
-  let secret: Secret
-  /// The extra fields stored with the secret.
-  let secretFields: Fields?
-  /// The number of the change that wrote the row.
-  let sequence: UInt64
-}
+internal import KistVault
 
 /// Collects the results of the inspection of rows.
 struct RowInspection {
   private let keys: StoreKeys?
   /// The number of the last change, where it is known.
   private let lastSequence: UInt64
-  private var seen: Set<[UInt8]> = []
-  private var sum = RowSum.zero
-  private var last = Int64.min
+  private var seen: Set<Mark> = []
+  private var tally: RowTally
   private var found = 0
   private var good = 0
   private var extended = 0
@@ -28,8 +18,15 @@ struct RowInspection {
   /// Whether some rows could not be read because of a damaged page.
   var couldNotReachAll = false
 
+  /// Identifies a row, however it was reached.
+  private struct Mark: Hashable {
+    let address: Int64
+    let place: RowPlace
+  }
+
   init(keys: StoreKeys?, _ header: Header?) {
     self.keys = keys
+    tally = RowTally(keys)
     lastSequence = header?.sequence ?? Header.lastSequence
   }
 
@@ -39,53 +36,48 @@ struct RowInspection {
   mutating func inspect(
     _ row: ReachedRow, _ keep: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
-    guard let tag = row.tag else {
+    guard let place = row.place else {
       found += 1
       unnamed += 1
       return
     }
-    guard seen.insert(row.mark(with: tag)).inserted else { return }
+    guard seen.insert(Mark(address: row.address, place: place)).inserted else { return }
     found += 1
-    if row.isInOrder {
-      if row.address <= last { isOutOfOrder = true }
-      last = row.address
-    }
-    if !row.isPlaced || !RowAddresses(of: tag).range.contains(row.address) { isOutOfOrder = true }
-    guard let keys else { return }
     let sealedSecret = row.secret ?? []
-    sum += keys.hash(
-      tag: tag, sequence: row.sequence, metadata: row.metadata.span, secret: sealedSecret.span)
-    guard
-      let metadata = try? keys.openMetadata(row.metadata.span, at: tag, sequence: row.sequence)
-    else { return noteUnreadable(row, tag, keys) }
-    guard let secret = row.secret else {
+    let isFound = tally.add(
+      row.metadata.span, sealedSecret.span, at: place, address: row.address,
+      isInOrder: row.isInOrder)
+    if !row.isPlaced || !isFound { isOutOfOrder = true }
+    guard let keys else { return }
+    guard let metadata = try? keys.openMetadata(row.metadata.span, at: place) else {
+      return noteUnreadable(row, place, keys)
+    }
+    guard row.secret != nil else {
       named.append((metadata.key, "its secret lies on a damaged page"))
       return
     }
-    let opened: (secret: Secret, fields: Fields?)
+    let opened: OpenedRow
     do throws(StorageError) {
-      opened = try keys.openSecret(
-        secret.span, hasFields: metadata.secretHasFields, at: tag, sequence: row.sequence)
+      opened = try keys.openSecret(sealedSecret.span, of: metadata, at: place)
     } catch {
       let fault =
         error == .beyondLimits ? "is longer than any that kist saves" : "fails authentication"
       named.append((metadata.key, "its secret \(fault)"))
       return
     }
-    if !(1...lastSequence).contains(row.sequence) {
+    if !(1...lastSequence).contains(place.sequence) {
       named.append((metadata.key, "it has the number of no change"))
     }
     good += 1
-    if metadata.fields != nil || opened.fields != nil { extended += 1 }
-    try keep(
-      OpenedRow(
-        metadata: metadata, secret: opened.secret, secretFields: opened.fields,
-        sequence: row.sequence))
+    if metadata.fields != nil || opened.secretFields != nil { extended += 1 }
+    try keep(opened)
   }
 
   /// Records a row whose metadata is not authentic, or not as kist saves it.
-  private mutating func noteUnreadable(_ row: ReachedRow, _ tag: RowTag, _ keys: StoreKeys) {
-    guard let key = try? keys.openKey(row.metadata.span, at: tag, sequence: row.sequence) else {
+  private mutating func noteUnreadable(
+    _ row: ReachedRow, _ place: RowPlace, _ keys: StoreKeys
+  ) {
+    guard let key = try? keys.openKey(row.metadata.span, at: place) else {
       unnamed += 1
       return
     }
@@ -116,25 +108,12 @@ struct RowInspection {
     if isOutOfOrder {
       examination.note(.credentials, "credentials are where no lookup finds them")
     }
-    guard let header, sum != header.sum || UInt64(found) != header.count else { return }
+    guard let header, !tally.matches(header) || UInt64(found) != header.count else { return }
     examination.note(
       .credentials,
       UInt64(found) == header.count
         ? "credentials were put back from an earlier time, or changed"
         : "there should be \(header.count) credentials, and there are \(found)"
           + (couldNotReachAll ? " that can be reached" : ""))
-  }
-}
-
-extension ReachedRow {
-  /// Returns bytes that identify the row, however it was reached.
-  fileprivate func mark(with tag: RowTag) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(48)
-    bytes.append(littleEndian: UInt64(bitPattern: address))
-    bytes.append(tag.service.bytes.span)
-    bytes.append(tag.key.bytes.span)
-    bytes.append(littleEndian: sequence)
-    return bytes
   }
 }

@@ -1,5 +1,6 @@
 package import KistCore
 internal import KistSodium
+internal import KistVault
 
 extension EncryptedFile {
   /// The options to give a store a new key.
@@ -62,10 +63,10 @@ extension EncryptedFile.Rekeying {
     if let keyFile {
       try KeyFileChange.finish(.keyFile(path: keyFile), original.slots, storeID: original.id)
     }
-    let ways = try WaysIn(self, original)
-    discardRekeys(of: options.path, original.slots, keyFile: ways.keyFile)
+    let kept = try KeptSlots(self, original)
+    discardRekeys(of: options.path, original.slots, keyFile: kept.keyFile)
     let id = randomBytes(StoreFormat.storeIDSize)
-    let keyFile = ways.keyFile.map { KeyFileChange(of: $0, for: id) }
+    let keyFile = kept.keyFile.map { KeyFileChange(of: $0, for: id) }
     let copy = UnfinishedStore.rekeyed(beside: options.path, id: id)
     var options = options
     // A passphrase that already opens the store may be short.
@@ -77,7 +78,7 @@ extension EncryptedFile.Rekeying {
       try flushDirectory(of: options.path)
       try keyFile?.keepOld()
       let keyFiles = keyFile.map { [EncryptedFile.KeySource.keyFile(path: $0.next)] } ?? []
-      let sources = keyFiles + ways.passphrases
+      let sources = keyFiles + kept.passphrases
       try copy.write(copyOf: original, options, id: id, openedBy: sources, report: report)
       try willSwitch(hexadecimal(original.id), hexadecimal(id))
       try copy.rename(to: options.path)
@@ -96,7 +97,7 @@ extension EncryptedFile.Rekeying {
     } catch { throw error.withOutcome(.unknown) }
     return EncryptedFile.Rekeyed(
       id: hexadecimal(id), count: original.count, oldKeyFile: keyFile?.old,
-      hasPassphrase: !ways.passphrases.isEmpty, dropped: ways.dropped)
+      hasPassphrase: !kept.passphrases.isEmpty, dropped: kept.dropped)
   }
 
   /// Makes kistd refuse a copy of the old store in the place of the new one.
@@ -132,8 +133,8 @@ extension EncryptedFile.Rekeying {
   }
 }
 
-/// The keys that open a store before and after a rekey.
-private struct WaysIn {
+/// The key slots that a rekey keeps, by the keys that open them.
+private struct KeptSlots {
   /// The key file to replace.
   var keyFile: String?
   /// The source of the passphrase, if there is one; at most one.

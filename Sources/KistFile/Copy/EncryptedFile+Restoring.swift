@@ -1,6 +1,7 @@
 package import KistCore
 internal import KistSodium
 internal import KistSystem
+internal import KistVault
 
 extension EncryptedFile {
   /// A backup file and its passphrase.

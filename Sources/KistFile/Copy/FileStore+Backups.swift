@@ -1,5 +1,6 @@
 internal import KistCore
 internal import KistSodium
+internal import KistVault
 
 extension FileStore {
   /// Makes a backup, or returns the progress of one that was begun.
@@ -19,7 +20,7 @@ extension FileStore {
     try checkNewPassphrase(passphrase, allowsWeak: allowsWeak)
     var options = options
     options.allowsWeakPassphrase = allowsWeak
-    try await session.check.settle(within: options.deadline)
+    try await session.check.settle(within: watch)
     let unfinished = UnfinishedStore.backup(beside: options.path)
     return try await backups.make(unfinished) { [self, options] report throws(StorageError) in
       var count = 0

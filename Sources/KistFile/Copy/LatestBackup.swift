@@ -88,13 +88,9 @@ final class LatestBackup: Sendable {
       case .failed(let error): throw error
       }
     }
-    let result = await withCheckedContinuation { continuation in
-      readings.async {
-        continuation.resume(
-          returning: Result { () throws(StorageError) in try made.read(from: part.offset) })
-      }
+    let bytes = try await readings.run { () throws(StorageError) in
+      try made.read(from: part.offset)
     }
-    let bytes = try result.get()
     if part.offset + bytes.count == made.backup.size { discard(part.id) }
     return bytes
   }
@@ -187,5 +183,18 @@ extension StorageError {
       .unavailable,
       "the backup is there no more: nobody asked for it for a while, or another one was begun",
       hint: "make another one")
+  }
+}
+
+/// The times for which backups are waited for and kept.
+package struct BackupPace: Sendable {
+  /// How long a request waits for a running backup.
+  package var wait: Duration
+  /// How long a backup continues or is kept without a request for it.
+  package var patience: Duration
+
+  package init(wait: Duration = .seconds(5), patience: Duration = .seconds(30)) {
+    self.wait = wait
+    self.patience = patience
   }
 }

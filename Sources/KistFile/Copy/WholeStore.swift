@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistVault
 
 /// An undamaged store that this process has to itself, to read from end to end.
 struct WholeStore {
@@ -84,5 +85,39 @@ extension StorageError {
     StorageError(
       .unavailable, "the new store could not be read back as it was written, and was discarded",
       hint: "look at the disk, and try again", outcome: .unchanged)
+  }
+}
+
+extension Database {
+  /// Copies a credential into a store that is being made, under its own keys.
+  ///
+  /// The copy replaces one with the same key, and is counted in the header.
+  func copy(
+    _ row: OpenedRow, under keys: StoreKeys, _ header: inout Header, nonces: (Int) -> [UInt8]
+  ) throws(StorageError) {
+    header.sequence += 1
+    var nonces = Nonces(nonces(2))
+    let tag = keys.tag(of: row.metadata.key)
+    let found = try find(tag)
+    let copy = keys.seal(
+      row.metadata, row.secret, row.secretFields,
+      at: RowPlace(tag: tag, sequence: header.sequence), &nonces)
+    header.replaceRow(found.row.map(keys.hash(of:)), with: keys.hash(of: copy))
+    try put(copy, at: found.address)
+  }
+
+  /// Calls the body with every credential, decrypted.
+  ///
+  /// Throws `corrupt` unless they match the header exactly and each is where a lookup finds it.
+  ///
+  /// Call it in a transaction, so that the header and the rows are of the same moment.
+  func eachCredential(
+    _ keys: StoreKeys, _ body: (OpenedRow) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    _ = try verifyRows(keys) { place, metadata, secret throws(StorageError) in
+      let metadata = try keys.openMetadata(metadata, at: place)
+      try body(try keys.openSecret(secret, of: metadata, at: place))
+      return .more
+    }
   }
 }

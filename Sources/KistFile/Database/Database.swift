@@ -1,5 +1,6 @@
 internal import CSQLite
 internal import KistCore
+internal import KistVault
 
 /// A connection to an SQLite database, for one thread at a time.
 ///
@@ -134,5 +135,39 @@ final class Database {
 
   private func check(_ status: CInt) throws(StorageError) {
     if status != SQLITE_OK { throw StorageError(database: status) }
+  }
+}
+
+extension Database {
+  /// Whether a statement continues with the next row.
+  enum Next { case more, enough }
+
+  /// Runs a statement and calls the body with each row, until the body returns `enough`.
+  func run(
+    _ sql: StaticString, _ values: [SQLValue] = [],
+    rows body: (SQLColumns) throws(StorageError) -> Next
+  ) throws(StorageError) {
+    let statement = try statement(sql)
+    // An unfinished statement would keep its snapshot of the database.
+    defer { statement.reset() }
+    for (index, value) in values.enumerated() { statement.bind(value, at: CInt(index + 1)) }
+    while let columns = try statement.next() {
+      if try body(columns) == .enough { return }
+    }
+  }
+
+  /// Returns the number in the first row of a statement; `nil` where it has none.
+  func number(_ sql: StaticString) throws(StorageError) -> Int64? {
+    var number: Int64?
+    try run(sql) { columns in
+      number = columns.integer(0)
+      return .enough
+    }
+    return number
+  }
+
+  /// Runs a statement and ignores its rows.
+  func run(_ sql: StaticString, _ values: SQLValue...) throws(StorageError) {
+    try run(sql, values) { _ in .more }
   }
 }

@@ -2,6 +2,7 @@ private import CSQLite
 internal import Glibc
 internal import KistCore
 internal import KistSystem
+internal import KistVault
 
 /// Calls SQLite with `errno` cleared, so that `errno` afterwards belongs to this call.
 @inline(__always)

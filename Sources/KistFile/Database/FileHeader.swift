@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistVault
 
 /// The first bytes of a database file (https://sqlite.org/fileformat2.html#the_database_header).
 ///
@@ -76,16 +77,7 @@ extension Database {
   /// The first page in the log may differ from the one in the file.
   func checkVersion(of path: String) throws(StorageError) {
     try FileHeader.check(
-      applicationID: try number("PRAGMA application_id"),
-      version: try number("PRAGMA user_version"), of: path)
-  }
-
-  private func number(_ pragma: StaticString) throws(StorageError) -> UInt32 {
-    var number: UInt32 = 0
-    try run(pragma) { columns in
-      number = UInt32(truncatingIfNeeded: columns.integer(0))
-      return .enough
-    }
-    return number
+      applicationID: UInt32(truncatingIfNeeded: try number("PRAGMA application_id") ?? 0),
+      version: UInt32(truncatingIfNeeded: try number("PRAGMA user_version") ?? 0), of: path)
   }
 }

@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistVault
 
 /// The queries of the store.
 extension Database {
@@ -60,15 +61,14 @@ extension Database {
 
   /// Returns the row of a credential, or a free address for it.
   func find(_ tag: RowTag) throws(StorageError) -> FoundRow {
-    let (row, address) = try lookUp(tag) { sequence, metadata, secret in
+    let (row, address) = try lookUp(tag) { place, metadata, secret in
       SealedRow(
-        tag: tag, sequence: sequence, metadata: Array(copying: metadata),
-        secret: Array(copying: secret))
+        place: place, metadata: Array(copying: metadata), secret: Array(copying: secret))
     }
     return FoundRow(tag: tag, address: address, row: row)
   }
 
-  /// Looks up a credential and calls the body with its sequence, sealed metadata and sealed secret.
+  /// Looks up a credential and calls the body with its place, sealed metadata and sealed secret.
   ///
   /// Returns the body's result and the credential's address, or a free address for it.
   ///
@@ -79,9 +79,9 @@ extension Database {
   /// would follow overflow pages to the columns after it.
   @inline(__always)
   func lookUp<Result>(
-    _ tag: RowTag, _ body: (UInt64, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
+    _ tag: RowTag, _ body: (RowPlace, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
   ) throws(StorageError) -> (found: Result?, address: Int64) {
-    let addresses = RowAddresses(of: tag).range
+    let addresses = RowAddresses.of(tag)
     var (last, free) = (addresses.lowerBound - 1, addresses.lowerBound)
     let statement = try statement(
       """
@@ -93,15 +93,13 @@ extension Database {
     statement.bind(.integer(addresses.upperBound), at: 2)
     while let columns = try statement.next() {
       let address = columns.integer(0)
-      guard address > last else {
-        throw .damagedRows("credentials in the store are where no lookup finds them")
-      }
+      guard address > last else { throw .misplacedRow }
       last = address
       if try columns.tag(2) == tag.key {
-        let sequence = try columns.sequence(3)
+        let place = RowPlace(tag: tag, sequence: try columns.sequence(3))
         let found = try columns.withBlob(4) { metadata throws(StorageError) in
           try columns.withBlob(5) { secret throws(StorageError) in
-            try body(sequence, metadata, secret)
+            try body(place, metadata, secret)
           }
         }
         return (found, address)
@@ -116,20 +114,15 @@ extension Database {
 
   /// Returns whether there is any credential.
   func hasRows() throws(StorageError) -> Bool {
-    var hasRows = false
-    try run("SELECT 1 FROM credential LIMIT 1") { _ in
-      hasRows = true
-      return .enough
-    }
-    return hasRows
+    try number("SELECT 1 FROM credential LIMIT 1") != nil
   }
 
-  /// Calls the body with address, tag, sequence and sealed metadata of the rows after a cursor.
+  /// Calls the body with address, place and sealed metadata of the rows after a cursor.
   ///
   /// The rows come in the order of their addresses.
   func eachMetadata(
     after start: Cursor,
-    _ body: (Int64, RowTag, UInt64, Span<UInt8>) throws(StorageError) -> Next
+    _ body: (Int64, RowPlace, Span<UInt8>) throws(StorageError) -> Next
   ) throws(StorageError) {
     try run(
       """
@@ -137,30 +130,49 @@ extension Database {
       WHERE address > ? AND address <= ? ORDER BY address
       """, [.integer(start.address), .integer(start.end)]
     ) { columns throws(StorageError) in
-      let tag = RowTag(service: try columns.tag(1), key: try columns.tag(2))
-      guard start.isFollowed(by: tag) else { return .more }
+      let place = try columns.place
+      guard start.isFollowed(by: place.tag) else { return .more }
       return try columns.withBlob(4) { metadata throws(StorageError) in
-        try body(columns.integer(0), tag, columns.sequence(3), metadata)
+        try body(columns.integer(0), place, metadata)
       }
     }
   }
 
-  /// Calls the body with each row's address and the inputs of its hash, in the order of the table.
+  /// Calls the body with the place, the sealed metadata and the sealed secret of every row, until
+  /// it returns `enough`, and returns whether it never did.
   ///
-  /// Sorting would hide whether a lookup finds the rows.
-  func eachRowMark(
-    _ body: (Int64, RowTag, UInt64, [UInt8], [UInt8]) throws(StorageError) -> Next
-  ) throws(StorageError) {
+  /// Throws `corrupt` unless the rows are exactly those that the header counts, and each is where a
+  /// lookup finds it. They are not sorted, because that would hide where they are.
+  ///
+  /// Call it in a transaction, so that the header and the rows are of the same moment.
+  ///
+  /// - Parameter onlyEnds: whether to read only the last 16 bytes of the sealed parts.
+  func verifyRows(
+    _ keys: StoreKeys, onlyEnds: Bool = false,
+    _ body: (RowPlace, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Next
+  ) throws(StorageError) -> Bool {
+    let header = try header(keys)
+    var rows = RowTally(keys)
+    var isComplete = true
     try run(
-      """
-      SELECT address, service_tag, key_tag, sequence, substr(metadata, -16), substr(secret, -16)
-      FROM credential
-      """
+      onlyEnds
+        ? """
+        SELECT address, service_tag, key_tag, sequence, substr(metadata, -16), substr(secret, -16)
+        FROM credential
+        """ : "SELECT address, service_tag, key_tag, sequence, metadata, secret FROM credential"
     ) { columns throws(StorageError) in
-      try body(
-        columns.integer(0), RowTag(service: try columns.tag(1), key: try columns.tag(2)),
-        columns.sequence(3), columns.blob(4), columns.blob(5))
+      let place = try columns.place
+      return try columns.withBlob(4) { metadata throws(StorageError) in
+        try columns.withBlob(5) { secret throws(StorageError) in
+          try rows.verify(metadata, secret, at: place, address: columns.integer(0), in: header)
+          let next = try body(place, metadata, secret)
+          isComplete = next == .more
+          return next
+        }
+      }
     }
+    guard !isComplete || rows.matches(header) else { throw .wrongRows }
+    return isComplete
   }
 
   func insertStore(id: [UInt8], header: [UInt8]) throws(StorageError) {
@@ -177,35 +189,25 @@ extension Database {
 
   /// Merges the log into the database and waits until it is on disk; `false` when it could not.
   func checkpoint() throws(StorageError) -> Bool {
-    var isComplete = false
-    try run("PRAGMA wal_checkpoint(FULL)") { columns in
-      isComplete = columns.integer(0) == 0
-      return .enough
-    }
-    return isComplete
+    try number("PRAGMA wal_checkpoint(FULL)") == 0
   }
 
   /// Merges the log into the database and empties it, so that neither contains removed data.
   ///
   /// Returns `false` when a reader uses the log for too long.
   func emptyLog() throws(StorageError) -> Bool {
-    var isComplete = false
-    try run("PRAGMA wal_checkpoint(TRUNCATE)") { columns in
-      isComplete = columns.integer(0) == 0
-      return .enough
-    }
-    return isComplete
+    try number("PRAGMA wal_checkpoint(TRUNCATE)") == 0
   }
 
   /// Writes a row at its address, replacing a row that is there.
   func put(_ row: SealedRow, at address: Int64) throws(StorageError) {
     let statement = try statement("INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)")
-    let (service, key) = (row.tag.service.bytes, row.tag.key.bytes)
+    let (service, key) = (row.place.tag.service.bytes, row.place.tag.key.bytes)
     try statement.withBound(service.span, key.span, at: 2, 3) { () throws(StorageError) in
       try statement.withBound(row.metadata.span, row.secret.span, at: 5, 6) {
         () throws(StorageError) in
         statement.bind(.integer(address), at: 1)
-        statement.bind(.integer(Int64(bitPattern: row.sequence)), at: 4)
+        statement.bind(.integer(Int64(bitPattern: row.place.sequence)), at: 4)
         _ = try statement.next()
       }
     }

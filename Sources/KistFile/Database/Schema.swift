@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistVault
 
 /// The tables of a store.
 ///

@@ -1,5 +1,6 @@
 private import CSQLite
 internal import KistCore
+internal import KistVault
 
 /// A compiled statement of one connection.
 @safe
@@ -114,6 +115,13 @@ struct SQLColumns {
     let number = integer(column)
     guard number > 0 else { throw .damagedRows("a stored credential has the number of no change") }
     return UInt64(number)
+  }
+
+  /// The place of a row, whose tags and sequence are in the columns 1 to 3.
+  var place: RowPlace {
+    get throws(StorageError) {
+      RowPlace(tag: RowTag(service: try tag(1), key: try tag(2)), sequence: try sequence(3))
+    }
   }
 
   /// Calls the body with the bytes of a blob in SQLite's own memory.

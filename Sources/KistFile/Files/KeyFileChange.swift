@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KistCore
 internal import KistSodium
+internal import KistVault
 
 /// The replacement of a store's key file together with the store.
 ///

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistVault
 
 /// Rewrites the valid part of a store's log with the same bytes, and waits until it is on disk.
 ///

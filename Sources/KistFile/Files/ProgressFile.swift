@@ -1,32 +1,14 @@
 internal import KistCore
 internal import KistSodium
 internal import KistSystem
+internal import KistVault
 
 /// The progress note: a file that records the last change of a store.
 ///
-/// It is kept outside the store.
-///
 /// docs/file-format.md specifies its content.
 struct ProgressFile {
-  /// The content of the note.
-  struct Note: Equatable, Sendable {
-    /// The number of the last change.
-    var sequence: UInt64
-    /// When the note was written.
-    var time: Timestamp
-  }
-
   let path: String
   private let keys: StoreKeys
-
-  /// The number in the note of a store that another one replaced.
-  private static let replaced = UInt64.max
-
-  private static let magic = Array("kistmark".utf8)
-  private static let messageSize = 16
-  private static let size =
-    magic.count + StoreFormat.storeIDSize + SymmetricKey.nonceSize + messageSize
-    + SymmetricKey.tagSize
 
   /// Names the file for the store at a path; each store has its own file in each directory.
   init(_ options: EncryptedFile.ProgressOptions, store: String, keys: StoreKeys)
@@ -42,10 +24,10 @@ struct ProgressFile {
   ///
   /// Throws `corrupt` where the store is older than its note, or the note is malformed or fails
   /// authentication.
-  func check(_ header: Header) throws(StorageError) -> Note? {
+  func check(_ header: Header) throws(StorageError) -> ProgressNote? {
     guard let note = try read() else { return nil }
     if header.sequence >= note.sequence { return note }
-    let isReplaced = note.sequence == Self.replaced
+    let isReplaced = note.sequence == ProgressNote.replaced
     let state =
       isReplaced
       ? "it is from before a `kistd rekey`, which kistd noted on \(note.time)"
@@ -55,43 +37,22 @@ struct ProgressFile {
       hint: isReplaced ? Self.replacedHint : Self.hint)
   }
 
-  private func read() throws(StorageError) -> Note? {
+  private func read() throws(StorageError) -> ProgressNote? {
     guard let file = try PrivateFile.open(path, "progress file") else { return nil }
-    let bytes = try file.descriptor.bytes(upTo: Self.size + 1, path: path)
-    let head = Self.magic + keys.storeID
-    guard bytes.count == Self.size, bytes.starts(with: head) else { throw damaged }
-    let sealed = bytes.dropFirst(head.count)
-    let associatedData = StoreFormat.associatedData(of: .progress, storeID: keys.storeID)
-    guard let message = keys.progress.open(Array(sealed).span, for: associatedData.span) else {
-      throw damaged
-    }
-    return try message.withBytes { message throws(StorageError) in
-      var reader = ByteReader()
-      let sequence = try reader.integer(UInt64.self, from: message)
-      guard let time = Timestamp(secondsSinceEpoch: try reader.integer(from: message)) else {
-        throw .malformed
-      }
-      return Note(sequence: sequence, time: time)
-    }
+    let bytes = try file.descriptor.bytes(upTo: ProgressNote.size + 1, path: path)
+    guard let note = keys.openNote(bytes) else { throw damaged }
+    return note
   }
 
   /// Replaces the note; it is complete and on disk when this returns.
-  func write(_ note: Note, nonce: [UInt8]) throws(StorageError) {
-    var message = WipedBytes(capacity: Self.messageSize)
-    message.append(littleEndian: note.sequence)
-    message.append(littleEndian: note.time.secondsSinceEpoch)
-    let associatedData = StoreFormat.associatedData(of: .progress, storeID: keys.storeID)
-    let sealed = message.withBytes {
-      keys.progress.seal($0, for: associatedData.span, nonce: nonce)
-    }
-    let bytes = Self.magic + keys.storeID + sealed
+  func write(_ note: ProgressNote, nonce: [UInt8]) throws(StorageError) {
     try prepareDirectory(of: path)
-    _ = try writeWhole(bytes.span, to: path, replacing: true)
+    _ = try writeWhole(keys.seal(note, nonce: nonce).span, to: path, replacing: true)
   }
 
   /// Records that another store replaced this one, so that every copy of this one counts as older.
   func writeReplaced(at time: Timestamp, nonce: [UInt8]) throws(StorageError) {
-    try write(Note(sequence: Self.replaced, time: time), nonce: nonce)
+    try write(ProgressNote(sequence: ProgressNote.replaced, time: time), nonce: nonce)
   }
 
   private var damaged: StorageError {

@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistVault
 private import Synchronization
 
 /// The store's connections, one for each kind of use, so that none waits for another.

@@ -2,6 +2,7 @@ internal import Glibc
 internal import KistCore
 internal import KistSodium
 internal import KistSystem
+internal import KistVault
 
 /// Creates a store where there is none, with the rows and the header that `fill` provides.
 ///
@@ -99,8 +100,7 @@ struct UnfinishedStore {
     }
     let keys = try StoreKeys(master: master, storeID: storeID)
     var header = Header(
-      sequence: 0, count: 0, epoch: .random(in: .min ... .max), sum: .zero,
-      slots: KeySlot.hash(of: slots, storeID: storeID))
+      epoch: .random(in: .min ... .max), slots: KeySlot.hash(of: slots, storeID: storeID))
     try begin()
     let connection = Connection(path: path, readonly: false, cacheKibibytes: 256)
     defer { connection.close() }
@@ -129,6 +129,7 @@ extension KeySlot {
     number: UInt32, openedBy source: EncryptedFile.KeySource, wrapping master: GuardedKey,
     storeID: [UInt8], _ options: EncryptedFile.Options
   ) throws(StorageError) {
+    let passphrase: Secret
     switch source {
     case .none: throw .noKey(for: options.path)
     case .keyFile(let path):
@@ -140,17 +141,28 @@ extension KeySlot {
       } else {
         file = try KeyFile.create(path)
       }
-      self.init(
-        number: number, kind: .keyFile, wrapping: master, under: try wrappingKey(from: file),
-        storeID: storeID, nonce: options.nonces(1))
+      try self.init(
+        number: number, keyFile: file, wrapping: master, storeID: storeID,
+        nonce: options.nonces(1))
+      return
     case .passphraseFile(let path):
-      guard let passphrase = try PassphraseFile.read(path) else { throw .noKey(for: options.path) }
-      try self.init(
-        number: number, passphrase: passphrase, wrapping: master, storeID: storeID, options)
-    case .passphrase(let passphrase):
-      try self.init(
-        number: number, passphrase: passphrase, wrapping: master, storeID: storeID, options)
+      guard let read = try PassphraseFile.read(path) else { throw .noKey(for: options.path) }
+      passphrase = read
+    case .passphrase(let given): passphrase = given
     }
+    try self.init(
+      number: number, passphrase: passphrase, wrapping: master, storeID: storeID, options)
+  }
+
+  /// Wraps a master key under a new passphrase, which the options may refuse.
+  init(
+    number: UInt32, passphrase: Secret, wrapping master: GuardedKey, storeID: [UInt8],
+    _ options: EncryptedFile.Options
+  ) throws(StorageError) {
+    try checkNewPassphrase(passphrase, allowsWeak: options.allowsWeakPassphrase)
+    try self.init(
+      number: number, passphrase: passphrase, cost: options.passphraseCost, wrapping: master,
+      storeID: storeID, nonce: options.nonces(1))
   }
 }
 

@@ -1,16 +1,11 @@
 internal import KistCore
 private import KistSodium
+internal import KistVault
 private import Synchronization
 
 extension FileStore {
   func status() throws(StorageError) -> StorageStatus {
-    let session = try state.withLock { state throws(StorageError) -> Session? in
-      switch state {
-      case .unlocked(let session): return session
-      case .locked: return nil
-      case .closed: throw .closed
-      }
-    }
+    let session = try sessionIfUnlocked()
     let slots = try readKeySlots()
     let file = unlockingFile(slots)
     let opens = opensByItself(slots, file)
@@ -22,9 +17,7 @@ extension FileStore {
       keyProtection: keyProtection(slots, opens ? file : nil), keysInRAM: session?.keys.areInRAM,
       integrity: session?.check.integrity)
     if let session {
-      status.count = try connections.read { database throws(StorageError) in
-        Int(clamping: try database.header(session.keys).count)
-      }
+      status.count = Int(clamping: try session.header(in: connections).count)
     }
     return status
   }

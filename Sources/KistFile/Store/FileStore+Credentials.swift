@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistVault
 
 extension FileStore {
   /// Returns a credential immediately, on the caller's thread.
@@ -10,7 +11,7 @@ extension FileStore {
   func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
     let session = try session()
     guard let credential = try credential(at: request.key, session) else {
-      try await session.check.settle(within: options.deadline)
+      try await session.check.settle(within: watch)
       throw .notFound
     }
     return credential
@@ -29,14 +30,12 @@ extension FileStore {
   {
     let tag = session.keys.tag(of: key)
     return try connections.read { database throws(StorageError) in
-      try database.lookUp(tag) { sequence, metadata, secret throws(StorageError) in
-        let metadata = try session.keys.openMetadata(
-          metadata, at: tag, sequence: sequence, knowsKey: true)
-        let secret = try session.keys.openSecret(
-          secret, hasFields: metadata.secretHasFields, at: tag, sequence: sequence
-        ).secret
+      try database.lookUp(tag) { place, metadata, secret throws(StorageError) in
+        let metadata = try session.keys.openMetadata(metadata, at: place, knowsKey: true)
+        let row = try session.keys.openSecret(secret, of: metadata, at: place)
         return Credential(
-          summary: metadata.summary(at: session.revision(of: sequence)), secret: secret)
+          summary: row.metadata.summary(at: session.revision(of: place.sequence)),
+          secret: row.secret)
       }.found
     }
   }
@@ -54,7 +53,7 @@ extension FileStore {
     do throws(StorageError) {
       let start = ContinuousClock.now
       let session = try session()
-      try await session.check.settle(within: options.deadline)
+      try await session.check.settle(within: watch)
       return try await watch.over(outcome: .unknown, since: start) { answer in
         writer.carryOut(change, in: session, answer)
       }

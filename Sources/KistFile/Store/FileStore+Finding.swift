@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import KistCore
+internal import KistVault
 
 extension FileStore {
   /// Returns a page in the order of the rows' addresses, which never change.
@@ -7,7 +8,7 @@ extension FileStore {
     let begin = ContinuousClock.now
     let session = try session()
     let start = try Cursor(query, session.keys)
-    try await session.check.settle(within: options.deadline)
+    try await session.check.settle(within: watch)
     return try await watch.over(outcome: nil, since: begin) { [connections] answer in
       findQueue.async {
         answer(
@@ -32,18 +33,19 @@ private func page(
 ) throws(StorageError) -> CredentialPage {
   var page = CredentialPage(credentials: [])
   var last = start.address
-  var room = pageBytes
+  var remainingBytes = pageBytes
   var examined = 0
-  try database.eachMetadata(after: start) { address, tag, sequence, sealed throws(StorageError) in
-    let metadata = try session.keys.openMetadata(sealed, at: tag, sequence: sequence)
-    let summary = metadata.summary(at: session.revision(of: sequence))
+  try database.eachMetadata(after: start) { address, place, sealed throws(StorageError) in
+    let metadata = try session.keys.openMetadata(sealed, at: place)
+    let summary = metadata.summary(at: session.revision(of: place.sequence))
     var isFull = examined == examinedRows
     if query.matches(summary) {
       // Each byte may become six in JSON, plus the names of the fields.
-      room -= 300 + 6 * sealed.count
+      remainingBytes -= 300 + 6 * sealed.count
       // A page has at least one credential: an empty page would lead to itself.
       isFull =
-        isFull || page.credentials.count == query.limit || room < 0 && !page.credentials.isEmpty
+        isFull || page.credentials.count == query.limit
+        || remainingBytes < 0 && !page.credentials.isEmpty
       if !isFull { page.credentials.append(summary) }
     }
     guard !isFull else {
@@ -55,4 +57,47 @@ private func page(
     return .more
   }
   return page
+}
+
+/// The start of a page: after the row at an address, among all rows or those of one service.
+struct Cursor: Sendable {
+  /// The address of the last row before the page; below all addresses for the first page.
+  let address: Int64
+  /// The last address of the query.
+  let end: Int64
+  /// The service of the query; `nil` for all services.
+  private let service: Tag?
+
+  /// Reads the cursor of a query; throws `badRequest` when it is not a cursor of this query.
+  init(_ query: CredentialQuery, _ keys: StoreKeys) throws(StorageError) {
+    service = query.service.map(keys.serviceTag)
+    let range = service.map(RowAddresses.ofService) ?? RowAddresses.all
+    end = range.upperBound
+    guard let text = query.after else {
+      address = range.lowerBound - 1
+      return
+    }
+    guard let address = Self.address(of: text), range.contains(address) else {
+      throw .badRequest("`after` is not a cursor of this query")
+    }
+    self.address = address
+  }
+
+  /// Returns whether a later row belongs to the query.
+  func isFollowed(by tag: RowTag) -> Bool { service == nil || tag.service == service }
+
+  /// Returns the cursor for the rows after an address: 16 hexadecimal digits.
+  static func text(of address: Int64) -> String {
+    let digits = String(address, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+
+  private static func address(of text: String) -> Int64? {
+    guard let address = Int64(text, radix: 16), RowAddresses.all.contains(address),
+      Self.text(of: address) == text
+    else {
+      return nil
+    }
+    return address
+  }
 }

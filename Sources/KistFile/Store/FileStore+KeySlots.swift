@@ -1,5 +1,6 @@
 internal import KistCore
 internal import KistSodium
+internal import KistVault
 
 extension FileStore {
   /// Returns the key slots.

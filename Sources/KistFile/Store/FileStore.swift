@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import KistCore
+internal import KistVault
 internal import Synchronization
 
 /// An opened store, locked or unlocked, until it is closed.
@@ -92,6 +93,17 @@ final class FileStore: Sendable {
     }
   }
 
+  /// Returns the session; `nil` when the store is locked.
+  func sessionIfUnlocked() throws(StorageError) -> Session? {
+    try state.withLock { state throws(StorageError) in
+      switch state {
+      case .unlocked(let session): return session
+      case .locked: return nil
+      case .closed: throw .closed
+      }
+    }
+  }
+
   /// Finishes the running requests, forgets the keys and closes the files.
   func close() async {
     let session = state.withLock { state -> Session? in
@@ -111,10 +123,33 @@ final class FileStore: Sendable {
     await session?.check.cancel(reason)
     await writer.finish()
     await session?.progress?.flush()
-    for queue in [findQueue, backups.queue] {
-      await withCheckedContinuation { continuation in
-        queue.async { continuation.resume() }
-      }
+    for queue in [findQueue, backups.queue] { await queue.run {} }
+  }
+}
+
+extension FileStore {
+  /// Begins to watch, even while the store is locked.
+  func beginWatching(_ request: WatchRequest) throws(StorageError) -> CredentialChanges {
+    try watchers.watch(request) { () throws(StorageError) in
+      try sessionIfUnlocked()?.header(in: connections).lastRevision
     }
+  }
+}
+
+extension FileStore {
+  /// The functions that seal the names in requests while the store is unlocked.
+  var nameSeal: NameSeal {
+    NameSeal(
+      begin: {
+        guard
+          let keys = try? self.session().keys,
+          var sealing = try? NameSealing(keys, nonce: self.options.nonces(1))
+        else { return nil }
+        return { sealing.seal($0, boundTo: $1, into: &$2) }
+      },
+      open: { sealed, text throws(StorageError) in
+        try self.session().keys.openNames(sealed, boundTo: text)
+      },
+      hash: { (try? self.session().keys)?.chainHash(of: $0) })
   }
 }

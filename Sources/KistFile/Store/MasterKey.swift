@@ -1,5 +1,6 @@
 package import KistCore
 internal import KistSodium
+internal import KistVault
 
 /// Unwraps the master key of a store; throws `locked` when the required key is not available.
 func masterKey(
@@ -51,81 +52,6 @@ func masterKey(
     }
   case .passphrase(let passphrase):
     return try openSlot(with: passphrase, among: slots, storeID: storeID).master
-  }
-}
-
-/// Returns the master key from the slot that a key file opens, or `nil` if there is none.
-func openSlot(
-  with key: GuardedKey, among slots: [KeySlot], storeID: [UInt8]
-) throws(StorageError) -> GuardedKey? {
-  let wrapping = try wrappingKey(from: key)
-  for slot in slots where slot.kind == .keyFile {
-    if let master = try slot.unwrap(with: wrapping, storeID: storeID) { return master }
-  }
-  return nil
-}
-
-/// Returns the slot that a passphrase opens, and the master key.
-func openSlot(
-  with passphrase: Secret, among slots: [KeySlot], storeID: [UInt8]
-) throws(StorageError) -> (number: UInt32, master: GuardedKey) {
-  try checkPassphrase(passphrase)
-  for slot in slots {
-    guard case .passphrase(let cost, let salt) = slot.kind else { continue }
-    let wrapping = try SymmetricKey(stretching: passphrase, salt: salt.span, cost: cost)
-    if let master = try slot.unwrap(with: wrapping, storeID: storeID) {
-      return (slot.number, master)
-    }
-  }
-  guard slots.openWithPassphrase else {
-    throw StorageError(
-      .wrongPassphrase, "the store has no passphrase",
-      hint: "it opens with its key file: give no passphrase")
-  }
-  throw .wrongPassphrase
-}
-
-extension KeySlot {
-  /// Wraps a master key under a new passphrase.
-  init(
-    number: UInt32, passphrase: Secret, wrapping master: GuardedKey, storeID: [UInt8],
-    _ options: EncryptedFile.Options
-  ) throws(StorageError) {
-    try checkNewPassphrase(passphrase, allowsWeak: options.allowsWeakPassphrase)
-    let salt = randomBytes(KDFCost.saltSize)
-    let key = try SymmetricKey(
-      stretching: passphrase, salt: salt.span, cost: options.passphraseCost)
-    self.init(
-      number: number, kind: .passphrase(options.passphraseCost, salt: salt), wrapping: master,
-      under: key, storeID: storeID, nonce: options.nonces(1))
-  }
-}
-
-/// Returns the key that seals the slot of a key file.
-func wrappingKey(from keyFile: GuardedKey) throws(StorageError) -> SymmetricKey {
-  try SymmetricKey(derivedFrom: keyFile, id: 1, context: KeyContext("kistslot"))
-}
-
-/// Throws for an empty or too long passphrase.
-func checkPassphrase(_ passphrase: Secret) throws(StorageError) {
-  if passphrase.isEmpty {
-    throw StorageError(
-      .badRequest, "the passphrase is empty", hint: "give one that has at least one character")
-  }
-  if passphrase.count > Limits.passphrase {
-    throw .tooLarge("the passphrase", limit: Limits.passphrase, size: passphrase.count)
-  }
-}
-
-/// Throws for an empty or too long new passphrase, and for a short one unless weak ones are
-/// allowed.
-func checkNewPassphrase(_ passphrase: Secret, allowsWeak: Bool) throws(StorageError) {
-  try checkPassphrase(passphrase)
-  guard allowsWeak || passphrase.count >= Limits.shortestNewPassphrase else {
-    throw StorageError(
-      .badRequest, "the new passphrase has fewer than \(Limits.shortestNewPassphrase) bytes",
-      hint: "choose a longer one, or allow it with `--weak`; nothing was changed",
-      outcome: .unchanged)
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import KistCore
 private import Synchronization
 
@@ -46,7 +47,7 @@ package final class PassphraseAttempts: Sendable {
   ) async throws(StorageError) -> Result {
     try begin()
     do throws(StorageError) {
-      let result = try await detached(attempt)
+      let result = try await DispatchQueue(label: "kist.attempt").run(attempt)
       state.withLock { state in
         state.isUnderWay = false
         if passphrase != nil { state.failures = 0 }

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import KistCore
+internal import KistVault
 private import Synchronization
 
 /// Records the last change of an open store outside the store, to detect an older copy of it.
@@ -38,7 +39,7 @@ final class Progress: Sendable {
     do throws(StorageError) {
       file = try ProgressFile(options, store: store.path, keys: keys)
       removeUnfinished(of: file.path)
-      var noted: ProgressFile.Note?
+      var noted: ProgressNote?
       do throws(StorageError) { noted = try file.check(header) } catch {
         guard accepts, error.code == .corrupt else { throw error }
         rollback = error
@@ -75,12 +76,7 @@ final class Progress: Sendable {
 
   /// Writes the newest change to the note, if it is not there yet.
   func flush() async {
-    await withCheckedContinuation { continuation in
-      queue.async {
-        self.write()
-        continuation.resume()
-      }
-    }
+    await queue.run { self.write() }
   }
 
   /// Writes the note; runs on the queue.
@@ -92,7 +88,7 @@ final class Progress: Sendable {
     guard let newest else { return }
     do throws(StorageError) {
       try file.write(
-        ProgressFile.Note(sequence: newest, time: now()), nonce: nonces(1))
+        ProgressNote(sequence: newest, time: now()), nonce: nonces(1))
       state.withLock { state in
         state.noted = newest
         state.isFailing = false

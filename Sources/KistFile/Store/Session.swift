@@ -1,5 +1,6 @@
 internal import KistCore
 internal import KistSodium
+internal import KistVault
 private import Synchronization
 
 /// An unlocked store: its keys, which are released with it, and its integrity check.
@@ -51,6 +52,11 @@ final class Session: Sendable {
     let sealed = try database.sealedHeader(of: keys.storeID)
     if let written = written.withLock(\.self), written.sealed == sealed { return written.header }
     return try keys.openHeader(sealed)
+  }
+
+  /// Returns the header that is on disk.
+  func header(in connections: Connections) throws(StorageError) -> Header {
+    try connections.read { database throws(StorageError) in try database.header(keys) }
   }
 
   /// Replaces the header in the database.

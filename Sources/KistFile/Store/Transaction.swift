@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistVault
 
 /// A change of the store, with an answer of this type.
 ///
@@ -12,21 +13,13 @@ struct Transaction {
   let keys: StoreKeys
   let now: @Sendable () -> Timestamp
   /// The header after the changes so far.
-  private(set) var header: Header
+  var header: Header
   var nonces: Nonces
   /// Whether a key slot was removed.
   ///
   /// Until it is overwritten, it is still in the file or the log. A copy of only one of them would
   /// contain it.
-  private(set) var removesKeySlot = false
-
-  init(
-    _ database: Database, _ keys: StoreKeys, _ header: Header, _ nonces: Nonces,
-    now: @escaping @Sendable () -> Timestamp
-  ) {
-    (self.database, self.keys, self.header, self.nonces) = (database, keys, header, nonces)
-    self.now = now
-  }
+  var removesKeySlot = false
 
   /// Saves a credential.
   mutating func save(

@@ -1,8 +1,7 @@
 import KistCore
-import KistSodium
 import KistWire
 
-@testable import KistFile
+@testable import KistVault
 
 /// A line of the audit log: decoding, encoding and decoding again returns the same record, and
 /// names are opened only where they were sealed.
@@ -75,9 +74,7 @@ private func checkLink(
 /// Seals names with the keys of a store.
 let nameSeal = NameSeal(
   begin: {
-    var sealing = NameSealing(
-      try! SealingRun(under: storeKeys.names, nonce: [UInt8](repeating: 3, count: 24)),
-      storeID: storeKeys.storeID)
+    var sealing = try! NameSealing(storeKeys, nonce: [UInt8](repeating: 3, count: 24))
     return { sealing.seal($0, boundTo: $1, into: &$2) }
   },
   open: { sealed, text throws(StorageError) in try storeKeys.openNames(sealed, boundTo: text) },

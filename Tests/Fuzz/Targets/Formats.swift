@@ -2,6 +2,7 @@ import KistCore
 import KistSodium
 
 @testable import KistFile
+@testable import KistVault
 
 /// The parts of a store that are decoded: slots, header, metadata, names, padding.
 let formats = Target("formats") { input in
@@ -108,8 +109,7 @@ private func checkNames(_ bytes: [UInt8]) {
 }
 
 private func seal(_ names: RequestedNames, boundTo text: [UInt8]) -> [UInt8] {
-  var sealing = NameSealing(
-    try! SealingRun(under: storeKeys.names, nonce: fixedNonce), storeID: storeKeys.storeID)
+  var sealing = try! NameSealing(storeKeys, nonce: fixedNonce)
   var sealed = WipedBytes()
   sealing.seal(names, boundTo: text.span, into: &sealed)
   return Secret(sealed).bytes

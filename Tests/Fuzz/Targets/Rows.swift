@@ -1,7 +1,7 @@
 import KistCore
 import KistSodium
 
-@testable import KistFile
+@testable import KistVault
 
 /// Rows: a sealed row is opened unchanged with its key at its place, and never otherwise.
 let rows = Target("rows") { input in
@@ -23,51 +23,45 @@ let rows = Target("rows") { input in
     try Fields(decoding: bytes)
   }
   metadata.secretHasFields = metadata.fields != nil
-  let tag = storeKeys.tag(of: key)
-  let row = storeKeys.seal(metadata, secret, metadata.fields, at: tag, sequence: sequence) {
-    fixedNonce
-  }
+  let at = RowPlace(tag: storeKeys.tag(of: key), sequence: sequence)
+  var nonces = Nonces(fixedNonce + fixedNonce)
+  let row = storeKeys.seal(metadata, secret, metadata.fields, at: at, &nonces)
   let isSavable =
     metadata.key.isWithinLimits && areWithinLimits(metadata.label, metadata.attributes)
   demand(
     // To keep the fields, a save reads all metadata of the row that it replaces.
     isOpened(row) == (isSavable || metadata.fields == nil)
-      && (try? storeKeys.openMetadata(row.metadata.span, at: tag, sequence: sequence))
+      && (try? storeKeys.openMetadata(row.metadata.span, at: at))
         == (isSavable ? metadata : nil),
     "metadata are opened as they were sealed, and only such as a save leaves")
-  let opened = try? storeKeys.openSecret(
-    row.secret.span, hasFields: metadata.secretHasFields, at: tag, sequence: sequence)
+  let opened = try? storeKeys.openSecret(row.secret.span, of: metadata, at: at)
   demand(
-    opened?.secret == secret && opened?.fields == metadata.fields,
+    opened?.secret == secret && opened?.secretFields == metadata.fields,
     "a secret is opened as it was sealed")
 
   var forged = row
   switch place {
   case 0: forged.metadata.change(at: changed, by: difference)
   case 1: forged.secret.change(at: changed, by: difference)
-  case 2: forged.sequence ^= UInt64(difference)
+  case 2: forged.place.sequence ^= UInt64(difference)
   case 3: (forged.metadata, forged.secret) = (row.secret, row.metadata)
-  case 4: forged.tag = storeKeys.tag(of: CredentialKey(service: key.service, account: label + "x"))
+  case 4:
+    forged.place.tag = storeKeys.tag(
+      of: CredentialKey(service: key.service, account: label + "x"))
   case 5: (forged.metadata, forged.secret) = (secret.bytes, secret.bytes)
   default: forged.secret = Array(row.secret.dropLast(1 + changed))
   }
-  let isSame =
-    forged.metadata == row.metadata && forged.secret == row.secret && forged.tag == row.tag
-    && forged.sequence == row.sequence
-  demand(
-    isSame || !isOpened(forged), "no row is opened that was changed")
+  demand(forged == row || !isOpened(forged), "no row is opened that was changed")
   for keys in [otherKeys, otherStore] {
     demand(
-      (try? keys.openMetadata(row.metadata.span, at: tag, sequence: sequence)) == nil
-        && (try? keys.openSecret(row.secret.span, hasFields: false, at: tag, sequence: sequence))
-          == nil,
+      (try? keys.openMetadata(row.metadata.span, at: at)) == nil
+        && (try? keys.openSecret(row.secret.span, of: metadata, at: at)) == nil,
       "nothing is read without the key, or as another store's")
   }
 }
 
 private func isOpened(_ row: SealedRow) -> Bool {
-  (try? storeKeys.authenticate(
-    row.metadata.span, row.secret.span, at: row.tag, sequence: row.sequence)) != nil
+  (try? storeKeys.authenticate(row.metadata.span, row.secret.span, at: row.place)) != nil
 }
 
 private let otherKeys = try! StoreKeys(

@@ -2,13 +2,14 @@ import Testing
 
 @testable import KistFile
 
-@Suite(.timeLimit(.minutes(10))) struct `The addresses that rows are looked for at` {
-  @Test func `are halved evenly where no row is met`() {
+@Suite(.timeLimit(.minutes(10))) struct `The ranges that are searched for rows` {
+  @Test func `are halved evenly where no row is found`() {
     var ranges = [AddressRange.whole]
     var lows: [Int64] = []
     while let range = ranges.popLast() {
       lows.append(range.low)
-      ranges += AddressRange(low: range.low, high: range.high, barren: range.barren + 1).halves
+      ranges +=
+        AddressRange(low: range.low, high: range.high, emptySplits: range.emptySplits + 1).halves
     }
     lows.sort()
     let whole = AddressRange.whole.high - AddressRange.whole.low

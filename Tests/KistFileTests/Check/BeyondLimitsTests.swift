@@ -5,9 +5,10 @@ import KistTesting
 import Testing
 
 @testable import KistFile
+@testable import KistVault
 
 /// Whoever has the key of a store can seal anything in it: a backup may come from somebody else.
-@Suite(.timeLimit(.minutes(10))) struct `A store with what no save leaves` {
+@Suite(.timeLimit(.minutes(10))) struct `A store with data that kist does not save` {
   let store = try! TestStore()
   private var key: EncryptedFile.KeySource { .keyFile(path: store.keyPath) }
 
@@ -61,7 +62,9 @@ import Testing
   ]
 
   @Test(arguments: planted)
-  func `is corrupt, and what is beside it is loaded and salvaged`(planted: Planted) async throws {
+  func `is corrupt, and its other credentials are loaded and salvaged`(planted: Planted)
+    async throws
+  {
     try make(planted, openedBy: key)
     let opened = try await store.open()
     #expect(try await opened.credentials.load(.sample).secret == NewCredential.sample().secret)
@@ -104,7 +107,7 @@ import Testing
     arguments: [
       (UInt64.max, 1), (1 << 63, 1), (0, 1), (3, 4), (UInt64.max, UInt64.max),
     ] as [(UInt64, UInt64)])
-  func `is corrupt where the header's numbers are those of no change`(
+  func `is corrupt where no change can leave the numbers of its header`(
     sequence: UInt64, count: UInt64
   ) async throws {
     try make(nil, openedBy: key) { ($0.sequence, $0.count) = (sequence, count) }
@@ -146,8 +149,9 @@ import Testing
       func put(_ metadata: Metadata, _ secret: Secret, _ sequence: UInt64) throws(StorageError) {
         let tag = keys.tag(of: metadata.key)
         var nonces = Nonces(options.nonces(2))
-        let row = keys.seal(metadata, secret, nil, at: tag, sequence: sequence, &nonces)
-        try database.put(row, at: RowAddresses(of: tag).range.lowerBound)
+        let place = RowPlace(tag: tag, sequence: sequence)
+        let row = keys.seal(metadata, secret, nil, at: place, &nonces)
+        try database.put(row, at: RowAddresses.of(tag).lowerBound)
         header.replaceRow(nil, with: keys.hash(of: row))
       }
       let sample = NewCredential.sample()

@@ -5,6 +5,7 @@ import KistSodium
 import Testing
 
 @testable import KistFile
+@testable import KistVault
 
 /// What is sealed in the row of a credential, as docs/file-format.md has it, without its padding.
 struct RawRow: Equatable {
@@ -39,25 +40,24 @@ extension TestStore {
           database, sql: "SELECT * FROM credential ORDER BY sequence DESC LIMIT 1"))
       let (service, key) = (Tag(blob(row["service_tag"]).span), Tag(blob(row["key_tag"]).span))
       let tag = RowTag(service: try #require(service), key: try #require(key))
+      let place = RowPlace(tag: tag, sequence: row["sequence"])
       var sealed = SealedRow(
-        tag: tag, sequence: row["sequence"], metadata: blob(row["metadata"]),
-        secret: blob(row["secret"]))
+        place: place, metadata: blob(row["metadata"]), secret: blob(row["secret"]))
       var header = try keys.openHeader(
         blob(try Data.fetchOne(database, sql: "SELECT header FROM store")))
       header.sum -= keys.hash(of: sealed)
       var raw = RawRow(
-        metadata: copy(
-          try keys.metadata.open(sealed.metadata.span, at: tag, sequence: sealed.sequence)),
-        secret: copy(try keys.secrets.open(sealed.secret.span, at: tag, sequence: sealed.sequence)))
+        metadata: copy(try keys.metadata.open(sealed.metadata.span, at: place)),
+        secret: copy(try keys.secrets.open(sealed.secret.span, at: place)))
       change(&raw)
       sealed.metadata = keys.metadata.seal(
-        wiped(raw.metadata), at: tag, sequence: sealed.sequence, nonce: randomBytes(24))
+        wiped(raw.metadata), at: place, nonce: randomBytes(24))
       sealed.secret = keys.secrets.seal(
-        wiped(raw.secret), at: tag, sequence: sealed.sequence, nonce: randomBytes(24))
+        wiped(raw.secret), at: place, nonce: randomBytes(24))
       header.sum += keys.hash(of: sealed)
       try database.execute(
         sql: "UPDATE credential SET metadata = ?, secret = ? WHERE sequence = ?",
-        arguments: [Data(sealed.metadata), Data(sealed.secret), Int64(sealed.sequence)])
+        arguments: [Data(sealed.metadata), Data(sealed.secret), Int64(place.sequence)])
       try write(header, keys, into: database)
     }
   }

@@ -1,10 +1,10 @@
-internal import KistCore
-internal import KistSodium
+package import KistCore
+package import KistSodium
 
 /// A key slot: the master key, wrapped under another key.
-struct KeySlot: Equatable, Sendable {
+package struct KeySlot: Equatable, Sendable {
   /// The source of the key that opens the slot.
-  enum Kind: Equatable, Sendable {
+  package enum Kind: Equatable, Sendable {
     /// A file of 32 random bytes.
     case keyFile
     /// A passphrase, stretched at this cost with this salt.
@@ -13,8 +13,10 @@ struct KeySlot: Equatable, Sendable {
     case unknown(body: [UInt8])
   }
 
-  let number: UInt32
-  let kind: Kind
+  /// The number, which no other slot of the store has.
+  package let number: UInt32
+  /// The source of the key.
+  package let kind: Kind
   /// The sealed master key; empty for an unknown kind.
   let wrapped: [UInt8]
 
@@ -27,8 +29,10 @@ struct KeySlot: Equatable, Sendable {
   /// The possible sizes in bytes of a slot of any kind.
   static let sizes = 4 + checksumSize...4096
   /// The maximum number of slots in a store.
-  static let most = 64
+  package static let most = 64
+}
 
+extension KeySlot {
   init(
     number: UInt32, kind: Kind, wrapping master: GuardedKey, under key: SymmetricKey,
     storeID: [UInt8], nonce: [UInt8]
@@ -47,29 +51,29 @@ struct KeySlot: Equatable, Sendable {
   }
 
   /// Whether a passphrase opens the slot.
-  var isPassphrase: Bool { if case .passphrase = kind { true } else { false } }
+  package var isPassphrase: Bool { if case .passphrase = kind { true } else { false } }
 
   /// Whether this version knows the kind of the slot.
-  var isKnown: Bool { if case .unknown = kind { false } else { true } }
+  package var isKnown: Bool { if case .unknown = kind { false } else { true } }
 }
 
 extension [KeySlot] {
   /// Whether a key file opens one of the slots.
-  var openWithKeyFile: Bool { contains { $0.kind == .keyFile } }
+  package var openWithKeyFile: Bool { contains { $0.kind == .keyFile } }
 
   /// Whether a passphrase opens one of the slots.
-  var openWithPassphrase: Bool { contains(where: \.isPassphrase) }
+  package var openWithPassphrase: Bool { contains(where: \.isPassphrase) }
 }
 
 extension KeySlot {
   /// Returns the slot as stored in the file.
-  func encoded(storeID: [UInt8]) -> [UInt8] {
+  package func encoded(storeID: [UInt8]) -> [UInt8] {
     let body = Self.parameters(of: kind) + wrapped
     return body + Self.checksum(of: body, number, storeID: storeID)
   }
 
   /// Reads a slot; throws `corrupt` when it is damaged or has too high a cost.
-  init(decoding bytes: [UInt8], number: UInt32, storeID: [UInt8]) throws(StorageError) {
+  package init(decoding bytes: [UInt8], number: UInt32, storeID: [UInt8]) throws(StorageError) {
     let body = Array(bytes.dropLast(Self.checksumSize))
     guard
       Self.sizes.contains(bytes.count),
@@ -106,14 +110,14 @@ extension KeySlot {
   }
 
   /// The maximum number of passphrase slots in a store.
-  static let mostPassphrases = 8
+  package static let mostPassphrases = 8
 
   /// Throws `corrupt` when trying one passphrase in all slots would cost too much.
   ///
   /// The total must not exceed the highest cost of one slot, nor the number of passphrase slots its
   /// maximum. Anyone can forge a slot, and a forged one is detected only after another slot has
   /// opened.
-  static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
+  package static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
     let work = slots.compactMap { slot in
       if case .passphrase(let cost, _) = slot.kind { cost.work } else { nil }
     }
@@ -123,7 +127,7 @@ extension KeySlot {
   }
 
   /// Returns the hash of all slots that the header contains.
-  static func hash(of slots: [KeySlot], storeID: [UInt8]) -> [UInt8] {
+  package static func hash(of slots: [KeySlot], storeID: [UInt8]) -> [UInt8] {
     let bytes = slots.sorted { $0.number < $1.number }.reduce(into: [UInt8]()) { bytes, slot in
       bytes.append(littleEndian: slot.number)
       bytes += slot.encoded(storeID: storeID)

@@ -1,22 +1,22 @@
-internal import KistCore
+package import KistCore
 
 /// A planned change: what to write, and what is true once it is on disk.
 ///
 /// The functions that plan changes read and write nothing else. They throw an error that concerns
 /// only the change.
-struct Plan<Answer> {
+package struct Plan<Answer> {
   /// The writes beside the header, in order.
-  var writes: [StoreWrite] = []
+  package var writes: [StoreWrite] = []
   /// The header after the change.
-  var header: Header
+  package var header: Header
   /// The answer to the client.
-  var answer: Answer
+  package var answer: Answer
   /// The event for watchers; `nil` where no credential is changed.
-  var event: CredentialChange?
+  package var event: CredentialChange?
 }
 
 /// One write of a change.
-enum StoreWrite: Equatable, Sendable {
+package enum StoreWrite: Equatable, Sendable {
   /// Writes a row, replacing one that is at this address.
   case putRow(SealedRow, at: Int64)
   case deleteRow(at: Int64)
@@ -24,27 +24,36 @@ enum StoreWrite: Equatable, Sendable {
   case deleteSlot(UInt32)
 }
 
-/// The result of a lookup: the row of a credential, or the address for a new one.
-struct FoundRow {
+/// The result of a lookup: the row of a credential, or where to put one.
+package struct FoundRow {
   let tag: RowTag
-  let address: Int64
+  /// The address of the row, or a free one for it.
+  package let address: Int64
   /// `nil` where there is no row.
-  let row: SealedRow?
+  package let row: SealedRow?
+
+  package init(tag: RowTag, address: Int64, row: SealedRow?) {
+    (self.tag, self.address, self.row) = (tag, address, row)
+  }
 }
 
 /// The key slots to add and remove in one step.
-struct KeySlotChange: Sendable {
+package struct KeySlotChange: Sendable {
   /// The slots on which the change was decided.
   ///
   /// If they have changed since, the removed slot might be the last one.
-  var slots: [KeySlot]
-  var added: KeySlot?
-  var removed: UInt32?
+  let slots: [KeySlot]
+  let added: KeySlot?
+  let removed: UInt32?
+
+  package init(slots: [KeySlot], added: KeySlot? = nil, removed: UInt32? = nil) {
+    (self.slots, self.added, self.removed) = (slots, added, removed)
+  }
 }
 
 extension StoreKeys {
   /// Plans to save a credential.
-  func plan(
+  package func plan(
     _ request: SaveRequest, on found: FoundRow, _ header: Header, at now: Timestamp,
     _ nonces: inout Nonces
   ) throws(StorageError) -> Plan<CredentialSummary> {
@@ -54,19 +63,19 @@ extension StoreKeys {
     header.sequence += 1
     let metadata = Metadata(
       request.credential, createdAt: kept?.createdAt ?? now, modifiedAt: now,
-      fields: kept?.fields, secretHasFields: kept?.secretFields != nil)
+      fields: kept?.fields)
     let row = seal(
-      metadata, request.credential.secret, kept?.secretFields, at: found.tag,
-      sequence: header.sequence, &nonces)
+      metadata, request.credential.secret, kept?.secretFields,
+      at: RowPlace(tag: found.tag, sequence: header.sequence), &nonces)
     header.replaceRow(found.row.map(hash(of:)), with: hash(of: row))
-    let summary = metadata.summary(at: header.revision(of: header.sequence))
+    let summary = metadata.summary(at: header.lastRevision)
     return Plan(
       writes: [.putRow(row, at: found.address)], header: header, answer: summary,
       event: .saved(summary.key, summary.revision))
   }
 
   /// Plans to delete a credential, and answers whether there is one.
-  func plan(
+  package func plan(
     _ request: DeleteRequest, on found: FoundRow, _ header: Header
   ) throws(StorageError) -> Plan<Bool> {
     let condition = request.ifRevision.map { Condition.ifRevision($0) } ?? .always
@@ -77,13 +86,13 @@ extension StoreKeys {
     header.replaceRow(hash(of: row), with: nil)
     return Plan(
       writes: [.deleteRow(at: found.address)], header: header, answer: true,
-      event: .deleted(request.key, header.revision(of: header.sequence)))
+      event: .deleted(request.key, header.lastRevision))
   }
 
   /// Plans to change the key slots, and answers with the slots afterwards.
   ///
   /// - Parameter slots: the slots in the store, whose hash is the one in the header.
-  func plan(
+  package func plan(
     _ change: KeySlotChange, on slots: [KeySlot], _ header: Header
   ) throws(StorageError) -> Plan<[KeySlot]> {
     guard slots == change.slots else {
@@ -107,12 +116,11 @@ extension StoreKeys {
   private func authenticate(
     _ found: FoundRow, if condition: Condition, _ header: Header
   ) throws(StorageError) -> SealedRow.Kept? {
-    try condition.check(against: found.row.map { header.revision(of: $0.sequence) })
+    try condition.check(against: found.row.map { header.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
     // The header is then from an earlier time, but still authentic.
     if header.count == 0 { throw .wrongRows }
-    return try authenticate(
-      row.metadata.span, row.secret.span, at: row.tag, sequence: row.sequence)
+    return try authenticate(row.metadata.span, row.secret.span, at: row.place)
   }
 }
 

@@ -1,4 +1,4 @@
-internal import KistCore
+package import KistCore
 internal import KistSodium
 
 private let hasService: UInt32 = 1
@@ -6,21 +6,23 @@ private let hasAccount: UInt32 = 2
 
 /// Pads and seals the names in requests, one after another, each bound to the text before it in the
 /// log.
-struct NameSealing: ~Copyable {
+package struct NameSealing: ~Copyable {
   private var run: SealingRun
   /// The associated data; its prefix is the same for all names.
   private var associatedData = WipedBytes(capacity: 512)
   private let prefixSize: Int
   private var message = WipedBytes(capacity: 128)
 
-  init(_ run: consuming SealingRun, storeID: [UInt8]) {
-    self.run = run
-    let prefix = StoreFormat.associatedData(of: .names, storeID: storeID)
+  /// Begins with a nonce of 24 random bytes.
+  package init(_ keys: StoreKeys, nonce: [UInt8]) throws(StorageError) {
+    run = try SealingRun(under: keys.names, nonce: nonce)
+    let prefix = StoreFormat.associatedData(of: .names, storeID: keys.storeID)
     associatedData.append(prefix.span)
     prefixSize = prefix.count
   }
 
-  mutating func seal(
+  /// Appends the sealed names of a request.
+  package mutating func seal(
     _ names: RequestedNames, boundTo text: Span<UInt8>, into sealed: inout WipedBytes
   ) {
     message.removeAll()
@@ -48,7 +50,7 @@ struct NameSealing: ~Copyable {
 extension StoreKeys {
   /// Opens the names in a request; throws `corrupt` when they were sealed for another store or
   /// text.
-  func openNames(_ sealed: Span<UInt8>, boundTo text: Span<UInt8>) throws(StorageError)
+  package func openNames(_ sealed: Span<UInt8>, boundTo text: Span<UInt8>) throws(StorageError)
     -> RequestedNames
   {
     let associatedData = associatedData(boundTo: text)
@@ -69,7 +71,7 @@ extension StoreKeys {
   }
 
   /// Returns the hash of 16 bytes that chains the lines of a log.
-  func chainHash(of bytes: Span<UInt8>) -> [UInt8] {
+  package func chainHash(of bytes: Span<UInt8>) -> [UInt8] {
     var message = StoreFormat.associatedData(of: .chain, storeID: storeID)
     message.append(bytes)
     return audit.hash(message.span, count: 16)

@@ -1,32 +1,42 @@
-internal import KistCore
+package import KistCore
 private import KistSodium
 
 /// The facts about the whole store, sealed again with each change.
-struct Header: Equatable, Sendable {
+package struct Header: Equatable, Sendable {
   /// The number of the last change.
-  var sequence: UInt64
+  package var sequence: UInt64
   /// The number of credentials.
-  var count: UInt64
+  package var count: UInt64
   /// The prefix of revisions, a random number of this store.
-  var epoch: UInt64
+  package var epoch: UInt64
   /// The sum of the hashes of all rows.
-  var sum: RowSum
+  package var sum: RowSum
   /// The hash of all key slots.
-  var slots: [UInt8]
+  package var slots: [UInt8]
 
   /// The maximum sequence, because SQLite stores those of rows as signed integers.
-  static let lastSequence = UInt64(Int64.max)
+  package static let lastSequence = UInt64(Int64.max)
 
   /// The size of the hash of the slots in bytes.
   static let slotsHashSize = 32
+
+  /// Makes the header of a new store.
+  package init(epoch: UInt64, slots: [UInt8]) {
+    (sequence, count, sum) = (0, 0, .zero)
+    self.epoch = epoch
+    self.slots = slots
+  }
 
   /// Returns the revision of a change of this store.
   func revision(of sequence: UInt64) -> Revision {
     Revision(epoch: String(epoch, radix: 36), sequence: sequence)
   }
 
+  /// The revision of the last change.
+  package var lastRevision: Revision { revision(of: sequence) }
+
   /// Counts a row in place of another; each is given by its hash, and `nil` where there is none.
-  mutating func replaceRow(_ old: RowSum?, with new: RowSum?) {
+  package mutating func replaceRow(_ old: RowSum?, with new: RowSum?) {
     if let old {
       sum -= old
       count -= 1
@@ -39,7 +49,8 @@ struct Header: Equatable, Sendable {
 }
 
 extension StoreKeys {
-  func seal(_ header: Header, nonce: [UInt8]) -> [UInt8] {
+  /// Seals a header.
+  package func seal(_ header: Header, nonce: [UInt8]) -> [UInt8] {
     var bytes = WipedBytes(capacity: 88)
     bytes.append(littleEndian: header.sequence)
     bytes.append(littleEndian: header.count)
@@ -50,18 +61,20 @@ extension StoreKeys {
     return bytes.withBytes { self.header.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
-  func openHeader(_ sealed: [UInt8]) throws(StorageError) -> Header {
+  /// Opens a header; throws `corrupt` when it is not authentic or has impossible numbers.
+  package func openHeader(_ sealed: [UInt8]) throws(StorageError) -> Header {
     let associatedData = StoreFormat.associatedData(of: .header, storeID: storeID)
     guard let bytes = header.open(sealed.span, for: associatedData.span) else {
       throw .corrupt("the store's header fails authentication")
     }
     return try bytes.withBytes { bytes throws(StorageError) in
       var reader = ByteReader()
-      let header = Header(
-        sequence: try reader.integer(from: bytes), count: try reader.integer(from: bytes),
-        epoch: try reader.integer(from: bytes),
-        sum: try RowSum(&reader, from: bytes),
-        slots: try reader.bytes(Header.slotsHashSize, from: bytes))
+      var header = Header(epoch: 0, slots: [])
+      header.sequence = try reader.integer(from: bytes)
+      header.count = try reader.integer(from: bytes)
+      header.epoch = try reader.integer(from: bytes)
+      header.sum = try RowSum(&reader, from: bytes)
+      header.slots = try reader.bytes(Header.slotsHashSize, from: bytes)
       try reader.finish(bytes)
       // Each row has a different sequence.
       guard header.count <= header.sequence, header.sequence <= Header.lastSequence else {

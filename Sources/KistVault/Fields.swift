@@ -1,14 +1,14 @@
-internal import KistCore
+package import KistCore
 
 /// The tagged fields of a row from a later version of kist, which this version keeps unchanged.
-struct Fields: Equatable, Sendable {
+package struct Fields: Equatable, Sendable {
   /// The maximum bytes of all fields stored with the metadata, or with the secret.
   static let mostBytes = 32_768
   /// The bit of a tag that forbids changes to a version that does not know the tag.
   private static let criticalBit: UInt32 = 1 << 31
 
   /// The tag, size and value of each field, ordered by tag.
-  let bytes: Secret
+  package let bytes: Secret
   /// Whether this version must not change the credential.
   let forbidsChange: Bool
 

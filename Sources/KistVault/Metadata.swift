@@ -1,21 +1,27 @@
-internal import KistCore
+package import KistCore
 
 /// The sealed part of a credential beside the secret: everything except the secret and the
 /// revision.
-struct Metadata: Equatable, Sendable {
-  var key: CredentialKey
-  var label: String?
-  var attributes: Attributes
-  var createdAt: Timestamp
-  var modifiedAt: Timestamp
-  var expiresAt: Timestamp?
+package struct Metadata: Equatable, Sendable {
+  /// The key.
+  package var key: CredentialKey
+  /// The label.
+  package var label: String?
+  /// The attributes.
+  package var attributes: Attributes
+  /// When the credential was first saved.
+  package var createdAt: Timestamp
+  /// When it was last saved.
+  package var modifiedAt: Timestamp
+  /// When it expires.
+  package var expiresAt: Timestamp?
   /// The fields that a later version of kist added.
-  var fields: Fields?
+  package var fields: Fields?
   /// Whether the row also has fields stored with its secret.
-  var secretHasFields = false
+  package var secretHasFields = false
 
   /// Returns the summary of the credential with this revision.
-  consuming func summary(at revision: Revision) -> CredentialSummary {
+  package consuming func summary(at revision: Revision) -> CredentialSummary {
     CredentialSummary(
       key: key, label: label, attributes: attributes, createdAt: createdAt, modifiedAt: modifiedAt,
       expiresAt: expiresAt, revision: revision)
@@ -25,12 +31,12 @@ struct Metadata: Equatable, Sendable {
 extension Metadata {
   init(
     _ credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp,
-    fields: Fields? = nil, secretHasFields: Bool = false
+    fields: Fields? = nil
   ) {
     self.init(
       key: credential.key, label: credential.label, attributes: credential.attributes,
       createdAt: createdAt, modifiedAt: modifiedAt, expiresAt: credential.expiresAt,
-      fields: fields, secretHasFields: secretHasFields)
+      fields: fields)
   }
 
   private static let hasLabel: UInt32 = 1

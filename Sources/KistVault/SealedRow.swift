@@ -1,0 +1,210 @@
+package import KistCore
+internal import KistSodium
+
+/// A credential as stored in the file.
+package struct SealedRow: Equatable, Sendable {
+  /// The place to which both parts are bound.
+  package var place: RowPlace
+  /// The sealed metadata.
+  package var metadata: [UInt8]
+  /// The sealed secret.
+  package var secret: [UInt8]
+
+  package init(place: RowPlace, metadata: [UInt8], secret: [UInt8]) {
+    self.place = place
+    self.metadata = metadata
+    self.secret = secret
+  }
+
+  /// The parts of a row that a save keeps when it replaces the row.
+  struct Kept: Sendable {
+    let createdAt: Timestamp
+    /// The fields stored with the metadata.
+    let fields: Fields?
+    /// The fields stored with the secret.
+    let secretFields: Fields?
+
+    /// Whether this version must not replace the row.
+    var forbidsChange: Bool {
+      fields?.forbidsChange == true || secretFields?.forbidsChange == true
+    }
+  }
+}
+
+/// An authentic row, decrypted.
+package struct OpenedRow {
+  /// Everything but the secret.
+  package let metadata: Metadata
+  /// The secret.
+  package let secret: Secret
+  /// The fields stored with the secret.
+  package let secretFields: Fields?
+  /// The number of the change that wrote the row.
+  package let sequence: UInt64
+}
+
+extension StoreKeys {
+  /// Seals a row.
+  ///
+  /// - Parameter fields: the fields stored with the secret.
+  package func seal(
+    _ metadata: Metadata, _ secret: Secret, _ fields: Fields?, at place: RowPlace,
+    _ nonces: inout Nonces
+  ) -> SealedRow {
+    var metadata = metadata
+    metadata.secretHasFields = fields != nil
+    var secretBytes = WipedBytes(capacity: paddedSize(secret.count + 4))
+    secret.withBytes { secretBytes.append($0) }
+    if let fields { secretBytes.appendWithSize(fields) }
+    return SealedRow(
+      place: place,
+      metadata: self.metadata.seal(
+        metadata.encoded(), at: place, nonce: nonces.next()),
+      secret: secrets.seal(secretBytes, at: place, nonce: nonces.next()))
+  }
+
+  /// Opens the metadata of a row; throws `corrupt` when it is not authentic or exceeds the limits.
+  ///
+  /// - Parameter knowsKey: whether the caller found the row by the tag of its key, which is then
+  ///   within the limits.
+  package func openMetadata(
+    _ sealed: Span<UInt8>, at place: RowPlace, knowsKey: Bool = false
+  ) throws(StorageError) -> Metadata {
+    try metadata.open(sealed, at: place)
+      .withBytes { bytes throws(StorageError) in try Metadata(decoding: bytes, knowsKey: knowsKey) }
+  }
+
+  /// Opens only the key in the metadata of a row, even if other parts exceed the limits.
+  ///
+  /// Throws `corrupt` when the metadata is not authentic.
+  package func openKey(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError)
+    -> CredentialKey
+  {
+    try metadata.open(sealed, at: place)
+      .withBytes { bytes throws(StorageError) in try Metadata.key(decoding: bytes) }
+  }
+
+  /// Opens the secret of a row whose metadata was opened.
+  ///
+  /// Throws `corrupt` when it is not authentic or exceeds the limits.
+  package func openSecret(
+    _ sealed: Span<UInt8>, of metadata: consuming Metadata, at place: RowPlace
+  ) throws(StorageError) -> OpenedRow {
+    let (secret, fields) = try openSecret(
+      sealed, hasFields: metadata.secretHasFields, at: place)
+    return OpenedRow(
+      metadata: metadata, secret: secret, secretFields: fields, sequence: place.sequence)
+  }
+
+  private func openSecret(
+    _ sealed: Span<UInt8>, hasFields: Bool, at place: RowPlace
+  ) throws(StorageError) -> (Secret, Fields?) {
+    var bytes = try secrets.open(sealed, at: place)
+    let fields = hasFields ? try bytes.removeFields() : nil
+    guard bytes.count <= Limits.secret else { throw .beyondLimits }
+    return (Secret(bytes), fields)
+  }
+
+  /// Returns the parts of a row that a save keeps.
+  ///
+  /// Throws `corrupt` when its metadata or its secret is not authentic.
+  func authenticate(
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace
+  ) throws(StorageError) -> SealedRow.Kept {
+    let kept = try self.metadata.open(metadata, at: place)
+      .withBytes { bytes throws(StorageError) in try Metadata.kept(decoding: bytes) }
+    var secretFields: Fields?
+    if kept.secretHasFields {
+      (_, secretFields) = try openSecret(secret, hasFields: true, at: place)
+    } else {
+      try secrets.authenticate(secret, at: place)
+    }
+    return SealedRow.Kept(
+      createdAt: kept.createdAt, fields: kept.fields, secretFields: secretFields)
+  }
+
+  /// Returns the hash that a row adds to the header's sum.
+  ///
+  /// It covers both tags, the sequence and the ends of the sealed parts, but not the address.
+  package func hash(of row: SealedRow) -> RowSum {
+    hash(row.metadata.span, row.secret.span, at: row.place)
+  }
+
+  /// Returns the same hash from the sealed metadata and secret of a row, or only their ends.
+  func hash(_ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace) -> RowSum {
+    var bytes = WipedBytes(capacity: 72)
+    bytes.append(place.tag.service.bytes.span)
+    bytes.append(place.tag.key.bytes.span)
+    bytes.append(littleEndian: place.sequence)
+    bytes.append(metadata.extracting(last: SymmetricKey.tagSize))
+    bytes.append(secret.extracting(last: SymmetricKey.tagSize))
+    return bytes.withBytes { RowSum(of: $0, under: sum) }
+  }
+}
+
+/// Seals one part of each row and binds it to its row.
+struct RowSeal: Sendable {
+  private let key: SymmetricKey
+  private let prefix: [UInt8]
+
+  init(_ part: StoreFormat.Part, key: SymmetricKey, storeID: [UInt8]) {
+    self.key = key
+    prefix = StoreFormat.associatedData(of: part, storeID: storeID)
+  }
+
+  /// Pads and seals.
+  func seal(_ bytes: consuming WipedBytes, at place: RowPlace, nonce: [UInt8])
+    -> [UInt8]
+  {
+    bytes.pad()
+    let associatedData = associatedData(at: place)
+    return bytes.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
+  }
+
+  /// Returns the unsealed bytes without padding; throws `corrupt` when they are not authentic.
+  func open(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError)
+    -> WipedBytes
+  {
+    let associatedData = associatedData(at: place)
+    guard var bytes = key.open(sealed, for: associatedData.span) else { throw .unauthenticRow }
+    try bytes.unpad()
+    return bytes
+  }
+
+  /// Throws as `open` does when the bytes are not authentic, without decrypting them.
+  func authenticate(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError) {
+    let associatedData = associatedData(at: place)
+    guard key.isAuthentic(sealed, for: associatedData.span) else { throw .unauthenticRow }
+  }
+
+  private func associatedData(at place: RowPlace) -> InlineArray<68, UInt8> {
+    var bytes = InlineArray<68, UInt8>(repeating: 0)
+    for offset in 0..<28 { bytes[offset] = prefix[offset] }
+    for offset in 0..<16 {
+      bytes[28 + offset] = place.tag.service.bytes[offset]
+      bytes[44 + offset] = place.tag.key.bytes[offset]
+    }
+    for offset in 0..<8 {
+      bytes[60 + offset] = UInt8(truncatingIfNeeded: place.sequence >> (8 * offset))
+    }
+    return bytes
+  }
+}
+
+/// The nonces of one transaction, taken from the system in one call.
+///
+/// No nonce is kept for the next transaction. Two copies of the same memory, as of a virtual
+/// machine restored twice, would use it twice.
+package struct Nonces {
+  private let bytes: [UInt8]
+  private var used = 0
+
+  /// Makes nonces from random bytes.
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Returns the next nonce.
+  package mutating func next() -> [UInt8] {
+    defer { used += SymmetricKey.nonceSize }
+    return Array(bytes[used..<used + SymmetricKey.nonceSize])
+  }
+}

@@ -1,0 +1,80 @@
+package import KistCore
+package import KistSodium
+
+/// The fixed values of the file format, which docs/file-format.md specifies.
+package enum StoreFormat {
+  /// The value of `user_version`.
+  package static let version: UInt32 = 1
+  /// The value of `application_id`: `kist`.
+  package static let applicationID: UInt32 = 0x6B69_7374
+  /// The size of a store's id in bytes.
+  package static let storeIDSize = 16
+  /// The maximum bytes of a row and of each of its values: 640 KiB.
+  ///
+  /// The largest row that kist writes takes about 612 KiB.
+  package static let longestRow = 640 << 10
+
+  /// The kind of sealed data, so that one kind cannot replace another.
+  enum Part: UInt32 {
+    case slot = 1
+    case header = 2
+    case metadata = 3
+    case secret = 4
+    /// The names in a request, in a log beside the store.
+    case names = 5
+    /// The chained lines of a log beside the store.
+    case chain = 6
+    /// The progress note, in a file outside the store.
+    case progress = 7
+  }
+
+  /// Returns the prefix of all associated data.
+  static func associatedData(of part: Part, storeID: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(80)
+    bytes += "kist".utf8
+    bytes.append(littleEndian: version)
+    bytes.append(littleEndian: part.rawValue)
+    bytes += storeID
+    return bytes
+  }
+}
+
+/// The keys of an unlocked store, one per purpose, all derived from its master key.
+package struct StoreKeys: Sendable {
+  /// The id of the store: 16 random bytes, not secret.
+  package let storeID: [UInt8]
+  let tags: SymmetricKey
+  let metadata: RowSeal
+  let secrets: RowSeal
+  let header: SymmetricKey
+  let sum: SymmetricKey
+  let names: SymmetricKey
+  /// The key that chains the lines of a log beside the store.
+  let audit: SymmetricKey
+  let progress: SymmetricKey
+  /// Whether the system keeps all keys in RAM and out of swap.
+  package let areInRAM: Bool
+
+  private static let context = KeyContext("kiststor")
+
+  /// Derives the keys of the store with this id.
+  package init(master: GuardedKey, storeID: [UInt8]) throws(StorageError) {
+    var areInRAM = true
+    func derive(_ id: UInt64) throws(StorageError) -> SymmetricKey {
+      let key = try SymmetricKey(derivedFrom: master, id: id, context: Self.context)
+      areInRAM = areInRAM && key.isInRAM
+      return key
+    }
+    self.storeID = storeID
+    tags = try derive(1)
+    metadata = RowSeal(.metadata, key: try derive(2), storeID: storeID)
+    secrets = RowSeal(.secret, key: try derive(3), storeID: storeID)
+    header = try derive(4)
+    sum = try derive(5)
+    names = try derive(6)
+    audit = try derive(7)
+    progress = try derive(8)
+    self.areInRAM = areInRAM
+  }
+}
