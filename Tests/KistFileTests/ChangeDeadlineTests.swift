@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `A change that takes too long` {
   let store = try! TestStore()
 
-  @Test func `is a timeout of unknown outcome, and goes on`() async throws {
+  @Test func `is a timeout of unknown outcome, and continues`() async throws {
     let gate = DispatchSemaphore(value: 0)
     let opened = try await openKeptWaiting(at: gate)
     while try await opened.access.status().integrity != .ok { await Task.yield() }
@@ -25,7 +25,7 @@ import Testing
     await again.close()
   }
 
-  @Test func `of the key slots is told by the status once it is carried out`() async throws {
+  @Test func `of the key slots is in the status once it is carried out`() async throws {
     let passphrase = Secret(utf8: "correct horse")
     let opened = try await store.open()
     _ = try await opened.keySlots.add(

@@ -5,10 +5,10 @@ import Testing
 
 @testable import KistFile
 
-@Suite(.timeLimit(.minutes(10))) struct `What outlives a closed store` {
+@Suite(.timeLimit(.minutes(10))) struct `A closed store` {
   let store = try! TestStore()
 
-  @Test func `is no key, though somebody still holds on to it`() async throws {
+  @Test func `releases its keys, even while a reference to it exists`() async throws {
     try await store.fill([.sample()])
     let file = try FileStore(
       opening: EncryptedFile.Options(path: store.path, keySource: .keyFile(path: store.keyPath)))
@@ -20,7 +20,7 @@ import Testing
     #expect(throws: StorageError.self) { try file.session() }
   }
 
-  @Test func `is no guarded page and no open file`() async {
+  @Test func `leaves no guarded page and no open file`() async {
     // In a process of its own, in which nothing else has keys.
     await #expect(processExitsWith: .success) {
       let store = try TestStore()

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `The durability of changes` {
   let store = try! TestStore()
 
-  @Test func `a copy of the files taken after any answer opens with what was answered`()
+  @Test func `a copy of the files taken after any answer opens with the answered changes`()
     async throws
   {
     let opened = try await store.open()
@@ -37,7 +37,8 @@ import Testing
     await opened.close()
   }
 
-  @Test func `no revision comes twice, across restarts, deletes and saves anew`() async throws {
+  @Test func `no revision occurs twice, across restarts, deletes and repeated saves`() async throws
+  {
     var revisions: [Revision] = []
     for _ in 0..<3 {
       let opened = try await store.open()

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `that was away, too, is loaded from again when it is back, without another save`()
+  @Test func `that was also away is read again when it is back, without another save`()
     async
   {
     await #expect(processExitsWith: .success) {
@@ -75,7 +75,7 @@ private func fillDisk(_ path: String) {
 struct `A disk that fails` {
   let store = try! TestStore()
 
-  @Test func `that is read-only is a clear error, and what is there stays`() async throws {
+  @Test func `that is read-only is a clear error, and the credentials stay`() async throws {
     try await store.fill([.sample()])
     let before = try store.bytes()
     let directory = store.directory("data")
@@ -98,7 +98,8 @@ struct `A disk that fails` {
     connection.close()
   }
 
-  @Test func `that is full answers full, keeps what is there, and goes on when there is room`()
+  @Test
+  func `that is full answers full, keeps the credentials, and is used again when there is space`()
     async throws
   {
     let directory = store.directory("data")
@@ -136,7 +137,7 @@ struct `A disk that fails` {
     try await unmount(directory)
   }
 
-  @Test func `that is full lets a store be opened, even if nobody had it before`() async throws {
+  @Test func `that is full lets a store be opened, even for the first time`() async throws {
     let directory = store.directory("data")
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     try await mount("-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", directory)

@@ -12,7 +12,7 @@ private let critical = field(0x8000_0001, "an earlier secret")
   let store = try! TestStore()
 
   @Test(arguments: [[], ofMetadata, critical], [[], ofSecret, ofSecret + critical])
-  func `leave the credential as it is to a load, a search and fsck`(
+  func `do not change the credential for a load, a search and fsck`(
     metadata: [UInt8], secret: [UInt8]
   ) async throws {
     try await store.fill([.sample(label: "a label")])
@@ -51,7 +51,7 @@ private let critical = field(0x8000_0001, "an earlier secret")
     #expect(try store.examine().faults.isEmpty)
   }
 
-  @Test func `go with a credential that is deleted`() async throws {
+  @Test func `are deleted with their credential`() async throws {
     try await store.fill([.sample()])
     let plain = try store.rawRow()
     try store.addFields(toMetadata: ofMetadata + critical, toSecret: ofSecret + critical)
@@ -81,7 +81,7 @@ private let critical = field(0x8000_0001, "an earlier secret")
     #expect(try store.examine().isComplete)
   }
 
-  @Test func `go along into a backup, a salvage and a store with a new key`() async throws {
+  @Test func `are copied into a backup, a salvage and a store with a new key`() async throws {
     let passphrase = Secret(utf8: "of the backup")
     try await store.fill([.sample()])
     try store.addFields(toMetadata: ofMetadata, toSecret: ofSecret + critical)

@@ -63,7 +63,7 @@ import Testing
     #expect(validFrames(of: [UInt8](forged)) == 2)
   }
 
-  @Test func `is written over itself where it is valid, and is the same then`() async throws {
+  @Test func `is overwritten with the same bytes where it is valid`() async throws {
     let (copy, _) = try await crashed()
     let log = copy.path + "-wal"
     let before = try Data(contentsOf: URL(filePath: log))

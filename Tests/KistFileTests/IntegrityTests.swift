@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: FlippedBit.all("credential", "service_tag"))
-  func `a flipped bit in what only a find looks at makes the store corrupt`(bit: FlippedBit)
+  func `a flipped bit that only a find reads makes the store corrupt`(bit: FlippedBit)
     async throws
   {
     try await store.fill(threeCredentials)
@@ -38,7 +38,9 @@ import Testing
 
   @Test(
     arguments: FlippedBit.all("credential", "metadata", "secret").filter { $0.place != .last })
-  func `a flipped bit in what a row says makes that row corrupt, and it stays`(bit: FlippedBit)
+  func `a flipped bit in the data of a row makes that row corrupt, and the row stays`(
+    bit: FlippedBit
+  )
     async throws
   {
     try await store.fill(threeCredentials)
@@ -129,7 +131,7 @@ import Testing
     try await store.expectRefusedUntouched(.corrupt) { try await store.open() }
   }
 
-  @Test func `an intact store is known to be whole before anything is said to be absent`()
+  @Test func `a store is known to be undamaged before a credential is reported as absent`()
     async throws
   {
     try await store.fill(threeCredentials)

@@ -25,7 +25,7 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: store.keyPath)) == key)
   }
 
-  @Test func `that several new stores make at once opens each of them ever after`() async throws {
+  @Test func `that several new stores create at once opens each of them`() async throws {
     for _ in 0..<10 {
       let stores = try (0..<4).map { _ in try TestStore() }
       let keyPath = stores[0].keyPath
@@ -58,7 +58,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `that is missing leaves the store locked, names the path, and is not made anew`()
+  @Test func `that is missing leaves the store locked, is named, and is not created again`()
     async throws
   {
     try await store.fill([.sample()])
@@ -121,7 +121,7 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: store.keyPath)) == key)
   }
 
-  @Test func `whose path is no plain word is refused with a command that a shell takes as meant`()
+  @Test func `whose path needs quotes is refused with a quoted command`()
     async throws
   {
     let path = store.directory("a b;touch c/key")

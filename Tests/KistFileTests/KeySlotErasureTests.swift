@@ -36,7 +36,7 @@ import Testing
     await again.close()
   }
 
-  @Test func `is so, too, where the store is read for a backup meanwhile`() async throws {
+  @Test func `is overwritten even while the store is read for a backup`() async throws {
     try await store.fill(threeCredentials)
     let slot = try bytesOfSlot()
     let first = try await store.open()

@@ -21,7 +21,7 @@ import Testing
     return isOpen
   }
 
-  @Test func `are told by number, with what trying a passphrase costs`() async throws {
+  @Test func `are listed by number, with the cost of trying a passphrase`() async throws {
     try await store.fill([.sample()], .passphrase(passphrase))
     let opened = try await store.open(.passphrase(passphrase))
     #expect(
@@ -95,7 +95,7 @@ import Testing
       [.posixPermissions: 0o600], ofItemAtPath: store.keyPath)
   }
 
-  @Test func `a passphrase that is replaced opens the store no more`() async throws {
+  @Test func `a passphrase that is replaced no longer opens the store`() async throws {
     try await store.fill([.sample()], .passphrase(passphrase))
     let opened = try await store.open(.passphrase(passphrase))
     let slots = try await opened.keySlots.add(
@@ -109,7 +109,8 @@ import Testing
     #expect(try await opens(with: another))
   }
 
-  @Test func `without a passphrase of now, and with a wrong one, nothing is changed`() async throws
+  @Test func `without the current passphrase, or with a wrong one, nothing is changed`()
+    async throws
   {
     try await store.fill([], .passphrase(passphrase))
     let opened = try await store.open(.passphrase(passphrase))

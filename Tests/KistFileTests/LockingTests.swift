@@ -28,7 +28,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `what was begun before a lock is finished`() async throws {
+  @Test func `requests that began before a lock are finished`() async throws {
     let opened = try await store.open()
     let saved = await withTaskGroup(of: Bool.self) { group in
       for number in 0..<50 {
@@ -45,7 +45,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `unlocking what is open still verifies`() async throws {
+  @Test func `unlocking an open store still verifies the passphrase`() async throws {
     try await store.fill([.sample()], .passphrase(passphrase))
     let opened = try await store.open(.passphrase(passphrase))
     await expect(.wrongPassphrase) { try await opened.access.unlock(Secret(utf8: "wrong")) }
@@ -55,7 +55,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `of unlocks at once, those beside the first are busy`() async throws {
+  @Test func `of several unlocks at once, all but the first are busy`() async throws {
     try await store.fill([], .passphrase(passphrase))
     let opened = try await store.open(EncryptedFile.KeySource.none)
     let codes = await withTaskGroup(of: StorageError.Code?.self) { group in
@@ -77,7 +77,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `the status says in plain words what protects the key`() async throws {
+  @Test func `the status describes what protects the key`() async throws {
     let opened = try await store.open()
     let keyFile = "a key file, \(store.keyPath)"
     var status = try await opened.access.status()

@@ -5,7 +5,7 @@ import KistFile
 import KistTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `A row that is not where or what it was` {
+@Suite(.timeLimit(.minutes(10))) struct `A row that was moved or replaced` {
   let store = try! TestStore()
 
   @Test func `two rows swapped are corrupt`() async throws {

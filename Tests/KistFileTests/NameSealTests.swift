@@ -56,7 +56,9 @@ import Testing
     await expect(.unavailable) { try seal.open(sealed, "") }
   }
 
-  @Test func `of up to 48 bytes are of one size when sealed, and of the same names never the same`()
+  @Test
+  func
+    `of up to 48 bytes have one size when sealed, and the same names are never sealed to the same bytes`()
     async throws
   {
     let opened = try await store.open()
@@ -72,7 +74,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `are in the page about the log as the golden store seals them`() async throws {
+  @Test func `are sealed by the golden store as in the page about the log`() async throws {
     try FileManager.default.createDirectory(
       atPath: store.directory("data"), withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])

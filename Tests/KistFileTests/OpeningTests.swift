@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `Opening a store` {
   let store = try! TestStore()
 
-  @Test func `makes everything for its owner alone, whatever the umask`() async throws {
+  @Test func `creates everything for its owner alone, whatever the umask`() async throws {
     // In a process of its own, because all threads share the umask.
     await #expect(processExitsWith: .success) {
       for mask: mode_t in [0, 0o777] {
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `a closed store leaves no log behind, and opens again as it was`() async throws {
+  @Test func `a closed store leaves no log behind, and opens again unchanged`() async throws {
     try await store.fill(threeCredentials)
     #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
     let opened = try await store.open()
@@ -50,7 +50,8 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: real + "/credentials.db"))
   }
 
-  @Test func `one that is gone, or has another in its place, makes none and leaves that`()
+  @Test
+  func `a store that is gone is not created again, and another one in its place is not changed`()
     async throws
   {
     let options = EncryptedFile.Options(
@@ -135,7 +136,7 @@ import Testing
     #expect(try store.names() == ["credentials.db-wal", "credentials.db.lock"])
   }
 
-  @Test func `what a crash left of a store being made is replaced`() async throws {
+  @Test func `an unfinished store that a crash left is replaced`() async throws {
     try await store.fill([])
     for suffix in ["", "-wal", "-journal"] {
       try Data("half".utf8).write(to: URL(filePath: store.path + ".new" + suffix))
@@ -164,7 +165,7 @@ import Testing
     #expect(error?.hint?.contains("chmod 700") == true)
   }
 
-  @Test func `a directory whose path is no plain word is refused with a command to paste`()
+  @Test func `a directory whose path needs quotes is refused with a command to paste`()
     async throws
   {
     let directory = store.directory("a b;touch c")

@@ -48,7 +48,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `that is missing leaves the store locked, and makes none`() async throws {
+  @Test func `that is missing leaves the store locked, and is not created`() async throws {
     await expect(.unavailable) { try await store.open(.passphraseFile(path: path)) }
     try write("correct horse")
     try await store.fill([.sample()], .passphraseFile(path: path))

@@ -19,7 +19,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `that is wrong is wrongPassphrase, and the store can be tried again`() async throws {
+  @Test func `that is wrong is wrongPassphrase, and another one can be tried`() async throws {
     try await store.fill([.sample()], .passphrase(passphrase))
     let wrong = Secret(utf8: "wrong")
     try await store.expectRefusedUntouched(.wrongPassphrase) {

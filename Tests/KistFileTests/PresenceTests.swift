@@ -5,7 +5,9 @@ import KistTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `A look at a store without its key` {
-  @Test func `tells whether there is one, which, and whether credentials are in it`() async throws {
+  @Test func `reports whether there is a store, its id, and whether it has credentials`()
+    async throws
+  {
     let store = try TestStore()
     #expect(EncryptedFile.presence(at: store.path) == .absent)
     try await store.fill([])
@@ -20,13 +22,14 @@ import Testing
     await opened.close()
   }
 
-  @Test func `makes nothing where there is none`() throws {
+  @Test func `creates nothing where there is no store`() throws {
     let store = try TestStore()
     #expect(EncryptedFile.presence(at: store.path) == .absent)
     #expect(!FileManager.default.fileExists(atPath: store.directory("data")))
   }
 
-  @Test func `changes neither a mode that others can read by, nor a log, be it empty`() async throws
+  @Test func `changes neither a mode that others can read by, nor a log, even an empty one`()
+    async throws
   {
     let store = try TestStore()
     try await store.fill([.sample()])
@@ -45,7 +48,7 @@ import Testing
     #expect(try store.names() == names)
   }
 
-  @Test func `reads what a crash left in the log`() async throws {
+  @Test func `reads the log that a crash left`() async throws {
     let store = try TestStore()
     let opened = try await store.open()
     try await opened.credentials.save(.sample())
@@ -64,7 +67,7 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: copy.path + "-wal")) == log)
   }
 
-  @Test func `leaves what is no store as it is`() async throws {
+  @Test func `does not change a file that is not a store`() async throws {
     let store = try TestStore()
     try await store.fill([.sample()])
     try Data("not a database".utf8).write(to: URL(filePath: store.path))
@@ -76,7 +79,7 @@ import Testing
     #expect(try store.bytes() == Data("not a database".utf8))
   }
 
-  @Test func `says who has the store open`() async throws {
+  @Test func `names the process that has the store open`() async throws {
     let store = try TestStore()
     let opened = try await store.open()
     guard case .unreadable(let error) = EncryptedFile.presence(at: store.path) else {

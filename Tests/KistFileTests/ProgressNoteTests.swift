@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistFile
 
-@Suite(.timeLimit(.minutes(10))) struct `The note of how far a store has come` {
+@Suite(.timeLimit(.minutes(10))) struct `The progress note of a store` {
   @Test func `lets a store open that was killed at any of its changes`() async throws {
     let store = try TestStore()
     let opened = try await store.open(acceptingRollback: false)
@@ -49,7 +49,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `of another store in the same place is left as it is`() async throws {
+  @Test func `of another store in the same place is not changed`() async throws {
     let store = try TestStore()
     _ = try await store.filledTwice()
     try FileManager.default.removeItem(atPath: store.path)
@@ -57,7 +57,7 @@ import Testing
     #expect(try store.notes().count == 2)
   }
 
-  @Test func `leaves nothing behind where its writer was killed`() async throws {
+  @Test func `leaves no unfinished file where its writer was killed`() async throws {
     let store = try TestStore()
     _ = try await store.filledTwice()
     let note = try #require(try store.notes().first)
@@ -66,7 +66,7 @@ import Testing
     #expect(try store.notes() == [note])
   }
 
-  @Test func `that cannot be used is reported, and keeps nothing from an examination or a rekey`()
+  @Test func `that cannot be used is reported, and prevents neither an examination nor a rekey`()
     async throws
   {
     let store = try TestStore()
@@ -99,7 +99,7 @@ import Testing
     #expect(try await opening(store) == nil)
   }
 
-  @Test func `that cannot be read is reported, left as it is, and keeps nothing from opening`()
+  @Test func `that cannot be read is reported, is not changed, and does not prevent opening`()
     async throws
   {
     let store = try TestStore()

@@ -11,9 +11,9 @@ import Testing
 ///
 /// Only the note outside of the store shows that it is older (docs/file-format.md, "The progress
 /// file").
-@Suite(.timeLimit(.minutes(10))) struct `A store that was put back as it was earlier` {
+@Suite(.timeLimit(.minutes(10))) struct `An older copy of a store` {
   @Test(arguments: Return.allCases)
-  private func `is refused, and is left as it was`(_ way: Return) async throws {
+  private func `is refused, and is not changed`(_ way: Return) async throws {
     let store = try TestStore()
     try await way.make(store)
     let before = try store.bytes()
@@ -52,7 +52,7 @@ import Testing
     #expect(try await opening(store, accepting: take)?.code == .corrupt)
   }
 
-  @Test func `is accepted by one opening, and is then open for each unlock`() async throws {
+  @Test func `is accepted by one opening, and then by each unlock`() async throws {
     let store = try TestStore()
     try store.put(try await store.filledTwice())
     let isAccepted = Mutex(true)
@@ -115,7 +115,7 @@ import Testing
     await locked.close()
   }
 
-  @Test func `is named by fsck, and not given a new key`() async throws {
+  @Test func `is reported by fsck, and receives no new key`() async throws {
     let store = try TestStore()
     try store.put(try await store.filledTwice())
     let examination = try EncryptedFile.examine(

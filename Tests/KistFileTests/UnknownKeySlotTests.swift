@@ -83,7 +83,7 @@ import Testing
     try await store.expectRefusedUntouched(.corrupt) { try await store.open() }
   }
 
-  @Test func `that the header does not have is corrupt`() async throws {
+  @Test func `that the header does not cover is corrupt`() async throws {
     try await store.fill([.sample()])
     try store.addSlot(7, [1, 2, 3], toHeader: false)
     try await store.expectRefusedUntouched(.corrupt) { try await store.open() }
@@ -111,7 +111,7 @@ import Testing
     try await store.expectRefusedUntouched(.corrupt) { try await store.open() }
   }
 
-  @Test func `opens nothing, so that a store of such slots alone stays locked`() async throws {
+  @Test func `opens nothing, so a store with only such slots stays locked`() async throws {
     try await store.fill([.sample()])
     try store.addSlot(7, [1, 2, 3])
     try store.changeSlots { database, _ in
@@ -130,7 +130,7 @@ import Testing
     #expect(found.faults.isEmpty && found.locked?.code == .locked && found.unknownSlots == [7])
   }
 
-  @Test func `is named by fsck, and lost to a new key and a backup only when that is said`()
+  @Test func `is named by fsck, and a new key or a backup drops it only on request`()
     async throws
   {
     try await store.fill([.sample()])

@@ -68,7 +68,7 @@ struct Vectors: Decodable {
   let vectors = try! Vectors.read()
   let store = try! TestStore()
 
-  @Test func `a store made of the vectors opens with the key file and tells what is in it`()
+  @Test func `a store made of the vectors opens with the key file and has their credentials`()
     async throws
   {
     try await makeStore(vectors.rows, vectors.header.sealed)
@@ -154,7 +154,7 @@ struct Vectors: Decodable {
     }
   }
 
-  @Test func `two credentials that share their addresses are told apart`() async throws {
+  @Test func `two credentials that share their addresses are distinguished`() async throws {
     try await makeStore()
     let pair = vectors.tags.suffix(2).map {
       CredentialKey(service: $0.service, account: $0.account)

@@ -18,7 +18,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `tells where it stands, and of nothing before that`() async throws {
+  @Test func `reports its position, and no change before it`() async throws {
     try await withStore { store in
       _ = try await store.credentials.save(.sample())
       let second = try await store.credentials.save(.sample())
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `tells of every change of many at once, in the order of revisions`() async throws {
+  @Test func `reports every change of many at once, in the order of revisions`() async throws {
     try await withStore { store in
       let changes = try await store.watch()
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -68,7 +68,9 @@ import Testing
     }
   }
 
-  @Test func `can be watched while it is locked, and says to read once it is not`() async throws {
+  @Test func `can be watched while it is locked, and sends a reset when it is unlocked`()
+    async throws
+  {
     try await withStore(passphrase: "correct horse") { store in
       let before = try await store.watch().makeAsyncIterator()
       let saved = try await store.credentials.save(.sample())
@@ -91,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `tells of what was answered before it is closed, and then that it is`() async throws {
+  @Test func `reports the answered changes before it is closed, and then its end`() async throws {
     try await withStore { store in
       let changes = try await store.watch()
       let saved = try await store.credentials.save(.sample())

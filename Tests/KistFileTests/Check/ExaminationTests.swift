@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `An examination of a store` {
   let store = try! TestStore()
 
-  @Test func `of one that is whole finds nothing, and changes nothing`() async throws {
+  @Test func `of an undamaged store finds nothing, and changes nothing`() async throws {
     try await store.fill(Specimen.many)
     let before = try store.bytes()
     let found = try store.examine()
@@ -18,7 +18,7 @@ import Testing
     #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
   }
 
-  @Test func `reads what a crash left in the log, and leaves it there`() async throws {
+  @Test func `reads the log that a crash left, and does not change it`() async throws {
     let opened = try await store.open()
     for credential in threeCredentials { try await opened.credentials.save(credential) }
     let copy = try TestStore()
@@ -50,7 +50,7 @@ import Testing
     #expect(found.faults.contains { $0.part == .credentials })
   }
 
-  @Test func `says how many credentials are missing`() async throws {
+  @Test func `reports how many credentials are missing`() async throws {
     try await store.fill(threeCredentials)
     try store.meddle { try $0.execute(sql: "DELETE FROM credential WHERE sequence = 2") }
     let found = try store.examine()
@@ -58,7 +58,7 @@ import Testing
     #expect(found.faults.map(\.message) == ["there should be 3 credentials, and there are 2"])
   }
 
-  @Test func `without the key says why, and what can be seen without it`() async throws {
+  @Test func `without the key reports why, and what is readable without it`() async throws {
     let passphrase = Secret(utf8: "correct horse battery staple")
     try await store.fill(threeCredentials, .passphrase(passphrase))
     let whole = try store.examine()
@@ -72,7 +72,7 @@ import Testing
     #expect(planted.locked?.code == .locked && planted.faults.map(\.part) == [.database])
   }
 
-  @Test func `of a store in use is busy, and of none notFound`() async throws {
+  @Test func `of a store in use is busy, and of a missing store notFound`() async throws {
     await expect(.notFound) { try store.examine() }
     #expect(!FileManager.default.fileExists(atPath: store.directory("data")))
     let opened = try await store.open()
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: ["odd ?#%41 name", "file:store", ":memory:"])
-  func `takes a path for what it is`(name: String) async throws {
+  func `reads a path literally`(name: String) async throws {
     let path = store.directory(name + "/credentials.db")
     let options = EncryptedFile.Options(path: path, keySource: .keyFile(path: store.keyPath))
     let opened = try await EncryptedFile.open(options)

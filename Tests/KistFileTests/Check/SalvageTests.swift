@@ -9,7 +9,7 @@ import Testing
   let store = try! TestStore()
   private var newPath: String { store.directory("new/credentials.db") }
 
-  @Test func `copies all that is said of a credential, under the same key and id`() async throws {
+  @Test func `copies every field of a credential, under the same key and id`() async throws {
     let opened = try await store.openWithAllThatCanBeSaid()
     let originals = try await opened.credentials.findAll()
     await opened.close()
@@ -29,7 +29,7 @@ import Testing
     await new.close()
   }
 
-  @Test func `leaves out what fails authentication`() async throws {
+  @Test func `omits a credential that fails authentication`() async throws {
     try await store.fill(threeCredentials)
     try store.meddle {
       try $0.execute(sql: "UPDATE credential SET secret = zeroblob(104) WHERE sequence = 1")
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: 1...12)
-  func `goes around pages that are damaged`(seed: UInt64) async throws {
+  func `reads past damaged pages`(seed: UInt64) async throws {
     let specimen = try await Specimen(of: Specimen.many)
     let root = try specimen.read {
       try Int.fetchOne($0, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'credential'")
@@ -72,7 +72,7 @@ import Testing
     await new.close()
   }
 
-  @Test func `loses of a damaged page no more than what is on it`() async throws {
+  @Test func `loses only the credentials on a damaged page`() async throws {
     let specimen = try await Specimen(of: Specimen.many)
     let roots = try specimen.rootPages()
     let leaves = (2...specimen.database.count / 4096).filter { page in
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `takes no other store's place`() async throws {
+  @Test func `does not replace another store`() async throws {
     try await store.fill(threeCredentials)
     _ = try salvage()
     let before = try Data(contentsOf: URL(filePath: newPath))
@@ -95,7 +95,7 @@ import Testing
     await expect(.conflict) { try salvage(to: store.path) }
   }
 
-  @Test func `makes nothing where the key is not at hand, or nothing opens with it`() async throws {
+  @Test func `creates nothing where the key is missing, or opens nothing`() async throws {
     try await store.fill(threeCredentials, .passphrase(Secret(utf8: "correct horse")))
     await expect(.locked) { try salvage() }
     try store.meddle { try $0.execute(sql: "DELETE FROM slot") }

@@ -14,7 +14,7 @@ import Testing
       path: store.directory("backup"), passphrase: { [passphrase] in passphrase })
   }
 
-  @Test func `restores all that is said of each credential, with new revisions`() async throws {
+  @Test func `restores every field of each credential, with new revisions`() async throws {
     let opened = try await store.openWithAllThatCanBeSaid()
     let originals = try await opened.credentials.findAll()
     try await fetch(opened)
@@ -38,7 +38,7 @@ import Testing
     #expect(try await !new.isOpened(by: .passphrase(passphrase)))
   }
 
-  @Test func `is what there was at one moment, while saves go on, and leaves no file`()
+  @Test func `is of one moment, while saves continue, and leaves no file`()
     async throws
   {
     let opened = try await store.open()
@@ -88,7 +88,7 @@ import Testing
     #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
   }
 
-  @Test func `goes in parts of bounded size, as often as it is asked for`() async throws {
+  @Test func `is read in parts of bounded size, each as often as requested`() async throws {
     let opened = try await store.open()
     for number in 0..<4 {
       try await opened.credentials.save(
@@ -146,7 +146,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `that is cut anywhere, or changed, is corrupt, and makes nothing`() async throws {
+  @Test func `that is cut anywhere, or changed, is corrupt, and creates nothing`() async throws {
     let opened = try await store.open()
     for credential in threeCredentials { try await opened.credentials.save(credential) }
     try await fetch(opened)
@@ -176,7 +176,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: new.path))
   }
 
-  @Test func `with a wrong passphrase, or none there, makes nothing`() async throws {
+  @Test func `with a wrong passphrase, or a missing file, creates nothing`() async throws {
     try await store.fill([.sample()])
     let opened = try await store.open()
     try await fetch(opened)
@@ -195,7 +195,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: new.path))
   }
 
-  @Test func `takes no store's place, nor that of its log`() async throws {
+  @Test func `replaces neither a store nor its log`() async throws {
     try await store.fill([.sample()])
     let opened = try await store.open()
     try await fetch(opened)
@@ -212,7 +212,8 @@ import Testing
     #expect(try new.names() == ["credentials.db-wal", "credentials.db.lock"])
   }
 
-  @Test func `that fails before the store has its name leaves none, and the next one makes it`()
+  @Test
+  func `that fails before the store has its name leaves no store, and the next attempt succeeds`()
     async throws
   {
     try await store.fill([.sample()])
@@ -227,7 +228,7 @@ import Testing
     #expect(try await new.isOpened(by: .keyFile(path: new.keyPath)))
   }
 
-  @Test func `that has its place, of which the disk does not know, may be there`() async {
+  @Test func `whose final name may not be on disk has an unknown outcome`() async {
     // In a process of its own, because the limit is the whole process's.
     await #expect(processExitsWith: .success) {
       let backup = `A backup`()

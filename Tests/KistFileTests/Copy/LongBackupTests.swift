@@ -9,7 +9,7 @@ import Testing
   let store = try! TestStore()
   let passphrase = Secret(utf8: "of the backup")
 
-  @Test func `is told of until it is made, and is not read before`() async throws {
+  @Test func `reports its progress until it is finished, and cannot be read before`() async throws {
     let permits = DispatchSemaphore(value: 0)
     let opened = try await openKeptWaiting(for: permits, .init(wait: .milliseconds(1)))
     let id = try await opened.backups.make(.begin(passphrase: passphrase)).id
@@ -31,7 +31,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `for which nobody asks any more is not made to its end, and leaves no file`()
+  @Test func `that no client asks for any more is given up, and leaves no file`()
     async throws
   {
     let permits = DispatchSemaphore(value: 0)
@@ -53,7 +53,7 @@ import Testing
     await opened.close()
   }
 
-  @Test func `for which, once it is made, nobody asks is let go of`() async throws {
+  @Test func `that is finished and that no client asks for is discarded`() async throws {
     let permits = DispatchSemaphore(value: 0)
     for _ in 0..<100 { permits.signal() }
     let opened = try await openKeptWaiting(for: permits, .init(patience: .zero))

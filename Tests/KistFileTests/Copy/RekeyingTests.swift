@@ -12,7 +12,7 @@ import Testing
   let passphrase = Secret(utf8: "correct horse battery staple")
   let another = Secret(utf8: "a new one")
 
-  @Test func `has all that is said of each credential, and new revisions, id and key file`()
+  @Test func `has every field of each credential, and new revisions, id and key file`()
     async throws
   {
     let opened = try await store.openWithAllThatCanBeSaid()
@@ -78,7 +78,7 @@ import Testing
     #expect(try await !store.isOpened(by: .passphrase(passphrase)))
   }
 
-  @Test func `loses no way in unless that was said`() async throws {
+  @Test func `loses a key slot only on request`() async throws {
     try await store.fill(threeCredentials)
     let opened = try await store.open()
     for passphrase in [passphrase, another] {
@@ -99,7 +99,7 @@ import Testing
     #expect(try await !store.isOpened(by: .passphrase(passphrase)))
   }
 
-  @Test func `without its key, with a wrong one, or an empty new one, is left as it is`()
+  @Test func `without its key, with a wrong one, or an empty new one, is not changed`()
     async throws
   {
     try await store.fill(threeCredentials, .passphrase(passphrase))
@@ -113,7 +113,7 @@ import Testing
     #expect(try snapshot() == before)
   }
 
-  @Test func `is one that nobody uses`() async throws {
+  @Test func `must not be in use`() async throws {
     try await store.fill(threeCredentials)
     let opened = try await store.open()
     let error = await expect(.busy) { try rekey(.keyFile(path: store.keyPath)) }
@@ -142,7 +142,7 @@ import Testing
     #expect(try snapshot() == before)
   }
 
-  @Test func `has what was in the log that a crash left`() async throws {
+  @Test func `has the changes in a log that a crash left`() async throws {
     try await store.fill([.sample()])
     let opened = try await store.open()
     try await opened.credentials.save(.sample(.init(service: "in the log")))
@@ -157,7 +157,7 @@ import Testing
     #expect(try await old.isOpened(by: .keyFile(path: old.keyPath)))
   }
 
-  @Test func `that fails before it has its place leaves everything as it was`() async throws {
+  @Test func `that fails before the new store is in place changes nothing`() async throws {
     try await store.fill(threeCredentials)
     let before = try snapshot()
     let error = await expect(.full) {
@@ -173,7 +173,8 @@ import Testing
 
   /// As a file system over a network may do: the rename is carried out, its answer is lost, and when it is
   /// asked for again there is nothing to rename.
-  @Test func `that has its place though that was told to have failed keeps its key`() async throws {
+  @Test func `that was renamed although the rename reported a failure keeps its key`() async throws
+  {
     try await store.fill(threeCredentials)
     let error = await expect(.unavailable) {
       try rekey(
@@ -190,7 +191,9 @@ import Testing
     #expect(try rekey(.keyFile(path: store.keyPath)).count == 3)
   }
 
-  @Test func `is nobody else's when it is told that it is about to have its place`() async throws {
+  @Test func `is locked when it is reported that the new store is about to replace it`()
+    async throws
+  {
     try await store.fill(threeCredentials)
     _ = try rekey(
       .keyFile(path: store.keyPath),

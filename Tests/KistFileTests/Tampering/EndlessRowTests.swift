@@ -6,7 +6,7 @@ import KistTesting
 import Testing
 
 /// A file of a few pages can claim a row of any length, whose pages lead in a circle.
-@Suite(.timeLimit(.minutes(10))) struct `A row whose length is made up` {
+@Suite(.timeLimit(.minutes(10))) struct `A row with a forged length` {
   let store = try! TestStore()
 
   @Test(arguments: ["service_tag", "key_tag", "metadata", "secret"])

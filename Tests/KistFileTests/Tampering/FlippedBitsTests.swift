@@ -4,7 +4,7 @@ import KistTesting
 import Testing
 
 /// Every bit is too long for each run: `make torture` flips all of them.
-@Suite(.timeLimit(.minutes(10))) struct `A store of which one bit is flipped` {
+@Suite(.timeLimit(.minutes(10))) struct `A store with one flipped bit` {
   private let environment = ProcessInfo.processInfo.environment
 
   /// - Parameter sparsity: of how many bits one is flipped, as a multiple of `KIST_BIT_STEP`.

@@ -6,7 +6,7 @@ import Testing
 /// The log that a crash leaves has no key in it, and each of its ends is a whole store
 /// (docs/file-format.md, "What it does not do"): what is damaged or cut off leaves an earlier one.
 @Suite(.timeLimit(.minutes(10))) struct `A log of which a part was damaged or cut off` {
-  @Test func `leaves the store as it was after one of its changes, or corrupt`() async throws {
+  @Test func `leaves the store with the changes up to one of them, or corrupt`() async throws {
     let (specimen, states) = try await unclosed()
     let log = try #require(specimen.beside["-wal"])
     var tampered = stride(from: 0, to: log.count * 8, by: 1009).map { bit in

@@ -11,7 +11,7 @@ from hostile.planted import try_endless_rows, try_hollow_log
 
 PACKAGE = Path(__file__).resolve().parents[3]
 # The tests flip the bits in their own process. A kistd for each bit would take days.
-SUITE = "A store of which one bit is flipped"
+SUITE = "A store with one flipped bit"
 # In a short run, one of this many bits is flipped.
 SPARSE = 61
 
