@@ -218,7 +218,7 @@ test-deb: deb ## Install, use and purge the package on booted Debian 12 and 13, 
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
 	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages
 
-lint: ## Check the formatting, and the words of the documentation and of comments
+lint: ## Check the formatting, and the words of documentation, comments, texts and test names
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 	scripts/check-words
 
