@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `replaces no file unless that is asked for, and nothing that is no file`() async throws
+  @Test func `replaces a file only on request, and never anything else`() async throws
   {
     try await withDirectory { directory in
       let path = directory + "/backup"

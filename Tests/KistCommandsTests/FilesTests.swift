@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistCommands
 
-@Suite(.timeLimit(.minutes(10))) struct `Files that a person names` {
+@Suite(.timeLimit(.minutes(10))) struct `Files that the user names` {
   @Test(arguments: [
     (EACCES, StorageError.Code.denied), (EROFS, .denied), (ENOENT, .badRequest),
     (ENOTDIR, .badRequest), (ENOSPC, .full), (EDQUOT, .full), (EIO, .unavailable),

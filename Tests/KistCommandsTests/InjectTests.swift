@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: ["a FIFO", "a link", "a directory"])
-  func `replaces nothing that is no regular file`(kind: String) async throws {
+  func `replaces only regular files`(kind: String) async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let out = folder.appending(path: "out").path
     switch kind {

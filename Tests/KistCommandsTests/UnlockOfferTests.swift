@@ -11,7 +11,7 @@ import Testing
   ]
 
   @Test(arguments: commands, ["", "y", "Yes"])
-  func `is unlocked by a person who says so, and asked once more`(
+  func `is unlocked after the user agrees, and the request is repeated`(
     arguments: [String], answer: String
   ) async {
     let world = World(unlocksWith: .keyFile)
@@ -60,7 +60,7 @@ import Testing
       (.keyFile, "Unlock the storage? [Y/n] "), (.provider, "Unlock the storage? [Y/n] "),
       (.passphrase, "Passphrase: "),
     ] as [(StorageStatus.Unlocking, String)])
-  func `tells why it is locked before it asks`(way: StorageStatus.Unlocking, question: String) async
+  func `reports why it is locked before it asks`(way: StorageStatus.Unlocking, question: String) async
   {
     let world = World(unlocksWith: way)
     _ = await world.run(["load", "s"], typing: ["n"])
@@ -84,7 +84,7 @@ import Testing
     #expect(world.passphrases.isEmpty)
   }
 
-  @Test func `is asked once more and not again`() async {
+  @Test func `repeats the request once`() async {
     let world = World(unlocksWith: .keyFile, staysLocked: true)
     let status = await world.run(["load", "s"], typing: ["y", "y"])
     #expect(status == StorageError.Code.locked.exitStatus)

@@ -33,7 +33,7 @@ struct GoldenContent: Decodable {
   let content = try! GoldenContent.read()
 
   @Test(arguments: ["v1-key-file.db", "v1-extended.db"])
-  func `with a key file tells what was put into it`(name: String) async throws {
+  func `with a key file returns its credentials`(name: String) async throws {
     try lay(name)
     try layKey(of: store)
     try await expectContent(try await store.open())
@@ -58,7 +58,7 @@ struct GoldenContent: Decodable {
 
   private let laterFields = field(1, "of a later version") + field(0x100, "")
 
-  @Test func `with a passphrase tells what was put into it`() async throws {
+  @Test func `with a passphrase returns its credentials`() async throws {
     try lay("v1-passphrase.db")
     try await expectContent(
       try await store.open(.passphrase(Secret(utf8: content.passphrase))))
@@ -66,7 +66,7 @@ struct GoldenContent: Decodable {
 
   /// Makes the golden stores of the present version in a directory: for a version that is new.
   @Test(.enabled(if: ProcessInfo.processInfo.environment["KIST_WRITE_GOLDEN"] != nil))
-  func `can be made anew`() async throws {
+  func `can be made again`() async throws {
     let target = try #require(ProcessInfo.processInfo.environment["KIST_WRITE_GOLDEN"])
     for (name, passphrase) in [("v1-key-file", nil), ("v1-passphrase", content.passphrase)] {
       let store = try TestStore()

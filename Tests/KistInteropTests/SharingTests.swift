@@ -33,7 +33,7 @@ typealias Use = @Sendable (UserStorage) async -> Secret
   ]
 
   @Test(arguments: uses)
-  func `keeps its label and its attributes, and is no tool's`(
+  func `keeps its label and its attributes, and belongs to no tool`(
     key: CredentialKey, use: Use
   ) async throws {
     let storage = UserStorage.inMemory(now: { .sample })

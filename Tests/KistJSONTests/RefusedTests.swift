@@ -35,7 +35,7 @@ struct RefusedTests {
     "NaN", "Infinity", "-Infinity", "1.2.3", "1e5.5", "٣", "True", "tru", "truee", "nul", "nulll",
     "FALSE", "undefined", "'a'", "`a`",
   ])
-  func `what is no value is refused`(value: String) {
+  func `text that is not a value is refused`(value: String) {
     #expect(fault(in: #"{"a":\#(value)}"#) != nil)
     #expect(fault(in: #"{"a":[\#(value)]}"#) != nil)
     #expect(fault(in: #"{"a":\#(value)"#) != nil)

@@ -25,7 +25,7 @@ struct ValueTests {
     "9007199254740992", "-9007199254740992", "99999999999999999999999999", "1.0", "1e3", "0.5",
     "1E0",
   ])
-  func `a number that is no integer within ±(2^53−1) is refused`(json: String) throws {
+  func `a number that is not an integer within ±(2^53−1) is refused`(json: String) throws {
     let number = try value(json)
     #expect(fault { () throws(JSONError) in try number.integer() } != nil)
   }

@@ -62,7 +62,7 @@
       }
     }
 
-    @Test func `is shown by secret-tool under the number that the error tells`() async throws {
+    @Test func `is shown by secret-tool under the number in the error`() async throws {
       try await withPrivateBus { bus in
         let item = MockProvider.Item("example.net", "bob", ["kist": "???"], value: "x")
         _ = try await MockProvider(holding: [item], on: bus)

@@ -16,7 +16,7 @@
     @Test(arguments: [
       ([], false), ([ours], true), ([damaged], true), (others, false), (others + [ours], true),
     ])
-    func `tells whether there are credentials that kist serves`(
+    func `reports whether there are credentials that kist serves`(
       items: [MockProvider.Item], hasCredentials: Bool
     ) async throws {
       try await withPrivateBus { bus in
@@ -27,7 +27,7 @@
       }
     }
 
-    @Test func `tells that it is locked, and shows no prompt`() async throws {
+    @Test func `reports that it is locked, and shows no prompt`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider([.locked, .prompt(.accepted)], on: bus)
         #expect(await Libsecret.probe(.init(busAddress: bus.address)) == .locked)
@@ -41,7 +41,7 @@
         ([.mute()], .seconds(3), "did not answer"),
         ([.answersWrongTypes()], .seconds(30), "specification"),
       ] as [([MockProvider.Behaviour], Duration, String)])
-    func `tells that it cannot be used, and why`(
+    func `reports that it cannot be used, and why`(
       behaviours: [MockProvider.Behaviour], deadline: Duration, reason: String
     ) async throws {
       try await withPrivateBus { bus in

@@ -62,7 +62,7 @@
     }
 
     @Test(.requires(.dbusDaemon, .gdbus, .python))
-    func `stays, and is waited for by who asks again`() async throws {
+    func `stays, and a second request waits for it`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider([.locked, .prompt(.answered)], on: bus)
         let storage = Libsecret.open(.init(busAddress: bus.address, deadline: .seconds(10)))

@@ -246,7 +246,7 @@
       }
     }
 
-    @Test func `unlocks with a prompt that a person answers`() async throws {
+    @Test func `unlocks with a prompt that the user answers`() async throws {
       try await withPrivateBus { bus in
         let provider = try await MockProvider([.locked, .prompt(.accepted)], on: bus)
         let storage = Libsecret.open(.init(busAddress: bus.address))

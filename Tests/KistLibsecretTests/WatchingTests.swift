@@ -18,7 +18,7 @@
       }
     }
 
-    @Test func `tells of what another program does with kist's items, and with no others`()
+    @Test func `reports another program's changes of kist's items, and of no others`()
       async throws
     {
       try await withStorage { bus, _, storage in
@@ -39,7 +39,7 @@
       }
     }
 
-    @Test func `tells another kistd of a save as one, and of a delete as one`() async throws {
+    @Test func `reports a save and a delete of another kistd as one change each`() async throws {
       try await withStorage { bus, _, storage in
         let other = Libsecret.open(.init(busAddress: bus.address))
         let changes = try await storage.watch().makeAsyncIterator()

@@ -7,7 +7,7 @@ import Testing
   private static let container = "0 1000 1\n1 100000 65536\n"
 
   @Test(arguments: [one, container, "", nil])
-  func `that is the one for whoever has none, in a namespace that has not all`(map: String?) {
+  func `may be of any other user in a namespace that does not map all users`(map: String?) {
     #expect(representsOtherUsers(uid: 65534, overflowUID: "65534\n", map: map))
     #expect(representsOtherUsers(uid: 65534, overflowUID: nil, map: map))
     #expect(representsOtherUsers(uid: 7, overflowUID: "7\n", map: map))

@@ -92,7 +92,7 @@ import Testing
     #expect(terminal.echoes)
   }
 
-  @Test func `shows the line where it is no secret`() throws {
+  @Test func `shows a line that is not secret`() throws {
     let terminal = try PseudoTerminal()
     terminal.type("yes\n", after: "Really? ")
     #expect(try shownLine(asking: "Really? ", on: terminal.path) == "yes")

@@ -11,7 +11,7 @@ import Testing
     #expect(text.terminalWidth == width)
   }
 
-  @Test func `is what the C library says, but for what it knows in another version of Unicode`() {
+  @Test func `is that of the C library, except for characters of other Unicode versions`() {
     let locale = unsafe newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
     let previous = unsafe uselocale(locale)
     defer {

@@ -25,7 +25,7 @@ extension Daemon {
   func reopen(_ storage: Leased<Served>, _ audit: AuditLog?) async {
     await storage.replace { served in
       if let status = try? await served.storage.access.status(), !status.reopensByItself {
-        logger.notice("kept the storage as it is: to open it again takes a person")
+        logger.notice("kept the storage as it is: only an interactive user can open it again")
         return served
       }
       await served.storage.close()

@@ -52,7 +52,7 @@ import Testing
     try await golden.run()
   }
 
-  @Test func `is an error where the secret is no text`() async throws {
+  @Test func `is an error if the secret is not text`() async throws {
     let storage = UserStorage.inMemory(now: { .sample })
     try await storage.save(NewCredential(key: Self.key, secret: Secret(copying: [0xFF])))
     let answer = await Call.aws("").answer(from: storage)

@@ -61,7 +61,7 @@ import Testing
     "Username for 'https://h': ", "Username for 'https://password.example': ", "Username: ",
     "User name: ", "login: ", "Enter your username",
   ])
-  func `tells the account, and not the secret, where the user is asked for`(
+  func `answers a question for the user with the account, not the secret`(
     prompt: String
   ) async throws {
     try await Golden(

@@ -21,7 +21,7 @@ import Testing
     NewCredential(key: CredentialKey(service: service), secret: Secret(utf8: secret))
   }
 
-  @Test func `tells what is new, the same, and different`() async throws {
+  @Test func `reports what is new, the same, and different`() async throws {
     try await storage.save(credential("same", "1"))
     try await storage.save(credential("differs", "old"))
     let plan = try await plan([("new", "1"), ("same", "1"), ("differs", "1")])
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: [nil, "git", "docker"])
-  func `has what a person or another tool keeps stay theirs`(owner: String?) async throws {
+  func `leaves credentials of the user or of another tool unchanged`(owner: String?) async throws {
     var old = credential("a", "old")
     old.attributes = owner.map { ["tool": $0, "mine": "1"] } ?? ["mine": "1"]
     try await storage.save(old)
