@@ -27,8 +27,7 @@ import Testing
     }
   }
 
-  @Test func `replaces a file only on request, and never anything else`() async throws
-  {
+  @Test func `replaces a file only on request, and never anything else`() async throws {
     try await withDirectory { directory in
       let path = directory + "/backup"
       let before = Data("before".utf8)

@@ -60,7 +60,8 @@ import Testing
       (.keyFile, "Unlock the storage? [Y/n] "), (.provider, "Unlock the storage? [Y/n] "),
       (.passphrase, "Passphrase: "),
     ] as [(StorageStatus.Unlocking, String)])
-  func `reports why it is locked before it asks`(way: StorageStatus.Unlocking, question: String) async
+  func `reports why it is locked before it asks`(way: StorageStatus.Unlocking, question: String)
+    async
   {
     let world = World(unlocksWith: way)
     _ = await world.run(["load", "s"], typing: ["n"])
