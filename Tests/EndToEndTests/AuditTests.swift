@@ -47,12 +47,12 @@ import Testing
           "ok", "ok", "notFound", "ok", "badRequest", "unknownOperation", "wrongPassphrase", "ok",
         ])
       #expect(
-        all.map { $0["names"] != nil } == [true, true, true, true, false, false, false, true])
+        all.map { $0["names"] != nil } == [true, true, true, true, true, false, false, true])
       #expect(all.allSatisfy { $0["uid"] as? Int == Int(getuid()) })
 
       // The Python reader, written from the documentation of the format, decrypts the names.
       let opened = try await readStore(home, ["--audit", path(in: home)]).split(separator: "\n")
-      #expect(opened.count { $0.contains(#""service": "canary-service""#) } == 3)
+      #expect(opened.count { $0.contains(#""service": "canary-service""#) } == 4)
       #expect(opened.count { $0.contains(#""service": "canary-missing", "account": """#) } == 1)
     }
   }

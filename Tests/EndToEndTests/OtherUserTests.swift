@@ -91,7 +91,7 @@ struct `Access across users and namespaces` {
   ) async throws {
     while true {
       // The flags, which mark a listening socket, and the path of each socket (proc_net(5)).
-      let sockets = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
+      let sockets = try wholeText(of: "/proc/net/unix")
       let isThere = sockets.split(separator: "\n").contains {
         $0.hasSuffix(" " + socket) && $0.contains(" 00010000 ")
       }

@@ -7,7 +7,9 @@ import Synchronization
 /// It has one collection, which is unlocked by default, and encrypted and plain sessions. Its items
 /// survive a restart.
 package final class MockProvider: Sendable {
-  /// A deviation from a correct provider. Several can be combined.
+  /// A deviation from a correct provider.
+  ///
+  /// Several can be combined.
   package enum Behaviour: Sendable, Hashable {
     /// Never answers a call of this method, such as `CreateItem`, or of any method if `nil`.
     case mute(in: String? = nil)
@@ -122,7 +124,9 @@ package final class MockProvider: Sendable {
   private let bus: PrivateBus
   private let process: Mutex<Program>
 
-  /// Starts a provider and returns once it owns the name. Its items are numbered from 1.
+  /// Starts a provider and returns once it owns the name.
+  ///
+  /// Its items are numbered from 1.
   package init(
     _ behaviours: [Behaviour] = [], holding items: [Item] = [], on bus: PrivateBus
   ) async throws {

@@ -39,7 +39,9 @@ extension PrivateBus {
     return reply.text.matches(of: /'([^']*)'/).map { String($0.1) }
   }
 
-  /// Calls a method with gdbus(1). The words are values in GVariant's text format.
+  /// Calls a method with gdbus(1).
+  ///
+  /// The words are values in GVariant's text format.
   package func call(
     _ destination: String, _ object: String, _ method: String, _ arguments: [String]
   ) async throws -> Output {

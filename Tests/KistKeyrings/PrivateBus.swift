@@ -5,8 +5,9 @@ import Synchronization
 /// A D-Bus session bus for one test, which contains only what the test starts.
 package final class PrivateBus: Sendable {
   package let session: Session
-  /// The value of `DBUS_SESSION_BUS_ADDRESS`. It is not in `$XDG_RUNTIME_DIR`, where programs would
-  /// find it.
+  /// The value of `DBUS_SESSION_BUS_ADDRESS`.
+  ///
+  /// It is not in `$XDG_RUNTIME_DIR`, where programs would find it.
   package let address: String
   private let daemon: Mutex<Program>
 

@@ -26,7 +26,9 @@ public struct Deployment: Sendable {
     case postponed(String)
   }
 
-  /// Uploads a version. Handles a missing token and a locked storage; throws all other errors.
+  /// Uploads a version.
+  ///
+  /// Handles a missing token and a locked storage; throws all other errors.
   public func deploy(_ version: String) async throws -> Outcome {
     let secret: Secret
     do throws(StorageError) { secret = try await token.load() } catch {

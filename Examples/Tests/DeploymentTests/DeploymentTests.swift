@@ -5,7 +5,9 @@ import Synchronization
 import Testing
 
 @Suite struct `A deployment` {
-  /// Returns a storage with one closure. A call of another one fails the test and reports its name.
+  /// Returns a storage with one closure.
+  ///
+  /// A call of another one fails the test and reports its name.
   private func storage(
     answering load: @escaping @Sendable (LoadRequest) throws(StorageError) -> Credential
   ) -> UserStorage {

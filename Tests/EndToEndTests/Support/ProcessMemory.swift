@@ -29,7 +29,7 @@ struct ProcessMemory {
   }
 
   private func regions() throws -> [Region] {
-    try maps().split(separator: "\n").compactMap { line in
+    try wholeText(of: "/proc/\(processIdentifier)/maps").split(separator: "\n").compactMap { line in
       let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
       let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
       // The kernel's own page is beyond the largest file offset.
@@ -42,17 +42,6 @@ struct ProcessMemory {
     }
   }
 
-  /// Reads the list of mappings to its end.
-  ///
-  /// The kernel returns fewer bytes than requested for each read, so a short read is not the end.
-  private func maps() throws -> String {
-    let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(processIdentifier)/maps"))
-    defer { try? file.close() }
-    var maps = Data()
-    while let piece = try file.read(upToCount: 4096), !piece.isEmpty { maps += piece }
-    return String(decoding: maps, as: UTF8.self)
-  }
-
   private func read(_ memory: FileHandle, at offset: UInt64, count: Int) -> Data? {
     var bytes = Data(count: count)
     let filled = unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -60,4 +49,15 @@ struct ProcessMemory {
     }
     return filled > 0 ? bytes.prefix(filled) : nil
   }
+}
+
+/// Reads a file of /proc to its end.
+///
+/// The kernel returns fewer bytes than requested for each read, so a short read is not the end.
+func wholeText(of path: String) throws -> String {
+  let file = try FileHandle(forReadingFrom: URL(filePath: path))
+  defer { try? file.close() }
+  var content = Data()
+  while let piece = try file.read(upToCount: 4096), !piece.isEmpty { content += piece }
+  return String(decoding: content, as: UTF8.self)
 }

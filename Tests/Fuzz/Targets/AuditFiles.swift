@@ -5,7 +5,9 @@ import KistWire
 @testable import KistDaemon
 
 /// The files of the audit log: lines read backwards equal those read forwards, and small pages
-/// together equal one large page. No line is verified that kistd did not write.
+/// together equal one large page.
+///
+/// No line is verified that kistd did not write.
 let auditFiles = Target("audit-files") { input in
   var input = input
   let limit = 1 + input.choice(of: 8), isSplit = input.choice(of: 2) == 1

@@ -1,6 +1,8 @@
 import CLibsecret
 
-/// The answers of a provider, one choice after the other. Only GLib's thread reads it.
+/// The answers of a provider, one choice after the other.
+///
+/// Only GLib's thread reads it.
 final class Script: @unchecked Sendable {
   private var input: Input
   private var isOwnerNamed = false

@@ -122,7 +122,9 @@ package final class BusProxy: Sendable {
   }
 }
 
-/// Runs a test with a proxy in front of a bus. The proxy ends with the test.
+/// Runs a test with a proxy in front of a bus.
+///
+/// The proxy ends with the test.
 package func withBusProxy<Result>(
   to bus: PrivateBus, _ body: (BusProxy) async throws -> Result
 ) async throws -> Result {

@@ -38,8 +38,9 @@ struct BusProxyConnection: Hashable, Sendable {
     bus.close()
   }
 
-  /// Forwards the lines before the messages (D-Bus specification, "Authentication Protocol"). Each
-  /// line of the client has one answer, except the last.
+  /// Forwards the lines before the messages (D-Bus specification, "Authentication Protocol").
+  ///
+  /// Each line of the client has one answer, except the last.
   private func authenticate() -> Bool {
     while let line = client.readLine(), bus.write(line) {
       if line.elementsEqual("BEGIN\r\n".utf8) { return true }

@@ -1,6 +1,8 @@
 import Glibc
 
-/// One end of a Unix stream socket, used with blocking calls. Its owner closes it.
+/// One end of a Unix stream socket, used with blocking calls.
+///
+/// Its owner closes it.
 struct BusSocket: Hashable, Sendable {
   let descriptor: CInt
 

@@ -1,5 +1,6 @@
 extension InterruptedChange {
   /// Interrupts the change before and after each of its calls, among items of other programs.
+  ///
   /// Returns the broken promises, one sentence each.
   ///
   /// - Parameters:
