@@ -28,7 +28,7 @@ final class HostileBus: Sendable {
       while true { serve(accept(listener, nil, nil)) }
     }
     let body: GThreadFunc = { work in
-      Work.run(work)
+      Work.perform(work, ())
       return nil
     }
     g_thread_unref(g_thread_new("bus", body, loop.retained()))

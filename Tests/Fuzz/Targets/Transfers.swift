@@ -23,7 +23,7 @@ let transfers = Target("transfers") { input in
 }
 
 private func read(_ input: inout Input, _ name: String) -> ForeignCredentials? {
-  var file = ForeignCredentials(tellsAll: name == "kist")
+  var file = ForeignCredentials(isComplete: name == "kist")
   switch name {
   case "pass":
     try? file.addPassEntry(input.text(before: 0), Secret(copying: input.rest), at: 1)
