@@ -6,17 +6,20 @@ package func base64Count(of count: Int) -> Int { (count + 2) / 3 * 4 }
 /// Appends bytes in base64 (RFC 4648 §4), with padding.
 package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
   text.append(upTo: base64Count(of: bytes.count)) { output in
-    for offset in stride(from: 0, to: bytes.count, by: 3) {
-      let length = min(3, bytes.count - offset)
-      var group: UInt32 = 0
-      for position in 0..<3 {
-        group = group << 8 | (position < length ? UInt32(bytes[offset + position]) : 0)
-      }
-      for position in 0..<4 {
-        let digit = Int(group >> (18 - 6 * position) & 0x3F)
-        output.append(position <= length ? unsafe alphabet.utf8Start[digit] : UInt8(ascii: "="))
+    func append(_ group: UInt32, digits: Int) {
+      for position in 0..<digits {
+        output.append(unsafe alphabet.utf8Start[Int(group >> (18 - 6 * position) & 0x3F)])
       }
     }
+    var rest = bytes
+    while rest.count >= 3 {
+      append(UInt32(rest[0]) << 16 | UInt32(rest[1]) << 8 | UInt32(rest[2]), digits: 4)
+      rest = rest.extracting(3...)
+    }
+    guard !rest.isEmpty else { return }
+    let last = rest.count == 2 ? UInt32(rest[1]) << 8 : 0
+    append(UInt32(rest[0]) << 16 | last, digits: rest.count + 1)
+    output.append(repeating: UInt8(ascii: "="), count: 3 - rest.count)
   }
 }
 

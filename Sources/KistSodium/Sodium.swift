@@ -11,10 +11,20 @@ private let sodiumHasStarted = sodium_init() >= 0
 /// Returns random bytes from the system's generator.
 package func randomBytes(_ count: Int) -> [UInt8] {
   startSodium()
-  return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-    unsafe randombytes_buf(buffer.baseAddress!, count)
-    filled = count
+  return unsafe bytes(count) { unsafe randombytes_buf($0.baseAddress!, count) }
+}
+
+/// Returns as many bytes as a function writes.
+func bytes(_ count: Int, writtenBy write: (UnsafeMutableBufferPointer<UInt8>) -> Void) -> [UInt8] {
+  var bytes: [UInt8] = []
+  // Other ways to make an array without zeros are not specialized for bytes.
+  bytes.append(addingCapacity: count) { output in
+    unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
+      unsafe write(buffer)
+      filled = count
+    }
   }
+  return bytes
 }
 
 /// Returns the unkeyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
@@ -25,10 +35,7 @@ package func blake2b(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
 
 /// Returns a BLAKE2b hash with a key, or without one where the key is empty.
 func hash(_ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, count: Int) -> [UInt8] {
-  unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-    unsafe hash(bytes, key: key, into: UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
-    filled = count
-  }
+  unsafe KistSodium.bytes(count) { unsafe hash(bytes, key: key, into: $0) }
 }
 
 /// Writes the same hash, with as many bytes as the output has.

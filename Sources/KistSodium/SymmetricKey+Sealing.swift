@@ -16,7 +16,7 @@ extension SymmetricKey {
   {
     precondition(nonce.count == Self.nonceSize, "a nonce has 24 bytes")
     let size = Self.nonceSize + bytes.count + Self.tagSize
-    return unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
+    return unsafe KistSodium.bytes(size) { buffer in
       _ = unsafe buffer.initialize(fromContentsOf: nonce)
       let target = buffer.baseAddress!
       withBytes { key in
@@ -31,7 +31,6 @@ extension SymmetricKey {
           }
         }
       }
-      filled = size
     }
   }
 

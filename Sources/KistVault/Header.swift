@@ -7,8 +7,8 @@ package struct Header: Equatable, Sendable {
   package var sequence: UInt64
   /// The number of credentials.
   package var count: UInt64
-  /// The prefix of revisions, a random number of this store.
-  package var epoch: UInt64
+  /// The prefix of revisions.
+  package var epoch: Epoch
   /// The sum of the hashes of all rows.
   package var sum: RowSum
   /// The hash of all key slots.
@@ -23,17 +23,12 @@ package struct Header: Equatable, Sendable {
   /// Makes the header of a new store.
   package init(epoch: UInt64, slots: [UInt8]) {
     (sequence, count, sum) = (0, 0, .zero)
-    self.epoch = epoch
+    self.epoch = Epoch(epoch)
     self.slots = slots
   }
 
-  /// Returns the revision of a change of this store.
-  func revision(of sequence: UInt64) -> Revision {
-    Revision(epoch: String(epoch, radix: 36), sequence: sequence)
-  }
-
   /// The revision of the last change.
-  package var lastRevision: Revision { revision(of: sequence) }
+  package var lastRevision: Revision { epoch.revision(of: sequence) }
 
   /// Counts a row in place of another; each is given by its hash, and `nil` where there is none.
   package mutating func replaceRow(_ old: RowSum?, with new: RowSum?) {
@@ -48,13 +43,29 @@ package struct Header: Equatable, Sendable {
   }
 }
 
+/// The prefix of the revisions of a store, a random number.
+package struct Epoch: Equatable, Sendable {
+  let number: UInt64
+  private let text: String
+
+  init(_ number: UInt64) {
+    self.number = number
+    text = String(number, radix: 36)
+  }
+
+  /// Returns the revision of a change of this store.
+  package func revision(of sequence: UInt64) -> Revision {
+    Revision(epoch: text, sequence: sequence)
+  }
+}
+
 extension StoreKeys {
   /// Seals a header.
   package func seal(_ header: Header, nonce: [UInt8]) -> [UInt8] {
     var bytes = WipedBytes(capacity: 88)
     bytes.append(littleEndian: header.sequence)
     bytes.append(littleEndian: header.count)
-    bytes.append(littleEndian: header.epoch)
+    bytes.append(littleEndian: header.epoch.number)
     bytes.append(header.sum)
     bytes.append(header.slots.span)
     let associatedData = StoreFormat.associatedData(of: .header, storeID: storeID)
@@ -72,7 +83,7 @@ extension StoreKeys {
       var header = Header(epoch: 0, slots: [])
       header.sequence = try reader.integer(from: bytes)
       header.count = try reader.integer(from: bytes)
-      header.epoch = try reader.integer(from: bytes)
+      header.epoch = Epoch(try reader.integer(from: bytes))
       header.sum = try RowSum(&reader, from: bytes)
       header.slots = try reader.bytes(Header.slotsHashSize, from: bytes)
       try reader.finish(bytes)

@@ -116,7 +116,7 @@ extension StoreKeys {
   private func authenticate(
     _ found: FoundRow, if condition: Condition, _ header: Header
   ) throws(StorageError) -> SealedRow.Kept? {
-    try condition.check(against: found.row.map { header.revision(of: $0.place.sequence) })
+    try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
     // The header is then from an earlier time, but still authentic.
     if header.count == 0 { throw .wrongRows }

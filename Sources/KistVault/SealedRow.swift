@@ -96,7 +96,8 @@ extension StoreKeys {
       metadata: metadata, secret: secret, secretFields: fields, sequence: place.sequence)
   }
 
-  private func openSecret(
+  /// Opens the secret of a row, and the fields stored with it.
+  package func openSecret(
     _ sealed: Span<UInt8>, hasFields: Bool, at place: RowPlace
   ) throws(StorageError) -> (Secret, Fields?) {
     var bytes = try secrets.open(sealed, at: place)

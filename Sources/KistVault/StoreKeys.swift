@@ -41,7 +41,7 @@ package enum StoreFormat {
 }
 
 /// The keys of an unlocked store, one per purpose, all derived from its master key.
-package struct StoreKeys: Sendable {
+package final class StoreKeys: Sendable {
   /// The id of the store: 16 random bytes, not secret.
   package let storeID: [UInt8]
   let tags: SymmetricKey

@@ -104,8 +104,10 @@ private func hasControl(_ utf8: Span<UInt8>) -> Bool {
   var offset = 0
   // Nearly every name is ASCII from 0x20 to 0x7E, so this checks eight bytes at a time. The last
   // step moves back so that it still has eight bytes.
-  while offset + 8 <= utf8.count, areEightPrintable(utf8, from: offset) { offset += 8 }
-  if utf8.count >= 8, utf8.count - offset < 8, areEightPrintable(utf8, from: utf8.count - 8) {
+  while offset + 8 <= utf8.count, EightBytes(utf8, from: offset).arePrintable { offset += 8 }
+  if utf8.count >= 8, utf8.count - offset < 8,
+    EightBytes(utf8, from: utf8.count - 8).arePrintable
+  {
     return false
   }
   var last: UInt8 = 0
@@ -121,14 +123,6 @@ private func hasControl(_ utf8: Span<UInt8>) -> Bool {
 /// Returns whether all bytes are ASCII from 0x20 to 0x7E.
 private func isPrintable(_ utf8: Span<UInt8>) -> Bool {
   utf8.indices.allSatisfy { (0x20...0x7E).contains(utf8[$0]) }
-}
-
-/// Returns whether eight bytes are ASCII from 0x20 to 0x7E.
-@inline(__always)
-private func areEightPrintable(_ utf8: Span<UInt8>, from offset: Int) -> Bool {
-  let word = unsafe utf8.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-  let ones: UInt64 = 0x0101_0101_0101_0101
-  return (word | (word &+ ones) | (word &- ones &* 0x20)) & (ones &* 0x80) == 0
 }
 
 private func checkSize(_ size: Int, of what: String, limit: Int) throws(StorageError) {

@@ -12,11 +12,7 @@ extension String {
 
   /// Returns whether two strings have the same bytes in UTF-8.
   package func hasSameBytes(as other: String) -> Bool {
-    withBytes { left in
-      other.withBytes { right in
-        left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
-      }
-    }
+    withBytes { left in other.withBytes { right in left.hasSameBytes(as: right) } }
   }
 
   /// Calls the body with the UTF-8 bytes, which are valid only during the call.
@@ -35,10 +31,11 @@ extension String {
 
 extension StaticString {
   /// Calls the body with the UTF-8 bytes, which are valid only during the call.
+  ///
+  /// A string literal always has a pointer to them.
   @inlinable package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
-    withUTF8Buffer { utf8 in
-      let bytes = unsafe Span(_unsafeElements: utf8)
-      return body(bytes)
-    }
+    let utf8 = unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
+    let bytes = unsafe Span(_unsafeElements: utf8)
+    return body(bytes)
   }
 }

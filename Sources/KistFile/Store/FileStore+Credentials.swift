@@ -32,10 +32,11 @@ extension FileStore {
     return try connections.read { database throws(StorageError) in
       try database.lookUp(tag) { place, metadata, secret throws(StorageError) in
         let metadata = try session.keys.openMetadata(metadata, at: place, knowsKey: true)
-        let row = try session.keys.openSecret(secret, of: metadata, at: place)
+        let (secret, _) = try session.keys.openSecret(
+          secret, hasFields: metadata.secretHasFields, at: place)
         return Credential(
-          summary: row.metadata.summary(at: session.revision(of: place.sequence)),
-          secret: row.secret)
+          summary: metadata.summary(at: session.epoch.revision(of: place.sequence)),
+          secret: secret)
       }.found
     }
   }

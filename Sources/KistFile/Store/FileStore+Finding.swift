@@ -37,7 +37,7 @@ private func page(
   var examined = 0
   try database.eachMetadata(after: start) { address, place, sealed throws(StorageError) in
     let metadata = try session.keys.openMetadata(sealed, at: place)
-    let summary = metadata.summary(at: session.revision(of: place.sequence))
+    let summary = metadata.summary(at: session.epoch.revision(of: place.sequence))
     var isFull = examined == examinedRows
     if query.matches(summary) {
       // Each byte may become six in JSON, plus the names of the fields.

@@ -10,7 +10,7 @@ final class Session: Sendable {
   let keys: StoreKeys
   let check: IntegrityCheck
   let progress: Progress?
-  private let epoch: String
+  let epoch: Epoch
   /// The latest sealed header, decrypted and sealed.
   private let written = Mutex<(header: Header, sealed: [UInt8])?>(nil)
 
@@ -40,7 +40,7 @@ final class Session: Sendable {
       guard newer.sequence > header.sequence else { throw error }
       progress = try openProgress(newer)
     }
-    epoch = String(header.epoch, radix: 36)
+    epoch = header.epoch
     self.keys = keys
     check = IntegrityCheck(of: options.path, keys: keys)
   }
@@ -50,7 +50,9 @@ final class Session: Sendable {
   /// It is not opened again if its bytes are those that this session wrote last.
   func header(in database: Database) throws(StorageError) -> Header {
     let sealed = try database.sealedHeader(of: keys.storeID)
-    if let written = written.withLock(\.self), written.sealed == sealed { return written.header }
+    if let written = written.withLock(\.self), written.sealed.span.hasSameBytes(as: sealed.span) {
+      return written.header
+    }
     return try keys.openHeader(sealed)
   }
 
@@ -64,10 +66,5 @@ final class Session: Sendable {
     let sealed = keys.seal(header, nonce: nonce)
     written.withLock { $0 = (header, sealed) }
     try database.replaceHeader(sealed)
-  }
-
-  /// Returns the revision of a change of this store.
-  func revision(of sequence: UInt64) -> Revision {
-    Revision(epoch: epoch, sequence: sequence)
   }
 }

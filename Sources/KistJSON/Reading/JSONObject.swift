@@ -113,7 +113,7 @@ extension JSONToken {
     guard case (.string(false), .string(false)) = (kind, other.kind) else {
       return KistJSON.isSameText(text, otherText)
     }
-    return hasSameBytes(text, otherText)
+    return text.hasSameBytes(as: otherText)
   }
 }
 
@@ -129,7 +129,7 @@ extension JSONMember {
       return name.withBytes { isSameText(bytes.extracting(key.content), $0) }
     }
     return key.content.count == name.utf8CodeUnitCount
-      && name.withBytes { hasSameBytes(bytes.extracting(key.content), $0) }
+      && name.withBytes { bytes.extracting(key.content).hasSameBytes(as: $0) }
   }
 
   func isNamed(oneOf names: [StaticString], _ bytes: Span<UInt8>) -> Bool {

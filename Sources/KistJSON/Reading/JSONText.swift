@@ -70,13 +70,6 @@ private func hexUnit(_ bytes: Span<UInt8>, at offset: inout Int) throws(JSONErro
   return unit
 }
 
-/// Whether two texts have the same bytes, which is sufficient if neither has escapes.
-func hasSameBytes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
-  guard left.count == right.count else { return false }
-  for offset in 0..<left.count where left[offset] != right[offset] { return false }
-  return true
-}
-
 /// Whether the contents of two valid strings are equal after their escapes are decoded.
 func isSameText(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
   var (i, j) = (0, 0)

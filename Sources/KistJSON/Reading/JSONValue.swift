@@ -49,19 +49,21 @@ package struct JSONValue: Sendable {
 
   /// Returns a string that is not a secret.
   package func string() throws(JSONError) -> String {
-    try withContent { (content) throws(JSONError) in
-      if case .string(hasEscapes: false) = token.kind { return try validString(content) }
-      var decoded = WipedBytes(capacity: content.count)
-      try appendDecoded(content, to: &decoded)
-      return try decoded.withBytes(validString)
-    }
+    guard case .string(let hasEscapes) = token.kind else { throw error("must be a string") }
+    let string =
+      hasEscapes
+      ? try secret().withBytes { String(validating: $0) }
+      : text.withBytes { String(validating: $0.extracting(token.content)) }
+    guard let string else { throw error("is not UTF-8") }
+    return string
   }
 
   /// Returns the UTF-8 of a string, in memory that is wiped.
   package func secret() throws(JSONError) -> Secret {
-    try withContent { (content) throws(JSONError) in
-      var decoded = WipedBytes(capacity: content.count)
-      try appendDecoded(content, to: &decoded)
+    guard isString else { throw error("must be a string") }
+    return try text.withBytes { (bytes) throws(JSONError) in
+      var decoded = WipedBytes(capacity: token.content.count)
+      try appendDecoded(bytes.extracting(token.content), to: &decoded)
       return Secret(decoded)
     }
   }
@@ -102,20 +104,6 @@ package struct JSONValue: Sendable {
   /// Lends the unchanged text of the value.
   package func withText<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
     text.withBytes { body($0.extracting(token.range)) }
-  }
-
-  private func validString(_ bytes: Span<UInt8>) throws(JSONError) -> String {
-    guard let utf8 = try? UTF8Span(validating: bytes) else { throw error("is not UTF-8") }
-    return String(copying: utf8)
-  }
-
-  private func withContent<Result>(
-    _ body: (Span<UInt8>) throws(JSONError) -> Result
-  ) throws(JSONError) -> Result {
-    guard isString else { throw error("must be a string") }
-    return try text.withBytes { (bytes) throws(JSONError) in
-      try body(bytes.extracting(token.content))
-    }
   }
 }
 

@@ -5,9 +5,15 @@ package import KistCore
   byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
 }
 
+private func arePlain(_ bytes: EightBytes) -> Bool {
+  bytes.arePrintable
+    && bytes.marks(of: UInt8(ascii: "\"")) | bytes.marks(of: UInt8(ascii: "\\")) == 0
+}
+
 /// Returns the end of the plain bytes that begin at an offset.
 func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
   var offset = start
+  while offset + 8 <= bytes.count, arePlain(EightBytes(bytes, from: offset)) { offset += 8 }
   while offset < bytes.count, isPlain(bytes[offset]) { offset += 1 }
   return offset
 }
