@@ -23,7 +23,6 @@ extension StorageError {
   /// SQLite finds a fault in the pages.
   static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }
 
-  static var closed: StorageError { StorageError(.unavailable, "the storage is closed") }
 
   /// A small file is refused; `what` is its name in the error.
   static func unfit(_ file: UnfitFile, _ what: String, _ path: String) -> StorageError {

@@ -78,8 +78,7 @@ extension StoreKeys {
   package func plan(
     _ request: DeleteRequest, on found: FoundRow, _ header: Header
   ) throws(StorageError) -> Plan<Bool> {
-    let condition = request.ifRevision.map { Condition.ifRevision($0) } ?? .always
-    _ = try authenticate(found, if: condition, header)
+    _ = try authenticate(found, if: request.condition, header)
     guard let row = found.row else { return Plan(header: header, answer: false) }
     var header = header
     header.sequence += 1

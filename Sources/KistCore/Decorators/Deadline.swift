@@ -9,22 +9,18 @@ extension UserStorage {
     _ deadline: Duration, sleep: @escaping @Sendable (Duration) async -> Void
   ) -> UserStorage {
     let watch = DeadlineWatch(deadline, sleep: sleep)
+    func limited<Input: Sendable, Output: Sendable>(
+      _ outcome: StorageError.Outcome?,
+      _ body: @escaping @Sendable (Input) async throws(StorageError) -> Output
+    ) -> @Sendable (Input) async throws(StorageError) -> Output {
+      { input throws(StorageError) in
+        try await watch.over(outcome: outcome) { () async throws(StorageError) in
+          try await body(input)
+        }
+      }
+    }
     return UserStorage(
-      save: { request throws(StorageError) in
-        try await watch.over(outcome: .unknown) { () async throws(StorageError) in
-          try await save(request)
-        }
-      },
-      load: load,
-      delete: { request throws(StorageError) in
-        try await watch.over(outcome: .unknown) { () async throws(StorageError) in
-          try await delete(request)
-        }
-      },
-      find: { query throws(StorageError) in
-        try await watch.over(outcome: nil) { () async throws(StorageError) in
-          try await find(query)
-        }
-      })
+      save: limited(.unknown, save), load: load, delete: limited(.unknown, delete),
+      find: limited(nil, find))
   }
 }

@@ -4,23 +4,13 @@ private import Synchronization
 ///
 /// A timer per request would stay in the system's queue long after the request was answered.
 @usableFromInline package final class DeadlineWatch: Sendable {
-  private struct Watched {
-    var expiresAt: ContinuousClock.Instant
-    var expire: @Sendable () -> Void
-  }
+  private typealias Watched = (expiresAt: ContinuousClock.Instant, expire: @Sendable () -> Void)
 
   private struct State {
     var lastNumber: UInt64 = 0
     var watched: [UInt64: Watched] = [:]
-    var timer: Timer?
-  }
-
-  /// The current timer.
-  ///
-  /// A timer that was replaced ends when it wakes up.
-  private struct Timer {
-    let number: UInt64
-    var wakesAt: ContinuousClock.Instant
+    /// The current timer; one that was replaced ends when it wakes up.
+    var timer: (number: UInt64, wakesAt: ContinuousClock.Instant)?
   }
 
   @usableFromInline let deadline: Duration
@@ -64,11 +54,9 @@ private import Synchronization
     let executor = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor?.asTaskExecutor() }
     return try await over(outcome: outcome) { answer in
       Task.immediate(executorPreference: executor) {
-        let result: Result<Output, StorageError>
-        do throws(StorageError) { result = .success(try await body()) } catch {
-          result = .failure(error)
+        do throws(StorageError) { answer(.success(try await body())) } catch {
+          answer(.failure(error))
         }
-        answer(result)
       }
     }
   }
@@ -78,10 +66,10 @@ private import Synchronization
   ) -> UInt64 {
     let (number, needsTimer) = state.withLock { state in
       state.lastNumber += 1
-      state.watched[state.lastNumber] = Watched(expiresAt: expiry, expire: expire)
+      state.watched[state.lastNumber] = (expiry, expire)
       // A request that is added later may expire earlier.
       if let timer = state.timer, timer.wakesAt <= expiry { return (state.lastNumber, false) }
-      state.timer = Timer(number: state.lastNumber, wakesAt: expiry)
+      state.timer = (state.lastNumber, expiry)
       return (state.lastNumber, true)
     }
     if needsTimer { Task { await expireInTime(timer: number) } }
@@ -106,7 +94,7 @@ private import Synchronization
     state.withLock { state in
       guard state.timer?.number == timer else { return nil }
       let next = state.watched.values.map(\.expiresAt).min()
-      state.timer = next.map { Timer(number: timer, wakesAt: $0) }
+      state.timer = next.map { (timer, $0) }
       return next
     }
   }

@@ -66,12 +66,9 @@ private final class InMemory: Sendable {
   func delete(_ request: DeleteRequest) throws(StorageError) -> Bool {
     try whileOpen { state throws(StorageError) in
       let current = state.credentials[request.key]?.summary.revision
-      if let expected = request.ifRevision {
-        try Condition.ifRevision(expected).check(against: current)
-      }
-      guard current != nil else { return false }
+      try request.condition.check(against: current)
+      guard state.credentials.removeValue(forKey: request.key) != nil else { return false }
       state.sequence += 1
-      state.credentials[request.key] = nil
       watchers.tell([.deleted(request.key, revision(in: state))])
       return true
     }
@@ -109,11 +106,5 @@ private final class InMemory: Sendable {
       if state.isClosed { throw .closed }
       return try body(&state)
     }
-  }
-}
-
-extension StorageError {
-  fileprivate static var closed: StorageError {
-    StorageError(.unavailable, "the storage is closed")
   }
 }

@@ -1,6 +1,4 @@
-/// The service and account that a request names.
-///
-/// A search may name both, one or neither.
+/// The service and account that a request names; a search may name both, one or neither.
 package struct RequestedNames: Sendable {
   package var service: String?
   package var account: String?
@@ -16,11 +14,7 @@ package struct RequestedNames: Sendable {
 extension RequestedNames: Equatable {
   /// Compares byte by byte.
   package static func == (left: Self, right: Self) -> Bool {
-    func isSame(_ left: String?, _ right: String?) -> Bool {
-      guard let left, let right else { return left == nil && right == nil }
-      return left.hasSameBytes(as: right)
-    }
-    return isSame(left.service, right.service) && isSame(left.account, right.account)
+    left.service.hasSameBytes(as: right.service) && left.account.hasSameBytes(as: right.account)
   }
 }
 
@@ -28,6 +22,11 @@ extension RequestedNames: Equatable {
 package struct NameSeal: Sendable {
   /// A function that appends sealed names, bound to other bytes.
   package typealias Sealing = (RequestedNames, _ boundTo: Span<UInt8>, inout WipedBytes) -> Void
+  /// A function that opens sealed names, bound to other bytes.
+  package typealias Opening =
+    @Sendable (_ sealed: Span<UInt8>, _ boundTo: Span<UInt8>) throws(StorageError) -> RequestedNames
+  /// A function that returns a keyed hash of 16 bytes, or `nil` while the storage is locked.
+  package typealias Hash = @Sendable (Span<UInt8>) -> [UInt8]?
 
   /// Returns a function that seals the names of some requests, or `nil` while the storage is
   /// locked.
@@ -37,20 +36,12 @@ package struct NameSeal: Sendable {
   /// Opens sealed names that are bound to the same bytes.
   ///
   /// Throws `locked`, or `corrupt` where this storage did not seal them or not with these bytes.
-  package var open:
-    @Sendable (_ sealed: Span<UInt8>, _ boundTo: Span<UInt8>) throws(StorageError) -> RequestedNames
-
-  /// A function that returns a keyed hash of 16 bytes, or `nil` while the storage is locked.
-  package typealias Hash = @Sendable (Span<UInt8>) -> [UInt8]?
-
+  package var open: Opening
   /// The hash that chains each line of the log to the previous one.
   package var hash: Hash
 
   package init(
-    begin: @escaping @Sendable () -> Sealing?,
-    open:
-      @escaping @Sendable (_ sealed: Span<UInt8>, _ boundTo: Span<UInt8>) throws(StorageError) ->
-      RequestedNames,
+    begin: @escaping @Sendable () -> Sealing?, open: @escaping Opening,
     hash: @escaping Hash = { _ in nil }
   ) {
     self.begin = begin

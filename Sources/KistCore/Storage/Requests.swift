@@ -38,6 +38,9 @@ public struct DeleteRequest: Sendable, Equatable {
     self.key = key
     self.ifRevision = ifRevision
   }
+
+  /// The condition that must hold for the deletion.
+  package var condition: Condition { ifRevision.map(Condition.ifRevision) ?? .always }
 }
 
 /// A request to find credentials.
@@ -81,15 +84,14 @@ extension CredentialQuery {
   /// The page is sorted by key. A cursor is the reference of the last key on its page.
   package func page(of summaries: [CredentialSummary]) throws(StorageError) -> CredentialPage {
     let start = try after.map(Self.key(at:))
-    let matching =
+    var page =
       summaries
       .filter { summary in matches(summary) && (start.map { summary.key > $0 } ?? true) }
       .sorted { $0.key < $1.key }
-    let page = Array(matching.prefix(limit))
+    guard page.count > limit else { return CredentialPage(credentials: page) }
+    page.removeLast(page.count - limit)
     return CredentialPage(
-      credentials: page,
-      next: page.count == matching.count
-        ? nil : page.last.map { CredentialReference($0.key).description })
+      credentials: page, next: page.last.map { CredentialReference($0.key).description })
   }
 
   private static func key(at cursor: String) throws(StorageError) -> CredentialKey {
@@ -103,17 +105,9 @@ extension CredentialQuery {
 extension CredentialQuery: Equatable {
   /// Compares texts byte by byte.
   public static func == (left: Self, right: Self) -> Bool {
-    hasSameBytes(left.service, right.service) && hasSameBytes(left.account, right.account)
+    left.service.hasSameBytes(as: right.service) && left.account.hasSameBytes(as: right.account)
       && left.attributes == right.attributes && left.limit == right.limit
       && left.after == right.after
-  }
-
-  private static func hasSameBytes(_ left: String?, _ right: String?) -> Bool {
-    switch (left, right) {
-    case (nil, nil): true
-    case (let left?, let right?): left.hasSameBytes(as: right)
-    default: false
-    }
   }
 }
 

@@ -12,8 +12,7 @@ extension CommandLine {
     }
     var words: [String] = []
     for index in 1..<Int(argc) {
-      guard let word = unsafe unsafeArgv[index],
-        let text = unsafe String(validatingCString: word)
+      guard let word = unsafe unsafeArgv[index], let text = unsafe String(validatingCString: word)
       else { throw .badRequest("an argument is not UTF-8") }
       words.append(text)
     }

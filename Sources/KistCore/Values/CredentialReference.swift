@@ -33,11 +33,8 @@ public struct CredentialReference: Hashable, Sendable, CustomStringConvertible {
 }
 
 private func isUnreserved(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-    UInt8(ascii: "_"), UInt8(ascii: "~"):
-    true
+  switch Unicode.Scalar(byte) {
+  case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~": true
   default: false
   }
 }
@@ -55,17 +52,16 @@ private func percentEncoded(_ text: String) -> String {
 private func percentDecoded(_ text: Substring.UTF8View) -> String? {
   var bytes: [UInt8] = []
   var rest = text
-  while let byte = rest.popFirst() {
+  while var byte = rest.popFirst() {
     if byte == UInt8(ascii: "%") {
       guard let high = rest.popFirst()?.hexadecimalValue,
         let low = rest.popFirst()?.hexadecimalValue
       else { return nil }
-      bytes.append(high << 4 | low)
-    } else if isUnreserved(byte) {
-      bytes.append(byte)
-    } else {
+      byte = high << 4 | low
+    } else if !isUnreserved(byte) {
       return nil
     }
+    bytes.append(byte)
   }
   return String(validating: bytes, as: UTF8.self)
 }

@@ -7,7 +7,10 @@ extension CredentialKey {
 
 extension NewCredential {
   /// Checks the key, the label and the attributes, but not the size of the secret.
-  package func checkNames() throws(StorageError) { try check(key, label, attributes) }
+  package func checkNames() throws(StorageError) {
+    try check(key)
+    try check(label, attributes)
+  }
 
   /// Whether the credential is within the limits of the protocol, so that a storage accepts it.
   package var isWithinLimits: Bool { (try? check(self)) != nil }
@@ -17,13 +20,8 @@ extension CredentialSummary {
   /// Whether the key, the label and the attributes are within the limits of the protocol.
   ///
   /// A value outside them was not saved through the protocol.
-  package var isWithinLimits: Bool { areWithinLimits(key, label, attributes) }
+  package var isWithinLimits: Bool { key.isWithinLimits && areWithinLimits(label, attributes) }
 }
-
-/// Returns whether a key, a label and attributes are within the limits of the protocol.
-private func areWithinLimits(
-  _ key: CredentialKey, _ label: String?, _ attributes: Attributes
-) -> Bool { (try? check(key, label, attributes)) != nil }
 
 /// Returns whether a label and attributes are within the limits of the protocol.
 package func areWithinLimits(_ label: String?, _ attributes: Attributes) -> Bool {
@@ -31,15 +29,8 @@ package func areWithinLimits(_ label: String?, _ attributes: Attributes) -> Bool
 }
 
 func check(_ credential: NewCredential) throws(StorageError) {
-  try check(credential.key, credential.label, credential.attributes)
+  try credential.checkNames()
   try checkSize(credential.secret.count, of: "the secret", limit: Limits.secret)
-}
-
-private func check(
-  _ key: CredentialKey, _ label: String?, _ attributes: Attributes
-) throws(StorageError) {
-  try check(key)
-  try check(label, attributes)
 }
 
 private func check(_ label: String?, _ attributes: Attributes) throws(StorageError) {
@@ -49,14 +40,12 @@ private func check(_ label: String?, _ attributes: Attributes) throws(StorageErr
 
 func check(_ key: CredentialKey) throws(StorageError) {
   try checkService(key.service)
-  try checkText(key.account, "the account", limit: Limits.keyPart)
+  try checkAccount(key.account)
 }
 
 func check(_ query: CredentialQuery) throws(StorageError) {
   if let service = query.service { try checkService(service) }
-  if let account = query.account {
-    try checkText(account, "the account", limit: Limits.keyPart)
-  }
+  if let account = query.account { try checkAccount(account) }
   try check(query.attributes)
   guard (1...Limits.page).contains(query.limit) else {
     throw .badRequest("the limit of a page is from 1 to \(Limits.page)")
@@ -68,11 +57,14 @@ private func checkService(_ service: String) throws(StorageError) {
   try checkText(service, "the service", limit: Limits.keyPart)
 }
 
+private func checkAccount(_ account: String) throws(StorageError) {
+  try checkText(account, "the account", limit: Limits.keyPart)
+}
+
 private func check(_ attributes: Attributes) throws(StorageError) {
   guard attributes.count <= Limits.attributes else {
     throw StorageError(
-      .tooLarge,
-      "there are \(attributes.count) attributes; the limit is \(Limits.attributes)")
+      .tooLarge, "there are \(attributes.count) attributes; the limit is \(Limits.attributes)")
   }
   var total = 0
   // A span avoids copies and their reference counts: each load checks attributes.
@@ -91,9 +83,7 @@ private func check(_ attributes: Attributes) throws(StorageError) {
 
 private func checkText(_ text: String, _ what: String, limit: Int) throws(StorageError) {
   try checkSize(text.utf8.count, of: what, limit: limit)
-  guard !text.withBytes(hasControl) else {
-    throw .badRequest("\(what) has a control character in it")
-  }
+  if text.withBytes(hasControl) { throw .badRequest("\(what) has a control character in it") }
 }
 
 /// Returns whether a text contains a control character: C0, DEL or C1.

@@ -57,11 +57,7 @@ extension Secret: Equatable {
     guard left.count == right.count else { return false }
     return left.withBytes { leftBytes in
       right.withBytes { rightBytes in
-        var difference: UInt8 = 0
-        for offset in leftBytes.indices {
-          difference |= leftBytes[offset] ^ rightBytes[offset]
-        }
-        return difference == 0
+        leftBytes.indices.reduce(0 as UInt8) { $0 | leftBytes[$1] ^ rightBytes[$1] } == 0
       }
     }
   }

@@ -33,9 +33,7 @@ extension StorageError {
   /// The storage is locked.
   public static func locked(_ message: String, hint: String = "unlock it with `kist unlock`")
     -> StorageError
-  {
-    StorageError(.locked, message, hint: hint)
-  }
+  { StorageError(.locked, message, hint: hint) }
 
   /// A limit is exceeded.
   public static func tooLarge(_ what: String, limit: Int, size: Int) -> StorageError {
@@ -65,6 +63,9 @@ extension StorageError {
       .timeout, "the storage did not answer within \(deadline)",
       hint: "try again, or give kistd a longer --deadline")
   }
+
+  /// The storage is closed.
+  package static let closed = StorageError(.unavailable, "the storage is closed")
 
   /// The passphrase opens no key slot.
   public static var wrongPassphrase: StorageError {

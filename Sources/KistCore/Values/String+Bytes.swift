@@ -21,11 +21,18 @@ extension String {
   /// stack. In release builds, Swift 6.3 reuses that memory before the bytes are read.
   @inlinable package func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
     let result = unsafe utf8.withContiguousStorageIfAvailable { utf8 in
-      let bytes = unsafe Span(_unsafeElements: utf8)
-      return body(bytes)
+      unsafe body(Span(_unsafeElements: utf8))
     }
     guard let result else { preconditionFailure("a string of Swift's own is contiguous") }
     return result
+  }
+}
+
+extension String? {
+  /// Returns whether both are `nil`, or have the same bytes in UTF-8.
+  package func hasSameBytes(as other: String?) -> Bool {
+    guard let self, let other else { return self == nil && other == nil }
+    return self.hasSameBytes(as: other)
   }
 }
 

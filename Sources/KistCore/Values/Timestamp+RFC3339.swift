@@ -11,11 +11,13 @@ extension Timestamp: CustomStringConvertible {
       let hour = reader.number(digits: 2, in: 0...23), reader.skip(":"),
       let minute = reader.number(digits: 2, in: 0...59), reader.skip(":"),
       let second = reader.number(digits: 2, in: 0...60), reader.skipFraction(),
-      let offset = reader.offsetInSeconds(), reader.isAtEnd,
-      day <= daysIn(month: month, year: year)
+      let offset = reader.offsetInSeconds(), reader.isAtEnd
     else { return nil }
-    let time = hour * 3600 + minute * 60 + second - offset
-    self.init(secondsSinceEpoch: daysSinceEpoch(year: year, month: month, day: day) * 86_400 + time)
+    let days = daysSinceEpoch(year: year, month: month, day: day)
+    // A day that the month does not have is one of the next month.
+    guard civilDate(daysSinceEpoch: days).day == day else { return nil }
+    self.init(
+      secondsSinceEpoch: days * 86_400 + hour * 3600 + minute * 60 + second - offset)
   }
 
   /// The time as `YYYY-MM-DDTHH:MM:SSZ`.
@@ -100,14 +102,6 @@ private struct DigitReader {
 
 private let daysPerEra: Int64 = 146_097
 private let daysFromEraToEpoch: Int64 = 719_468
-
-private func daysIn(month: Int64, year: Int64) -> Int64 {
-  switch month {
-  case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-  case 4, 6, 9, 11: 30
-  default: 31
-  }
-}
 
 private func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
   let year = month <= 2 ? year - 1 : year

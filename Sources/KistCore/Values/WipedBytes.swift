@@ -66,9 +66,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
   @inlinable package borrowing func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let filled = unsafe UnsafeBufferPointer(rebasing: memory[..<count])
-    let bytes = unsafe Span(_unsafeElements: filled)
-    return try body(bytes)
+    try unsafe body(Span(_unsafeElements: UnsafeBufferPointer(rebasing: memory[..<count])))
   }
 
   // Not `realloc`, which may leave the old bytes in memory without wiping them.

@@ -1,8 +1,6 @@
 private import Synchronization
 
-/// The changes that one watcher has not received yet.
-///
-/// It holds at most 1,024 changes; when more come, one `reset` replaces them.
+/// The changes that one watcher has not received yet: at most 1,024, then one `reset`.
 final class ChangeQueue: Sendable {
   typealias Next = Result<CredentialChange?, StorageError>
 
@@ -21,20 +19,23 @@ final class ChangeQueue: Sendable {
 
   /// Adds the changes that the watcher asked for; never waits.
   func put(_ changes: [CredentialChange]) {
-    let (waiting, next) = state.withLock { state in
+    update { state in
       for change in changes where request.matches(change) { state.put(change) }
-      return state.answer()
     }
-    waiting?.resume(returning: next)
   }
 
   /// Ends the sequence after the changes that are queued.
-  func end(_ reason: StorageError) {
-    let (waiting, next) = state.withLock { state in
-      state.end = reason
-      return state.answer()
+  func end(_ reason: StorageError) { update { $0.end = reason } }
+
+  /// Updates the state, and resumes the waiting task if its next result exists then.
+  private func update(_ body: (inout State) -> Void) {
+    let resume = state.withLock { state -> (() -> Void)? in
+      body(&state)
+      guard let waiting = state.waiting, let next = state.take() else { return nil }
+      state.waiting = nil
+      return { waiting.resume(returning: next) }
     }
-    waiting?.resume(returning: next)
+    resume?()
   }
 
   /// Waits for the next change; returns `nil` when the task is cancelled.
@@ -83,12 +84,5 @@ extension ChangeQueue.State {
       taken = 0
     }
     return .success(change)
-  }
-
-  /// Returns the waiting task and its next result, if both exist.
-  mutating func answer() -> (CheckedContinuation<ChangeQueue.Next, Never>?, ChangeQueue.Next) {
-    guard waiting != nil, let next = take() else { return (nil, .success(nil)) }
-    defer { waiting = nil }
-    return (waiting, next)
   }
 }

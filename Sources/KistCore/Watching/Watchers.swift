@@ -3,8 +3,7 @@ private import Synchronization
 /// The watchers of a storage.
 package final class Watchers: Sendable {
   private struct State {
-    var queues: [UInt64: ChangeQueue] = [:]
-    var lastNumber: UInt64 = 0
+    var queues: [ObjectIdentifier: ChangeQueue] = [:]
     var end: StorageError?
   }
 
@@ -16,9 +15,7 @@ package final class Watchers: Sendable {
   /// Whether there are watchers; a very cheap check.
   package var areThere: Bool { count.load(ordering: .relaxed) > 0 }
 
-  /// Adds a watcher until it releases its changes.
-  ///
-  /// It receives every change that is reported from now on.
+  /// Adds a watcher of the changes that are reported from now on, until it releases them.
   ///
   /// - Parameter position: returns the current revision of the storage; called after the watcher is
   ///   added.
@@ -27,44 +24,35 @@ package final class Watchers: Sendable {
   ) throws(StorageError) -> CredentialChanges {
     try check(CredentialQuery(service: request.service))
     let queue = ChangeQueue(of: request)
-    let number = try state.withLock { state throws(StorageError) in
+    try state.withLock { state throws(StorageError) in
       if let end = state.end { throw end }
-      state.lastNumber += 1
-      state.queues[state.lastNumber] = queue
+      state.queues[ObjectIdentifier(queue)] = queue
       count.store(state.queues.count, ordering: .relaxed)
-      return state.lastNumber
     }
-    let watcher = Watcher(queue) { [weak self] in self?.remove(number) }
+    let watcher = Watcher(queue) { [weak self] in self?.remove(queue) }
     return CredentialChanges(position: try position(), next: watcher.next)
   }
 
   /// Reports the changes to all watchers, in this order.
   package func tell(_ changes: [CredentialChange]) {
-    guard areThere else { return }
     // The lock keeps the changes of two callers from mixing.
-    state.withLock { state in
-      for queue in state.queues.values { queue.put(changes) }
-    }
+    if areThere { state.withLock { for queue in $0.queues.values { queue.put(changes) } } }
   }
 
   /// Ends the changes of all present and future watchers with this error.
   package func end(_ reason: StorageError) {
-    state.withLock { state in
-      state.end = reason
-      for queue in state.queues.values { queue.end(reason) }
-    }
+    state.withLock { $0.end = reason }
+    dismiss(reason)
   }
 
   /// Ends the changes of all present watchers with this error; new ones may still be added.
   package func dismiss(_ reason: StorageError) {
-    state.withLock { state in
-      for queue in state.queues.values { queue.end(reason) }
-    }
+    state.withLock { for queue in $0.queues.values { queue.end(reason) } }
   }
 
-  private func remove(_ number: UInt64) {
+  private func remove(_ queue: ChangeQueue) {
     state.withLock { state in
-      state.queues[number] = nil
+      state.queues[ObjectIdentifier(queue)] = nil
       count.store(state.queues.count, ordering: .relaxed)
     }
   }

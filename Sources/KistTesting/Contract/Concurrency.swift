@@ -3,22 +3,22 @@ import Testing
 
 extension UserStorageContract {
   static let concurrency: [Rule] = [
-    Rule("every later request on any handle sees a save or a delete") { fixture in
+    Rule("every later request on any handle sees a save or a delete") { storage, fixture in
       let other = try await fixture.anotherHandle()
       for round in 0..<10 {
         let secret = "round \(round)"
-        let saved = try await fixture.storage.save(.sample(secret: secret))
-        let loaded = Credential(summary: saved, secret: Secret(utf8: secret))
-        #expect(try await fixture.storage.load(.sample) == loaded)
-        #expect(try await other.load(.sample) == loaded)
+        let saved = try await storage.save(.sample(secret: secret))
+        for handle in [storage, other] {
+          #expect(try await handle.load(.sample) == Credential(saved, secret))
+        }
         #expect(try await other.findAll() == [saved])
         #expect(try await other.delete(.sample))
-        await expect(.notFound) { try await fixture.storage.load(.sample) }
-        #expect(try await fixture.storage.findAll().isEmpty)
+        await expect(.notFound) { try await storage.load(.sample) }
+        #expect(try await storage.findAll().isEmpty)
       }
     },
-    Rule("concurrent saves of different keys are all stored") { fixture in
-      let handles = [fixture.storage, try await fixture.anotherHandle()]
+    Rule("concurrent saves of different keys are all stored") { storage, fixture in
+      let handles = [storage, try await fixture.anotherHandle()]
       let keys = (0..<50).map { CredentialKey(service: "service", account: String($0)) }
       try await withThrowingTaskGroup { group in
         for (number, key) in keys.enumerated() {
@@ -28,12 +28,11 @@ extension UserStorageContract {
         try await group.waitForAll()
       }
       for key in keys {
-        #expect(try await fixture.storage.load(key).secret == Secret(utf8: key.account))
+        #expect(try await storage.load(key).secret == Secret(utf8: key.account))
       }
-      #expect(try await fixture.storage.findAll().map(\.key).sorted() == keys.sorted())
+      #expect(try await storage.findAll().map(\.key).sorted() == keys.sorted())
     },
-    Rule("concurrent saves of one key leave exactly one of them, complete") { fixture in
-      let storage = fixture.storage
+    Rule("concurrent saves of one key leave exactly one of them, complete") { storage in
       let revisions = try await withThrowingTaskGroup(of: (Revision, String).self) { group in
         for number in 0..<20 {
           let mark = "writer \(number)"

@@ -3,65 +3,92 @@ import Testing
 
 extension UserStorageContract {
   static let conditions: [Rule] = [
-    Rule("a save with the current revision succeeds") { fixture in
-      let first = try await fixture.storage.save(.sample(secret: "first"))
-      let second = try await fixture.storage.save(
+    Rule("a save with the current revision succeeds") { storage in
+      let first = try await storage.save(.sample(secret: "first"))
+      let second = try await storage.save(
         .sample(secret: "second"), if: .ifRevision(first.revision))
-      let loaded = try await fixture.storage.load(.sample)
-      #expect(loaded == Credential(summary: second, secret: Secret(utf8: "second")))
+      #expect(try await storage.load(.sample) == Credential(second, "second"))
     },
-    Rule("a save with another revision is a conflict and changes nothing") { fixture in
-      let first = try await fixture.storage.save(.sample(secret: "first"))
-      let second = try await fixture.storage.save(.sample(secret: "second", label: "kept"))
+    Rule("a save with another revision is a conflict and changes nothing") { storage in
+      let first = try await storage.save(.sample(secret: "first"))
+      let second = try await storage.save(.sample(secret: "second", label: "kept"))
       for expected in [first.revision, Revision(rawValue: "never.1")] {
         let error = await expectUnchanged(.conflict) {
-          try await fixture.storage.save(.sample(secret: "third"), if: .ifRevision(expected))
+          try await storage.save(.sample(secret: "third"), if: .ifRevision(expected))
         }
         #expect(error?.current == .revision(second.revision))
       }
-      let loaded = try await fixture.storage.load(.sample)
-      #expect(loaded == Credential(summary: second, secret: Secret(utf8: "second")))
+      #expect(try await storage.load(.sample) == Credential(second, "second"))
     },
-    Rule("a save with the revision of another credential is a conflict") { fixture in
-      let other = try await fixture.storage.save(.sample(.init(service: "other")))
-      let own = try await fixture.storage.save(.sample())
+    Rule("a save with the revision of another credential is a conflict") { storage in
+      let other = try await storage.save(.sample(.init(service: "other")))
+      let own = try await storage.save(.sample())
       let error = await expectUnchanged(.conflict) {
-        try await fixture.storage.save(.sample(), if: .ifRevision(other.revision))
+        try await storage.save(.sample(), if: .ifRevision(other.revision))
       }
       #expect(error?.current == .revision(own.revision))
     },
-    Rule("a save with a revision is a conflict if the credential is absent") { fixture in
-      let saved = try await fixture.storage.save(.sample())
-      try await fixture.storage.delete(.sample)
+    Rule("a save with a revision is a conflict if the credential is absent") { storage in
+      let saved = try await storage.save(.sample())
+      try await storage.delete(.sample)
       let error = await expectUnchanged(.conflict) {
-        try await fixture.storage.save(.sample(), if: .ifRevision(saved.revision))
+        try await storage.save(.sample(), if: .ifRevision(saved.revision))
       }
       #expect(error?.current == .absent)
-      await expect(.notFound) { try await fixture.storage.load(.sample) }
+      await expect(.notFound) { try await storage.load(.sample) }
     },
-    Rule("a save with ifAbsent succeeds only if the credential is absent") { fixture in
-      let first = try await fixture.storage.save(.sample(secret: "first"), if: .ifAbsent)
+    Rule("a save with ifAbsent succeeds only if the credential is absent") { storage in
+      let first = try await storage.save(.sample(secret: "first"), if: .ifAbsent)
       let error = await expectUnchanged(.conflict) {
-        try await fixture.storage.save(.sample(secret: "second"), if: .ifAbsent)
+        try await storage.save(.sample(secret: "second"), if: .ifAbsent)
       }
       #expect(error?.current == .revision(first.revision))
-      #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: "first"))
-      try await fixture.storage.delete(.sample)
-      try await fixture.storage.save(.sample(secret: "third"), if: .ifAbsent)
-      #expect(try await fixture.storage.load(.sample).secret == Secret(utf8: "third"))
+      #expect(try await storage.load(.sample).secret == Secret(utf8: "first"))
+      try await storage.delete(.sample)
+      try await storage.save(.sample(secret: "third"), if: .ifAbsent)
+      #expect(try await storage.load(.sample).secret == Secret(utf8: "third"))
     },
-    Rule("of 50 concurrent saves with the same revision, exactly one succeeds") { fixture in
-      var current = try await fixture.storage.save(.sample(secret: "start")).revision
-      for _ in 0..<4 {
-        current = try await race(50, in: fixture, if: .ifRevision(current))
-      }
+    Rule("of 50 concurrent saves with the same revision, exactly one succeeds") {
+      storage, fixture in
+      var current = try await storage.save(.sample(secret: "start")).revision
+      for _ in 0..<4 { current = try await race(50, in: fixture, if: .ifRevision(current)) }
     },
-    Rule("of 50 concurrent saves with ifAbsent, exactly one succeeds") { fixture in
+    Rule("of 50 concurrent saves with ifAbsent, exactly one succeeds") { storage, fixture in
       for _ in 0..<4 {
         let winner = try await race(50, in: fixture, if: .ifAbsent)
-        #expect(
-          try await fixture.storage.delete(DeleteRequest(key: .sample, ifRevision: winner)))
+        #expect(try await storage.delete(DeleteRequest(key: .sample, ifRevision: winner)))
       }
+    },
+  ]
+
+  static let revisions: [Rule] = [
+    Rule("no revision is used twice, even after deletes and saves of equal bytes") { storage in
+      var used: [Revision] = []
+      let keys = [CredentialKey.sample, CredentialKey(service: "other")]
+      for _ in 0..<8 {
+        for key in keys {
+          used.append(try await storage.save(.sample(key)).revision)
+          used.append(try await storage.save(.sample(key)).revision)
+          try await storage.delete(key)
+        }
+      }
+      #expect(Set(used).count == used.count)
+    },
+    Rule("a save of equal bytes creates a new revision") { storage in
+      let first = try await storage.save(.sample())
+      let second = try await storage.save(.sample())
+      #expect(first.revision != second.revision)
+      #expect(try await storage.load(.sample).summary.revision == second.revision)
+    },
+    Rule("a revision stays the same until its credential changes") { storage, fixture in
+      let saved = try await storage.save(.sample())
+      for number in 0..<5 {
+        try await storage.save(.sample(.init(service: "other", account: "\(number)")))
+        try await storage.delete(.init(service: "other", account: "\(number)"))
+      }
+      fixture.clock.advance(bySeconds: 3600)
+      #expect(try await storage.load(.sample).summary == saved)
+      #expect(try await storage.findAll() == [saved])
     },
   ]
 }

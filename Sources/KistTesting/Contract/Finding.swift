@@ -3,25 +3,90 @@ import Testing
 
 extension UserStorageContract {
   static let finding: [Rule] = [
-    Rule("a find in an empty storage returns an empty page") { fixture in
-      let page = try await fixture.storage.find(CredentialQuery())
+    Rule("a find in an empty storage returns an empty page") { storage in
+      let page = try await storage.find(CredentialQuery())
       #expect(page == CredentialPage(credentials: [], next: nil))
     },
-    Rule("a find returns exactly the matching credentials") { fixture in
-      for credential in shelf { try await fixture.storage.save(credential) }
+    Rule("a find returns exactly the matching credentials") { storage in
+      for credential in shelf { try await storage.save(credential) }
       for (query, expected) in questions {
-        let found = try await fixture.storage.findAll(query)
-        #expect(
-          found.map(\.key).sorted() == expected.map { shelf[$0].key }.sorted(), "\(query)")
+        let found = try await storage.findAll(query)
+        #expect(found.map(\.key).sorted() == expected.map { shelf[$0].key }.sorted(), "\(query)")
       }
     },
-    Rule("a find does not match replaced attributes") { fixture in
-      try await fixture.storage.save(.sample(attributes: ["host": "old"]))
-      try await fixture.storage.save(.sample(attributes: ["host": "new"]))
+    Rule("a find does not match replaced attributes") { storage in
+      try await storage.save(.sample(attributes: ["host": "old"]))
+      try await storage.save(.sample(attributes: ["host": "new"]))
       let old = CredentialQuery(attributes: ["host": "old"])
       let new = CredentialQuery(attributes: ["host": "new"])
-      #expect(try await fixture.storage.findAll(old).isEmpty)
-      #expect(try await fixture.storage.findAll(new).count == 1)
+      #expect(try await storage.findAll(old).isEmpty)
+      #expect(try await storage.findAll(new).count == 1)
+    },
+  ]
+
+  static let paging: [Rule] = [
+    Rule("pages respect their limit and contain each credential exactly once") { storage in
+      let keys = numberedKeys(25)
+      for key in keys { try await storage.save(.sample(key)) }
+      for limit in [1, 5, 7, 24, 25, 26, Limits.page] {
+        #expect(try await pagedKeys(in: storage, limit: limit).sorted() == keys.sorted())
+      }
+    },
+    Rule("pages of a filtered query contain only matching credentials") { storage in
+      let keys = numberedKeys(12)
+      for (number, key) in keys.enumerated() {
+        try await storage.save(
+          .sample(key, attributes: ["parity": number % 2 == 0 ? "even" : "odd"]))
+      }
+      let even = keys.indices.filter { $0 % 2 == 0 }.map { keys[$0] }
+      let query = CredentialQuery(attributes: ["parity": "even"])
+      #expect(try await pagedKeys(query, in: storage, limit: 2).sorted() == even.sorted())
+    },
+    Rule("paging continues if the last credential of a page is deleted") { storage in
+      let keys = numberedKeys(10)
+      for key in keys { try await storage.save(.sample(key)) }
+      let first = try await storage.find(CredentialQuery(limit: 4))
+      let seen = first.credentials.map(\.key)
+      let last = try #require(seen.last)
+      try await storage.delete(last)
+      let next = try #require(first.next)
+      let rest = try await pagedKeys(.init(after: next), in: storage, limit: 4)
+      #expect((seen + rest).sorted() == keys.sorted())
+    },
+    Rule("an unchanged credential is listed exactly once if others change meanwhile") { storage in
+      let steady = numberedKeys(20, service: "m-steady")
+      for key in steady { try await storage.save(.sample(key)) }
+      var seen: [CredentialKey] = []
+      var query = CredentialQuery(limit: 3)
+      var round = 0
+      repeat {
+        let page = try await storage.find(query)
+        seen += page.credentials.map(\.key)
+        query.after = page.next
+        for service in ["a-before", "z-after"] {
+          try await storage.save(.sample(.init(service: service, account: String(round))))
+          try await storage.delete(.init(service: service, account: String(round - 2)))
+          try await storage.save(.sample(.init(service: service)))
+        }
+        round += 1
+      } while query.after != nil && round < 200
+      #expect(seen.filter { $0.service == "m-steady" }.sorted() == steady.sorted())
+    },
+    Rule("an unchanged credential is listed exactly once while another handle writes") {
+      storage, fixture in
+      let steady = numberedKeys(20, service: "m-steady")
+      for key in steady { try await storage.save(.sample(key)) }
+      let writer = try await fixture.anotherHandle()
+      async let writing: Void = churn(writer, rounds: 40)
+      for _ in 0..<3 {
+        let seen = try await pagedKeys(in: storage, limit: 3)
+        #expect(seen.filter { $0.service == "m-steady" }.sorted() == steady.sorted())
+      }
+      try await writing
+    },
+    Rule("a find with an invalid cursor throws badRequest") { storage in
+      try await storage.save(.sample())
+      await expect(.badRequest) { try await storage.find(CredentialQuery(after: "not a cursor")) }
     },
   ]
 }
@@ -58,3 +123,34 @@ private let questions: [(CredentialQuery, [Int])] = [
   (.init(service: "web", account: "alice", attributes: ["host": "one"]), [3]),
   (.init(service: "web", account: "alice", attributes: ["host": "two"]), []),
 ]
+
+private func numberedKeys(_ count: Int, service: String = "service") -> [CredentialKey] {
+  (0..<count).map { CredentialKey(service: service, account: "account \($0)") }
+}
+
+/// Returns the keys of all pages, in order.
+private func pagedKeys(
+  _ query: CredentialQuery = CredentialQuery(), in storage: UserStorage, limit: Int
+) async throws -> [CredentialKey] {
+  var keys: [CredentialKey] = []
+  var query = query
+  query.limit = limit
+  repeat {
+    let page = try await storage.find(query)
+    #expect(page.credentials.count <= limit)
+    keys += page.credentials.map(\.key)
+    query.after = page.next
+    // Cursors that form a loop fail here.
+    try #require(keys.count < 10_000)
+  } while query.after != nil
+  return keys
+}
+
+/// Saves, replaces and deletes credentials of services before and after those that stay stored.
+private func churn(_ storage: UserStorage, rounds: Int) async throws {
+  for round in 0..<rounds {
+    let key = CredentialKey(service: round % 2 == 0 ? "a" : "z", account: String(round % 5))
+    try await storage.save(.sample(key, secret: String(round)))
+    if round % 3 == 0 { try await storage.delete(key) }
+  }
+}

@@ -26,31 +26,31 @@ public enum WatchContract {
   public static let all: [Rule] = reporting + ignoring
 
   private static let reporting: [Rule] = [
-    Rule("a save and a delete are reported with their key and revision") { fixture in
-      var watcher = try await Watcher(fixture)
+    Rule("a save and a delete are reported with their key and revision") { storage, watch in
+      var watcher = try await Watcher(watch)
       for _ in 0..<3 {
-        let saved = try await fixture.storage.save(.sample())
+        let saved = try await storage.save(.sample())
         #expect(try await watcher.next() == .saved(.sample, saved.revision))
       }
-      try await fixture.storage.delete(.sample)
+      try await storage.delete(.sample)
       let deleted = try await watcher.next()
       #expect(deleted?.key == .sample && deleted?.isDeletion == true)
     },
-    Rule("every watcher that began before a save receives it") { fixture in
+    Rule("every watcher that began before a save receives it") { storage, watch in
       var earlier: [Watcher] = []
       for number in 0..<4 {
-        earlier.append(try await Watcher(fixture))
+        earlier.append(try await Watcher(watch))
         let key = CredentialKey(service: "\(number)")
-        let saved = try await fixture.storage.save(.sample(key))
+        let saved = try await storage.save(.sample(key))
         for place in earlier.indices {
           #expect(try await earlier[place].next() == .saved(key, saved.revision))
         }
       }
     },
-    Rule("the revisions of a key are reported in order, up to the latest one") { fixture in
-      var watcher = try await Watcher(fixture)
+    Rule("the revisions of a key are reported in order, up to the latest one") { storage, watch in
+      var watcher = try await Watcher(watch)
       var saved: [Revision] = []
-      for _ in 0..<8 { saved.append(try await fixture.storage.save(.sample()).revision) }
+      for _ in 0..<8 { saved.append(try await storage.save(.sample()).revision) }
       var reported: [Revision] = []
       while reported.last != saved.last {
         reported.append(try #require(await watcher.next()?.revision))
@@ -58,60 +58,61 @@ public enum WatchContract {
       let places = reported.compactMap(saved.firstIndex)
       #expect(places.count == reported.count && places == places.sorted())
     },
-    Rule("a watcher of a service receives only changes of exactly that service") { fixture in
-      var watcher = try await Watcher(fixture, service: "\u{E9}")
+    Rule("a watcher of a service receives only changes of exactly that service") { storage, watch in
+      var watcher = try await Watcher(watch, service: "\u{E9}")
       let others = ["e\u{301}", "\u{C9}", "\u{E9} ", "\u{E9}\u{E9}", "e"]
       for service in others {
-        try await fixture.storage.save(.sample(CredentialKey(service: service)))
-        try await fixture.storage.delete(CredentialKey(service: service))
+        try await storage.save(.sample(CredentialKey(service: service)))
+        try await storage.delete(CredentialKey(service: service))
       }
       for account in ["", "alice"] {
         let key = CredentialKey(service: "\u{E9}", account: account)
-        let saved = try await fixture.storage.save(.sample(key))
+        let saved = try await storage.save(.sample(key))
         #expect(try await watcher.next() == .saved(key, saved.revision))
       }
     },
-    Rule("a delete and a later save of the same key are both reported") { fixture in
-      try await fixture.storage.save(.sample())
-      var watcher = try await Watcher(fixture)
-      try await fixture.storage.delete(.sample)
+    Rule("a delete and a later save of the same key are both reported") { storage, watch in
+      try await storage.save(.sample())
+      var watcher = try await Watcher(watch)
+      try await storage.delete(.sample)
       #expect(try await watcher.next()?.isDeletion == true)
-      let saved = try await fixture.storage.save(.sample(), if: .ifAbsent)
+      let saved = try await storage.save(.sample(), if: .ifAbsent)
       #expect(try await watcher.next() == .saved(.sample, saved.revision))
     },
   ]
 
   private static let ignoring: [Rule] = [
-    Rule("refused requests and requests without a change are not reported") { fixture in
-      let first = try await fixture.storage.save(.sample())
-      try await fixture.storage.save(.sample())
-      var watcher = try await Watcher(fixture)
+    Rule("refused requests and requests without a change are not reported") { storage, watch in
+      let first = try await storage.save(.sample())
+      try await storage.save(.sample())
+      var watcher = try await Watcher(watch)
       await expectUnchanged(.conflict) {
-        try await fixture.storage.save(.sample(), if: .ifRevision(first.revision))
+        try await storage.save(.sample(), if: .ifRevision(first.revision))
       }
       await expectUnchanged(.badRequest) {
-        try await fixture.storage.save(.sample(CredentialKey(service: "")))
+        try await storage.save(.sample(CredentialKey(service: "")))
       }
       let absent = CredentialKey(service: "absent")
-      #expect(try await !fixture.storage.delete(absent))
-      _ = try await fixture.storage.load(.sample)
-      let next = try await fixture.storage.save(.sample(CredentialKey(service: "next")))
+      #expect(try await !storage.delete(absent))
+      _ = try await storage.load(.sample)
+      let next = try await storage.save(.sample(CredentialKey(service: "next")))
       #expect(try await watcher.next() == .saved(next.key, next.revision))
     },
-    Rule("a watch is refused if its service exceeds the limits") { fixture in
-      await expect(.badRequest) { try await fixture.watch(service: "") }
-      await expect(.badRequest) { try await fixture.watch(service: "a\nb") }
+    Rule("a watch is refused if its service exceeds the limits") { storage, watch in
+      await expect(.badRequest) { try await watch(service: "") }
+      await expect(.badRequest) { try await watch(service: "a\nb") }
       await expect(.tooLarge) {
-        try await fixture.watch(service: text(ofLength: Limits.keyPart + 1))
+        try await watch(service: text(ofLength: Limits.keyPart + 1))
       }
     },
-    Rule("a cancelled task receives no more changes, and other watchers still do") { fixture in
-      let changes = try await fixture.watch()
-      var other = try await Watcher(fixture)
+    Rule("a cancelled task receives no more changes, and other watchers still do") {
+      storage, watch in
+      let changes = try await watch()
+      var other = try await Watcher(watch)
       let waiting = Task { try await changes.makeAsyncIterator().next() }
       waiting.cancel()
       #expect(try await waiting.value == nil)
-      let saved = try await fixture.storage.save(.sample())
+      let saved = try await storage.save(.sample())
       #expect(try await other.next() == .saved(.sample, saved.revision))
     },
   ]
@@ -122,8 +123,8 @@ private struct Watcher {
   private let changes: CredentialChanges.Iterator
   private var last: CredentialChange?
 
-  init(_ fixture: WatchContract.Fixture, service: String? = nil) async throws {
-    changes = try await fixture.watch(service: service).makeAsyncIterator()
+  init(_ watch: WatchCredentials, service: String? = nil) async throws {
+    changes = try await watch(service: service).makeAsyncIterator()
   }
 
   mutating func next() async throws -> CredentialChange? {

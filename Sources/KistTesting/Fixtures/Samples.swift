@@ -29,8 +29,6 @@ extension CredentialSummary {
     revision: String = "sample.1"
   ) -> CredentialSummary {
     CredentialSummary(
-      key: credential.key, label: credential.label, attributes: credential.attributes,
-      createdAt: moment, modifiedAt: moment, expiresAt: credential.expiresAt,
-      revision: Revision(rawValue: revision))
+      of: credential, createdAt: moment, modifiedAt: moment, revision: Revision(rawValue: revision))
   }
 }
