@@ -2,44 +2,35 @@ internal import KistCore
 
 extension Keyring {
   func status() async throws(StorageError) -> StorageStatus {
-    try await perform { deadline in
-      try await asking(by: deadline) { service in
-        try await service.status(of: service.requiredCollection(by: deadline), by: deadline)
-      }
-    }
+    try await asking { try await $0.status(of: $0.requiredCollection()) }
   }
 
   /// Returns the state of the keyring.
   func probe() async -> StorageProbe {
     do throws(StorageError) {
-      return try await perform { deadline in
-        try await asking(by: deadline) { service in
-          let keys = try await service.keys(
-            with: Item.attributes(of: CredentialQuery()), by: deadline)
-          _ = try await service.openCollection(by: deadline)
-          return .open(hasCredentials: !keys.isEmpty)
-        }
+      return try await asking { provider in
+        let keys = try await provider.keys()
+        _ = try await provider.openCollection()
+        return .open(hasCredentials: !keys.isEmpty)
       }
     } catch { return error.code == .locked ? .locked : .unusable(error) }
   }
 
   /// Locks the default keyring for every program that uses it.
   func lock() async throws(StorageError) -> StorageStatus {
-    try await perform { deadline in
-      let wasToStayLocked = isToStayLocked
-      // Set before kistd connects, because a connection would unlock the keyring.
-      isToStayLocked = true
-      return try await asking(by: deadline) { service in
-        let collection = try await service.requiredCollection(by: deadline)
-        guard try await service.lock(collection, by: deadline) == nil else {
-          isToStayLocked = wasToStayLocked
-          throw StorageError(
-            .denied, "the keyring's provider wants to be asked before it locks",
-            hint: "lock it with the provider's own program")
-        }
-        following?.lookAgain()
-        return try await service.status(of: collection, by: deadline)
+    let wasToStayLocked = isToStayLocked
+    // Set before kistd connects, because a connection would unlock the keyring.
+    isToStayLocked = true
+    return try await asking { provider in
+      let collection = try await provider.requiredCollection()
+      guard try await provider.lock(collection) == nil else {
+        isToStayLocked = wasToStayLocked
+        throw StorageError(
+          .denied, "the keyring's provider wants to be asked before it locks",
+          hint: "lock it with the provider's own program")
       }
+      following?.lookAgain()
+      return try await provider.status(of: collection)
     }
   }
 
@@ -55,46 +46,43 @@ extension Keyring {
     }
     isUnlocking = true
     defer { isUnlocking = false }
-    return try await perform { deadline in
-      try await asking(by: deadline) { service in
-        let collection = try await service.requiredCollection(by: deadline)
-        do throws(BusError) {
-          let prompt = try await service.promptToUnlock(collection, by: deadline)
-          _ = try await prompt?.isAccepted(by: deadline)
-        } catch {
-          guard error == .timeout, service.unlocking?.isOpen == true else { throw error }
-          throw StorageError.unansweredPrompt(within: options.deadline)
-        }
-        // The result that a prompt reports does not count.
-        let status = try await service.status(of: collection, by: deadline)
-        guard !status.isLocked else {
-          throw StorageError.locked(
-            "the keyring is still locked: its prompt was dismissed, or there was nobody to show it",
-            hint: "answer the prompt; without a screen, give the password, and no newline, to "
-              + "`gnome-keyring-daemon --replace --unlock --components=secrets` on its standard input"
-          )
-        }
-        isToStayLocked = false
-        following?.lookAgain()
-        return status
+    return try await asking { provider in
+      let collection = try await provider.requiredCollection()
+      do throws(BusError) {
+        let prompt = try await provider.promptToUnlock(collection)
+        _ = try await prompt?.isAccepted(by: provider.deadline)
+      } catch {
+        guard error == .timeout, provider.service.unlocking?.isOpen == true else { throw error }
+        throw StorageError(
+          .timeout, "the keyring's prompt was not answered within \(options.deadline)",
+          hint: "it stays open: answer it, or ask again (`kist unlock`), which waits for the same "
+            + "one")
       }
+      // The result that a prompt reports does not count.
+      let status = try await provider.status(of: collection)
+      guard !status.isLocked else {
+        throw StorageError.locked(
+          "the keyring is still locked: its prompt was dismissed, or there was nobody to show it",
+          hint: "answer the prompt; without a screen, give the password, and no newline, to "
+            + "`gnome-keyring-daemon --replace --unlock --components=secrets` on its standard input"
+        )
+      }
+      isToStayLocked = false
+      following?.lookAgain()
+      return status
     }
   }
 }
 
-extension SecretService {
-  fileprivate func status(
-    of collection: ObjectPath, by deadline: Deadline
-  ) async throws -> StorageStatus {
-    let isLocked = try await isLocked(collection, by: deadline)
+extension Provider {
+  fileprivate func status(of collection: ObjectPath) async throws -> StorageStatus {
+    let isLocked = try await isLocked(collection)
     return StorageStatus(
       storage: "libsecret", isLocked: isLocked, unlocksWith: .provider, reopensAtRestart: !isLocked,
       durability: .provider,
       keyProtection: "the keyring's own password, if it has one: any program of this user can "
         + "read what is in it while it is unlocked",
-      isSessionEncrypted: session.isEncrypted,
-      count: isLocked
-        ? nil
-        : try await keys(with: Item.attributes(of: CredentialQuery()), by: deadline).count)
+      isSessionEncrypted: service.session.isEncrypted,
+      count: isLocked ? nil : try await keys().count)
   }
 }

@@ -7,19 +7,19 @@ extension Keyring {
   func save(_ request: SaveRequest) async throws(StorageError) -> CredentialSummary {
     try await change { deadline in
       let key = request.credential.key
-      let (service, collection, items) = try await asking(by: deadline) { service in
-        let items = try await service.items(of: key, by: deadline)
-        return (service, try await service.openCollection(by: deadline), items)
+      let (provider, collection, items) = try await asking(by: deadline) { provider in
+        let items = try await provider.items(of: key)
+        return (provider, try await provider.openCollection(), items)
       }
       try request.condition.check(against: items.first?.summary.revision)
       let bookkeeping = Bookkeeping(
         request.credential, after: items.first, revision: nextRevision(), at: options.now())
-      let path = try await begun(with: service) {
-        try await service.create(request.credential, bookkeeping, in: collection, by: deadline)
+      let path = try await begun(with: provider) {
+        try await provider.create(request.credential, bookkeeping, in: collection)
       }
       tell(of: Item(of: key, at: path, bookkeeping), at: path)
       // The new item exists, so the save succeeds even if an old item remains.
-      for item in items.reversed() { try? await service.delete(item.path, by: deadline) }
+      for item in items.reversed() { try? await provider.delete(item.path) }
       return bookkeeping.summary(of: key)
     }
   }
@@ -27,17 +27,15 @@ extension Keyring {
   /// Deletes the newest item last, so that an interrupted deletion leaves the current credential.
   func delete(_ request: DeleteRequest) async throws(StorageError) -> Bool {
     try await change { deadline in
-      let (service, items) = try await asking(by: deadline) { service in
-        let items = try await service.items(of: request.key, by: deadline)
-        if items.isEmpty { _ = try await service.openCollection(by: deadline) }
-        return (service, items)
+      let (provider, items) = try await asking(by: deadline) { provider in
+        let items = try await provider.items(of: request.key)
+        if items.isEmpty { _ = try await provider.openCollection() }
+        return (provider, items)
       }
-      if let expected = request.ifRevision {
-        try Condition.ifRevision(expected).check(against: items.first?.summary.revision)
-      }
-      try await begun(with: service) {
+      try request.condition.check(against: items.first?.summary.revision)
+      try await begun(with: provider) {
         for item in items.reversed() {
-          try await service.delete(item.path, by: deadline)
+          try await provider.delete(item.path)
           tell(of: nil, at: item.path)
         }
       }
@@ -60,56 +58,46 @@ extension Keyring {
 
   /// Runs the part of a change that may have been performed even without an answer.
   private func begun<Answer>(
-    with service: SecretService, _ body: () async throws -> Answer
+    with provider: Provider, _ body: () async throws -> Answer
   ) async throws -> Answer {
-    do { return try await body() } catch let error as BusError where error.leavesOutcomeOpen {
-      if error == .disconnected { disconnect(from: service) }
+    do { return try await body() } catch let error as BusError
+      where [.timeout, .disconnected, .malformed].contains(error)
+    {
+      if error == .disconnected { disconnect(from: provider.service) }
       throw StorageError(error, deadline: options.deadline).withOutcome(.unknown)
     }
   }
 }
 
-extension BusError {
-  fileprivate var leavesOutcomeOpen: Bool {
-    switch self {
-    case .timeout, .disconnected, .malformed: true
-    case .unreachableBus, .wrongBusAddress, .noOwner, .startFailed, .noSuchObject, .locked,
-      .dismissed, .refused:
-      false
-    }
-  }
-}
-
-extension SecretService {
+extension Provider {
   /// Makes an item beside those of its key and reads it back.
   ///
   /// Some providers report that they stored an item when they did not, or changed it. If the new
   /// item is wrong, it is deleted again. If that is not possible, the outcome of the change is
   /// `unknown`.
   fileprivate func create(
-    _ credential: NewCredential, _ bookkeeping: Bookkeeping, in collection: ObjectPath,
-    by deadline: Deadline
+    _ credential: NewCredential, _ bookkeeping: Bookkeeping, in collection: ObjectPath
   ) async throws -> ObjectPath {
     let value = ItemValue.encode(credential.secret)
-    let known = Set(try await search(Item.attributes(of: credential.key), by: deadline))
+    let known = Set(try await search(Item.attributes(of: credential.key)))
     let path = try await createItem(
       in: collection,
       label: credential.label ?? "\(credential.key.service) \(credential.key.account)",
-      attributes: Item.attributes(of: credential.key, bookkeeping), value: value, by: deadline)
+      attributes: Item.attributes(of: credential.key, bookkeeping), value: value)
     do {
       guard !known.contains(path) else {
         throw StorageError.notKept("the keyring changed an item instead of making one")
       }
-      guard let stored = try await self.value(of: path, by: deadline) else {
+      guard let stored = try await self.value(of: path) else {
         throw StorageError.notKept("the keyring said that it kept the credential, and did not")
       }
       guard
         stored == value,
-        try await item(at: path, by: deadline)?.summary == bookkeeping.summary(of: credential.key)
+        try await item(at: path)?.summary == bookkeeping.summary(of: credential.key)
       else { throw StorageError.notKept("the keyring altered the credential") }
       return path
     } catch {
-      guard try await isGone(path, of: credential.key, besides: known, by: deadline) else {
+      guard try await isGone(path, of: credential.key, besides: known) else {
         throw (error as? StorageError ?? StorageError.notKept("the keyring kept no credential"))
           .withOutcome(.unknown)
       }
@@ -119,15 +107,14 @@ extension SecretService {
 
   /// Deletes an item that was just made; returns `false` if it is another item, or remains.
   private func isGone(
-    _ path: ObjectPath, of key: CredentialKey, besides known: Set<ObjectPath>,
-    by deadline: Deadline
+    _ path: ObjectPath, of key: CredentialKey, besides known: Set<ObjectPath>
   ) async throws -> Bool {
     guard !known.contains(path) else { return false }
-    let isThere: () async throws -> Bool = {
-      try await self.search(Item.attributes(of: key), by: deadline).contains(path)
+    func isThere() async throws -> Bool {
+      try await search(Item.attributes(of: key)).contains(path)
     }
     guard try await isThere() else { return true }
-    try? await delete(path, by: deadline)
+    try? await delete(path)
     return try await !isThere()
   }
 }

@@ -20,9 +20,9 @@ extension Keyring {
   }
 
   private func follow(by deadline: Deadline) async throws -> ItemWatch {
-    try await asking(by: deadline) { service in
-      let items = ItemWatch(of: service)
-      try await items.readAll(by: deadline)
+    try await asking(by: deadline) { provider in
+      let items = ItemWatch(of: provider.service)
+      try await items.readAll(from: provider)
       return items
     }
   }

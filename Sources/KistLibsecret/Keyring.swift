@@ -42,28 +42,35 @@ actor Keyring {
 
   /// Performs a request that changes nothing, and repeats it once if the provider was restarted.
   func asking<Answer>(
-    by deadline: Deadline,
-    _ body: (SecretService) async throws -> Answer
+    by deadline: Deadline, _ body: (Provider) async throws -> Answer
   ) async throws -> Answer {
-    let service = try await connected(by: deadline)
-    do { return try await body(service) } catch BusError.disconnected, BusError.noOwner {
-      disconnect(from: service)
+    let provider = try await connected(by: deadline)
+    do { return try await body(provider) } catch BusError.disconnected, BusError.noOwner {
+      disconnect(from: provider.service)
       return try await body(try await connected(by: deadline))
     }
   }
 
-  private func connected(by deadline: Deadline) async throws -> SecretService {
-    guard !isClosed else { throw StorageError.closed }
-    if let service { return service }
+  private func connected(by deadline: Deadline) async throws -> Provider {
+    if let known = try known() { return Provider(service: known, deadline: deadline) }
     await connecting.enter()
     defer { connecting.leave() }
-    guard !isClosed else { throw StorageError.closed }
-    if let service { return service }
-    guard let address = options.busAddress else { throw StorageError.noBus }
+    if let known = try known() { return Provider(service: known, deadline: deadline) }
+    guard let address = options.busAddress else {
+      throw StorageError(
+        .unavailable, "there is no session bus, and so no keyring",
+        hint: "log in to a desktop session")
+    }
     let new = try await SecretService(connectingTo: address, on: loop, by: deadline)
-    if !isToStayLocked { try await openWithoutPrompt(new, by: deadline) }
+    let provider = Provider(service: new, deadline: deadline)
+    if !isToStayLocked { try await openWithoutPrompt(provider) }
     if !isClosed { service = new }
-    return new
+    return provider
+  }
+
+  private func known() throws(StorageError) -> SecretService? {
+    if isClosed { throw .closed }
+    return service
   }
 
   /// Connects again at the next request, unless that has already happened.
@@ -75,13 +82,13 @@ actor Keyring {
   ///
   /// Even a keyring without a password is locked after each start of its provider. Refusals are
   /// ignored, because the next request meets them, too.
-  private func openWithoutPrompt(_ service: SecretService, by deadline: Deadline) async throws {
+  private func openWithoutPrompt(_ provider: Provider) async throws {
     do throws(BusError) {
-      guard
-        let collection = try await service.defaultCollection(by: deadline),
-        try await service.isLocked(collection, by: deadline)
-      else { return }
-      _ = try await service.unlock([collection], by: deadline)
+      if let collection = try await provider.defaultCollection(),
+        try await provider.isLocked(collection)
+      {
+        _ = try await provider.unlock([collection])
+      }
     } catch {
       if error == .timeout || error == .disconnected { throw error }
     }
@@ -93,45 +100,30 @@ extension Keyring {
   func perform<Answer: Sendable>(
     _ body: (Deadline) async throws -> Answer
   ) async throws(StorageError) -> Answer {
-    do { return try await body(Deadline(after: options.deadline)) } catch let error as StorageError
-    {
-      throw error
-    } catch let error as BusError {
-      throw StorageError(error, deadline: options.deadline)
-    } catch { throw .internal("an error of no known kind") }
+    do { return try await body(Deadline(after: options.deadline)) } catch {
+      switch error {
+      case let error as StorageError: throw error
+      case let error as BusError: throw StorageError(error, deadline: options.deadline)
+      default: throw .internal("an error of no known kind")
+      }
+    }
   }
 
+  /// Performs a request that changes nothing, within its time.
+  func asking<Answer: Sendable>(
+    _ body: (Provider) async throws -> Answer
+  ) async throws(StorageError) -> Answer { try await perform { try await asking(by: $0, body) } }
+
   func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
-    try await perform { deadline in
-      try await asking(by: deadline) { service in
-        if let credential = try await service.credential(of: request.key, by: deadline) {
-          return credential
-        }
-        _ = try await service.openCollection(by: deadline)
-        throw StorageError.notFound
-      }
+    try await asking { provider in
+      if let credential = try await provider.credential(of: request.key) { return credential }
+      _ = try await provider.openCollection()
+      throw StorageError.notFound
     }
   }
 
   func find(_ query: CredentialQuery) async throws(StorageError) -> CredentialPage {
-    let summaries = try await perform { deadline in
-      try await asking(by: deadline) { service in
-        try await service.summaries(with: Item.attributes(of: query), by: deadline)
-      }
-    }
-    return try query.page(of: summaries)
-  }
-}
-
-extension SecretService {
-  /// Returns the credentials with these attributes, with the newest of several items of a key.
-  func summaries(
-    with attributes: [String: String], by deadline: Deadline
-  ) async throws -> [CredentialSummary] {
-    let items = try await items(with: attributes, by: deadline)
-    if items.isEmpty { _ = try await openCollection(by: deadline) }
-    return Dictionary(items.map { ($0.summary.key, $0) }) { $0.isNewer(than: $1) ? $0 : $1 }
-      .values.map(\.summary)
+    try query.page(of: await asking { try await $0.summaries(of: query) })
   }
 }
 

@@ -20,7 +20,11 @@ extension Libsecret {
     let keyring = Keyring(options)
     do throws(StorageError) {
       if try await keyring.status().isLocked {
-        guard prompting else { throw .notPrompted }
+        guard prompting else {
+          throw .locked(
+            "the keyring is locked",
+            hint: "unlock it, or have it ask for its password: at a terminal, without --no-prompt")
+        }
         _ = try await keyring.unlock(nil)
       }
       if prompting { try await keyring.unlockForeignItems(with: searches) }
@@ -38,20 +42,14 @@ extension Keyring {
   /// Unlocks the keyrings that contain such items, with a prompt if necessary.
   fileprivate func unlockForeignItems(with searches: [[String: String]]) async throws(StorageError)
   {
-    try await perform { deadline in
-      try await asking(by: deadline) { service in
-        var locked: [ObjectPath] = []
-        for search in searches {
-          _ = try await service.search(search, by: deadline) { locked += $0 }
-        }
-        guard !locked.isEmpty, let prompt = try await service.unlock(locked, by: deadline) else {
-          return
-        }
-        do throws(BusError) {
-          _ = try await service.show(prompt, by: deadline).isAccepted(by: deadline)
-        } catch {
-          guard error == .timeout else { throw error }
-        }
+    try await asking { provider in
+      var locked: [ObjectPath] = []
+      for search in searches { _ = try await provider.search(search) { locked += $0 } }
+      guard !locked.isEmpty, let prompt = try await provider.unlock(locked) else { return }
+      do throws(BusError) {
+        _ = try await provider.show(prompt).isAccepted(by: provider.deadline)
+      } catch {
+        guard error == .timeout else { throw error }
       }
     }
   }
@@ -59,27 +57,16 @@ extension Keyring {
   fileprivate func foreignItems(
     with searches: [[String: String]]
   ) async throws(StorageError) -> Libsecret.ForeignItems {
-    try await perform { deadline in
-      try await asking(by: deadline) { service in
-        var all = Libsecret.ForeignItems()
-        for search in searches {
-          var locked: Set<ObjectPath> = []
-          all.items += try await service.found(
-            with: search, by: deadline, whenLocked: { locked.formUnion($0) }
-          ) { path, attributes in
-            (attributes, try await service.value(of: path, by: deadline))
-          }
-          all.locked += locked.count
-        }
-        return all
+    try await asking { provider in
+      var all = Libsecret.ForeignItems()
+      for search in searches {
+        var locked: Set<ObjectPath> = []
+        all.items += try await provider.found(
+          with: search, whenLocked: { locked.formUnion($0) }
+        ) { path, attributes in (attributes, try await provider.value(of: path)) }
+        all.locked += locked.count
       }
+      return all
     }
   }
-}
-
-extension StorageError {
-  fileprivate static let notPrompted = StorageError.locked(
-    "the keyring is locked",
-    hint: "unlock it, or have it ask for its password: at a terminal, without "
-      + "--no-prompt")
 }

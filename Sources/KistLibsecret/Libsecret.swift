@@ -27,28 +27,13 @@ package enum Libsecret {
     let keyring = Keyring(options)
     var storage = OpenStorage(
       credentials: UserStorage(
-        save: keyring.onLoop { keyring, request throws(StorageError) in
-          try await keyring.save(request)
-        },
-        load: keyring.onLoop { keyring, request throws(StorageError) in
-          try await keyring.load(request)
-        },
-        delete: keyring.onLoop { keyring, request throws(StorageError) in
-          try await keyring.delete(request)
-        },
-        find: keyring.onLoop { keyring, query throws(StorageError) in
-          try await keyring.find(query)
-        }
+        save: keyring.onLoop(keyring.save), load: keyring.onLoop(keyring.load),
+        delete: keyring.onLoop(keyring.delete), find: keyring.onLoop(keyring.find)
       ).enforcingLimits(now: options.now),
       // These requests are so rare that they may switch threads at each answer.
-      access: StorageAccess(
-        status: { () throws(StorageError) in try await keyring.status() },
-        lock: { () throws(StorageError) in try await keyring.lock() },
-        unlock: { passphrase throws(StorageError) in try await keyring.unlock(passphrase) }),
-      durability: .provider, close: { await keyring.close() })
-    storage.watch = WatchCredentials { request throws(StorageError) in
-      try await keyring.watch(request)
-    }
+      access: StorageAccess(status: keyring.status, lock: keyring.lock, unlock: keyring.unlock),
+      durability: .provider, close: keyring.close)
+    storage.watch = WatchCredentials(begin: keyring.watch)
     return storage
   }
 
@@ -64,11 +49,11 @@ package enum Libsecret {
 extension Keyring {
   /// Returns a function whose calls run on the loop's thread from beginning to end.
   fileprivate nonisolated func onLoop<Input: Sendable, Output: Sendable>(
-    _ body: @escaping @Sendable (Keyring, Input) async throws(StorageError) -> Output
+    _ body: @escaping @Sendable (Input) async throws(StorageError) -> Output
   ) -> @Sendable (Input) async throws(StorageError) -> Output {
-    { [self] input throws(StorageError) in
+    { [loop] input throws(StorageError) in
       try await withTaskExecutorPreference(loop) { () async throws(StorageError) in
-        try await body(self, input)
+        try await body(input)
       }
     }
   }

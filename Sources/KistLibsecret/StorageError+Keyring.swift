@@ -2,43 +2,6 @@ internal import KistCore
 
 /// The errors of a keyring, each defined once.
 extension StorageError {
-  static var noBus: StorageError {
-    StorageError(
-      .unavailable, "there is no session bus, and so no keyring",
-      hint: "log in to a desktop session")
-  }
-
-  static var unreachableBus: StorageError {
-    StorageError(
-      .unavailable, "nothing answers at the address of the session bus",
-      hint: "see whether DBUS_SESSION_BUS_ADDRESS names a bus that runs")
-  }
-
-  static var wrongBusAddress: StorageError {
-    StorageError(
-      .unavailable, "the address of the session bus is not one that D-Bus can read",
-      hint: "correct DBUS_SESSION_BUS_ADDRESS, such as unix:path=/run/user/1000/bus")
-  }
-
-  static var closed: StorageError { StorageError(.unavailable, "the storage is closed") }
-
-  static var noDefaultKeyring: StorageError {
-    StorageError(
-      .unavailable, "the keyring's provider has no default keyring",
-      hint: "make one, with seahorse or in the settings of the provider, and make it the default")
-  }
-
-  static var lockedKeyring: StorageError {
-    .locked("the keyring is locked")
-  }
-
-  /// The error for a prompt without an answer in time; the prompt stays open.
-  static func unansweredPrompt(within deadline: Duration) -> StorageError {
-    StorageError(
-      .timeout, "the keyring's prompt was not answered within \(deadline)",
-      hint: "it stays open: answer it, or ask again (`kist unlock`), which waits for the same one")
-  }
-
   /// The error for items that went away each time before they were read.
   static var changingKeyring: StorageError {
     StorageError(
@@ -77,8 +40,7 @@ extension StorageError {
 
   /// The error for a keyring that cannot be trusted with a credential.
   static func notKept(_ message: String) -> StorageError {
-    StorageError(
-      .unavailable, message, hint: "use another provider")
+    StorageError(.unavailable, message, hint: "use another provider")
   }
 
   init(_ error: BusError, deadline: Duration) {
@@ -91,8 +53,14 @@ extension StorageError {
       self.init(
         .unavailable, "the keyring's provider, or the session bus, went away",
         hint: "try again once it is running")
-    case .unreachableBus: self = .unreachableBus
-    case .wrongBusAddress: self = .wrongBusAddress
+    case .unreachableBus:
+      self.init(
+        .unavailable, "nothing answers at the address of the session bus",
+        hint: "see whether DBUS_SESSION_BUS_ADDRESS names a bus that runs")
+    case .wrongBusAddress:
+      self.init(
+        .unavailable, "the address of the session bus is not one that D-Bus can read",
+        hint: "correct DBUS_SESSION_BUS_ADDRESS, such as unix:path=/run/user/1000/bus")
     case .noOwner:
       self.init(
         .unavailable, "no program provides a keyring on the session bus",
@@ -103,7 +71,7 @@ extension StorageError {
         hint: "the journal of the session bus says why")
     case .noSuchObject:
       self.init(.unavailable, "the keyring's provider has no such keyring", hint: "try again")
-    case .locked: self = .lockedKeyring
+    case .locked: self = .locked("the keyring is locked")
     case .dismissed:
       self.init(
         .denied, "the keyring's provider asked the user, who refused",

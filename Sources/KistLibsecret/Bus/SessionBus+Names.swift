@@ -10,13 +10,10 @@ extension SessionBus {
     do throws(BusError) { return try await currentOwner(of: name, by: deadline) } catch {
       guard error == .noOwner else { throw error }
     }
-    let startable = try await ask("ListActivatableNames", "(as)", nil, by: deadline)
-    guard startable.children[0].children.contains(where: { $0.string == name }) else {
-      throw .noOwner
-    }
+    let startable = try await ask("ListActivatableNames", "(as)", by: deadline)
+    guard startable.children.contains(where: { $0.string == name }) else { throw .noOwner }
     do throws(BusError) {
-      _ = try await ask(
-        "StartServiceByName", "(u)", .tuple(.string(name), .uint32(0)), by: deadline)
+      _ = try await ask("StartServiceByName", "(u)", .string(name), .uint32(0), by: deadline)
     } catch {
       throw error == .timeout || error == .disconnected ? error : .startFailed
     }
@@ -42,20 +39,19 @@ extension SessionBus {
   private func currentOwner(
     of name: String, by deadline: Deadline
   ) async throws(BusError) -> String {
-    let owner = try await ask("GetNameOwner", "(s)", .tuple(.string(name)), by: deadline)
-      .children[0].string
+    let owner = try await ask("GetNameOwner", "(s)", .string(name), by: deadline).string
     // GLib drops a call to an invalid name, and never answers it.
     guard unsafe g_dbus_is_unique_name(owner) != 0 else { throw .malformed }
     return owner
   }
 
+  /// Calls a method of the bus itself and returns the only value in its answer.
   private func ask(
-    _ method: String, _ replyType: String, _ arguments: Variant?, by deadline: Deadline
+    _ method: String, _ replyType: String, _ arguments: Variant..., by deadline: Deadline
   ) async throws(BusError) -> Variant {
     try await call(
-      Method(interface: Self.name, name: method, replyType: replyType), of: Self.object,
-      at: Self.name, arguments, by: deadline
-    ).value()
+      Method(Self.name, method, replyType), of: Self.object, at: Self.name, arguments, by: deadline
+    ).value().children[0]
   }
 }
 

@@ -17,30 +17,25 @@ final class SessionBus {
   static func connect(
     to address: String, on loop: MainLoop, by deadline: Deadline
   ) async throws(BusError) -> SessionBus {
-    let pending = Pending<GObjectReference>()
-    let cancellable = Cancellable()
-    let timer = try loop.startTimer(after: deadline.remaining()) {
-      // GLib waits for the answer to its Hello even after a cancellation.
-      pending.arrive(.failure(.timeout))
-      cancellable.cancel()
-    }
-    defer { extendLifetime(timer) }
-    unsafe g_dbus_connection_new_for_address(
-      address,
-      GDBusConnectionFlags(
-        G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
-          | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue),
-      nil, cancellable.pointer, completeReply,
-      pending.completion { result, error in
-        // GLib's own threads may release the last reference to a connection, which needs a running
-        // loop.
-        let loop = unsafe Unmanaged.passRetained(loop).toOpaque()
-        return unsafe kist_bus_connection_finish(
-          result, loop, { unsafe Unmanaged<MainLoop>.fromOpaque($0!).release() }, &error
-        ).map { unsafe GObjectReference(owning: $0) }
-      })
     let connection: GObjectReference
-    do throws(BusError) { connection = try await pending.value() } catch {
+    do throws(BusError) {
+      connection = try await loop.value(by: deadline) { pending, cancellable in
+        unsafe g_dbus_connection_new_for_address(
+          address,
+          GDBusConnectionFlags(
+            G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+              | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue),
+          nil, cancellable.pointer, completeReply,
+          pending.completion { result, error in
+            // GLib's own threads may release the last reference to a connection, which needs a
+            // running loop.
+            let loop = unsafe Unmanaged.passRetained(loop).toOpaque()
+            return unsafe kist_bus_connection_finish(
+              result, loop, { unsafe Unmanaged<MainLoop>.fromOpaque($0!).release() }, &error
+            ).map { unsafe GObjectReference(owning: $0) }
+          })
+      }
+    } catch {
       switch error {
       case .timeout: throw error
       case .malformed: throw .wrongBusAddress
@@ -54,16 +49,17 @@ final class SessionBus {
 
   /// Makes a call; wait for the answer with `value()`, so that several calls can be in progress.
   func call(
-    _ method: Method, of object: ObjectPath, at name: String, _ arguments: Variant?,
+    _ method: Method, of object: ObjectPath, at name: String, _ arguments: [Variant],
     by deadline: Deadline
   ) throws(BusError) -> Pending<Variant> {
     let pending = Pending<Variant>()
     let timeout = gint(clamping: try deadline.remaining().milliseconds)
     let connection = connection
+    let arguments = Variant.tuple(arguments)
     unsafe method.replyType.withCString { type in
       unsafe g_dbus_connection_call(
         connection.opaque, name, object.rawValue, method.interface, method.name,
-        arguments?.pointer, g_variant_type_checked_(type), G_DBUS_CALL_FLAGS_NO_AUTO_START, timeout,
+        arguments.pointer, g_variant_type_checked_(type), G_DBUS_CALL_FLAGS_NO_AUTO_START, timeout,
         cancellable.pointer, completeReply,
         pending.completion { result, error in
           unsafe g_dbus_connection_call_finish(connection.opaque, result, &error)
@@ -110,6 +106,12 @@ struct Method: Sendable {
   let interface: String
   let name: String
   let replyType: String
+
+  init(_ interface: String, _ name: String, _ replyType: String) {
+    self.interface = interface
+    self.name = name
+    self.replyType = replyType
+  }
 }
 
 /// A subscription to a signal, which ends when it is released.

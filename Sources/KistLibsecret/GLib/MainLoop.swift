@@ -56,6 +56,22 @@ private import Synchronization
     return unsafe Timer(owning: source)
   }
 
+  /// Returns the value of a call, which is cancelled if it is not answered by the deadline.
+  func value<Value>(
+    by deadline: Deadline, of start: (Pending<Value>, Cancellable) -> Void
+  ) async throws(BusError) -> Value {
+    let pending = Pending<Value>()
+    let cancellable = Cancellable()
+    let timer = try startTimer(after: deadline.remaining()) {
+      // GLib waits for the answer to a connection's Hello even after a cancellation.
+      pending.arrive(.failure(.timeout))
+      cancellable.cancel()
+    }
+    defer { extendLifetime(timer) }
+    start(pending, cancellable)
+    return try await pending.value()
+  }
+
   /// Adds the source to the context, which runs the work once.
   private func attach(_ source: UnsafeMutablePointer<GSource>?, _ work: Work) {
     // The work, and the loop with it, may end before GLib releases the source. GLib locks the

@@ -28,7 +28,7 @@ extension Variant {
     unsafe Variant(owning: g_variant_new_uint32(value))
   }
 
-  static func tuple(_ members: Variant...) -> Variant {
+  static func tuple(_ members: [Variant]) -> Variant {
     let pointers = unsafe members.map { unsafe Optional($0.pointer) }
     defer { extendLifetime(members) }
     return unsafe Variant(owning: g_variant_new_tuple(pointers, gsize(pointers.count)))
@@ -82,6 +82,7 @@ extension Variant {
   var bool: Bool { unsafe g_variant_get_boolean(pointer) != 0 }
   var uint64: UInt64 { unsafe UInt64(g_variant_get_uint64(pointer)) }
   var objectPath: ObjectPath { ObjectPath(rawValue: string) }
+  var objectPaths: [ObjectPath] { children.map(\.objectPath) }
 
   /// The elements of an array, a tuple or a dictionary entry.
   var children: [Variant] {
@@ -113,7 +114,4 @@ extension Variant {
 /// The path of an object on the bus.
 struct ObjectPath: RawRepresentable, Hashable, Sendable {
   let rawValue: String
-
-  /// The path by which the Secret Service says that there is no object.
-  static let none = ObjectPath(rawValue: "/")
 }

@@ -5,32 +5,21 @@ internal import KistCore
 ///
 /// See the Secret Service specification, "Transfer of Secrets". libsecret provides the cipher and
 /// the keys. It never sees an answer without a key.
-final class CipherSession {
+struct CipherSession {
   private let service: GObjectReference
-
-  private init(_ service: GObjectReference) {
-    self.service = service
-  }
 
   static func open(
     on bus: SessionBus, by deadline: Deadline
   ) async throws(BusError) -> CipherSession {
-    let service = unsafe GObjectReference(
-      owning: kist_secret_service_new(bus.connection.opaque)!)
-    let pending = Pending<CipherSession>()
-    let cancellable = Cancellable()
-    let timer = try bus.loop.startTimer(after: deadline.remaining()) {
-      pending.arrive(.failure(.timeout))
-      cancellable.cancel()
+    let service = unsafe GObjectReference(owning: kist_secret_service_new(bus.connection.opaque)!)
+    return try await bus.loop.value(by: deadline) { pending, cancellable in
+      unsafe g_async_initable_init_async(
+        service.opaque, 0, cancellable.pointer, completeReply,
+        pending.completion { result, error in
+          unsafe g_async_initable_init_finish(service.opaque, result, &error) != 0
+            ? CipherSession(service: service) : nil
+        })
     }
-    defer { extendLifetime(timer) }
-    unsafe g_async_initable_init_async(
-      service.opaque, 0, cancellable.pointer, completeReply,
-      pending.completion { result, error in
-        unsafe g_async_initable_init_finish(service.opaque, result, &error) != 0
-          ? CipherSession(service) : nil
-      })
-    return try await pending.value()
   }
 
   var path: ObjectPath {
@@ -40,10 +29,8 @@ final class CipherSession {
 
   /// Whether values are encrypted on the bus; a provider may offer only plain sessions.
   var isEncrypted: Bool {
-    guard let algorithm = unsafe secret_service_get_session_algorithms(service.pointer()) else {
-      return false
-    }
-    return unsafe String(cString: algorithm) != "plain"
+    let algorithm = unsafe secret_service_get_session_algorithms(service.pointer())
+    return unsafe algorithm.map { unsafe String(cString: $0) != "plain" } ?? false
   }
 
   /// Returns a value in the form for the bus, `(oayays)`.

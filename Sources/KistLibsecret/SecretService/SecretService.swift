@@ -25,15 +25,31 @@ final class SecretService {
   }
 }
 
-extension SecretService {
-  private static let object = ObjectPath(rawValue: "/org/freedesktop/secrets")
+/// The provider as one request uses it: each call must be answered by the request's deadline.
+struct Provider {
+  let service: SecretService
+  let deadline: Deadline
 
+  /// Starts a call; wait for its answer with `value()`.
+  func start(
+    _ method: Method, of object: ObjectPath = .service, _ arguments: Variant...
+  ) throws(BusError) -> Pending<Variant> {
+    try service.bus.call(method, of: object, at: service.owner, arguments, by: deadline)
+  }
+
+  /// Makes a call and returns the values in its answer.
+  func ask(
+    _ method: Method, of object: ObjectPath = .service, _ arguments: Variant...
+  ) async throws(BusError) -> [Variant] {
+    try await service.bus.call(method, of: object, at: service.owner, arguments, by: deadline)
+      .value().children
+  }
+}
+
+extension Provider {
   /// Returns the default collection; `nil` if there is none.
-  func defaultCollection(by deadline: Deadline) async throws(BusError) -> ObjectPath? {
-    let path = try await ask(
-      .readAlias, of: Self.object, .tuple(.string("default")), by: deadline
-    ).children[0].objectPath
-    return path == .none ? nil : path
+  func defaultCollection() async throws(BusError) -> ObjectPath? {
+    try await ask(.readAlias, .string("default"))[0].existingObject
   }
 
   /// Returns the items in open collections that have these attributes, and perhaps others.
@@ -41,107 +57,79 @@ extension SecretService {
   /// If there are items in locked collections, it calls `whenLocked`, which throws `locked` by
   /// default.
   func search(
-    _ attributes: [String: String], by deadline: Deadline,
+    _ attributes: [String: String],
     whenLocked: ([ObjectPath]) throws(BusError) -> Void = { _ throws(BusError) in throw .locked }
   ) async throws(BusError) -> [ObjectPath] {
-    let found = try await ask(
-      .searchItems, of: Self.object, .tuple(.strings(attributes)), by: deadline
-    ).children
-    let locked = found[1].children
-    if !locked.isEmpty { try whenLocked(locked.map(\.objectPath)) }
-    return found[0].children.map(\.objectPath)
+    let found = try await ask(.searchItems, .strings(attributes))
+    let locked = found[1].objectPaths
+    if !locked.isEmpty { try whenLocked(locked) }
+    return found[0].objectPaths
   }
 
   /// Requests the values of items; the answer leaves out items that are locked or gone.
-  func startGettingSecrets(
-    of items: [ObjectPath], by deadline: Deadline
-  ) throws(BusError) -> Pending<Variant> {
-    try start(
-      .getSecrets, of: Self.object, .tuple(.objectPaths(items), .objectPath(session.path)),
-      by: deadline)
+  func startGettingSecrets(of items: [ObjectPath]) throws(BusError) -> Pending<Variant> {
+    try start(.getSecrets, .objectPaths(items), .objectPath(service.session.path))
   }
 
   /// Unlocks collections, or those of items, if that needs no prompt; otherwise returns the prompt.
   ///
   /// The prompt need not be shown: it ends with the connection.
-  func unlock(_ objects: [ObjectPath], by deadline: Deadline) async throws(BusError) -> ObjectPath?
-  {
-    try await ask(.unlock, of: Self.object, .tuple(.objectPaths(objects)), by: deadline)
-      .children[1].prompt
+  func unlock(_ objects: [ObjectPath]) async throws(BusError) -> ObjectPath? {
+    try await ask(.unlock, .objectPaths(objects))[1].existingObject
   }
 
   /// Locks a collection, or returns the prompt that this requires.
-  func lock(_ collection: ObjectPath, by deadline: Deadline) async throws(BusError) -> ObjectPath? {
-    try await ask(.lock, of: Self.object, .tuple(.objectPaths([collection])), by: deadline)
-      .children[1].prompt
+  func lock(_ collection: ObjectPath) async throws(BusError) -> ObjectPath? {
+    try await ask(.lock, .objectPaths([collection]))[1].existingObject
   }
-}
 
-extension SecretService {
   /// Requests the attributes of an item, `(v)` of `a{ss}`; the fastest of its properties.
-  func startGettingAttributes(
-    of item: ObjectPath, by deadline: Deadline
-  ) throws(BusError) -> Pending<Variant> {
-    try start(
-      .getProperty, of: item,
-      .tuple(.string("org.freedesktop.Secret.Item"), .string("Attributes")), by: deadline)
+  func startGettingAttributes(of item: ObjectPath) throws(BusError) -> Pending<Variant> {
+    try start(.getProperty, of: item, .string(Method.itemInterface), .string("Attributes"))
   }
 
   /// Returns all properties of an item, `a{sv}`.
-  func properties(of item: ObjectPath, by deadline: Deadline) async throws(BusError) -> Variant {
-    try await ask(
-      .getAllProperties, of: item, .tuple(.string("org.freedesktop.Secret.Item")), by: deadline
-    ).children[0]
+  func properties(of item: ObjectPath) async throws(BusError) -> Variant {
+    try await ask(.getAllProperties, of: item, .string(Method.itemInterface))[0]
   }
 
   /// Deletes an item of an open collection; succeeds if another program has already deleted it.
-  func delete(_ item: ObjectPath, by deadline: Deadline) async throws(BusError) {
-    let reply: Variant
-    do throws(BusError) {
-      reply = try await ask(.deleteItem, of: item, nil, by: deadline)
-    } catch {
+  func delete(_ item: ObjectPath) async throws(BusError) {
+    let prompt: ObjectPath?
+    do throws(BusError) { prompt = try await ask(.deleteItem, of: item)[0].existingObject } catch {
       guard error == .noSuchObject else { throw error }
       return
     }
-    if let prompt = reply.children[0].prompt { try await answer(prompt, by: deadline) }
+    if let prompt { try await answer(prompt) }
   }
 }
 
-extension SecretService {
-  /// Starts a call; wait for its answer with `value()`.
-  func start(
-    _ method: Method, of object: ObjectPath, _ arguments: Variant?, by deadline: Deadline
-  ) throws(BusError) -> Pending<Variant> {
-    try bus.call(method, of: object, at: owner, arguments, by: deadline)
-  }
+extension ObjectPath {
+  /// The object of the service's own methods.
+  fileprivate static let service = ObjectPath(rawValue: "/org/freedesktop/secrets")
+}
 
-  func ask(
-    _ method: Method, of object: ObjectPath, _ arguments: Variant?, by deadline: Deadline
-  ) async throws(BusError) -> Variant {
-    try await start(method, of: object, arguments, by: deadline).value()
-  }
+extension Variant {
+  /// The path of an object; `nil` for the path that means that there is none.
+  var existingObject: ObjectPath? { string == "/" ? nil : objectPath }
 }
 
 extension Method {
+  static let serviceInterface = "org.freedesktop.Secret.Service"
+  static let collectionInterface = "org.freedesktop.Secret.Collection"
+  static let itemInterface = "org.freedesktop.Secret.Item"
   static let promptInterface = "org.freedesktop.Secret.Prompt"
+  private static let properties = "org.freedesktop.DBus.Properties"
 
-  static let readAlias = service("ReadAlias", "(o)")
-  static let searchItems = service("SearchItems", "(aoao)")
-  static let getSecrets = service("GetSecrets", "(a{o(oayays)})")
-  static let lock = service("Lock", "(aoo)")
-  static let unlock = service("Unlock", "(aoo)")
-  static let createItem = Method(
-    interface: "org.freedesktop.Secret.Collection", name: "CreateItem", replyType: "(oo)")
-  static let deleteItem = Method(
-    interface: "org.freedesktop.Secret.Item", name: "Delete", replyType: "(o)")
-  static let prompt = Method(interface: promptInterface, name: "Prompt", replyType: "()")
-  static let dismiss = Method(interface: promptInterface, name: "Dismiss", replyType: "()")
-  static let getProperty = Method(
-    interface: "org.freedesktop.DBus.Properties", name: "Get", replyType: "(v)")
-  static let getAllProperties = Method(
-    interface: "org.freedesktop.DBus.Properties", name: "GetAll", replyType: "(a{sv})")
-
-  private static func service(_ name: String, _ replyType: String) -> Method {
-    Method(interface: "org.freedesktop.Secret.Service", name: name, replyType: replyType)
-  }
+  static let readAlias = Method(serviceInterface, "ReadAlias", "(o)")
+  static let searchItems = Method(serviceInterface, "SearchItems", "(aoao)")
+  static let getSecrets = Method(serviceInterface, "GetSecrets", "(a{o(oayays)})")
+  static let lock = Method(serviceInterface, "Lock", "(aoo)")
+  static let unlock = Method(serviceInterface, "Unlock", "(aoo)")
+  static let createItem = Method(collectionInterface, "CreateItem", "(oo)")
+  static let deleteItem = Method(itemInterface, "Delete", "(o)")
+  static let prompt = Method(promptInterface, "Prompt", "()")
+  static let dismiss = Method(promptInterface, "Dismiss", "()")
+  static let getProperty = Method(properties, "Get", "(v)")
+  static let getAllProperties = Method(properties, "GetAll", "(a{sv})")
 }

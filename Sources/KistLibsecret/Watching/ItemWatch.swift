@@ -6,10 +6,10 @@ internal import KistCore
 /// number of a provider's signals matters.
 final class ItemWatch {
   private enum Signal {
-    /// An item was made; gnome-keyring also sends this for a replaced item.
-    case made(ObjectPath)
-    case changed(ObjectPath)
-    case deleted(ObjectPath)
+    /// An item was made, changed or deleted.
+    ///
+    /// gnome-keyring reports a replaced item as made.
+    case item(ObjectPath, isChanged: Bool)
     /// A collection was made, changed, locked, unlocked or deleted.
     case collections
   }
@@ -28,23 +28,23 @@ final class ItemWatch {
   init(of service: SecretService) {
     self.service = service
     let bus = service.bus
-    func item(_ signal: String, _ heard: @escaping (ObjectPath) -> Signal) -> Subscription {
+    func items(_ signal: String, areChanged: Bool = false) -> Subscription {
       bus.subscribe(
-        to: signal, "org.freedesktop.Secret.Collection", of: nil, from: service.owner
+        to: signal, Method.collectionInterface, of: nil, from: service.owner
       ) { [weak self] arguments in
         guard arguments.isOfType("(o)") else { return }
-        self?.hear(heard(arguments.children[0].objectPath))
+        self?.hear(.item(arguments.children[0].objectPath, isChanged: areChanged))
       }
     }
     func collections(_ signal: String) -> Subscription {
       bus.subscribe(
-        to: signal, "org.freedesktop.Secret.Service", of: nil, from: service.owner
+        to: signal, Method.serviceInterface, of: nil, from: service.owner
       ) { [weak self] _ in self?.hear(.collections) }
     }
     subscriptions = [
-      item("ItemCreated") { .made($0) }, item("ItemChanged") { .changed($0) },
-      item("ItemDeleted") { .deleted($0) }, collections("CollectionCreated"),
-      collections("CollectionChanged"), collections("CollectionDeleted"),
+      items("ItemCreated"), items("ItemChanged", areChanged: true), items("ItemDeleted"),
+      collections("CollectionCreated"), collections("CollectionChanged"),
+      collections("CollectionDeleted"),
       bus.subscribeToOwners(of: SecretService.name) { [weak self] owner in
         guard let self, !owner.isEmpty, owner != service.owner else { return }
         hasSuccessor = true
@@ -85,15 +85,12 @@ extension ItemWatch {
   /// Reads all items; later events are changes.
   ///
   /// While the keyring is locked, nothing is known about them.
-  func readAll(by deadline: Deadline) async throws {
+  func readAll(from provider: Provider) async throws {
     forget()
-    guard try await isOpen(by: deadline) else { return }
-    do {
-      index = ItemIndex(
-        try await service.wholeItems(with: Item.attributes(of: CredentialQuery()), by: deadline))
-    } catch BusError.locked { return }
+    guard try await isOpen(at: provider) else { return }
+    do { index = ItemIndex(try await provider.wholeItems()) } catch BusError.locked { return }
     // Signals that came meanwhile belong to this state, not to later changes.
-    for _ in 0..<16 where !signals.isEmpty { _ = try await look(by: deadline) }
+    for _ in 0..<16 where !signals.isEmpty { _ = try await look(at: provider) }
   }
 
   /// Forgets the items, because their state can no longer be known.
@@ -104,12 +101,13 @@ extension ItemWatch {
 
   /// Returns the changes that the signals announced; a `reset` if the keyring was locked before.
   func changes(by deadline: Deadline) async throws -> [CredentialChange] {
-    guard try await isOpen(by: deadline) else {
+    let provider = Provider(service: service, deadline: deadline)
+    guard try await isOpen(at: provider) else {
       forget()
       return []
     }
-    if index != nil { return try await look(by: deadline) }
-    try await readAll(by: deadline)
+    if index != nil { return try await look(at: provider) }
+    try await readAll(from: provider)
     return index == nil ? [] : [.reset]
   }
 
@@ -118,30 +116,25 @@ extension ItemWatch {
     index?.put(item, at: path) ?? []
   }
 
-  private func look(by deadline: Deadline) async throws -> [CredentialChange] {
+  private func look(at provider: Provider) async throws -> [CredentialChange] {
     var changes: [CredentialChange] = []
     while !signals.isEmpty {
-      let signal = signals.removeFirst()
-      switch signal {
-      case .collections: continue
-      case .made(let path), .changed(let path), .deleted(let path):
-        do {
-          let item = try await service.item(at: path, by: deadline)
-          var isTouched = item?.generation == 0
-          if case .changed = signal { isTouched = true }
-          changes += index?.put(item, at: path, isTouched: isTouched) ?? []
-        } catch let error as StorageError where error.code == .corrupt {
-          // The item can no longer be read, so its change is unknown.
-          changes.append(.reset)
-        }
+      guard case .item(let path, let isChanged) = signals.removeFirst() else { continue }
+      do {
+        let item = try await provider.item(at: path)
+        let isTouched = isChanged || item?.generation == 0
+        changes += index?.put(item, at: path, isTouched: isTouched) ?? []
+      } catch let error as StorageError where error.code == .corrupt {
+        // The item can no longer be read, so its change is unknown.
+        changes.append(.reset)
       }
     }
     return changes
   }
 
-  private func isOpen(by deadline: Deadline) async throws(BusError) -> Bool {
-    guard let collection = try await service.defaultCollection(by: deadline) else { return false }
-    return try await !service.isLocked(collection, by: deadline)
+  private func isOpen(at provider: Provider) async throws(BusError) -> Bool {
+    guard let collection = try await provider.defaultCollection() else { return false }
+    return try await !provider.isLocked(collection)
   }
 }
 

@@ -1,16 +1,14 @@
-extension SecretService {
+extension Provider {
   /// Shows the prompt that unlocks a collection; `nil` if it needs none, or is open.
   ///
   /// A prompt without an answer in time stays open, and the next caller waits for the same one.
   /// gnome-keyring 42.1 exits at a `Dismiss` while it shows a dialogue, for this prompt or another.
-  func promptToUnlock(
-    _ collection: ObjectPath, by deadline: Deadline
-  ) async throws(BusError) -> ShownPrompt? {
-    guard try await isLocked(collection, by: deadline) else { return nil }
-    if let unlocking, unlocking.isOpen { return unlocking }
-    guard let prompt = try await unlock([collection], by: deadline) else { return nil }
-    let shown = try await show(prompt, by: deadline)
-    unlocking = shown
+  func promptToUnlock(_ collection: ObjectPath) async throws(BusError) -> ShownPrompt? {
+    guard try await isLocked(collection) else { return nil }
+    if let unlocking = service.unlocking, unlocking.isOpen { return unlocking }
+    guard let prompt = try await unlock([collection]) else { return nil }
+    let shown = try await show(prompt)
+    service.unlocking = shown
     return shown
   }
 
@@ -18,30 +16,25 @@ extension SecretService {
   ///
   /// A prompt without an answer in time is dismissed, so that its change does not follow a later
   /// one.
-  func answer(_ prompt: ObjectPath, by deadline: Deadline) async throws(BusError) {
-    let shown = try await show(prompt, by: deadline)
+  func answer(_ prompt: ObjectPath) async throws(BusError) {
+    let shown = try await show(prompt)
     do throws(BusError) {
       guard try await shown.isAccepted(by: deadline) else { throw .dismissed }
     } catch {
       if error == .timeout {
         // The caller has waited long enough, and does not wait for this answer.
-        _ = try start(.dismiss, of: prompt, nil, by: Deadline(after: .seconds(1)))
+        _ = try Provider(service: service, deadline: Deadline(after: .seconds(1)))
+          .start(.dismiss, of: prompt)
       }
       throw error
     }
   }
 
-  func show(
-    _ prompt: ObjectPath, by deadline: Deadline
-  ) async throws(BusError) -> ShownPrompt {
-    let shown = ShownPrompt(prompt, of: owner, on: bus)
-    _ = try await ask(.prompt, of: prompt, .tuple(.string("")), by: deadline)
+  func show(_ prompt: ObjectPath) async throws(BusError) -> ShownPrompt {
+    let shown = ShownPrompt(prompt, of: service.owner, on: service.bus)
+    _ = try await ask(.prompt, of: prompt, .string(""))
     return shown
   }
-}
-
-extension Variant {
-  var prompt: ObjectPath? { objectPath == .none ? nil : objectPath }
 }
 
 /// A prompt that the provider shows, until it is completed or the provider is gone.
@@ -72,13 +65,10 @@ final class ShownPrompt {
   ///
   /// The result that the prompt reports is not read: the caller checks the state itself.
   func isAccepted(by deadline: Deadline) async throws(BusError) -> Bool {
-    let pending = Pending<Variant>()
-    if let completion { pending.arrive(completion) } else { waiting = pending }
-    let timer = try loop.startTimer(after: deadline.remaining()) {
-      pending.arrive(.failure(.timeout))
+    let arguments = try await loop.value(by: deadline) { pending, _ in
+      if let completion { pending.arrive(completion) } else { waiting = pending }
     }
-    defer { extendLifetime(timer) }
-    guard let dismissed = try await pending.value().children.first, dismissed.isOfType("b") else {
+    guard let dismissed = arguments.children.first, dismissed.isOfType("b") else {
       throw .malformed
     }
     return !dismissed.bool
