@@ -20,15 +20,10 @@ extension SessionBus {
     return try await currentOwner(of: name, by: deadline)
   }
 
-  /// Calls the function when a connection leaves the bus.
-  func subscribeToEnd(of owner: String, _ body: @escaping () -> Void) -> Subscription {
-    subscribe(
-      to: "NameOwnerChanged", Self.name, of: Self.object, from: Self.name, about: owner
-    ) { _ in body() }
-  }
-
   /// Calls the function with each later owner of a name; empty if the name has no owner.
-  func subscribeToOwners(of name: String, _ body: @escaping (String) -> Void) -> Subscription {
+  ///
+  /// A connection's own name loses its owner when the connection leaves the bus.
+  func subscribeToOwners(of name: String, _ body: @escaping (String) -> Void) -> Registration {
     subscribe(
       to: "NameOwnerChanged", Self.name, of: Self.object, from: Self.name, about: name
     ) { arguments in

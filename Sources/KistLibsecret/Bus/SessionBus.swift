@@ -76,7 +76,7 @@ final class SessionBus {
   func subscribe(
     to signal: String, _ interface: String, of object: ObjectPath?, from sender: String,
     about argument: String? = nil, _ body: @escaping (Variant) -> Void
-  ) -> Subscription {
+  ) -> Registration {
     let number =
       unsafe g_dbus_connection_signal_subscribe(
         connection.opaque, sender, interface, signal, object?.rawValue, argument,
@@ -85,17 +85,17 @@ final class SessionBus {
           let arguments = unsafe Variant(owning: g_variant_ref(arguments))
           unsafe Callback.perform(handler, arguments)
         }, Callback(body).retained(), { unsafe Callback<Variant>.release($0) })
-    return Subscription { [connection] in
+    return Registration { [connection] in
       unsafe g_dbus_connection_signal_unsubscribe(connection.opaque, number)
     }
   }
 
   /// Calls the function when the connection is closed, until the subscription is released.
-  func subscribeToClosing(_ body: @escaping () -> Void) -> Subscription {
+  func subscribeToClosing(_ body: @escaping () -> Void) -> Registration {
     let number = unsafe kist_connect_to_closing(
       connection.opaque, { unsafe Work.perform($0, ()) }, Work(body).retained(),
       { work, _ in unsafe Work.release(work) })
-    return Subscription { [connection] in
+    return Registration { [connection] in
       unsafe g_signal_handler_disconnect(UnsafeMutableRawPointer(connection.opaque), number)
     }
   }
@@ -114,8 +114,8 @@ struct Method: Sendable {
   }
 }
 
-/// A subscription to a signal, which ends when it is released.
-final class Subscription {
+/// A subscription to a signal, or a timer, which ends when it is released.
+final class Registration {
   private let end: () -> Void
 
   init(ending end: @escaping () -> Void) { self.end = end }

@@ -49,11 +49,14 @@ private import Synchronization
   }
 
   /// Runs a function on the loop's thread after some time, unless its timer is released before.
-  func startTimer(after duration: Duration, _ body: @escaping () -> Void) -> Timer {
+  func startTimer(after duration: Duration, _ body: @escaping () -> Void) -> Registration {
     let source = unsafe g_timeout_source_new(guint(clamping: duration.milliseconds))
     unsafe g_source_ref(source)
     unsafe attach(source, Work(body))
-    return unsafe Timer(owning: source)
+    return Registration {
+      unsafe g_source_destroy(source)
+      unsafe g_source_unref(source)
+    }
   }
 
   /// Returns the value of a call, which is cancelled if it is not answered by the deadline.
@@ -85,18 +88,6 @@ private import Synchronization
     }
     unsafe g_source_set_callback(source, body, work.retained(), { unsafe Work.release($0) })
     unsafe g_source_attach(source, context)
-    unsafe g_source_unref(source)
-  }
-}
-
-/// A timer that fires once.
-@safe final class Timer {
-  private let source: UnsafeMutablePointer<GSource>?
-
-  init(owning source: UnsafeMutablePointer<GSource>?) { unsafe self.source = source }
-
-  deinit {
-    unsafe g_source_destroy(source)
     unsafe g_source_unref(source)
   }
 }

@@ -44,7 +44,7 @@ extension Bookkeeping {
   ]
 
   var encoded: String {
-    let json = JSONWriter.object { writer in
+    JSONWriter.object { writer in
       writer.member("version", Self.version)
       writer.member("generation", generation)
       writer.member("revision", revision.rawValue)
@@ -55,19 +55,15 @@ extension Bookkeeping {
       writer.member("createdAt", createdAt)
       writer.member("modifiedAt", modifiedAt)
       writer.member("expiresAt", expiresAt)
-    }
-    var text = WipedBytes(capacity: base64Count(of: json.count))
-    json.withBytes { appendBase64($0, to: &text) }
-    return text.string
+    }.withBytes(base64)
   }
 
   init(decoding encoded: String, of item: ObjectPath) throws(StorageError) {
-    var bytes = WipedBytes(capacity: encoded.utf8.count)
-    guard encoded.withBytes({ appendDecodedBase64($0, to: &bytes) }) else {
+    guard let json = encoded.withBytes(decodedBase64) else {
       throw .damagedBookkeeping(item, "is not base64")
     }
     do throws(JSONError) {
-      let object = try JSONObject(Secret(bytes))
+      let object = try JSONObject(json)
       guard try object.required("version").integer() == Self.version else {
         throw try object.required("version").error("is of a newer kist")
       }
@@ -88,9 +84,7 @@ extension Bookkeeping {
       createdAt = try object.required("createdAt").moment()
       modifiedAt = try object.required("modifiedAt").moment()
       expiresAt = try object["expiresAt"]?.moment()
-    } catch {
-      throw .damagedBookkeeping(item, "is wrong at \(error.description)")
-    }
+    } catch { throw .damagedBookkeeping(item, "is wrong at \(error.description)") }
   }
 }
 

@@ -12,10 +12,7 @@ struct Item {
 
   /// Returns the attributes for a search for the items of a key.
   static func attributes(of key: CredentialKey) -> [String: String] {
-    [
-      Name.schema: schema, Name.service: ItemName.encode(key.service),
-      Name.account: ItemName.encode(key.account),
-    ]
+    attributes(of: CredentialQuery(service: key.service, account: key.account))
   }
 
   /// Returns the attributes for a search for the items of a query.
@@ -50,34 +47,6 @@ struct Item {
     return key.isWithinLimits ? key : nil
   }
 
-  /// Reads the attributes of an item of a key.
-  ///
-  /// It requests the other properties (`a{sv}`) if there is no bookkeeping.
-  init(
-    of key: CredentialKey, at path: ObjectPath, _ attributes: [String: String],
-    properties: () async throws -> Variant
-  ) async throws {
-    self.path = path
-    if let encoded = attributes[Name.bookkeeping] {
-      let bookkeeping = try Bookkeeping(decoding: encoded, of: path)
-      generation = bookkeeping.generation
-      summary = bookkeeping.summary(of: key)
-      guard summary.isWithinLimits else {
-        throw StorageError.damagedBookkeeping(path, "has a label or attributes that no save takes")
-      }
-    } else {
-      generation = 0
-      summary = CredentialSummary(of: key, at: path, try await properties())
-    }
-  }
-
-  /// Describes an item that was just made.
-  init(of key: CredentialKey, at path: ObjectPath, _ bookkeeping: Bookkeeping) {
-    self.path = path
-    generation = bookkeeping.generation
-    summary = bookkeeping.summary(of: key)
-  }
-
   /// Returns whether this item has the current state of the key, and the other one an older state.
   func isNewer(than other: Item) -> Bool {
     (generation, summary.modifiedAt, path.rawValue)
@@ -92,6 +61,31 @@ struct Item {
     static let ours: Set = [schema, service, account, bookkeeping]
     /// The attributes that KeePassXC adds for the fields of every entry.
     static let providers: Set = ["Title", "UserName", "URL", "Notes", "Uuid", "Path"]
+  }
+}
+
+extension Item {
+  /// Reads the attributes of an item of a key.
+  ///
+  /// It requests the other properties (`a{sv}`) if there is no bookkeeping.
+  init(
+    of key: CredentialKey, at path: ObjectPath, _ attributes: [String: String],
+    properties: () async throws -> Variant
+  ) async throws {
+    guard let encoded = attributes[Name.bookkeeping] else {
+      let summary = CredentialSummary(of: key, at: path, try await properties())
+      self.init(path: path, summary: summary, generation: 0)
+      return
+    }
+    self.init(of: key, at: path, try Bookkeeping(decoding: encoded, of: path))
+    guard summary.isWithinLimits else {
+      throw StorageError.damagedBookkeeping(path, "has a label or attributes that no save takes")
+    }
+  }
+
+  init(of key: CredentialKey, at path: ObjectPath, _ bookkeeping: Bookkeeping) {
+    self.init(
+      path: path, summary: bookkeeping.summary(of: key), generation: bookkeeping.generation)
   }
 }
 
@@ -125,23 +119,26 @@ enum ItemName {
     let isPlain =
       !name.utf8.starts(with: mark.utf8)
       && !name.unicodeScalars.contains { $0 == "{" || $0 == "\u{FEFF}" }
-    guard !isPlain else { return name }
-    var text = WipedBytes(capacity: base64Count(of: name.utf8.count))
-    name.withBytes { appendBase64($0, to: &text) }
-    return mark + text.string
+    return isPlain ? name : mark + name.withBytes(base64)
   }
 
   /// Returns the name in an attribute; `nil` if it is marked as base64 and is not.
   static func decode(_ text: String) -> String? {
     guard text.utf8.starts(with: mark.utf8) else { return text }
-    var name = WipedBytes(capacity: text.utf8.count)
-    let encoded = String(text.dropFirst(mark.count))
-    guard encoded.withBytes({ appendDecodedBase64($0, to: &name) }) else { return nil }
-    return name.withBytes(String.init(validating:))
+    let name = String(text.dropFirst(mark.count)).withBytes(decodedBase64)
+    return name?.withBytes(String.init(validating:))
   }
 }
 
-extension WipedBytes {
-  /// The bytes as text; they must be text.
-  var string: String { withBytes(String.init(repairing:)) }
+/// Returns bytes in base64 (RFC 4648 §4).
+func base64(_ bytes: Span<UInt8>) -> String {
+  var text = WipedBytes(capacity: base64Count(of: bytes.count))
+  appendBase64(bytes, to: &text)
+  return text.withBytes(String.init(repairing:))
+}
+
+/// Returns the bytes of a text in base64; `nil` if it is not base64.
+func decodedBase64(_ text: Span<UInt8>) -> Secret? {
+  var bytes = WipedBytes(capacity: text.count)
+  return appendDecodedBase64(text, to: &bytes) ? Secret(bytes) : nil
 }

@@ -26,10 +26,7 @@ enum ItemValue {
 
   static func decode(_ value: Secret, of item: ObjectPath) throws(StorageError) -> Secret {
     let secret: Secret? = value.withBytes { bytes in
-      guard isMarked(bytes) else { return value }
-      var secret = WipedBytes(capacity: bytes.count)
-      let text = bytes.extracting(mark.count...)
-      return appendDecodedBase64(text, to: &secret) ? Secret(secret) : nil
+      isMarked(bytes) ? decodedBase64(bytes.extracting(mark.count...)) : value
     }
     guard let secret else { throw .damagedValue(item, "is marked as base64, and is not") }
     guard secret.count <= Limits.secret else {

@@ -42,7 +42,7 @@ extension Provider {
 /// Only one caller at a time waits for it.
 final class ShownPrompt {
   private let loop: MainLoop
-  private var subscriptions: [Subscription] = []
+  private var subscriptions: [Registration] = []
   private var completion: Result<Variant, BusError>?
   private var waiting: Pending<Variant>?
 
@@ -54,7 +54,7 @@ final class ShownPrompt {
         [weak self] in self?.end(.success($0))
       },
       // The prompt is never completed if its provider or the bus is gone.
-      bus.subscribeToEnd(of: owner) { [weak self] in self?.end(.failure(.disconnected)) },
+      bus.subscribeToOwners(of: owner) { [weak self] _ in self?.end(.failure(.disconnected)) },
       bus.subscribeToClosing { [weak self] in self?.end(.failure(.disconnected)) },
     ]
   }

@@ -20,7 +20,7 @@ final class ItemWatch {
   /// Whether no more signals can arrive.
   private(set) var isCutOff = false
   private var index: ItemIndex?
-  private var subscriptions: [Subscription] = []
+  private var subscriptions: [Registration] = []
   private var signals: [Signal] = []
   private var waiting: Pending<Void>?
 
@@ -28,7 +28,7 @@ final class ItemWatch {
   init(of service: SecretService) {
     self.service = service
     let bus = service.bus
-    func items(_ signal: String, areChanged: Bool = false) -> Subscription {
+    func items(_ signal: String, areChanged: Bool = false) -> Registration {
       bus.subscribe(
         to: signal, Method.collectionInterface, of: nil, from: service.owner
       ) { [weak self] arguments in
@@ -36,7 +36,7 @@ final class ItemWatch {
         self?.hear(.item(arguments.children[0].objectPath, isChanged: areChanged))
       }
     }
-    func collections(_ signal: String) -> Subscription {
+    func collections(_ signal: String) -> Registration {
       bus.subscribe(
         to: signal, Method.serviceInterface, of: nil, from: service.owner
       ) { [weak self] _ in self?.hear(.collections) }
