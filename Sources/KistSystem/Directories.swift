@@ -26,17 +26,12 @@ package func names(in directory: String) -> [String] {
 ///
 /// On failure `errno` gives the reason. Success does not mean that the names are on disk.
 package func makeDirectory(_ path: String) -> Bool {
-  if isMade(path) { return true }
-  guard errno == ENOENT, path.contains("/"), makeDirectory(directory(of: path)) else {
-    return false
-  }
   // Only one retry: a dangling link has no parent, however often it is created.
-  return isMade(path)
+  isMade(path)
+    || errno == ENOENT && path.contains("/") && makeDirectory(directory(of: path)) && isMade(path)
 }
 
 /// Creates a directory with mode 0700 unless the path exists.
-///
-/// On failure `errno` gives the reason.
 private func isMade(_ path: String) -> Bool {
   guard unsafe mkdir(path, 0o700) == 0 else { return errno == EEXIST }
   // The umask may have removed permissions.

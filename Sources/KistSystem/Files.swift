@@ -1,22 +1,17 @@
 package import Glibc
 
 /// Returns the status of the file that a path leads to; `nil` on failure, and `errno` says why.
-package func fileStatus(of path: String) -> stat? {
-  var status = stat()
-  return unsafe stat(path, &status) == 0 ? status : nil
-}
+package func fileStatus(of path: String) -> stat? { status { unsafe stat(path, &$0) } }
 
-/// Returns the status of what is at a path, which may be a link; `nil` on failure, and `errno` says
-/// why.
-package func fileStatus(ofLink path: String) -> stat? {
-  var status = stat()
-  return unsafe lstat(path, &status) == 0 ? status : nil
-}
+/// Returns the status of what is at a path, which may be a link; `nil` on failure (`errno`).
+package func fileStatus(ofLink path: String) -> stat? { status { unsafe lstat(path, &$0) } }
 
 /// Returns the status of an open file; `nil` on failure, and `errno` says why.
-package func fileStatus(of descriptor: CInt) -> stat? {
+package func fileStatus(of descriptor: CInt) -> stat? { status { unsafe fstat(descriptor, &$0) } }
+
+private func status(_ read: (inout stat) -> CInt) -> stat? {
   var status = stat()
-  return unsafe fstat(descriptor, &status) == 0 ? status : nil
+  return read(&status) == 0 ? status : nil
 }
 
 extension stat {
@@ -49,9 +44,7 @@ package func isPrivatePipe(_ descriptor: CInt) -> Bool {
 }
 
 /// Writes all bytes at an offset, or at the current position; returns an error number, or 0.
-package func writeAll(
-  _ bytes: Span<UInt8>, to descriptor: CInt, at offset: Int? = nil
-) -> CInt {
+package func writeAll(_ bytes: Span<UInt8>, to descriptor: CInt, at offset: Int? = nil) -> CInt {
   var written = 0
   while written < bytes.count {
     let count = unsafe bytes.extracting(written...).withUnsafeBufferPointer { rest in
@@ -101,9 +94,7 @@ package func bytes(of descriptor: CInt, _ range: Range<Int>) -> [UInt8] {
   }
 }
 
-/// Returns the text of a file in /proc, up to one page; `nil` where it cannot be read.
-///
-/// The kernel limits these files to one page.
+/// Returns the text of a file in /proc, of at most one page; `nil` where it cannot be read.
 package func text(ofProcFile path: String) -> String? {
   let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { return nil }
@@ -116,9 +107,7 @@ package func text(ofProcFile path: String) -> String? {
 ///
 /// Tries again every 10 ms while another process holds the lock, by default for a quarter of a
 /// second: a check of a lock holds it for a moment.
-package func takeLock(
-  _ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int = 25
-) -> Bool {
+package func takeLock(_ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int = 25) -> Bool {
   for attempt in 1...attempts {
     if flock(descriptor, kind | LOCK_NB) == 0 { return true }
     guard errno == EWOULDBLOCK || errno == EINTR else { return false }
@@ -129,10 +118,8 @@ package func takeLock(
 
 /// Replaces the content of a lock file with a text for other processes to read.
 ///
-/// Returns `false` where it cannot be written; `errno` gives the reason.
-///
-/// The text is only information. Without disk space the file stays empty, and the lock is still
-/// held.
+/// Returns `false` where it cannot be written; `errno` gives the reason. The text is only
+/// information: without disk space the file stays empty, and the lock is still held.
 package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
   let bytes = Array(text.utf8)
   // Overwrites the old content, whose space is already allocated.

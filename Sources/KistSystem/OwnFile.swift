@@ -34,8 +34,7 @@ extension UnfitFile {
 
   /// Returns how the user can fix the file at a path.
   package func remedy(for path: String) -> String {
-    let folder = shellQuoted(directory(of: path))
-    return switch self {
+    switch self {
     case .notOpened(EACCES) where modeAllows(path):
       "start kistd again: it opens no directory that was replaced or mounted after its start"
     case .notOpened: "`chmod 600 \(shellQuoted(path))`, in a directory that you may enter"
@@ -43,7 +42,8 @@ extension UnfitFile {
     case .notRegular: "move it away, or name another file"
     case .foreign: "move it away, or `chown` it to the user of kistd"
     case .foreignDirectory: "`chown` the directory to the user of kistd, or name another one"
-    case .openDirectory: "`chmod go-w \(folder)`, or name another directory"
+    case .openDirectory:
+      "`chmod go-w \(shellQuoted(directory(of: path)))`, or name another directory"
     }
   }
 }

@@ -90,8 +90,8 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
 /// Returns a word quoted for the shell, for commands that the user may paste; a plain word is
 /// unchanged.
 package func shellQuoted(_ word: String) -> String {
-  let isPlain = word.utf8.allSatisfy { byte in
-    switch Character(Unicode.Scalar(byte)) {
+  let isPlain = word.unicodeScalars.allSatisfy { scalar in
+    switch scalar {
     case "a"..."z", "A"..."Z", "0"..."9", "/", ".", "_", "-", ":", "@", "+": true
     default: false
     }
