@@ -26,25 +26,21 @@ extension UserStorageContract {
 
   static let paging: [Rule] = [
     Rule("pages respect their limit and contain each credential exactly once") { storage in
-      let keys = numberedKeys(25)
-      for key in keys { try await storage.save(.sample(key)) }
+      let keys = try await saveNumbered(25, in: storage)
       for limit in [1, 5, 7, 24, 25, 26, Limits.page] {
         #expect(try await pagedKeys(in: storage, limit: limit).sorted() == keys.sorted())
       }
     },
     Rule("pages of a filtered query contain only matching credentials") { storage in
-      let keys = numberedKeys(12)
-      for (number, key) in keys.enumerated() {
-        try await storage.save(
-          .sample(key, attributes: ["parity": number % 2 == 0 ? "even" : "odd"]))
+      let keys = try await saveNumbered(12, in: storage) {
+        ["parity": $0 % 2 == 0 ? "even" : "odd"]
       }
       let even = keys.indices.filter { $0 % 2 == 0 }.map { keys[$0] }
       let query = CredentialQuery(attributes: ["parity": "even"])
       #expect(try await pagedKeys(query, in: storage, limit: 2).sorted() == even.sorted())
     },
     Rule("paging continues if the last credential of a page is deleted") { storage in
-      let keys = numberedKeys(10)
-      for key in keys { try await storage.save(.sample(key)) }
+      let keys = try await saveNumbered(10, in: storage)
       let first = try await storage.find(CredentialQuery(limit: 4))
       let seen = first.credentials.map(\.key)
       let last = try #require(seen.last)
@@ -54,8 +50,7 @@ extension UserStorageContract {
       #expect((seen + rest).sorted() == keys.sorted())
     },
     Rule("an unchanged credential is listed exactly once if others change meanwhile") { storage in
-      let steady = numberedKeys(20, service: "m-steady")
-      for key in steady { try await storage.save(.sample(key)) }
+      let steady = try await saveNumbered(20, service: "m-steady", in: storage)
       var seen: [CredentialKey] = []
       var query = CredentialQuery(limit: 3)
       var round = 0
@@ -74,8 +69,7 @@ extension UserStorageContract {
     },
     Rule("an unchanged credential is listed exactly once while another handle writes") {
       storage, fixture in
-      let steady = numberedKeys(20, service: "m-steady")
-      for key in steady { try await storage.save(.sample(key)) }
+      let steady = try await saveNumbered(20, service: "m-steady", in: storage)
       let writer = try await fixture.anotherHandle()
       async let writing: Void = churn(writer, rounds: 40)
       for _ in 0..<3 {
@@ -124,8 +118,16 @@ private let questions: [(CredentialQuery, [Int])] = [
   (.init(service: "web", account: "alice", attributes: ["host": "two"]), []),
 ]
 
-private func numberedKeys(_ count: Int, service: String = "service") -> [CredentialKey] {
-  (0..<count).map { CredentialKey(service: service, account: "account \($0)") }
+/// Saves this many credentials and returns their keys.
+private func saveNumbered(
+  _ count: Int, service: String = "service", in storage: UserStorage,
+  attributes: (Int) -> Attributes = { _ in [:] }
+) async throws -> [CredentialKey] {
+  let keys = (0..<count).map { CredentialKey(service: service, account: "account \($0)") }
+  for (number, key) in keys.enumerated() {
+    try await storage.save(.sample(key, attributes: attributes(number)))
+  }
+  return keys
 }
 
 /// Returns the keys of all pages, in order.
@@ -135,14 +137,11 @@ private func pagedKeys(
   var keys: [CredentialKey] = []
   var query = query
   query.limit = limit
-  repeat {
-    let page = try await storage.find(query)
+  // Throws for cursors that form a loop.
+  try await eachPage(of: query, storage.find) { page in
     #expect(page.credentials.count <= limit)
     keys += page.credentials.map(\.key)
-    query.after = page.next
-    // Cursors that form a loop fail here.
-    try #require(keys.count < 10_000)
-  } while query.after != nil
+  }
   return keys
 }
 

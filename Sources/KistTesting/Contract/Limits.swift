@@ -3,59 +3,44 @@ import Testing
 
 extension UserStorageContract {
   static let limits: [Rule] = [
-    Rule("a service must have 1 to 1,024 bytes") { storage in
-      try await expectKept(.sample(.init(service: "s")), in: storage)
-      let longest = text(ofLength: Limits.keyPart)
-      try await expectKept(.sample(.init(service: longest)), in: storage)
-      await expectRefused(.sample(.init(service: "")), .badRequest, in: storage)
-      await expectRefused(.sample(.init(service: longest + "x")), .tooLarge, in: storage)
-      // 1,025 bytes in 513 characters: the limit counts bytes.
-      let accented = String(repeating: "é", count: 512) + "x"
-      await expectRefused(.sample(.init(service: accented)), .tooLarge, in: storage)
-    },
-    Rule("an account can have up to 1,024 bytes") { storage in
-      let longest = text(ofLength: Limits.keyPart)
-      try await expectKept(
-        .sample(.init(service: "s")), .sample(.init(service: "s", account: longest)), in: storage)
-      await expectRefused(
-        .sample(.init(service: "s", account: longest + "x")), .tooLarge, in: storage)
-    },
-    Rule("a label can have up to 1,024 bytes") { storage in
-      let longest = text(ofLength: Limits.label)
-      try await expectKept(.sample(label: ""), .sample(label: longest), in: storage)
-      await expectRefused(.sample(label: longest + "x"), .tooLarge, in: storage)
-    },
-    Rule("a secret can have up to 512 KiB") { storage in
-      let longest = text(ofLength: Limits.secret)
-      try await expectKept(.sample(secret: longest), in: storage)
-      await expectRefused(.sample(secret: longest + "x"), .tooLarge, in: storage)
-    },
-    Rule("a credential can have up to 64 attributes") { storage in
-      try await expectKept(.sample(attributes: attributes(64)), in: storage)
-      await expectRefused(.sample(attributes: attributes(65)), .tooLarge, in: storage)
-    },
-    Rule("an attribute's name must have 1 to 64 printable ASCII characters") { storage in
-      let longest = text(ofLength: Limits.attributeName)
-      try await expectKept(.sample(attributes: [longest: ""]), in: storage)
-      await expectRefused(.sample(attributes: [longest + "x": ""]), .tooLarge, in: storage)
-      for name in ["", "é", "a\nb", "\0", "\u{7F}", "🔑"] {
-        await expectRefused(.sample(attributes: [name: ""]), .badRequest, in: storage)
-      }
-    },
-    Rule("an attribute's value can have up to 1,024 bytes") { storage in
-      let longest = text(ofLength: Limits.attributeValue)
-      try await expectKept(
-        .sample(attributes: ["name": ""]), .sample(attributes: ["name": longest]), in: storage)
-      await expectRefused(.sample(attributes: ["name": longest + "x"]), .tooLarge, in: storage)
-    },
-    Rule("all attributes together can have up to 16 KiB") { storage in
-      // 20 names of 3 bytes, and values that fill the 16,384 bytes.
-      var full = attributes(20, value: text(ofLength: 816))
-      full["999"] = text(ofLength: 1)
-      try await expectKept(.sample(attributes: full), in: storage)
-      full["999"] = text(ofLength: 2)
-      await expectRefused(.sample(attributes: full), .tooLarge, in: storage)
-    },
+    bounds(
+      "a service must have 1 to 1,024 bytes",
+      kept: [
+        .sample(.init(service: "s")), .sample(.init(service: text(ofLength: Limits.keyPart))),
+      ],
+      tooLarge: [
+        .sample(.init(service: text(ofLength: Limits.keyPart + 1))),
+        // 1,025 bytes in 513 characters: the limit counts bytes.
+        .sample(.init(service: String(repeating: "é", count: 512) + "x")),
+      ],
+      invalid: [.sample(.init(service: ""))]),
+    bounds(
+      "an account can have up to 1,024 bytes",
+      kept: ["", text(ofLength: Limits.keyPart)].map { .sample(.init(service: "s", account: $0)) },
+      tooLarge: [.sample(.init(service: "s", account: text(ofLength: Limits.keyPart + 1)))]),
+    bounds(
+      "a label can have up to 1,024 bytes",
+      kept: [.sample(label: ""), .sample(label: text(ofLength: Limits.label))],
+      tooLarge: [.sample(label: text(ofLength: Limits.label + 1))]),
+    bounds(
+      "a secret can have up to 512 KiB", kept: [.sample(secret: text(ofLength: Limits.secret))],
+      tooLarge: [.sample(secret: text(ofLength: Limits.secret + 1))]),
+    bounds(
+      "a credential can have up to 64 attributes", kept: [.sample(attributes: attributes(64))],
+      tooLarge: [.sample(attributes: attributes(65))]),
+    bounds(
+      "an attribute's name must have 1 to 64 printable ASCII characters",
+      kept: [.sample(attributes: [text(ofLength: Limits.attributeName): ""])],
+      tooLarge: [.sample(attributes: [text(ofLength: Limits.attributeName + 1): ""])],
+      invalid: ["", "é", "a\nb", "\0", "\u{7F}", "🔑"].map { .sample(attributes: [$0: ""]) }),
+    bounds(
+      "an attribute's value can have up to 1,024 bytes",
+      kept: ["", text(ofLength: Limits.attributeValue)].map { .sample(attributes: ["name": $0]) },
+      tooLarge: [.sample(attributes: ["name": text(ofLength: Limits.attributeValue + 1)])]),
+    bounds(
+      "all attributes together can have up to 16 KiB",
+      kept: [.sample(attributes: fullAttributes(last: 1))],
+      tooLarge: [.sample(attributes: fullAttributes(last: 2))]),
     Rule("the limit of a page must be 1 to 1,000") { storage in
       for limit in [1, Limits.page] { _ = try await storage.find(CredentialQuery(limit: limit)) }
       for limit in [0, -1, Limits.page + 1, .max] {
@@ -112,32 +97,37 @@ private func attributes(_ count: Int, value: String = "value") -> Attributes {
   Attributes(Dictionary(uniqueKeysWithValues: (0..<count).map { (String(100 + $0), value) }))
 }
 
-private func expectKept(
-  _ credentials: NewCredential..., in storage: UserStorage,
-  sourceLocation: SourceLocation = #_sourceLocation
-) async throws {
-  for credential in credentials {
-    let saved = try await storage.save(credential)
-    let loaded = try await storage.load(credential.key)
-    #expect(loaded.summary == saved, sourceLocation: sourceLocation)
-    #expect(loaded.secret == credential.secret, sourceLocation: sourceLocation)
-    #expect(
-      try await storage.findAll(CredentialQuery(service: credential.key.service)).contains(saved),
-      sourceLocation: sourceLocation)
-  }
+/// Returns 20 names of 3 bytes with values that fill the 16,384 bytes, and one with a value of
+/// `last` bytes.
+private func fullAttributes(last: Int) -> Attributes {
+  var full = attributes(20, value: text(ofLength: 816))
+  full["999"] = text(ofLength: last)
+  return full
 }
 
-/// Expects a save to fail and all stored credentials to stay unchanged.
-private func expectRefused(
-  _ credential: NewCredential, _ code: StorageError.Code, in storage: UserStorage,
+/// Returns a rule that a storage keeps some credentials and refuses others, which changes nothing.
+private func bounds(
+  _ name: String, kept: [NewCredential], tooLarge: [NewCredential], invalid: [NewCredential] = [],
   sourceLocation: SourceLocation = #_sourceLocation
-) async {
-  await #expect(throws: Never.self, sourceLocation: sourceLocation) {
-    let before = try await storage.findAll().map(\.revision.rawValue)
-    await expectUnchanged(
-      code, from: { try await storage.save(credential) }, sourceLocation: sourceLocation)
-    let after = try await storage.findAll().map(\.revision.rawValue)
-    #expect(after.sorted() == before.sorted(), sourceLocation: sourceLocation)
+) -> UserStorageContract.Rule {
+  UserStorageContract.Rule(name) { storage in
+    for credential in kept {
+      let saved = try await storage.save(credential)
+      let loaded = try await storage.load(credential.key)
+      #expect(loaded.summary == saved, sourceLocation: sourceLocation)
+      #expect(loaded.secret == credential.secret, sourceLocation: sourceLocation)
+      let found = try await storage.findAll(CredentialQuery(service: credential.key.service))
+      #expect(found.contains(saved), sourceLocation: sourceLocation)
+    }
+    let revisions = try await storage.findAll().map(\.revision.rawValue).sorted()
+    for (credentials, code) in [(tooLarge, StorageError.Code.tooLarge), (invalid, .badRequest)] {
+      for credential in credentials {
+        await expectUnchanged(
+          code, from: { try await storage.save(credential) }, sourceLocation: sourceLocation)
+      }
+    }
+    let found = try await storage.findAll().map(\.revision.rawValue).sorted()
+    #expect(found == revisions, sourceLocation: sourceLocation)
   }
 }
 
