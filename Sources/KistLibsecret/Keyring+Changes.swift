@@ -6,9 +6,8 @@ extension Keyring {
   /// If it is interrupted, one of them exists. The next save deletes a leftover.
   func save(_ request: SaveRequest) async throws(StorageError) -> CredentialSummary {
     try await change { deadline in
-      let key = request.credential.key
       let (provider, collection, items) = try await asking(by: deadline) { provider in
-        let items = try await provider.items(of: key)
+        let items = try await provider.items(of: request.credential.key)
         return (provider, try await provider.openCollection(), items)
       }
       try request.condition.check(against: items.first?.summary.revision)
@@ -17,10 +16,10 @@ extension Keyring {
       let path = try await begun(with: provider) {
         try await provider.create(request.credential, bookkeeping, in: collection)
       }
-      tell(of: Item(of: key, at: path, bookkeeping), at: path)
+      tell(of: Item(at: path, bookkeeping), at: path)
       // The new item exists, so the save succeeds even if an old item remains.
       for item in items.reversed() { try? await provider.delete(item.path) }
-      return bookkeeping.summary(of: key)
+      return bookkeeping.summary
     }
   }
 
@@ -83,7 +82,7 @@ extension Provider {
     let path = try await createItem(
       in: collection,
       label: credential.label ?? "\(credential.key.service) \(credential.key.account)",
-      attributes: Item.attributes(of: credential.key, bookkeeping), value: value)
+      attributes: Item.attributes(of: bookkeeping), value: value)
     do {
       guard !known.contains(path) else {
         throw StorageError.notKept("the keyring changed an item instead of making one")
@@ -93,7 +92,7 @@ extension Provider {
       }
       guard
         stored == value,
-        try await item(at: path)?.summary == bookkeeping.summary(of: credential.key)
+        try await item(at: path)?.summary == bookkeeping.summary
       else { throw StorageError.notKept("the keyring altered the credential") }
       return path
     } catch {

@@ -52,10 +52,12 @@ actor Keyring {
   }
 
   private func connected(by deadline: Deadline) async throws -> Provider {
-    if let known = try known() { return Provider(service: known, deadline: deadline) }
+    guard !isClosed else { throw StorageError.closed }
+    if let service { return Provider(service: service, deadline: deadline) }
     await connecting.enter()
     defer { connecting.leave() }
-    if let known = try known() { return Provider(service: known, deadline: deadline) }
+    guard !isClosed else { throw StorageError.closed }
+    if let service { return Provider(service: service, deadline: deadline) }
     guard let address = options.busAddress else {
       throw StorageError(
         .unavailable, "there is no session bus, and so no keyring",
@@ -66,11 +68,6 @@ actor Keyring {
     if !isToStayLocked { try await openWithoutPrompt(provider) }
     if !isClosed { service = new }
     return provider
-  }
-
-  private func known() throws(StorageError) -> SecretService? {
-    if isClosed { throw .closed }
-    return service
   }
 
   /// Connects again at the next request, unless that has already happened.
@@ -100,13 +97,9 @@ extension Keyring {
   func perform<Answer: Sendable>(
     _ body: (Deadline) async throws -> Answer
   ) async throws(StorageError) -> Answer {
-    do { return try await body(Deadline(after: options.deadline)) } catch {
-      switch error {
-      case let error as StorageError: throw error
-      case let error as BusError: throw StorageError(error, deadline: options.deadline)
-      default: throw .internal("an error of no known kind")
-      }
-    }
+    do { return try await body(Deadline(after: options.deadline)) } catch let error as BusError {
+      throw StorageError(error, deadline: options.deadline)
+    } catch { throw error as? StorageError ?? .internal("an error of no known kind") }
   }
 
   /// Performs a request that changes nothing, within its time.

@@ -6,6 +6,7 @@
 
   @Suite(.timeLimit(.minutes(10))) struct `The bookkeeping of an item` {
     private let item = ObjectPath(rawValue: "/org/freedesktop/secrets/collection/login/7")
+    private let key = CredentialKey(service: "s", account: "a")
     private static let moment = Timestamp(rfc3339: "2026-01-02T03:04:05Z")!
 
     private let bookkeeping = Bookkeeping(
@@ -15,7 +16,7 @@
       after: nil, revision: Revision(epoch: "e", sequence: 7), at: Self.moment)
 
     @Test func `comes back as it was`() throws {
-      #expect(try Bookkeeping(decoding: bookkeeping.encoded, of: item) == bookkeeping)
+      #expect(try Bookkeeping(decoding: bookkeeping.encoded, of: key, at: item) == bookkeeping)
     }
 
     @Test func `is JSON in base64, as the documents show it`() throws {
@@ -34,7 +35,7 @@
     ])
     func `that cannot be read is corrupt, and says nothing of what is in it`(json: String) throws {
       let error = #expect(throws: StorageError.self) {
-        try Bookkeeping(decoding: Data(json.utf8).base64EncodedString(), of: item)
+        try Bookkeeping(decoding: Data(json.utf8).base64EncodedString(), of: key, at: item)
       }
       #expect(error?.code == .corrupt)
       #expect(error?.message.contains("yesterday") == false)
@@ -45,13 +46,15 @@
       let json =
         #"{"version":1,"generation":1,"revision":"\#(revision)","attributes":{},"createdAt":"2026-01-02T03:04:05Z","modifiedAt":"2026-01-02T03:04:05Z"}"#
       let error = #expect(throws: StorageError.self) {
-        try Bookkeeping(decoding: Data(json.utf8).base64EncodedString(), of: item)
+        try Bookkeeping(decoding: Data(json.utf8).base64EncodedString(), of: key, at: item)
       }
       #expect(error?.message.contains("revision") == true)
     }
 
     @Test func `that is not base64 is corrupt`() {
-      let error = #expect(throws: StorageError.self) { try Bookkeeping(decoding: "???", of: item) }
+      let error = #expect(throws: StorageError.self) {
+        try Bookkeeping(decoding: "???", of: key, at: item)
+      }
       #expect(error?.code == .corrupt)
     }
   }

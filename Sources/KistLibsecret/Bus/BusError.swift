@@ -44,21 +44,17 @@ extension BusError {
   ///
   /// See the D-Bus specification, and the Secret Service specification, "Errors".
   init(name: String) {
+    let (bus, secret) = ("org.freedesktop.DBus.Error.", "org.freedesktop.Secret.Error.")
     self =
       switch name {
-      case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected":
-        .disconnected
-      case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
-        .noOwner
-      case "org.freedesktop.DBus.Error.TimedOut", "org.freedesktop.DBus.Error.Timeout": .timeout
-      case _ where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."): .startFailed
-      case "org.freedesktop.DBus.Error.UnknownObject",
-        "org.freedesktop.DBus.Error.UnknownMethod",
-        "org.freedesktop.DBus.Error.UnknownInterface",
-        "org.freedesktop.Secret.Error.NoSuchObject":
+      case bus + "NoReply", bus + "Disconnected", secret + "NoSession": .disconnected
+      case bus + "ServiceUnknown", bus + "NameHasNoOwner": .noOwner
+      case bus + "TimedOut", bus + "Timeout": .timeout
+      case _ where name.hasPrefix(bus + "Spawn."): .startFailed
+      case bus + "UnknownObject", bus + "UnknownMethod", bus + "UnknownInterface",
+        secret + "NoSuchObject":
         .noSuchObject
-      case "org.freedesktop.Secret.Error.IsLocked": .locked
-      case "org.freedesktop.Secret.Error.NoSession": .disconnected
+      case secret + "IsLocked": .locked
       default: .refused(name)
       }
   }

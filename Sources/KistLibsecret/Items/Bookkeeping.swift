@@ -1,18 +1,13 @@
 internal import KistCore
 internal import KistJSON
 
-/// The data of a credential besides its key and its secret.
+/// The data of a credential besides its secret.
 ///
-/// It is stored in the item's attribute `kist`, as a JSON object in base64.
+/// It is stored in the item's attribute `kist`, without the key, as a JSON object in base64.
 struct Bookkeeping: Equatable {
   /// The number that grows with each save of a key; of two items of a key, the higher one is newer.
-  var generation: Int
-  var revision: Revision
-  var label: String?
-  var attributes: Attributes
-  var createdAt: Timestamp
-  var modifiedAt: Timestamp
-  var expiresAt: Timestamp?
+  let generation: Int
+  let summary: CredentialSummary
 
   /// Creates the next state of a key.
   init(
@@ -21,18 +16,9 @@ struct Bookkeeping: Equatable {
     // Does not start at 1, because a keyring that is out of reach now may have an older item of the
     // key.
     generation = max((current?.generation ?? 0) + 1, Int(clamping: now.secondsSinceEpoch))
-    self.revision = revision
-    label = credential.label
-    attributes = credential.attributes
-    createdAt = current?.summary.createdAt ?? now
-    modifiedAt = now
-    expiresAt = credential.expiresAt
-  }
-
-  func summary(of key: CredentialKey) -> CredentialSummary {
-    CredentialSummary(
-      key: key, label: label, attributes: attributes, createdAt: createdAt, modifiedAt: modifiedAt,
-      expiresAt: expiresAt, revision: revision)
+    summary = CredentialSummary(
+      of: credential, createdAt: current?.summary.createdAt ?? now, modifiedAt: now,
+      revision: revision)
   }
 }
 
@@ -47,18 +33,20 @@ extension Bookkeeping {
     JSONWriter.object { writer in
       writer.member("version", Self.version)
       writer.member("generation", generation)
-      writer.member("revision", revision.rawValue)
-      writer.member("label", label)
+      writer.member("revision", summary.revision.rawValue)
+      writer.member("label", summary.label)
       writer.member("attributes") { writer in
-        for (name, value) in attributes.sorted { writer.member(escaping: name, value) }
+        for (name, value) in summary.attributes.sorted { writer.member(escaping: name, value) }
       }
-      writer.member("createdAt", createdAt)
-      writer.member("modifiedAt", modifiedAt)
-      writer.member("expiresAt", expiresAt)
+      writer.member("createdAt", summary.createdAt)
+      writer.member("modifiedAt", summary.modifiedAt)
+      writer.member("expiresAt", summary.expiresAt)
     }.withBytes(base64)
   }
 
-  init(decoding encoded: String, of item: ObjectPath) throws(StorageError) {
+  init(
+    decoding encoded: String, of key: CredentialKey, at item: ObjectPath
+  ) throws(StorageError) {
     guard let json = encoded.withBytes(decodedBase64) else {
       throw .damagedBookkeeping(item, "is not base64")
     }
@@ -72,18 +60,19 @@ extension Bookkeeping {
       guard (1..<1 << 52).contains(generation) else {
         throw try object.required("generation").error("is out of range")
       }
-      revision = Revision(rawValue: try object.required("revision").string())
+      let revision = Revision(rawValue: try object.required("revision").string())
       guard (1...64).contains(revision.rawValue.utf8.count),
         revision.rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
       else { throw try object.required("revision").error("is not a revision") }
-      label = try object["label"]?.string()
-      attributes = Attributes(
-        Dictionary(
-          try object.required("attributes").strings().map { ($0.name, $0.value) },
-          uniquingKeysWith: { $1 }))
-      createdAt = try object.required("createdAt").moment()
-      modifiedAt = try object.required("modifiedAt").moment()
-      expiresAt = try object["expiresAt"]?.moment()
+      summary = CredentialSummary(
+        key: key, label: try object["label"]?.string(),
+        attributes: Attributes(
+          Dictionary(
+            try object.required("attributes").strings().map { ($0.name, $0.value) },
+            uniquingKeysWith: { $1 })),
+        createdAt: try object.required("createdAt").moment(),
+        modifiedAt: try object.required("modifiedAt").moment(),
+        expiresAt: try object["expiresAt"]?.moment(), revision: revision)
     } catch { throw .damagedBookkeeping(item, "is wrong at \(error.description)") }
   }
 }

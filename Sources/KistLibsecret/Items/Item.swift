@@ -24,8 +24,8 @@ struct Item {
   }
 
   /// Returns the attributes of a new item.
-  static func attributes(of key: CredentialKey, _ bookkeeping: Bookkeeping) -> [String: String] {
-    attributes(of: key).merging([Name.bookkeeping: bookkeeping.encoded]) { $1 }
+  static func attributes(of bookkeeping: Bookkeeping) -> [String: String] {
+    attributes(of: bookkeeping.summary.key).merging([Name.bookkeeping: bookkeeping.encoded]) { $1 }
   }
 
   /// Returns the key of the credential that an item with these attributes stores.
@@ -77,15 +77,14 @@ extension Item {
       self.init(path: path, summary: summary, generation: 0)
       return
     }
-    self.init(of: key, at: path, try Bookkeeping(decoding: encoded, of: path))
+    self.init(at: path, try Bookkeeping(decoding: encoded, of: key, at: path))
     guard summary.isWithinLimits else {
       throw StorageError.damagedBookkeeping(path, "has a label or attributes that no save takes")
     }
   }
 
-  init(of key: CredentialKey, at path: ObjectPath, _ bookkeeping: Bookkeeping) {
-    self.init(
-      path: path, summary: bookkeeping.summary(of: key), generation: bookkeeping.generation)
+  init(at path: ObjectPath, _ bookkeeping: Bookkeeping) {
+    self.init(path: path, summary: bookkeeping.summary, generation: bookkeeping.generation)
   }
 }
 

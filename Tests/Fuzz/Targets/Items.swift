@@ -25,11 +25,12 @@ let items = Target("items") { input in
 }
 
 private func checkItem(_ attributes: [String: String], _ path: ObjectPath, _ number: UInt8) {
+  let someKey = CredentialKey(service: "s")
   if let encoded = attributes["kist"],
-    let bookkeeping = try? Bookkeeping(decoding: encoded, of: path)
+    let bookkeeping = try? Bookkeeping(decoding: encoded, of: someKey, at: path)
   {
     demand(
-      (try? Bookkeeping(decoding: bookkeeping.encoded, of: path)) == bookkeeping,
+      (try? Bookkeeping(decoding: bookkeeping.encoded, of: someKey, at: path)) == bookkeeping,
       "bookkeeping is read as it was written")
   }
   guard let key = Item.key(of: attributes) else { return }
