@@ -98,9 +98,7 @@ static void receive(int number, siginfo_t *information, void *context) {
     } else {
       // A full pipe already contains earlier signals, so this one may be lost.
       unsigned char byte = (unsigned char)number;
-      ssize_t written;
-      do written = write(mailbox[1], &byte, 1);
-      while (written < 0 && errno == EINTR);
+      (void)TEMP_FAILURE_RETRY(write(mailbox[1], &byte, 1));
     }
   }
   errno = saved;
@@ -164,8 +162,6 @@ int kist_wait_for_command(pid_t pid) {
   receiver = 0;
   while (deliveries > 0) sched_yield();
   int status;
-  while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) return -1;
-  }
+  if (TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -27,10 +27,7 @@ static void become_command(int starter, char *const *words, char *const *environ
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   char word;
-  ssize_t count;
-  do count = read(starter, &word, 1);
-  while (count < 0 && errno == EINTR);
-  if (count != 1) _exit(0);
+  if (TEMP_FAILURE_RETRY(read(starter, &word, 1)) != 1) _exit(0);
   execvpe(words[0], words, environment);
   int error = errno;
   if (write(starter, &error, sizeof error) < 0) _exit(126);
@@ -60,11 +57,8 @@ pid_t kist_fork_command(char *const *words, char *const *environment, int *start
 
 int kist_start_command(int starter) {
   int error = 0;
-  ssize_t count;
-  do count = send(starter, "", 1, MSG_NOSIGNAL);
-  while (count < 0 && errno == EINTR);
+  (void)TEMP_FAILURE_RETRY(send(starter, "", 1, MSG_NOSIGNAL));
   // A successful exec closes the child's end, so nothing is read.
-  do count = recv(starter, &error, sizeof error, MSG_WAITALL);
-  while (count < 0 && errno == EINTR);
+  ssize_t count = TEMP_FAILURE_RETRY(recv(starter, &error, sizeof error, MSG_WAITALL));
   return count == sizeof error ? error : 0;
 }

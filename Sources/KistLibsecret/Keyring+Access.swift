@@ -5,7 +5,6 @@ extension Keyring {
     try await asking { try await $0.status(of: $0.requiredCollection()) }
   }
 
-  /// Returns the state of the keyring.
   func probe() async -> StorageProbe {
     do throws(StorageError) {
       return try await asking { provider in

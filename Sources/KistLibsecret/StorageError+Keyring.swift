@@ -1,6 +1,5 @@
 internal import KistCore
 
-/// The errors of a keyring, each defined once.
 extension StorageError {
   /// The error for items that went away each time before they were read.
   static var changingKeyring: StorageError {
@@ -16,18 +15,14 @@ extension StorageError {
       hint: "delete the item with the keyring's own program, and save the credential again")
   }
 
-  /// The error for an item of kist whose value is not a secret.
-  ///
-  /// A save replaces it, because a save never reads the old value.
+  /// The error for an item of kist whose value is not a secret; a save replaces it unread.
   static func damagedValue(_ path: ObjectPath, _ problem: String) -> StorageError {
     damagedItem(
       path, "its value \(problem)",
       hint: "save the credential again (`kist save`), or delete it (`kist delete`)")
   }
 
-  /// The error for a damaged item.
-  ///
-  /// Other programs identify the item by the end of its path, which contains nothing secret.
+  /// The error for an item; the end of its path identifies it, and contains nothing secret.
   private static func damagedItem(
     _ path: ObjectPath, _ problem: String, hint: String
   ) -> StorageError {

@@ -64,7 +64,6 @@ func completeReply(
   }
 }
 
-/// A function without an argument.
 typealias Work = Callback<Void>
 
 /// A GLib object that cancels calls in progress.
@@ -81,12 +80,7 @@ final class Cancellable {
   private let object: UnsafeMutableRawPointer
 
   /// Takes ownership of a reference.
-  init(owning object: OpaquePointer) { unsafe self.object = UnsafeMutableRawPointer(object) }
-
-  /// Takes ownership of a reference.
-  init<Object>(owning object: UnsafeMutablePointer<Object>) {
-    unsafe self.object = UnsafeMutableRawPointer(object)
-  }
+  init(owning object: UnsafeMutableRawPointer) { unsafe self.object = object }
 
   deinit { unsafe g_object_unref(object) }
 

@@ -65,9 +65,7 @@ struct Item {
 }
 
 extension Item {
-  /// Reads the attributes of an item of a key.
-  ///
-  /// It requests the other properties (`a{sv}`) if there is no bookkeeping.
+  /// Reads the attributes of an item; requests `properties` (`a{sv}`) if there is no bookkeeping.
   init(
     of key: CredentialKey, at path: ObjectPath, _ attributes: [String: String],
     properties: () async throws -> Variant
@@ -129,7 +127,6 @@ enum ItemName {
   }
 }
 
-/// Returns bytes in base64 (RFC 4648 §4).
 func base64(_ bytes: Span<UInt8>) -> String {
   var text = WipedBytes(capacity: base64Count(of: bytes.count))
   appendBase64(bytes, to: &text)

@@ -98,9 +98,7 @@ extension Provider {
     throw StorageError.changingKeyring
   }
 
-  /// Returns the values that a function makes of items; leaves out items that are gone.
-  ///
-  /// `areWhole` is `false` if any item is gone.
+  /// Returns the values that a function makes of items; `areWhole` is `false` if any is gone.
   private func read<Value>(
     _ paths: [ObjectPath], _ value: (ObjectPath, [String: String]) async throws -> Value?
   ) async throws -> (values: [Value], areWhole: Bool) {

@@ -37,9 +37,7 @@ extension Provider {
   }
 }
 
-/// A prompt that the provider shows, until it is completed or the provider is gone.
-///
-/// Only one caller at a time waits for it.
+/// A prompt that the provider shows; only one caller at a time waits for it.
 final class ShownPrompt {
   private let loop: MainLoop
   private var subscriptions: [Registration] = []

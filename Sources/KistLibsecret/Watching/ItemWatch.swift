@@ -70,8 +70,7 @@ final class ItemWatch {
     waiting = nil
   }
 
-  /// Records that a collection may have been locked or unlocked, which some providers do not
-  /// signal.
+  /// Records that a collection may have been locked or unlocked; some providers send no signal.
   func lookAgain() { hear(.collections) }
 
   private func hear(_ signal: Signal) {

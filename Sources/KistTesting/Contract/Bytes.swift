@@ -2,7 +2,7 @@ import KistCore
 import Testing
 
 extension UserStorageContract {
-  static let secrets: [Rule] = [
+  static let bytes: [Rule] = [
     kept("a secret of any single byte comes back unchanged", (UInt8.min ... .max).map { [$0] }),
     kept("a secret of all byte values comes back unchanged", [Array(UInt8.min ... .max)]),
     kept("an empty secret comes back", [[]]),
@@ -14,29 +14,6 @@ extension UserStorageContract {
       ]),
     kept("a secret of awkward text comes back byte for byte", awkwardTexts.map { Array($0.utf8) }),
     kept("a secret that is not UTF-8 comes back byte for byte", malformedTexts),
-  ]
-
-  /// Texts that text files, keyrings and JSON have failed to preserve.
-  static let awkwardTexts = [
-    "C:\\temp\\new", "\\", "\\\\", "\\n", "\\u0000", "%00", "%", "\"", "'", "`", "$HOME", "=", ";",
-    " ", " leading", "trailing ", "\tleading tab", "trailing tab\t", "  ", "\n", "\r", "\r\n",
-    "line\n", "line\r\n", "one\ntwo\n\nthree", "one\r\ntwo\rthree", "pw\nexpiry=5", "[item]",
-    "[item]\nsecret=x", "# no comment", "#", "// neither", "kist1:", "kist1:aGVsbG8=", "kist1:%%%",
-    "null", "true", "0", "-0", "1e400", "{}", "[]", "{\"op\":\"delete\"}", "\0", "a\0b", "\0\0",
-    "aGVsbG8=", "é", "e\u{301}", "\u{FEFF}mark", "\u{2028}\u{2029}", "\u{85}", "\u{7F}",
-    "\u{1B}[0m", "\u{FFFD}", "\u{FFFF}", "\u{10FFFF}", "🔑", "👩‍👩‍👧‍👦🇩🇪", "שלום עולם",
-    "\u{202E}desrever\u{202C}",
-    "مرحبا", "日本語", "ﷺ", "\u{0}\u{1}\u{2}\u{1F}",
-  ]
-
-  /// Bytes that look like UTF-8 but are not: stray, incomplete, overlong, a surrogate, too large.
-  static let malformedTexts: [[UInt8]] = [
-    [0x80], [0xC3], [0xC3, 0x28], [0xE2, 0x82], [0xF0, 0x9F, 0x94], [0xC0, 0x80],
-    [0xE0, 0x80, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xFF, 0xFE],
-    Array("text".utf8) + [0xFF],
-  ]
-
-  static let keys: [Rule] = [
     distinctKeys(
       "keys that differ only in Unicode normalisation are distinct",
       ("é", "é"), ("e\u{301}", "é"), ("é", "e\u{301}"), ("ﬁ", ""), ("fi", ""), ("Å", ""),
@@ -62,6 +39,26 @@ extension UserStorageContract {
       "keys in any script come back byte for byte",
       ("שלום", "עולם"), ("\u{202E}abc", ""), ("日本語", "🔑"), ("👩‍👩‍👧‍👦", "🇩🇪"), ("\u{FEFF}a", ""),
       ("a", "\u{2028}"), ("\u{10FFFF}", "\u{FFFF}")),
+  ]
+
+  /// Texts that text files, keyrings and JSON have failed to preserve.
+  static let awkwardTexts = [
+    "C:\\temp\\new", "\\", "\\\\", "\\n", "\\u0000", "%00", "%", "\"", "'", "`", "$HOME", "=", ";",
+    " ", " leading", "trailing ", "\tleading tab", "trailing tab\t", "  ", "\n", "\r", "\r\n",
+    "line\n", "line\r\n", "one\ntwo\n\nthree", "one\r\ntwo\rthree", "pw\nexpiry=5", "[item]",
+    "[item]\nsecret=x", "# no comment", "#", "// neither", "kist1:", "kist1:aGVsbG8=", "kist1:%%%",
+    "null", "true", "0", "-0", "1e400", "{}", "[]", "{\"op\":\"delete\"}", "\0", "a\0b", "\0\0",
+    "aGVsbG8=", "é", "e\u{301}", "\u{FEFF}mark", "\u{2028}\u{2029}", "\u{85}", "\u{7F}",
+    "\u{1B}[0m", "\u{FFFD}", "\u{FFFF}", "\u{10FFFF}", "🔑", "👩‍👩‍👧‍👦🇩🇪", "שלום עולם",
+    "\u{202E}desrever\u{202C}",
+    "مرحبا", "日本語", "ﷺ", "\u{0}\u{1}\u{2}\u{1F}",
+  ]
+
+  /// Bytes that look like UTF-8 but are not: stray, incomplete, overlong, a surrogate, too large.
+  static let malformedTexts: [[UInt8]] = [
+    [0x80], [0xC3], [0xC3, 0x28], [0xE2, 0x82], [0xF0, 0x9F, 0x94], [0xC0, 0x80],
+    [0xE0, 0x80, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xFF, 0xFE],
+    Array("text".utf8) + [0xFF],
   ]
 }
 

@@ -59,9 +59,6 @@ extension UserStorageContract {
         #expect(try await storage.delete(DeleteRequest(key: .sample, ifRevision: winner)))
       }
     },
-  ]
-
-  static let revisions: [Rule] = [
     Rule("no revision is used twice, even after deletes and saves of equal bytes") { storage in
       var used: [Revision] = []
       let keys = [CredentialKey.sample, CredentialKey(service: "other")]

@@ -22,9 +22,6 @@ extension UserStorageContract {
       #expect(try await storage.findAll(old).isEmpty)
       #expect(try await storage.findAll(new).count == 1)
     },
-  ]
-
-  static let paging: [Rule] = [
     Rule("pages respect their limit and contain each credential exactly once") { storage in
       let keys = try await saveNumbered(25, in: storage)
       for limit in [1, 5, 7, 24, 25, 26, Limits.page] {

@@ -47,9 +47,6 @@ extension UserStorageContract {
         await expect(.badRequest) { try await storage.find(CredentialQuery(limit: limit)) }
       }
     },
-  ]
-
-  static let refusals: [Rule] = [
     Rule("a key with NUL or another control character is a badRequest") { storage in
       for character in ["\0", "\n", "\r", "\t", "\u{1B}", "\u{7F}", "\u{85}"] {
         let keys = [

@@ -36,7 +36,5 @@ public enum UserStorageContract {
   }
 
   /// Every rule.
-  public static let all: [Rule] =
-    secrets + keys + replacing + deleting + finding + paging + conditions + revisions + expiry
-    + limits + refusals + concurrency
+  public static let all: [Rule] = bytes + changes + finding + conditions + expiry + limits
 }

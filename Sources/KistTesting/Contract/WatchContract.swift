@@ -23,9 +23,7 @@ public enum WatchContract {
   }
 
   /// Every rule.
-  public static let all: [Rule] = reporting + ignoring
-
-  private static let reporting: [Rule] = [
+  public static let all: [Rule] = [
     Rule("a save and a delete are reported with their key and revision") { storage, watch in
       var watcher = try await Watcher(watch)
       for _ in 0..<3 {
@@ -79,9 +77,6 @@ public enum WatchContract {
       let saved = try await storage.save(.sample(), if: .ifAbsent)
       #expect(try await watcher.next() == .saved(.sample, saved.revision))
     },
-  ]
-
-  private static let ignoring: [Rule] = [
     Rule("refused requests and requests without a change are not reported") { storage, watch in
       let first = try await storage.save(.sample())
       try await storage.save(.sample())
