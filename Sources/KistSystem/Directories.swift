@@ -12,11 +12,8 @@ package func names(in directory: String) -> [String] {
   defer { unsafe closedir(entries) }
   var names: [String] = []
   while let entry = unsafe readdir(entries) {
-    let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-      unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
-        unsafe String(validatingCString: name)
-      }
-    }
+    let start = unsafe UnsafeRawPointer(entry.pointer(to: \.d_name)!)
+    let name = unsafe String(validatingCString: start.assumingMemoryBound(to: CChar.self))
     if let name, ![".", ".."].contains(name) { names.append(name) }
   }
   return names

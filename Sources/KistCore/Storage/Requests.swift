@@ -83,7 +83,12 @@ extension CredentialQuery {
   ///
   /// The page is sorted by key. A cursor is the reference of the last key on its page.
   package func page(of summaries: [CredentialSummary]) throws(StorageError) -> CredentialPage {
-    let start = try after.map(Self.key(at:))
+    let start = try after.map { (cursor) throws(StorageError) in
+      guard let reference = CredentialReference(cursor) else {
+        throw .badRequest("`after` is not a cursor of this query")
+      }
+      return reference.key
+    }
     var page =
       summaries
       .filter { summary in matches(summary) && (start.map { summary.key > $0 } ?? true) }
@@ -92,13 +97,6 @@ extension CredentialQuery {
     page.removeLast(page.count - limit)
     return CredentialPage(
       credentials: page, next: page.last.map { CredentialReference($0.key).description })
-  }
-
-  private static func key(at cursor: String) throws(StorageError) -> CredentialKey {
-    guard let reference = CredentialReference(cursor) else {
-      throw .badRequest("`after` is not a cursor of this query")
-    }
-    return reference.key
   }
 }
 

@@ -98,30 +98,26 @@ private func race(
   let handles = [
     fixture.storage, try await fixture.anotherHandle(), try await fixture.anotherHandle(),
   ]
-  let results = await withTaskGroup(of: (Int, Result<Revision, StorageError>).self) { group in
+  let results = await withTaskGroup(of: Result<Credential, StorageError>.self) { group in
     for writer in 0..<writers {
       let storage = handles[writer % handles.count]
       group.addTask {
         do throws(StorageError) {
-          let credential = NewCredential.sample(secret: "writer \(writer)")
-          return (writer, .success(try await storage.save(credential, if: condition).revision))
-        } catch {
-          return (writer, .failure(error))
-        }
+          let saved = try await storage.save(.sample(secret: "writer \(writer)"), if: condition)
+          return .success(Credential(saved, "writer \(writer)"))
+        } catch { return .failure(error) }
       }
     }
     return await group.reduce(into: []) { $0.append($1) }
   }
-  let winners = results.compactMap { writer, result in (try? result.get()).map { (writer, $0) } }
+  let winners = results.compactMap { try? $0.get() }
   #expect(winners.count == 1)
-  let (winner, revision) = try #require(winners.first)
-  for case (_, .failure(let error)) in results {
+  let winner = try #require(winners.first)
+  for case .failure(let error) in results {
     #expect(error.code == .conflict)
     #expect(error.outcome == .unchanged)
-    #expect(error.current == .revision(revision))
+    #expect(error.current == .revision(winner.summary.revision))
   }
-  let loaded = try await fixture.storage.load(.sample)
-  #expect(loaded.summary.revision == revision)
-  #expect(loaded.secret == Secret(utf8: "writer \(winner)"))
-  return revision
+  #expect(try await fixture.storage.load(.sample) == winner)
+  return winner.summary.revision
 }
