@@ -9,7 +9,7 @@ struct Inspector {
   private(set) var storeID: [UInt8]?
   private(set) var slots: [KeySlot] = []
   private let path: String
-  private var areSlotsWhole = true
+  private var areSlotsWhole = false
   private var sealedHeader: [UInt8]?
   private(set) var keys: StoreKeys?
   private var header: Header?
@@ -18,55 +18,58 @@ struct Inspector {
   /// Inspects everything that is readable without the key.
   init(path: String) throws(StorageError) {
     self.path = path
-    do throws(StorageError) { try FileHeader.check(path, settingMode: false) } catch {
-      try examination.note(.files, error)
+    try inspect(.files) { _ throws(StorageError) in
+      try FileHeader.check(path, settingMode: false)
     }
     // SQLite would wait for the other end of a FIFO.
     guard try isRegularFile(path) else { return }
-    do throws(StorageError) {
+    try inspect(.database) { inspector throws(StorageError) in
       let database = try Database(inspecting: path, hasLog: try exists(path + "-wal"))
-      if examination.faults.isEmpty { try inspectVersion(of: database, at: path) }
-      if try !Schema.isExact(in: database) {
-        examination.note(.database, "there are tables, views or triggers that kist does not make")
-      } else {
-        try inspectPages(of: database)
-      }
+      try inspector.inspectPages(of: database)
       guard try Schema.hasTables(in: database) else { return }
-      self.database = database
-      try inspectStoreRow(of: database)
-    } catch { try examination.note(.database, error) }
-  }
-
-  /// Checks the version in the log, where the version in the file is right.
-  private mutating func inspectVersion(
-    of database: Database, at path: String
-  ) throws(StorageError) {
-    do throws(StorageError) { try database.checkVersion(of: path) } catch {
-      try examination.note(.database, error)
+      inspector.database = database
+      try inspector.inspectStoreRow(of: database)
     }
   }
 
-  /// Records the faults that SQLite finds.
+  /// Calls the body, and records an error that describes a fault of this part of the store.
+  private mutating func inspect(
+    _ part: EncryptedFile.Examination.Fault.Part,
+    _ body: (inout Inspector) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    do throws(StorageError) { try body(&self) } catch  where error.code == .corrupt {
+      examination.note(part, error.message)
+    }
+  }
+
   private mutating func inspectPages(of database: Database) throws(StorageError) {
-    do throws(StorageError) {
-      for message in try database.pageFaults() { examination.note(.database, message) }
-    } catch { try examination.note(.database, error) }
+    // The version in the log may differ from the one in the file.
+    if examination.faults.isEmpty {
+      try inspect(.database) { inspector throws(StorageError) in
+        try database.checkVersion(of: inspector.path)
+      }
+    }
+    guard try Schema.isExact(in: database) else {
+      return examination.note(
+        .database, "there are tables, views or triggers that kist does not make")
+    }
+    try inspect(.database) { inspector throws(StorageError) in
+      for fault in try database.pageFaults() { inspector.examination.note(.database, fault) }
+    }
   }
 
   private mutating func inspectStoreRow(of database: Database) throws(StorageError) {
-    do throws(StorageError) {
+    try inspect(.header) { inspector throws(StorageError) in
       let row = try database.storeRow()
-      (storeID, sealedHeader) = (row.id, row.header)
-    } catch { return try examination.note(.header, error) }
-    guard let storeID else { return }
-    do throws(StorageError) {
-      slots = try database.slots(storeID: storeID)
-    } catch {
-      areSlotsWhole = false
-      try examination.note(.slot, error)
-      // A damaged slot does not prevent the others from opening the store.
-      slots = (try? database.wholeSlots(storeID: storeID)) ?? []
+      (inspector.storeID, inspector.sealedHeader) = (row.id, row.header)
     }
+    guard let storeID else { return }
+    try inspect(.slot) { inspector throws(StorageError) in
+      inspector.slots = try database.slots(storeID: storeID)
+      inspector.areSlotsWhole = true
+    }
+    // A damaged slot does not prevent the others from opening the store.
+    if !areSlotsWhole { slots = (try? database.wholeSlots(storeID: storeID)) ?? [] }
     examination.unknownSlots = slots.filter { !$0.isKnown }.map(\.number)
   }
 
@@ -82,22 +85,19 @@ struct Inspector {
       return
     }
     do throws(StorageError) {
-      keys = try StoreKeys(
-        master: try masterKey(from: keySource, slots, storeID: storeID), storeID: storeID)
-    } catch {
-      examination.locked = error
-      return
-    }
+      let master = try masterKey(from: keySource, slots, storeID: storeID)
+      keys = try StoreKeys(master: master, storeID: storeID)
+    } catch { examination.locked = error }
     guard let keys, let sealedHeader else { return }
-    do throws(StorageError) {
-      let header = try keys.openHeader(sealedHeader)
-      self.header = header
-      examination.counted = Int(clamping: header.count)
-      if areSlotsWhole, header.slots != KeySlot.hash(of: slots, storeID: storeID) {
-        examination.note(.slot, "the store's key slots were changed")
-      }
-      if let progress { inspectProgress(progress, keys, header) }
-    } catch { try examination.note(.header, error) }
+    try inspect(.header) { inspector throws(StorageError) in
+      inspector.header = try keys.openHeader(sealedHeader)
+    }
+    guard let header else { return }
+    examination.counted = Int(clamping: header.count)
+    if areSlotsWhole, header.slots != KeySlot.hash(of: slots, storeID: storeID) {
+      examination.note(.slot, "the store's key slots were changed")
+    }
+    if let progress { inspectProgress(progress, keys, header) }
   }
 
   private mutating func inspectProgress(
@@ -107,8 +107,7 @@ struct Inspector {
       _ = try ProgressFile(progress, store: path, keys: keys).check(header)
     } catch {
       guard error.code == .corrupt else { return progress.report(error) }
-      examination.faults.append(
-        .init(part: .progress, message: error.message, hint: error.hint))
+      examination.faults.append(.init(part: .progress, message: error.message, hint: error.hint))
     }
   }
 
@@ -118,11 +117,9 @@ struct Inspector {
   ) throws(StorageError) {
     guard let database else { return }
     var rows = RowInspection(keys: keys, header)
-    do throws(StorageError) {
+    try inspect(.database) { _ throws(StorageError) in
       try database.eachReachableRow { row throws(StorageError) in try rows.inspect(row, keep) }
-    } catch {
-      rows.couldNotReachAll = true
-      try examination.note(.database, error)
+      rows.couldReachAll = true
     }
     rows.conclude(&examination, header)
   }

@@ -15,8 +15,8 @@ struct RowInspection {
   private var unnamable = 0
   private var isOutOfOrder = false
   private var named: [(CredentialKey, String)] = []
-  /// Whether some rows could not be read because of a damaged page.
-  var couldNotReachAll = false
+  /// Whether all rows could be read, so that none is on a damaged page.
+  var couldReachAll = false
 
   /// Identifies a row, however it was reached.
   private struct Mark: Hashable {
@@ -53,8 +53,7 @@ struct RowInspection {
       return noteUnreadable(row, place, keys)
     }
     guard row.secret != nil else {
-      named.append((metadata.key, "its secret lies on a damaged page"))
-      return
+      return named.append((metadata.key, "its secret lies on a damaged page"))
     }
     let opened: OpenedRow
     do throws(StorageError) {
@@ -62,8 +61,7 @@ struct RowInspection {
     } catch {
       let fault =
         error == .beyondLimits ? "is longer than any that kist saves" : "fails authentication"
-      named.append((metadata.key, "its secret \(fault)"))
-      return
+      return named.append((metadata.key, "its secret \(fault)"))
     }
     if !(1...lastSequence).contains(place.sequence) {
       named.append((metadata.key, "it has the number of no change"))
@@ -74,25 +72,18 @@ struct RowInspection {
   }
 
   /// Records a row whose metadata is not authentic, or not as kist saves it.
-  private mutating func noteUnreadable(
-    _ row: ReachedRow, _ place: RowPlace, _ keys: StoreKeys
-  ) {
-    guard let key = try? keys.openKey(row.metadata.span, at: place) else {
-      unnamed += 1
-      return
-    }
-    if key.isWithinLimits {
+  private mutating func noteUnreadable(_ row: ReachedRow, _ place: RowPlace, _ keys: StoreKeys) {
+    if let key = try? keys.openKey(row.metadata.span, at: place) {
+      guard key.isWithinLimits else { return unnamable += 1 }
       named.append((key, "its label, attributes or times are not such as kist saves"))
     } else {
-      unnamable += 1
+      unnamed += 1
     }
   }
 
   /// Records the faults that only all rows together show.
   func conclude(_ examination: inout EncryptedFile.Examination, _ header: Header?) {
-    examination.found = found
-    examination.good = good
-    examination.extended = extended
+    (examination.found, examination.good, examination.extended) = (found, good, extended)
     for (key, message) in named { examination.note(.credential, message, key) }
     if unnamed > 0 {
       examination.note(
@@ -114,6 +105,6 @@ struct RowInspection {
       UInt64(found) == header.count
         ? "credentials were put back from an earlier time, or changed"
         : "there should be \(header.count) credentials, and there are \(found)"
-          + (couldNotReachAll ? " that can be reached" : ""))
+          + (couldReachAll ? "" : " that can be reached"))
   }
 }

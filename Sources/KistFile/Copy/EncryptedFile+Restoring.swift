@@ -10,11 +10,8 @@ extension EncryptedFile {
     /// Returns the passphrase; called only after a file was found that it could open.
     package var passphrase: @Sendable () throws(StorageError) -> Secret
 
-    package init(
-      path: String, passphrase: @escaping @Sendable () throws(StorageError) -> Secret
-    ) {
-      self.path = path
-      self.passphrase = passphrase
+    package init(path: String, passphrase: @escaping @Sendable () throws(StorageError) -> Secret) {
+      (self.path, self.passphrase) = (path, passphrase)
     }
   }
 
@@ -25,14 +22,30 @@ extension EncryptedFile {
     try read(backup, report: report).count
   }
 
+  /// Reads a whole backup; its errors name the backup in place of the store in use.
   private static func read(
     _ backup: BackupFile, report: (_ done: Int, _ of: Int) -> Void
   ) throws(StorageError) -> WholeStore {
     do throws(StorageError) {
-      let original = try WholeStore(backup)
+      let path = backup.path
+      if try !isRegularFile(path) {
+        let fault =
+          try exists(path) ? "what is at \(path) is not a regular file" : "there is no file \(path)"
+        throw StorageError(.badRequest, fault, hint: "name the backup")
+      }
+      let original = try WholeStore(path, openedBy: .passphrase(backup.passphrase()))
       try original.eachCredential(report: report) { _ in }
       return original
-    } catch { throw error.ofBackup }
+    } catch {
+      var error = error.withOutcome(.unchanged)
+      if error.code == .corrupt {
+        error.message = "the backup is damaged, or not whole: \(error.message)"
+        error.hint = "nothing was made; take another copy of the backup, or another backup"
+      } else if error.code == .wrongPassphrase {
+        error.hint = "give the passphrase that `kist backup` was given; nothing was made"
+      }
+      throw error
+    }
   }
 
   /// Makes a store from a backup, and returns its id and the number of its credentials.
@@ -77,34 +90,5 @@ extension EncryptedFile {
       throw error.withOutcome(.unknown)
     }
     return (hexadecimal(id), original.count)
-  }
-}
-
-extension WholeStore {
-  fileprivate init(_ backup: EncryptedFile.BackupFile) throws(StorageError) {
-    guard try exists(backup.path) else {
-      throw StorageError(.badRequest, "there is no file \(backup.path)", hint: "name the backup")
-    }
-    guard try isRegularFile(backup.path) else {
-      throw StorageError(
-        .badRequest, "what is at \(backup.path) is not a regular file", hint: "name the backup")
-    }
-    try self.init(backup.path, openedBy: .passphrase(backup.passphrase()))
-  }
-}
-
-extension StorageError {
-  /// The error with words for a backup, in place of the store in use.
-  fileprivate var ofBackup: StorageError {
-    var error = withOutcome(.unchanged)
-    switch code {
-    case .corrupt:
-      error.message = "the backup is damaged, or not whole: \(message)"
-      error.hint = "nothing was made; take another copy of the backup, or another backup"
-    case .wrongPassphrase:
-      error.hint = "give the passphrase that `kist backup` was given; nothing was made"
-    default: break
-    }
-    return error
   }
 }

@@ -1,7 +1,50 @@
 internal import Dispatch
+internal import Glibc
 internal import KistCore
 internal import KistSodium
+internal import KistVault
 private import Synchronization
+
+extension FileStore {
+  /// Makes a backup, or returns the progress of one that was begun.
+  func backup(_ request: BackupRequest) async throws(StorageError) -> BackupProgress {
+    switch request {
+    case .begin(let passphrase, let allowsWeak):
+      try await beginBackup(passphrase, allowsWeak: allowsWeak)
+    case .goOn(let id): try await backups.progress(of: id)
+    }
+  }
+
+  /// Copies the store, as it is at one moment, into a file that only the passphrase opens.
+  private func beginBackup(
+    _ passphrase: Secret, allowsWeak: Bool
+  ) async throws(StorageError) -> BackupProgress {
+    let session = try session()
+    try checkNewPassphrase(passphrase, allowsWeak: allowsWeak)
+    var options = options
+    options.allowsWeakPassphrase = allowsWeak
+    try await session.check.settle(within: watch)
+    let unfinished = UnfinishedStore.backup(beside: options.path)
+    return try await backups.make(unfinished) { [self, options] report throws(StorageError) in
+      var count = 0
+      try unfinished.write(
+        options, id: randomBytes(StoreFormat.storeIDSize), openedBy: [.passphrase(passphrase)]
+      ) { database, keys, header throws(StorageError) in
+        try connections.snapshot { original throws(StorageError) in
+          let all = Int(clamping: try original.header(session.keys).count)
+          try original.eachCredential(session.keys) { row throws(StorageError) in
+            // So that locking or closing the store does not wait for the backup.
+            _ = try self.session()
+            try report(count, all)
+            try database.copy(row, under: keys, &header, nonces: options.nonces)
+            count += 1
+          }
+        }
+      }
+      return count
+    }
+  }
+}
 
 /// The backup that was begun last, until it is read or no longer requested.
 ///
@@ -10,12 +53,12 @@ final class LatestBackup: Sendable {
   /// Called with the number of copied credentials and the total; throws when copying must stop.
   typealias Report = (_ done: Int, _ of: Int) throws(StorageError) -> Void
 
-  private enum Outcome { case beingMade, givenUp, made(MadeBackup), failed(StorageError) }
+  private enum Outcome { case beingMade, givenUp, ended(Result<MadeBackup, StorageError>) }
 
   private struct State {
     /// The identifier of the backup.
     var id = ""
-    var outcome = Outcome.failed(.noBackup)
+    var outcome = Outcome.ended(.failure(.noBackup))
     var copied = (done: 0, of: 0)
     /// When a client last asked for the backup.
     var lastAsked = ContinuousClock.now
@@ -25,7 +68,16 @@ final class LatestBackup: Sendable {
     var isBeingMade: Bool { if case .beingMade = outcome { true } else { false } }
 
     /// Whether it is still being written, even if only until the next credential.
-    var isUnderWay: Bool { if case .givenUp = outcome { true } else { isBeingMade } }
+    var isUnderWay: Bool { if case .ended = outcome { false } else { true } }
+
+    /// Returns the finished backup; `nil` while it is being made.
+    func made() throws(StorageError) -> MadeBackup? {
+      switch outcome {
+      case .beingMade: nil
+      case .givenUp: throw .noBackup
+      case .ended(let result): try result.get()
+      }
+    }
   }
 
   /// The queue on which backups are made.
@@ -52,11 +104,15 @@ final class LatestBackup: Sendable {
       state = State(id: id, outcome: .beingMade)
     }
     queue.async { [self] in
-      finish(
-        Result { () throws(StorageError) in
-          defer { unfinished.discard() }
-          return try MadeBackup(unfinished, id: id, count: try write(note))
-        })
+      let result = Result { () throws(StorageError) in
+        defer { unfinished.discard() }
+        return try MadeBackup(unfinished, id: id, count: try write(note))
+      }
+      let waiting = state.withLock { state in
+        defer { (state.outcome, state.waiting) = (.ended(result), [:]) }
+        return state.waiting
+      }
+      for continuation in waiting.values { continuation.resume() }
     }
     let first = try await progress(of: id)
     giveUpUnlessAsked(id, after: pace.patience)
@@ -66,27 +122,15 @@ final class LatestBackup: Sendable {
   /// Waits for a running backup and returns its progress.
   func progress(of id: String) async throws(StorageError) -> BackupProgress {
     await waitForEnd(of: id)
-    return try ask(id) { state throws(StorageError) in
-      switch state.outcome {
-      case .beingMade: .copied(state.copied.done, of: state.copied.of, id: id)
-      case .made(let made): .made(made.backup)
-      case .givenUp: throw .noBackup
-      case .failed(let error): throw error
-      }
-    }
+    let state = try ask(id)
+    if let made = try state.made() { return .made(made.backup) }
+    return .copied(state.copied.done, of: state.copied.of, id: id)
   }
 
   /// Reads a part; after the last part, the backup is discarded.
   func read(_ part: BackupPart) async throws(StorageError) -> Secret {
-    let made = try ask(part.id) { state throws(StorageError) in
-      switch state.outcome {
-      case .beingMade:
-        throw StorageError(
-          .busy, "the backup is being made", hint: "ask with `backup` how far it is")
-      case .made(let made): made
-      case .givenUp: throw .noBackup
-      case .failed(let error): throw error
-      }
+    guard let made = try ask(part.id).made() else {
+      throw StorageError(.busy, "the backup is being made", hint: "ask with `backup` how far it is")
     }
     let bytes = try await readings.run { () throws(StorageError) in
       try made.read(from: part.offset)
@@ -95,22 +139,19 @@ final class LatestBackup: Sendable {
     return bytes
   }
 
-  /// Discards the finished backup.
-  func discard() { discard(state.withLock(\.id)) }
-
-  private func discard(_ id: String) {
+  /// Discards the finished backup, or only one with this identifier.
+  func discard(_ id: String? = nil) {
     state.withLock { state in
-      if state.id == id, !state.isUnderWay { state.outcome = .failed(.noBackup) }
+      guard id == nil || id == state.id, !state.isUnderWay else { return }
+      state.outcome = .ended(.failure(.noBackup))
     }
   }
 
-  private func ask<Answer>(
-    _ id: String, _ answer: (State) throws(StorageError) -> Answer
-  ) throws(StorageError) -> Answer {
+  private func ask(_ id: String) throws(StorageError) -> State {
     try state.withLock { state throws(StorageError) in
       guard state.id == id else { throw .noBackup }
       state.lastAsked = .now
-      return try answer(state)
+      return state
     }
   }
 
@@ -119,18 +160,6 @@ final class LatestBackup: Sendable {
       guard state.isBeingMade else { throw .noBackup }
       state.copied = (done, all)
     }
-  }
-
-  private func finish(_ result: Result<MadeBackup, StorageError>) {
-    let waiting = state.withLock { state in
-      switch result {
-      case .success(let made): state.outcome = .made(made)
-      case .failure(let error): state.outcome = .failed(error)
-      }
-      defer { state.waiting = [:] }
-      return state.waiting
-    }
-    for continuation in waiting.values { continuation.resume() }
   }
 
   // MARK: - Deadlines
@@ -144,26 +173,23 @@ final class LatestBackup: Sendable {
         return state.tickets
       }
       guard let ticket else { return continuation.resume() }
-      after(pace.wait) { $0.endWait(ticket, for: id) }
+      after(pace.wait) { backups in
+        backups.state.withLock { state in
+          state.id == id ? state.waiting.removeValue(forKey: ticket) : nil
+        }?.resume()
+      }
     }
-  }
-
-  private func endWait(_ ticket: Int, for id: String) {
-    let continuation = state.withLock { state in
-      state.id == id ? state.waiting.removeValue(forKey: ticket) : nil
-    }
-    continuation?.resume()
   }
 
   /// Discards a backup that no client asks for: the client has ended or has stopped reading.
   private func giveUpUnlessAsked(_ id: String, after time: Duration) {
     after(time) { backups in
       let rest = backups.state.withLock { state -> Duration? in
-        if case .failed = state.outcome { return nil }
+        if case .ended(.failure) = state.outcome { return nil }
         guard state.id == id else { return nil }
         let rest = state.lastAsked + backups.pace.patience - .now
         if !state.waiting.isEmpty || rest > .zero { return max(rest, backups.pace.wait) }
-        state.outcome = state.isBeingMade ? .givenUp : .failed(.noBackup)
+        state.outcome = state.isBeingMade ? .givenUp : .ended(.failure(.noBackup))
         return nil
       }
       if let rest { backups.giveUpUnlessAsked(id, after: rest) }
@@ -178,23 +204,46 @@ final class LatestBackup: Sendable {
 }
 
 extension StorageError {
-  fileprivate static var noBackup: StorageError {
-    StorageError(
-      .unavailable,
-      "the backup is there no more: nobody asked for it for a while, or another one was begun",
-      hint: "make another one")
-  }
+  fileprivate static let noBackup = StorageError(
+    .unavailable,
+    "the backup is there no more: nobody asked for it for a while, or another one was begun",
+    hint: "make another one")
 }
 
 /// The times for which backups are waited for and kept.
 package struct BackupPace: Sendable {
   /// How long a request waits for a running backup.
-  package var wait: Duration
+  package var wait = Duration.seconds(5)
   /// How long a backup continues or is kept without a request for it.
-  package var patience: Duration
+  package var patience = Duration.seconds(30)
+}
 
-  package init(wait: Duration = .seconds(5), patience: Duration = .seconds(30)) {
-    self.wait = wait
-    self.patience = patience
+/// A finished backup in a file without a name.
+///
+/// The system deletes its data when the file is closed, even if it was not read to its end.
+private final class MadeBackup: Sendable {
+  let backup: Backup
+  private let file: Descriptor
+
+  /// Opens a written file and removes its name.
+  init(_ unfinished: UnfinishedStore, id: String, count: Int) throws(StorageError) {
+    file = try Descriptor.open(unfinished.path, O_RDONLY)
+    unfinished.discard()
+    backup = Backup(
+      id: id, size: Int(try file.status(path: unfinished.path).st_size), count: count)
+  }
+
+  /// Reads the part that begins at an offset.
+  func read(from offset: Int) throws(StorageError) -> Secret {
+    guard (0..<backup.size).contains(offset) else {
+      throw .badRequest("`offset` is not in the backup")
+    }
+    let count = min(Backup.partSize, backup.size - offset)
+    let part = try file.secret(upTo: count, at: offset, path: "the backup")
+    guard part.count == count else {
+      throw StorageError(
+        .unavailable, "the backup was cut while it was read", hint: "make another one")
+    }
+    return part
   }
 }

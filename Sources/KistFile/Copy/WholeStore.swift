@@ -6,7 +6,6 @@ struct WholeStore {
   private let database: Database
   let keys: StoreKeys
   let id: [UInt8]
-  /// The key slots.
   let slots: [KeySlot]
   /// The number of credentials.
   let count: Int
@@ -28,7 +27,7 @@ struct WholeStore {
       // The message of SQLite does not name the file.
       var error = StorageError.corrupt(
         fault.part == .database ? "\(path) is damaged: \(fault.message)" : fault.message)
-      if let hint = fault.hint { error.hint = hint }
+      error.hint = fault.hint ?? error.hint
       throw error
     }
     if let locked = examination.locked { throw locked }
@@ -36,15 +35,12 @@ struct WholeStore {
       let count = examination.counted
     else { throw .corrupt("nothing in the store can be read") }
     (self.database, self.keys, self.count) = (database, keys, count)
-    id = keys.storeID
-    slots = inspector.slots
+    (id, slots) = (keys.storeID, inspector.slots)
   }
 
-  /// Calls the body with every credential.
-  ///
-  /// Throws `corrupt` where one fails authentication, or where they do not match the header.
+  /// Calls the body with every credential; throws `corrupt` where they do not match the header.
   func eachCredential(
-    report: (_ done: Int, _ of: Int) -> Void,
+    report: (_ done: Int, _ of: Int) -> Void = { _, _ in },
     _ body: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
     var done = 0
@@ -72,11 +68,8 @@ extension UnfinishedStore {
       guard try WholeStore(path, openedBy: source).count == original.count else { throw .badCopy }
     }
     do throws(StorageError) {
-      try WholeStore(path, openedBy: sources[0]).eachCredential(report: { _, _ in }) { _ in }
-    } catch {
-      guard error.code == .corrupt else { throw error }
-      throw .badCopy
-    }
+      try WholeStore(path, openedBy: sources[0]).eachCredential { _ in }
+    } catch  where error.code == .corrupt { throw .badCopy }
   }
 }
 
@@ -106,11 +99,7 @@ extension Database {
     try put(copy, at: found.address)
   }
 
-  /// Calls the body with every credential, decrypted.
-  ///
-  /// Throws `corrupt` unless they match the header exactly and each is where a lookup finds it.
-  ///
-  /// Call it in a transaction, so that the header and the rows are of the same moment.
+  /// Calls the body with every credential, decrypted, as `verifyRows` does with the rows.
   func eachCredential(
     _ keys: StoreKeys, _ body: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {

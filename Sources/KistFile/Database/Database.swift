@@ -156,14 +156,19 @@ extension Database {
     }
   }
 
+  /// Runs a statement and returns its rows as values.
+  func rows<Row>(_ sql: StaticString, _ value: (SQLColumns) -> Row) throws(StorageError) -> [Row] {
+    var rows: [Row] = []
+    try run(sql) { columns in
+      rows.append(value(columns))
+      return .more
+    }
+    return rows
+  }
+
   /// Returns the number in the first row of a statement; `nil` where it has none.
   func number(_ sql: StaticString) throws(StorageError) -> Int64? {
-    var number: Int64?
-    try run(sql) { columns in
-      number = columns.integer(0)
-      return .enough
-    }
-    return number
+    try rows(sql) { $0.integer(0) }.first
   }
 
   /// Runs a statement and ignores its rows.

@@ -5,15 +5,13 @@ internal import KistVault
 extension Database {
   /// Returns the sealed header and the store's id.
   func storeRow() throws(StorageError) -> (id: [UInt8], header: [UInt8]) {
-    var rows: [(id: [UInt8], header: [UInt8])] = []
-    try run("SELECT id, header FROM store") { columns in
-      rows.append((columns.blob(0), columns.blob(1)))
-      return rows.count > 1 ? .enough : .more
+    let rows = try rows("SELECT id, header FROM store LIMIT 2") {
+      (id: $0.blob(0), header: $0.blob(1))
     }
-    guard rows.count == 1, let row = rows.first, row.id.count == StoreFormat.storeIDSize else {
+    guard rows.count == 1, rows[0].id.count == StoreFormat.storeIDSize else {
       throw .corrupt("the store's header is damaged")
     }
-    return row
+    return rows[0]
   }
 
   func header(_ keys: StoreKeys) throws(StorageError) -> Header {
@@ -33,21 +31,33 @@ extension Database {
 
   /// Returns all key slots, ordered by number.
   func slots(storeID: [UInt8]) throws(StorageError) -> [KeySlot] {
-    var rows: [(number: Int64, body: [UInt8])] = []
-    try run("SELECT number, body FROM slot ORDER BY number LIMIT 65") { columns in
-      rows.append((columns.integer(0), columns.blob(1)))
-      return .more
-    }
+    let rows = try slotRows()
     var slots: [KeySlot] = []
-    for row in rows {
-      guard let number = UInt32(exactly: row.number), rows.count <= KeySlot.most else {
+    for (number, body) in rows {
+      guard let number = UInt32(exactly: number), rows.count <= KeySlot.most else {
         throw .corrupt("a key slot is damaged")
       }
-      slots.append(try KeySlot(decoding: row.body, number: number, storeID: storeID))
+      slots.append(try KeySlot(decoding: body, number: number, storeID: storeID))
     }
     if slots.isEmpty { throw .corrupt("the store has no key slot") }
     try KeySlot.checkTotalCost(of: slots)
     return slots
+  }
+
+  /// Returns the undamaged key slots.
+  func wholeSlots(storeID: [UInt8]) throws(StorageError) -> [KeySlot] {
+    let slots = try slotRows().prefix(KeySlot.most).compactMap { number, body in
+      UInt32(exactly: number).flatMap { try? KeySlot(decoding: body, number: $0, storeID: storeID) }
+    }
+    try KeySlot.checkTotalCost(of: slots)
+    return slots
+  }
+
+  /// Returns the numbers and bodies of the key slots, up to one more than a store may have.
+  private func slotRows() throws(StorageError) -> [(Int64, [UInt8])] {
+    try rows("SELECT number, body FROM slot ORDER BY number LIMIT 65") {
+      ($0.integer(0), $0.blob(1))
+    }
   }
 
   /// Returns all key slots; throws `corrupt` unless they are those of the header.

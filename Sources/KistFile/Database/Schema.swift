@@ -1,5 +1,82 @@
+internal import Glibc
 internal import KistCore
 internal import KistVault
+
+/// The first bytes of a database file (https://sqlite.org/fileformat2.html#the_database_header).
+///
+/// They are read before SQLite opens the file, so that a foreign or too new file is not touched.
+/// This process must have no database open on the file, because closing a descriptor of it drops
+/// SQLite's locks.
+enum FileHeader {
+  private static let size = 100
+  private static let magic = Array("SQLite format 3\0".utf8)
+
+  /// Throws unless the file is a store of a version that this program reads.
+  ///
+  /// - Parameter settingMode: whether to remove the permissions of other users.
+  static func check(_ path: String, settingMode: Bool = true) throws(StorageError) {
+    let bytes = try read(path, settingMode: settingMode)
+    // SQLite would write the contents of the journal over the store.
+    if try exists(path + "-journal") {
+      throw .corrupt("there is a rollback journal beside the store, which kist does not make")
+    }
+    guard bytes.count == size else { throw .corrupt("the store \(path) is cut short") }
+    guard bytes.starts(with: magic) else {
+      throw .corrupt("the file \(path) is not an SQLite database")
+    }
+    // The format versions for writing and reading must be those of a database with a log. With
+    // others, SQLite would not write, or not to the log.
+    guard bytes[18] == 2, bytes[19] == 2 else {
+      throw .corrupt("the store \(path) is of another kind than kist makes")
+    }
+    try check(
+      applicationID: bytes.span.bigEndian(at: 68), version: bytes.span.bigEndian(at: 60), of: path)
+  }
+
+  fileprivate static func check(
+    applicationID: UInt32, version: UInt32, of path: String
+  ) throws(StorageError) {
+    guard applicationID == StoreFormat.applicationID else {
+      throw .corrupt("the file \(path) is not a store of kist")
+    }
+    guard version <= StoreFormat.version else {
+      throw StorageError(
+        .unavailable,
+        "the store is of format \(version); this kistd reads up to \(StoreFormat.version)",
+        hint: "use a newer kistd; the store was not touched")
+    }
+    guard version == StoreFormat.version else {
+      throw .corrupt("the store \(path) is of an impossible version")
+    }
+  }
+
+  private static func read(_ path: String, settingMode: Bool) throws(StorageError) -> [UInt8] {
+    let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+    let status = try descriptor.status(path: path)
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw .corrupt("the store \(path) is not a regular file")
+    }
+    guard status.st_uid == geteuid() else {
+      throw StorageError(
+        .denied, "the store \(path) belongs to another user",
+        hint: "`chown` it to the user of kistd")
+    }
+    // A copy or a restored backup may have more permissions.
+    if settingMode, status.st_mode & 0o077 != 0 { try descriptor.setMode(0o600, path: path) }
+    return try descriptor.bytes(upTo: size, path: path)
+  }
+}
+
+extension Database {
+  /// Throws as `FileHeader.check` does, but reads the version through the log.
+  ///
+  /// The first page in the log may differ from the one in the file.
+  func checkVersion(of path: String) throws(StorageError) {
+    try FileHeader.check(
+      applicationID: UInt32(truncatingIfNeeded: try number("PRAGMA application_id") ?? 0),
+      version: UInt32(truncatingIfNeeded: try number("PRAGMA user_version") ?? 0), of: path)
+  }
+}
 
 /// The tables of a store.
 ///
@@ -26,7 +103,7 @@ enum Schema {
     try database.execute("PRAGMA user_version = \(StoreFormat.version)")
   }
 
-  /// Throws `corrupt` unless the database has exactly these tables, byte for byte.
+  /// Throws `corrupt` unless the tables are exact.
   static func check(_ database: Database) throws(StorageError) {
     guard try isExact(in: database) else {
       throw .corrupt("the store has tables, views or triggers that kist does not make")
@@ -50,12 +127,8 @@ enum Schema {
 
   /// Returns the objects in a database by name; stops after a few, because more do not matter.
   private static func objects(in database: Database) throws(StorageError) -> [[String]] {
-    var objects: [[String]] = []
-    try database.run("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name") {
-      columns in
-      objects.append((0..<4).map(columns.text))
-      return objects.count > 1000 ? .enough : .more
-    }
-    return objects
+    try database.rows(
+      "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name LIMIT 1001"
+    ) { columns in (0..<4).map(columns.text) }
   }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
-internal import KistCore
+package import KistCore
+internal import KistSodium
 internal import KistSystem
 
 /// A file with a secret that only this user can read.
@@ -10,9 +11,7 @@ struct PrivateFile: ~Copyable {
   let path: String
   private let what: String
 
-  /// Opens the file; `nil` when there is none.
-  ///
-  /// Throws `denied` when others could have read it.
+  /// Opens the file; `nil` when there is none; throws `denied` when others could have read it.
   ///
   /// - Parameter what: the name of the file in an error, such as "key file".
   static func open(_ path: String, _ what: String) throws(StorageError) -> PrivateFile? {
@@ -22,24 +21,86 @@ struct PrivateFile: ~Copyable {
       throw .unfit(error, what, path)
     }
     let status = try descriptor.status(path: path)
+    let file = PrivateFile(
+      descriptor: descriptor, size: Int(status.st_size), path: path, what: what)
     // A credential of systemd has mode 400.
-    guard [0o600, 0o400].contains(status.st_mode & 0o7777) else {
-      throw refusal(
-        path, what, "has mode \(String(status.st_mode & 0o7777, radix: 8))",
+    guard [0o600, 0o400].contains(status.permissions) else {
+      throw file.refusal(
+        "has mode \(String(status.permissions, radix: 8))",
         hint: "`chmod 600 \(shellQuoted(path))`, and think about who may have read it")
     }
-    return PrivateFile(
-      descriptor: descriptor, size: Int(status.st_size), path: path, what: what)
+    return file
   }
 
   /// Returns the error for a refused file.
   func refusal(_ why: String, hint: String) -> StorageError {
-    Self.refusal(path, what, why, hint: hint)
+    StorageError(.denied, "the \(what) \(path) \(why)", hint: hint)
+  }
+}
+
+/// A key file: exactly 32 raw bytes that only this user can read.
+enum KeyFile {
+  /// Reads the key as `PrivateFile` opens files.
+  static func read(_ path: String) throws(StorageError) -> GuardedKey? {
+    guard let file = try PrivateFile.open(path, "key file") else { return nil }
+    guard file.size == GuardedKey.size else {
+      throw file.refusal(
+        "has \(file.size) bytes instead of \(GuardedKey.size)",
+        hint: "put the right one back; kistd makes one only together with a new store")
+    }
+    return try GuardedKey { output throws(StorageError) in
+      try file.descriptor.read(into: &output, path: path)
+      if !output.isFull {
+        throw file.refusal("was cut while it was read", hint: "try again")
+      }
+    }
   }
 
-  private static func refusal(
-    _ path: String, _ what: String, _ why: String, hint: String
-  ) -> StorageError {
-    StorageError(.denied, "the \(what) \(path) \(why)", hint: hint)
+  /// Creates a file with a random key; the file is complete and on disk when this returns.
+  ///
+  /// A file that another process created meanwhile is kept, because a store may need it; its key is
+  /// returned.
+  static func create(_ path: String) throws(StorageError) -> GuardedKey {
+    try prepareDirectory(of: path)
+    let key = try GuardedKey.random()
+    let isOurs = try key.withBytes { bytes throws(StorageError) in
+      try writeWhole(bytes, to: path, replacing: false)
+    }
+    if isOurs { return key }
+    guard let existing = try read(path) else {
+      throw StorageError(
+        .denied, "the key file \(path) was removed while it was read", hint: "try again")
+    }
+    return existing
+  }
+}
+
+/// A file with a passphrase that only this user can read, such as a credential of systemd.
+enum PassphraseFile {
+  /// Reads the passphrase as `PrivateFile` opens files, without one newline at its end.
+  static func read(_ path: String) throws(StorageError) -> Secret? {
+    guard let file = try PrivateFile.open(path, "passphrase file") else { return nil }
+    // One byte more than a passphrase with a newline may have, to detect one that is too long.
+    let room = Limits.passphrase + Secret.longestNewline + 1
+    let passphrase = try file.descriptor.secret(upTo: room, path: path).withoutNewline
+    guard passphrase.count <= Limits.passphrase else {
+      throw StorageError(
+        .tooLarge, "the passphrase file \(path) has more than \(Limits.passphrase) bytes",
+        hint: "name the file that has the passphrase, and nothing else")
+    }
+    return passphrase
+  }
+}
+
+extension EncryptedFile {
+  /// Throws where a key file or passphrase file would be refused.
+  ///
+  /// A missing file is accepted here; opening the store reports it.
+  package static func checkFile(of source: KeySource) throws(StorageError) {
+    switch source {
+    case .keyFile(let path): _ = try KeyFile.read(path)
+    case .passphraseFile(let path): _ = try PassphraseFile.read(path)
+    case .passphrase, .none: break
+    }
   }
 }

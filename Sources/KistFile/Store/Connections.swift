@@ -139,20 +139,70 @@ final class Connections: Sendable {
       try rewriteLog(of: path)
       state.isLogOnDisk = true
     }
-    try changes.open()
-    try loads.open()
-    try finds.open()
+    for connection in [changes, loads, finds] { try connection.open() }
   }
 
   /// Closes all connections.
   ///
   /// The last one can write: it merges the log into the database and removes it, if possible.
   private func close(_ state: inout State, isKnown: Bool) {
-    state.isLogOnDisk = false
-    state.isLogNamed = false
-    copies.close()
-    finds.close()
-    loads.close()
+    (state.isLogOnDisk, state.isLogNamed) = (false, false)
+    for connection in [copies, finds, loads] { connection.close() }
     changes.close(mergingLog: isKnown)
+  }
+}
+
+/// A connection to the database, which one thread uses at a time and which can be reopened.
+final class Connection: Sendable {
+  private let database = Mutex<Database?>(nil)
+  private let make: @Sendable () throws(StorageError) -> Database
+
+  /// Makes a closed connection that can read, or also write, with a page cache of this size in KiB.
+  ///
+  /// With `keepsLog`, closing leaves the log as it is, unless `close` decides otherwise.
+  init(path: String, readonly: Bool, cacheKibibytes: Int, keepsLog: Bool = false) {
+    make = { () throws(StorageError) in
+      try Database(
+        path: path, readonly: readonly, cacheKibibytes: cacheKibibytes, keepsLog: keepsLog)
+    }
+  }
+
+  /// Opens the connection, if it is not open.
+  func open() throws(StorageError) {
+    try database.withLock { database throws(StorageError) in
+      if database == nil { database = try make() }
+    }
+  }
+
+  /// Closes the connection when its current user is done.
+  ///
+  /// - Parameter mergingLog: whether closing may merge the log into the database.
+  func close(mergingLog: Bool = true) {
+    database.withLock { database in
+      if mergingLog { database?.keepLog(false) }
+      database = nil
+    }
+  }
+
+  /// Releases the memory of cached pages, unless the connection is in use.
+  func releaseMemory() { database.withLockIfAvailable { $0?.releaseMemory() } }
+
+  /// Calls the body with the database, one user at a time; throws `unavailable` when it is not
+  /// open.
+  func use<Result: Sendable>(
+    _ body: (Database) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    if let result = try useIfOpen(body) { return result }
+    throw StorageError(
+      .unavailable, "the store's files are closed", hint: "see that the disk is well")
+  }
+
+  /// Calls the body with the database, one user at a time; returns `nil` when it is not open.
+  func useIfOpen<Result: Sendable>(
+    _ body: (Database) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result? {
+    try database.withLock { database throws(StorageError) in
+      if let database { try body(database) } else { nil }
+    }
   }
 }
