@@ -53,7 +53,7 @@ extension EncryptedFile {
     // A passphrase that already opens the store may be short.
     options.allowsWeakPassphrase = true
     do throws(StorageError) {
-      // First the name of the copy is flushed: by it, the next start finds keys that are not needed.
+      // The name of the copy is flushed first: by it, the next start finds the keys to remove.
       try copy.begin()
       try flushDirectory(of: options.path)
       try keyFile?.keepOld()

@@ -33,14 +33,8 @@ final class Database {
   ///
   /// No other process may use the file. The content of the log is read as part of the database.
   convenience init(inspecting path: String, hasLog: Bool) throws(StorageError) {
-    let escaped = Self.name(of: path).reduce(into: "") { escaped, character in
-      switch character {
-      case "%": escaped += "%25"
-      case "?": escaped += "%3f"
-      case "#": escaped += "%23"
-      default: escaped.append(character)
-      }
-    }
+    let escapes: [Character: String] = ["%": "%25", "?": "%3f", "#": "%23"]
+    let escaped = Self.name(of: path).map { escapes[$0] ?? String($0) }.joined()
     // No locks, because locks need a writable file; the log's index is then in memory. SQLite would
     // create a missing log, except for a file marked as immutable.
     try self.init(
@@ -120,7 +114,8 @@ final class Database {
 
   /// Runs a statement once, without parameters, and ignores its rows.
   func execute(_ sql: String) throws(StorageError) {
-    try check(sqlite { unsafe sqlite3_exec(connection, sql, nil, nil, nil) })
+    let status = sqlite { unsafe sqlite3_exec(connection, sql, nil, nil, nil) }
+    if status != SQLITE_OK { throw StorageError(database: status) }
   }
 
   /// Returns the compiled statement for a text; compiles it on first use and keeps it.
@@ -131,10 +126,6 @@ final class Database {
     let statement = try unsafe Statement(sql, of: connection)
     statements.append(statement)
     return statement
-  }
-
-  private func check(_ status: CInt) throws(StorageError) {
-    if status != SQLITE_OK { throw StorageError(database: status) }
   }
 }
 

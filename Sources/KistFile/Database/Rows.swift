@@ -106,7 +106,7 @@ extension Database {
       guard address > last else { throw .misplacedRow }
       last = address
       if try columns.tag(2) == tag.key {
-        let place = RowPlace(tag: tag, sequence: try columns.sequence(3))
+        let place = RowPlace(tag: tag, sequence: try columns.sequence)
         let found = try columns.withBlob(4) { metadata throws(StorageError) in
           try columns.withBlob(5) { secret throws(StorageError) in
             try body(place, metadata, secret)
@@ -122,14 +122,11 @@ extension Database {
     return (nil, free)
   }
 
-  /// Returns whether there is any credential.
   func hasRows() throws(StorageError) -> Bool {
     try number("SELECT 1 FROM credential LIMIT 1") != nil
   }
 
-  /// Calls the body with address, place and sealed metadata of the rows after a cursor.
-  ///
-  /// The rows come in the order of their addresses.
+  /// Calls the body with address, place and sealed metadata of the rows after a cursor, in order.
   func eachMetadata(
     after start: Cursor,
     _ body: (Int64, RowPlace, Span<UInt8>) throws(StorageError) -> Next
@@ -253,9 +250,9 @@ extension Database {
   }
 
   /// Runs the body in a transaction, and commits if the body returns `true`.
-  func transaction(_ begin: StaticString, _ body: () throws(StorageError) -> Bool)
-    throws(StorageError)
-  {
+  func transaction(
+    _ begin: StaticString, _ body: () throws(StorageError) -> Bool
+  ) throws(StorageError) {
     try run(begin)
     var isKept = false
     // SQLite often ends a failed transaction by itself.

@@ -31,16 +31,10 @@ struct Statement {
     let status =
       switch value {
       case .integer(let integer): unsafe sqlite3_bind_int64(handle, index, integer)
-      case .blob(let bytes): bind(bytes.span, at: index)
+      case .blob(let bytes):
+        unsafe sqlite3_bind_blob(handle, index, bytes, CInt(bytes.count), copyingDestructor)
       }
     precondition(status == SQLITE_OK, "a statement was given a value that it has no place for")
-  }
-
-  private func bind(_ bytes: Span<UInt8>, at index: CInt) -> CInt {
-    unsafe bytes.withUnsafeBytes { bytes in
-      unsafe sqlite3_bind_blob(
-        handle, index, bytes.baseAddress, CInt(bytes.count), copyingDestructor)
-    }
   }
 
   /// Binds two values during a call, without copying them.
@@ -98,8 +92,7 @@ struct SQLColumns {
 
   func text(_ column: CInt) -> String { String(decoding: blob(column), as: UTF8.self) }
 
-  /// Returns a tag; throws `corrupt` unless it is a blob of the right size, which a lookup
-  /// requires.
+  /// Returns a tag; throws `corrupt` unless it is a blob of the right size, as a lookup requires.
   func tag(_ column: CInt) throws(StorageError) -> Tag {
     let isBlob = unsafe sqlite3_column_type(statement, column) == SQLITE_BLOB
     return try withBlob(column) { bytes throws(StorageError) in
@@ -110,17 +103,21 @@ struct SQLColumns {
     }
   }
 
-  /// Returns the number of the change that wrote a row; throws `corrupt` for an impossible number.
-  func sequence(_ column: CInt) throws(StorageError) -> UInt64 {
-    let number = integer(column)
-    guard number > 0 else { throw .damagedRows("a stored credential has the number of no change") }
-    return UInt64(number)
+  /// The number of the change that wrote a row, in column 3; throws `corrupt` where it is impossible.
+  var sequence: UInt64 {
+    get throws(StorageError) {
+      let number = integer(3)
+      guard number > 0 else {
+        throw .damagedRows("a stored credential has the number of no change")
+      }
+      return UInt64(number)
+    }
   }
 
   /// The place of a row, whose tags and sequence are in the columns 1 to 3.
   var place: RowPlace {
     get throws(StorageError) {
-      RowPlace(tag: RowTag(service: try tag(1), key: try tag(2)), sequence: try sequence(3))
+      RowPlace(tag: RowTag(service: try tag(1), key: try tag(2)), sequence: try sequence)
     }
   }
 

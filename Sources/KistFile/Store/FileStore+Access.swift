@@ -1,5 +1,5 @@
-internal import KistCore
-private import KistSodium
+package import KistCore
+internal import KistSodium
 internal import KistVault
 private import Synchronization
 
@@ -96,15 +96,12 @@ extension FileStore {
     _ slots: [KeySlot], _ file: String?, opensByItself: Bool
   ) -> StorageStatus.Unlocking {
     guard slots.contains(where: \.isKnown) else { return .unknown }
-    return file == nil || !opensByItself && takesPassphrase(slots) ? .passphrase : .keyFile
-  }
-
-  /// Returns whether a passphrase can replace a file that does not open the store.
-  ///
-  /// A refused file must be repaired, because kistd does not start with it.
-  private func takesPassphrase(_ slots: [KeySlot]) -> Bool {
-    slots.openWithPassphrase
+    guard file != nil else { return .passphrase }
+    // A refused file must be repaired, because kistd does not start with it.
+    let takesPassphrase =
+      !opensByItself && slots.openWithPassphrase
       && (try? EncryptedFile.checkFile(of: options.keySource)) != nil
+    return takesPassphrase ? .passphrase : .keyFile
   }
 
   /// Returns the sentence about what protects the key, and from whom.
@@ -148,4 +145,84 @@ extension FileStore {
       "\(named.passphrase): anybody who can read it and the store can read the credentials; \(alone)"
     }
   }
+}
+
+/// Unwraps the master key of a store; throws `locked` when the required key is not available.
+func masterKey(
+  from source: EncryptedFile.KeySource, _ slots: [KeySlot], storeID: [UInt8]
+) throws(StorageError) -> GuardedKey {
+  guard slots.contains(where: \.isKnown) else {
+    throw .locked(
+      "all key slots of the store are of kinds that this version of kistd does not know",
+      hint: "update kistd")
+  }
+  switch source {
+  case .none: throw .withoutPassphrase
+  case .keyFile(let path):
+    guard slots.openWithKeyFile else { throw .withoutPassphrase }
+    let key = try KeyFile.read(path)
+    if let key, let master = try openSlot(with: key, among: slots, storeID: storeID) {
+      return master
+    }
+    // A change of the key file may have been interrupted.
+    if let next = try KeyFile.read(KeyFileChange(of: path, for: storeID).next),
+      let master = try openSlot(with: next, among: slots, storeID: storeID)
+    {
+      return master
+    }
+    let otherwise = slots.openWithPassphrase ? "; or give `kist unlock` the passphrase" : ""
+    guard key != nil else {
+      throw .locked(
+        "the store's key file \(path) is missing",
+        hint:
+          "put it back, then `kist unlock`; if its directory was missing, too, start kistd again"
+          + otherwise)
+    }
+    throw .locked(
+      "the key file \(path) does not open this store",
+      hint:
+        "name the store's own one to kistd with `--key-file`; keep this one, which may be all that "
+        + "opens another store\(otherwise)")
+  case .passphraseFile(let path):
+    guard let passphrase = try PassphraseFile.read(path) else {
+      throw .locked(
+        "the file with the store's passphrase, \(path), is missing",
+        hint: "put it back, then `kist unlock`; or give `kist unlock` the passphrase")
+    }
+    do throws(StorageError) {
+      return try openSlot(with: passphrase, among: slots, storeID: storeID).master
+    } catch  where error.code == .wrongPassphrase {
+      throw .locked(
+        "the passphrase in \(path) does not open this store",
+        hint: "put the store's own passphrase there, then `kist unlock`")
+    }
+  case .passphrase(let passphrase):
+    return try openSlot(with: passphrase, among: slots, storeID: storeID).master
+  }
+}
+
+extension EncryptedFile.Options {
+  /// Throws for a passphrase that a new store would refuse, before anything is created.
+  package func checkFirstPassphrase() throws(StorageError) {
+    let passphrase: Secret? =
+      switch keySource {
+      case .passphrase(let passphrase): passphrase
+      case .passphraseFile(let path): try PassphraseFile.read(path)
+      case .keyFile, .none: nil
+      }
+    if let passphrase { try checkNewPassphrase(passphrase, allowsWeak: allowsWeakPassphrase) }
+  }
+
+  /// The options without the passphrase, which is not kept.
+  var withoutPassphrase: Self {
+    var options = self
+    if case .passphrase = keySource { options.keySource = .none }
+    return options
+  }
+}
+
+extension StorageError {
+  fileprivate static let withoutPassphrase = locked(
+    "the store needs its passphrase",
+    hint: "unlock it with `kist unlock`, or start kistd with `--passphrase-fd`")
 }

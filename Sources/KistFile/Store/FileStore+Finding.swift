@@ -77,9 +77,9 @@ struct Cursor: Sendable {
       address = range.lowerBound - 1
       return
     }
-    guard let address = Self.address(of: text), range.contains(address) else {
-      throw .badRequest("`after` is not a cursor of this query")
-    }
+    guard let address = Int64(text, radix: 16), range.contains(address),
+      Self.text(of: address) == text
+    else { throw .badRequest("`after` is not a cursor of this query") }
     self.address = address
   }
 
@@ -90,14 +90,5 @@ struct Cursor: Sendable {
   static func text(of address: Int64) -> String {
     let digits = String(address, radix: 16)
     return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-  }
-
-  private static func address(of text: String) -> Int64? {
-    guard let address = Int64(text, radix: 16), RowAddresses.all.contains(address),
-      Self.text(of: address) == text
-    else {
-      return nil
-    }
-    return address
   }
 }

@@ -15,21 +15,18 @@ extension FileStore {
   /// The master key is not kept, so it is unwrapped again for this.
   func addKeySlot(_ addition: KeySlotAddition) async throws(StorageError) -> [KeySlotSummary] {
     try await change(trying: addition.current) { [self] slots throws(StorageError) in
-      let (opened, master) = try open(
-        slots, with: addition.current, or: addition.currentKey)
+      let (opened, master) = try open(slots, with: addition.current, or: addition.currentKey)
       if addition.replacesCurrent && opened == nil {
         throw .badRequest("`replaceCurrent` needs `current`, the passphrase that is replaced")
       }
       let removed = addition.replacesCurrent ? opened : nil
       let rest = slots.filter { $0.number != removed }
-      guard rest.count(where: \.isPassphrase) < KeySlot.mostPassphrases else {
+      for (count, most, name) in [
+        (rest.count(where: \.isPassphrase), KeySlot.mostPassphrases, "passphrases"),
+        (rest.count, KeySlot.most, "key slots"),
+      ] where count >= most {
         throw StorageError(
-          .tooLarge, "a store has at most \(KeySlot.mostPassphrases) passphrases",
-          hint: "remove one first: `kist slots` shows them")
-      }
-      guard rest.count < KeySlot.most else {
-        throw StorageError(
-          .tooLarge, "a store has at most \(KeySlot.most) key slots",
+          .tooLarge, "a store has at most \(most) \(name)",
           hint: "remove one first: `kist slots` shows them")
       }
       let number = (1...UInt32.max).first { number in !slots.contains { $0.number == number } }!
@@ -64,9 +61,7 @@ extension FileStore {
   }
 
   func readKeySlots() throws(StorageError) -> [KeySlot] {
-    try connections.read { database throws(StorageError) in
-      try database.slots(storeID: storeID)
-    }
+    try connections.read { database throws(StorageError) in try database.slots(storeID: storeID) }
   }
 
   /// Decides on a change while no other passphrase is tried, and carries it out like any change.
@@ -96,16 +91,19 @@ extension FileStore {
     guard passphrase == nil || key == nil else {
       throw .badRequest("`current` and `currentKey` are both there")
     }
-    if let passphrase {
-      return try openSlot(with: passphrase, among: slots, storeID: storeID)
+    if let passphrase { return try openSlot(with: passphrase, among: slots, storeID: storeID) }
+    guard let key else {
+      throw StorageError(
+        .badRequest,
+        "a passphrase or a key file that opens the store, and goes on doing so, is needed",
+        hint:
+          "give `current`, the passphrase, or `currentKey`, the key file; `kist passphrase` and "
+          + "`kist slots` do so", outcome: .unchanged)
     }
-    guard let key else { throw .noProof }
     guard key.count == GuardedKey.size else {
       throw .badRequest("`currentKey` is not a key of \(GuardedKey.size) bytes")
     }
-    let keyFile = try key.withBytes { bytes throws(StorageError) in
-      try GuardedKey(copying: bytes)
-    }
+    let keyFile = try key.withBytes { bytes throws(StorageError) in try GuardedKey(copying: bytes) }
     guard let master = try openSlot(with: keyFile, among: slots, storeID: storeID) else {
       throw StorageError(
         .denied, "the key that was given opens none of the slots that stay",
@@ -115,26 +113,15 @@ extension FileStore {
   }
 }
 
-extension StorageError {
-  fileprivate static var noProof: StorageError {
-    StorageError(
-      .badRequest,
-      "a passphrase or a key file that opens the store, and goes on doing so, is needed",
-      hint: "give `current`, the passphrase, or `currentKey`, the key file; `kist passphrase` and "
-        + "`kist slots` do so",
-      outcome: .unchanged)
-  }
-}
-
 extension KeySlot {
   fileprivate var summary: KeySlotSummary {
-    switch kind {
-    case .keyFile: KeySlotSummary(number: Int(number), kind: .keyFile)
+    let number = Int(number)
+    return switch kind {
+    case .keyFile: KeySlotSummary(number: number, kind: .keyFile)
     case .passphrase(let cost, _):
       KeySlotSummary(
-        number: Int(number), kind: .passphrase, passes: Int(cost.passes),
-        kibibytes: Int(cost.kibibytes))
-    case .unknown: KeySlotSummary(number: Int(number), kind: .unknown)
+        number: number, kind: .passphrase, passes: Int(cost.passes), kibibytes: Int(cost.kibibytes))
+    case .unknown: KeySlotSummary(number: number, kind: .unknown)
     }
   }
 }

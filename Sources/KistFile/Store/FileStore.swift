@@ -9,12 +9,6 @@ final class FileStore: Sendable {
     case locked(StorageError)
     case unlocked(Session)
     case closed
-
-    /// Returns the key file that opened the store.
-    fileprivate func keyFile(of source: EncryptedFile.KeySource) -> String? {
-      guard case .unlocked = self, case .keyFile(let path) = source else { return nil }
-      return path
-    }
   }
 
   let options: EncryptedFile.Options
@@ -26,7 +20,6 @@ final class FileStore: Sendable {
   let watch: DeadlineWatch
   let findQueue = DispatchQueue(label: "kist.finds")
   let state: Mutex<State>
-  /// The latest backup.
   let backups: LatestBackup
   private let owner: OwnerLock
 
@@ -56,7 +49,9 @@ final class FileStore: Sendable {
       self.storeID = storeID
       // The store opens with the new key at either path; the next start tries again.
       try? KeyFileChange.finish(options.keySource, slots, storeID: storeID)
-      discardRekeys(of: options.path, slots, keyFile: initial.keyFile(of: options.keySource))
+      var opened: String?
+      if case (.unlocked, .keyFile(let path)) = (initial, options.keySource) { opened = path }
+      discardRekeys(of: options.path, slots, keyFile: opened)
     } catch {
       connections.shut(isKnown: false)
       throw error
@@ -77,9 +72,7 @@ final class FileStore: Sendable {
       let master = try masterKey(from: options.keySource, slots, storeID: storeID)
       return .unlocked(
         try Session(master: master, storeID: storeID, options, reading: connections))
-    } catch  where error.code == .locked {
-      return .locked(error)
-    }
+    } catch  where error.code == .locked { return .locked(error) }
   }
 
   /// Returns the session of the unlocked store; throws `locked` when it has none.
@@ -95,12 +88,8 @@ final class FileStore: Sendable {
 
   /// Returns the session; `nil` when the store is locked.
   func sessionIfUnlocked() throws(StorageError) -> Session? {
-    try state.withLock { state throws(StorageError) in
-      switch state {
-      case .unlocked(let session): return session
-      case .locked: return nil
-      case .closed: throw .closed
-      }
+    do throws(StorageError) { return try session() } catch  where error.code == .locked {
+      return nil
     }
   }
 
@@ -134,9 +123,7 @@ extension FileStore {
       try sessionIfUnlocked()?.header(in: connections).lastRevision
     }
   }
-}
 
-extension FileStore {
   /// The functions that seal the names in requests while the store is unlocked.
   var nameSeal: NameSeal {
     NameSeal(

@@ -45,7 +45,14 @@ package final class PassphraseAttempts: Sendable {
     with passphrase: Secret?,
     _ attempt: @escaping @Sendable () throws(StorageError) -> Result
   ) async throws(StorageError) -> Result {
-    try begin()
+    try state.withLock { state throws(StorageError) in
+      guard !state.isUnderWay else {
+        throw StorageError(
+          .busy, "another passphrase is being tried, or was wrong a moment ago",
+          hint: "wait for some seconds and try again")
+      }
+      state.isUnderWay = true
+    }
     do throws(StorageError) {
       let result = try await DispatchQueue(label: "kist.attempt").run(attempt)
       state.withLock { state in
@@ -56,18 +63,6 @@ package final class PassphraseAttempts: Sendable {
     } catch {
       if error.code == .wrongPassphrase { beginDelay() } else { end() }
       throw error
-    }
-  }
-
-  private func begin() throws(StorageError) {
-    let isAlone = state.withLock { state in
-      defer { state.isUnderWay = true }
-      return !state.isUnderWay
-    }
-    guard isAlone else {
-      throw StorageError(
-        .busy, "another passphrase is being tried, or was wrong a moment ago",
-        hint: "wait for some seconds and try again")
     }
   }
 

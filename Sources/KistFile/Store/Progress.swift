@@ -123,8 +123,8 @@ struct ProgressFile {
     guard let note = keys.openNote(bytes) else {
       throw StorageError(
         .corrupt,
-        "kistd cannot verify its progress note \(path): the note is damaged, or `kistd fsck "
-          + "--salvage` made this store", hint: Self.hint)
+        "kistd cannot verify its progress note \(path): the note is damaged, or "
+          + "`kistd fsck --salvage` made this store", hint: Self.hint)
     }
     if header.sequence >= note.sequence { return note }
     let isReplaced = note.sequence == ProgressNote.replaced

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import KistCore
 internal import KistSodium
 internal import KistVault
@@ -66,5 +67,132 @@ final class Session: Sendable {
     let sealed = keys.seal(header, nonce: nonce)
     written.withLock { $0 = (header, sealed) }
     try database.replaceHeader(sealed)
+  }
+}
+
+/// Reads the whole store once, in the background, and checks its integrity.
+///
+/// The pages must be sound, the rows must be where lookups find them, and their sum must be the one
+/// in the header.
+///
+/// The check reads a snapshot, in which the header and the rows are of the same change. Changes
+/// made meanwhile do not matter, because each updates the sum from the row that it replaces. A
+/// store that was undamaged at the snapshot stays so, and a damaged one never becomes undamaged.
+final class IntegrityCheck: Sendable {
+  private typealias Verdict = Result<Void, StorageError>
+
+  private struct State {
+    /// The final result; a disk error does not count, because it says nothing about the store.
+    var verdict: Verdict?
+    var isPaused = true
+    var isReading = false
+    var waiting: [@Sendable (Verdict) -> Void] = []
+  }
+
+  private let keys: StoreKeys
+  private let connection: Connection
+  private let queue = DispatchQueue(label: "kist.check", qos: .utility)
+  private let state = Mutex(State())
+
+  init(of path: String, keys: StoreKeys) {
+    self.keys = keys
+    connection = Connection(path: path, readonly: true, cacheKibibytes: 256)
+  }
+
+  /// Starts or resumes the check, unless it has a result.
+  func start() {
+    state.withLock { state in
+      state.isPaused = false
+      read(&state)
+    }
+  }
+
+  /// Reads on the queue, unless the check is running, paused or finished.
+  private func read(_ state: inout State) {
+    guard state.verdict == nil, !state.isPaused, !state.isReading else { return }
+    state.isReading = true
+    queue.async { [self] in
+      let outcome = Result { () throws(StorageError) in
+        try connection.open()
+        return try sumIsRight()
+      }
+      connection.close()
+      self.state.withLock { $0.isReading = false }
+      switch outcome {
+      case .success(true): finish(.success(()), isFinal: true)
+      // The check may have been resumed meanwhile.
+      case .success(false): self.state.withLock { read(&$0) }
+      case .failure(let error): finish(.failure(error), isFinal: error.code == .corrupt)
+      }
+    }
+  }
+
+  /// Pauses the check and closes the database; waiting callers keep waiting.
+  func pause() {
+    state.withLock { $0.isPaused = true }
+    queue.sync {}
+  }
+
+  /// Ends the check permanently, with this error for waiting callers.
+  ///
+  /// It does not block the caller's thread, because the check of the pages cannot be interrupted.
+  func cancel(_ reason: StorageError) async {
+    state.withLock { $0.isPaused = true }
+    await queue.run {}
+    finish(.failure(reason), isFinal: true)
+  }
+
+  /// The result so far.
+  var integrity: StorageStatus.Integrity {
+    switch state.withLock(\.verdict) {
+    case nil: .checking
+    case .success: .ok
+    case .failure: .failed
+    }
+  }
+
+  /// Waits until the store is known to be undamaged; throws when it is damaged, or after the
+  /// deadline.
+  ///
+  /// If a disk error ended the last check, this starts another one.
+  func settle(within deadline: DeadlineWatch) async throws(StorageError) {
+    if let verdict = state.withLock(\.verdict) { return try verdict.get() }
+    try await deadline.over(outcome: nil) { answer in
+      let verdict = state.withLock { state in
+        if state.verdict == nil {
+          state.waiting.append(answer)
+          read(&state)
+        }
+        return state.verdict
+      }
+      if let verdict { answer(verdict) }
+    }
+  }
+
+  private func finish(_ verdict: Verdict, isFinal: Bool) {
+    let waiting = state.withLock { state in
+      if isFinal, state.verdict == nil { state.verdict = verdict }
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for answer in waiting { answer(verdict) }
+  }
+
+  /// Reads everything and throws when the sum is wrong; returns `false` when paused before the end.
+  private func sumIsRight() throws(StorageError) -> Bool {
+    try connection.use { database throws(StorageError) in
+      var isComplete = true
+      try database.transaction("BEGIN") { () throws(StorageError) in
+        // Even if all rows exist, the next save might overwrite some of them on a damaged page.
+        guard try database.pageFaults().isEmpty else { throw .damagedPages }
+        var count = 0
+        isComplete = try database.verifyRows(keys, onlyEnds: true) { _, _, _ in
+          count += 1
+          return count % 1024 == 0 && state.withLock({ $0.isPaused }) ? .enough : .more
+        }
+        return false
+      }
+      return isComplete
+    }
   }
 }
