@@ -47,7 +47,7 @@ import Testing
     let permits = DispatchSemaphore(value: 0)
     var options = EncryptedFile.Options(
       path: store.path, keySource: .keyFile(path: store.keyPath), passphraseCost: .least)
-    options.backupPace = .init(wait: .milliseconds(1))
+    options.backupPace.wait = .milliseconds(1)
     options.nonces = { count in
       // A copy asks for at most two at a time, and a change for more.
       if count <= 2 { permits.wait() }

@@ -65,20 +65,18 @@ func rekey(
   let keySource = try EncryptedFile.KeySource(options)
   var store = options.ofEncryptedFile(keySource)
   store.progress = EncryptedFile.ProgressOptions(options, logger: .kistd(level: options.logLevel))
-  let rekeying = EncryptedFile.Rekeying(
-    store, keyFile: keyFile,
-    newPassphrase: try newPassphrase.map { (number) throws(StorageError) in
-      try readPassphrase(.newOfStore, from: number)
-    },
-    dropsOthers: command.dropOthers,
-    willSwitch: { old, new throws(StorageError) in
-      // Only now does no other process have the store open, and so none writes the pin.
-      guard let pin = try pinFile.read(of: .encryptedFile, orElse: moveHint) else { return }
-      guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .anotherStore }
-      try pinFile.write(
-        Pin(kind: .encryptedFile, storeID: old, nextStoreID: new), insteadOf: pin)
-    },
-    report: { showProgress("copied", $0, $1) })
+  var rekeying = EncryptedFile.Rekeying(store, keyFile: keyFile)
+  rekeying.newPassphrase = try newPassphrase.map { (number) throws(StorageError) in
+    try readPassphrase(.newOfStore, from: number)
+  }
+  rekeying.dropsOthers = command.dropOthers
+  rekeying.willSwitch = { old, new throws(StorageError) in
+    // Only now does no other process have the store open, and so none writes the pin.
+    guard let pin = try pinFile.read(of: .encryptedFile, orElse: moveHint) else { return }
+    guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .anotherStore }
+    try pinFile.write(Pin(kind: .encryptedFile, storeID: old, nextStoreID: new), insteadOf: pin)
+  }
+  rekeying.report = { showProgress("copied", $0, $1) }
   let rekeyed: EncryptedFile.Rekeyed
   do throws(StorageError) { rekeyed = try EncryptedFile.rekey(rekeying) } catch {
     throw error.withoutKistd

@@ -48,7 +48,8 @@ import Testing
     try FileManager.default.removeItem(atPath: store.keyPath)
     _ = try EncryptedFile.rekey(
       .init(
-        .init(path: store.path, keySource: .passphrase(passphrase), passphraseCost: .least),
+        options: .init(
+          path: store.path, keySource: .passphrase(passphrase), passphraseCost: .least),
         keyFile: store.keyPath, dropsOthers: true))
     #expect(try await store.isOpened(by: .passphrase(passphrase)))
     let kept = try FileManager.default.contentsOfDirectory(atPath: store.directory("state"))
@@ -119,8 +120,8 @@ import Testing
       ] in
       _ = try EncryptedFile.rekey(
         .init(
-          .init(path: path, keySource: .keyFile(path: key), passphraseCost: .least), keyFile: key,
-          dropsOthers: true,
+          options: .init(path: path, keySource: .keyFile(path: key), passphraseCost: .least),
+          keyFile: key, dropsOthers: true,
           willSwitch: { _, new throws(StorageError) in
             if afterRename { unsafe rename("\(path).new-\(new)", path) }
             kill(getpid(), SIGKILL)

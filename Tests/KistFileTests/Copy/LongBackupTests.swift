@@ -1,9 +1,10 @@
 import Dispatch
 import KistCore
-import KistFile
 import KistSodium
 import KistTesting
 import Testing
+
+@testable import KistFile
 
 @Suite(.timeLimit(.minutes(5))) struct `A backup that takes long` {
   let store = try! TestStore()

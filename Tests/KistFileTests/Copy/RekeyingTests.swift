@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
 import KistCore
-import KistFile
 import KistSodium
 import KistTesting
 import Testing
+
+@testable import KistFile
 
 @Suite(.timeLimit(.minutes(10))) struct `A store that is given a new key` {
   let store = try! TestStore()
@@ -252,7 +253,7 @@ import Testing
   ) throws(StorageError) -> EncryptedFile.Rekeyed {
     try EncryptedFile.rekey(
       .init(
-        .init(path: store.path, keySource: source, passphraseCost: .least),
+        options: .init(path: store.path, keySource: source, passphraseCost: .least),
         keyFile: store.keyPath, newPassphrase: newPassphrase, dropsOthers: dropsOthers,
         willSwitch: willSwitch))
   }

@@ -1,8 +1,9 @@
 import Foundation
 import KistCore
-import KistFile
 import KistSodium
 import KistTesting
+
+@testable import KistFile
 
 extension TestStore {
   func progress(
