@@ -1,7 +1,6 @@
 internal import KistCore
 
-// The integers of the format are little-endian with a fixed width. A text is UTF-8, preceded by its
-// length in bytes as 32 bits.
+// Integers are little-endian with a fixed width; 32 bits before a text are its length in UTF-8.
 
 extension [UInt8] {
   /// Copies the bytes of a span.
@@ -33,10 +32,6 @@ extension WipedBytes {
     append(littleEndian: UInt32(text.utf8.count))
     append(utf8: text)
   }
-
-  mutating func append(zeros count: Int) {
-    append(upTo: count) { $0.append(repeating: 0, count: count) }
-  }
 }
 
 /// Reads the output of the functions above, from start to end.
@@ -64,9 +59,8 @@ struct ByteReader {
   }
 
   mutating func bytes(_ count: Int, from bytes: Span<UInt8>) throws(StorageError) -> [UInt8] {
-    guard bytes.count - offset >= count else { throw .malformed }
-    defer { offset += count }
-    return (offset..<offset + count).map { bytes[$0] }
+    try skip(count, of: bytes)
+    return Array(copying: bytes.extracting(offset - count..<offset))
   }
 
   mutating func skip(_ count: Int, of bytes: Span<UInt8>) throws(StorageError) {
@@ -79,10 +73,9 @@ struct ByteReader {
   }
 }
 
-/// Returns the padded size, which hides the exact size on disk.
+/// Returns the padded size, which hides the exact size on disk: up to 1 KiB a multiple of 64.
 ///
-/// Up to 1 KiB it is a multiple of 64. Above, it follows Padmé (Nikitin and others, PoPETs 2019
-/// (4), §4), which adds at most 12 %.
+/// Above, it follows Padmé (Nikitin and others, PoPETs 2019 (4), §4), which adds at most 12 %.
 func paddedSize(_ size: Int) -> Int {
   if size <= 1024 { return max(64, (size + 63) / 64 * 64) }
   let exponent = Int.bitWidth - 1 - size.leadingZeroBitCount
@@ -95,19 +88,23 @@ extension WipedBytes {
   /// Appends zeros up to the padded size; the last four bytes contain the original size.
   mutating func pad() {
     let size = count
-    append(zeros: paddedSize(size + 4) - size - 4)
+    let zeros = paddedSize(size + 4) - size - 4
+    append(upTo: zeros) { $0.append(repeating: 0, count: zeros) }
     append(littleEndian: UInt32(size))
   }
 
   /// Removes the padding that `pad` appended.
   mutating func unpad() throws(StorageError) {
-    let padded = count
-    let size = try withBytes { bytes throws(StorageError) in
-      guard padded >= 4 else { throw .malformed }
-      var reader = ByteReader()
-      return Int(try reader.integer(UInt32.self, from: bytes.extracting((padded - 4)...)))
-    }
-    guard paddedSize(size + 4) == padded else { throw .malformed }
+    let size = try sizeAtEnd()
+    guard paddedSize(size + 4) == count else { throw .malformed }
     truncate(to: size)
+  }
+
+  /// Returns the size in the last four bytes.
+  func sizeAtEnd() throws(StorageError) -> Int {
+    var reader = ByteReader()
+    return try withBytes { bytes throws(StorageError) in
+      Int(try reader.integer(UInt32.self, from: bytes.extracting(last: 4)))
+    }
   }
 }

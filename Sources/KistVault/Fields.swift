@@ -39,15 +39,13 @@ extension WipedBytes {
 
   /// Removes and returns the fields that `appendWithSize` appended.
   mutating func removeFields() throws(StorageError) -> Fields {
+    let size = try sizeAtEnd()
     let end = count - 4
-    let (fields, start) = try withBytes { bytes throws(StorageError) in
-      guard end >= 0 else { throw .malformed }
-      var reader = ByteReader()
-      let size = Int(try reader.integer(UInt32.self, from: bytes.extracting(end...)))
-      guard size <= end else { throw .malformed }
-      return (try Fields(decoding: bytes.extracting(end - size..<end)), end - size)
+    guard size <= end else { throw .malformed }
+    let fields = try withBytes { bytes throws(StorageError) in
+      try Fields(decoding: bytes.extracting(end - size..<end))
     }
-    truncate(to: start)
+    truncate(to: end - size)
     return fields
   }
 }

@@ -1,7 +1,6 @@
 package import KistCore
 
-/// The sealed part of a credential beside the secret: everything except the secret and the
-/// revision.
+/// The sealed part of a credential beside the secret: everything else except the revision.
 package struct Metadata: Equatable, Sendable {
   /// The key.
   package var key: CredentialKey
@@ -30,8 +29,7 @@ package struct Metadata: Equatable, Sendable {
 
 extension Metadata {
   init(
-    _ credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp,
-    fields: Fields? = nil
+    _ credential: NewCredential, createdAt: Timestamp, modifiedAt: Timestamp, fields: Fields? = nil
   ) {
     self.init(
       key: credential.key, label: credential.label, attributes: credential.attributes,
@@ -85,18 +83,13 @@ extension Metadata {
       let name = try reader.text(from: bytes)
       attributes[name] = try reader.text(from: bytes)
     }
-    let fields: Fields?
-    if flags & Self.hasFields == 0 {
-      fields = nil
-      try reader.finish(bytes)
-    } else {
-      fields = try Fields(decoding: bytes.extracting(reader.offset...))
-    }
+    let hasFields = flags & Self.hasFields != 0
+    if !hasFields { try reader.finish(bytes) }
+    let fields = hasFields ? try Fields(decoding: bytes.extracting(reader.offset...)) : nil
     guard knowsKey || key.isWithinLimits, areWithinLimits(label, attributes) else {
       throw .beyondLimits
     }
-    // Sets all fields at once. Setting them one by one, with throws in between, would copy the
-    // value.
+    // Sets all at once, because setting one by one, with throws in between, would copy the value.
     self.init(
       key: key, label: flags & Self.hasLabel == 0 ? nil : label, attributes: attributes,
       createdAt: createdAt, modifiedAt: modifiedAt,
@@ -112,9 +105,7 @@ extension Metadata {
       service: try reader.text(from: bytes), account: try reader.text(from: bytes))
   }
 
-  /// Decodes only the parts that a save keeps.
-  ///
-  /// Where the flags say that there are no fields, the rest is not read.
+  /// Decodes only the parts that a save keeps; reads the rest only where there are fields.
   static func kept(decoding bytes: Span<UInt8>) throws(StorageError) -> (
     createdAt: Timestamp, fields: Fields?, secretHasFields: Bool
   ) {

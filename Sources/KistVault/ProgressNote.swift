@@ -9,8 +9,7 @@ package struct ProgressNote: Equatable, Sendable {
   package var time: Timestamp
 
   package init(sequence: UInt64, time: Timestamp) {
-    self.sequence = sequence
-    self.time = time
+    (self.sequence, self.time) = (sequence, time)
   }
 
   /// The number in the note of a store that another one replaced.

@@ -39,8 +39,7 @@ package struct RowTag: Hashable, Sendable {
   package let key: Tag
 
   package init(service: Tag, key: Tag) {
-    self.service = service
-    self.key = key
+    (self.service, self.key) = (service, key)
   }
 }
 
@@ -52,8 +51,7 @@ package struct RowPlace: Hashable, Sendable {
   package var sequence: UInt64
 
   package init(tag: RowTag, sequence: UInt64) {
-    self.tag = tag
-    self.sequence = sequence
+    (self.tag, self.sequence) = (tag, sequence)
   }
 }
 

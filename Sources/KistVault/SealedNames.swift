@@ -4,8 +4,7 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Pads and seals the names in requests, one after another, each bound to the text before it in the
-/// log.
+/// Pads and seals the names in requests in turn, each bound to the text before it in the log.
 package struct NameSealing: ~Copyable {
   private var run: SealingRun
   /// The associated data; its prefix is the same for all names.
@@ -48,12 +47,12 @@ package struct NameSealing: ~Copyable {
 }
 
 extension StoreKeys {
-  /// Opens the names in a request; throws `corrupt` when they were sealed for another store or
-  /// text.
-  package func openNames(_ sealed: Span<UInt8>, boundTo text: Span<UInt8>) throws(StorageError)
-    -> RequestedNames
-  {
-    let associatedData = associatedData(boundTo: text)
+  /// Opens the names in a request; throws `corrupt` when they are of another store or text.
+  package func openNames(
+    _ sealed: Span<UInt8>, boundTo text: Span<UInt8>
+  ) throws(StorageError) -> RequestedNames {
+    var associatedData = StoreFormat.associatedData(of: .names, storeID: storeID)
+    associatedData.append(text)
     guard var bytes = names.open(sealed, for: associatedData.span) else {
       throw .corrupt("the names in a log were not sealed by this store, or were changed")
     }
@@ -75,11 +74,5 @@ extension StoreKeys {
     var message = StoreFormat.associatedData(of: .chain, storeID: storeID)
     message.append(bytes)
     return audit.hash(message.span, count: 16)
-  }
-
-  private func associatedData(boundTo text: Span<UInt8>) -> [UInt8] {
-    var bytes = StoreFormat.associatedData(of: .names, storeID: storeID)
-    bytes.append(text)
-    return bytes
   }
 }

@@ -11,9 +11,7 @@ package struct SealedRow: Equatable, Sendable {
   package var secret: [UInt8]
 
   package init(place: RowPlace, metadata: [UInt8], secret: [UInt8]) {
-    self.place = place
-    self.metadata = metadata
-    self.secret = secret
+    (self.place, self.metadata, self.secret) = (place, metadata, secret)
   }
 
   /// The parts of a row that a save keeps when it replaces the row.
@@ -44,9 +42,7 @@ package struct OpenedRow {
 }
 
 extension StoreKeys {
-  /// Seals a row.
-  ///
-  /// - Parameter fields: the fields stored with the secret.
+  /// Seals a row, with these fields stored with its secret.
   package func seal(
     _ metadata: Metadata, _ secret: Secret, _ fields: Fields?, at place: RowPlace,
     _ nonces: inout Nonces
@@ -58,8 +54,7 @@ extension StoreKeys {
     if let fields { secretBytes.appendWithSize(fields) }
     return SealedRow(
       place: place,
-      metadata: self.metadata.seal(
-        metadata.encoded(), at: place, nonce: nonces.next()),
+      metadata: self.metadata.seal(metadata.encoded(), at: place, nonce: nonces.next()),
       secret: secrets.seal(secretBytes, at: place, nonce: nonces.next()))
   }
 
@@ -74,24 +69,19 @@ extension StoreKeys {
       .withBytes { bytes throws(StorageError) in try Metadata(decoding: bytes, knowsKey: knowsKey) }
   }
 
-  /// Opens only the key in the metadata of a row, even if other parts exceed the limits.
-  ///
-  /// Throws `corrupt` when the metadata is not authentic.
-  package func openKey(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError)
-    -> CredentialKey
-  {
+  /// Opens only the key in authentic metadata of a row, even if other parts exceed the limits.
+  package func openKey(
+    _ sealed: Span<UInt8>, at place: RowPlace
+  ) throws(StorageError) -> CredentialKey {
     try metadata.open(sealed, at: place)
       .withBytes { bytes throws(StorageError) in try Metadata.key(decoding: bytes) }
   }
 
-  /// Opens the secret of a row whose metadata was opened.
-  ///
-  /// Throws `corrupt` when it is not authentic or exceeds the limits.
+  /// Opens the secret of a row; throws `corrupt` when it is not authentic or exceeds the limits.
   package func openSecret(
     _ sealed: Span<UInt8>, of metadata: consuming Metadata, at place: RowPlace
   ) throws(StorageError) -> OpenedRow {
-    let (secret, fields) = try openSecret(
-      sealed, hasFields: metadata.secretHasFields, at: place)
+    let (secret, fields) = try openSecret(sealed, hasFields: metadata.secretHasFields, at: place)
     return OpenedRow(
       metadata: metadata, secret: secret, secretFields: fields, sequence: place.sequence)
   }
@@ -106,9 +96,7 @@ extension StoreKeys {
     return (Secret(bytes), fields)
   }
 
-  /// Returns the parts of a row that a save keeps.
-  ///
-  /// Throws `corrupt` when its metadata or its secret is not authentic.
+  /// Returns the parts that a save keeps of a row; throws `corrupt` when it is not authentic.
   func authenticate(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace
   ) throws(StorageError) -> SealedRow.Kept {
@@ -154,18 +142,14 @@ struct RowSeal: Sendable {
   }
 
   /// Pads and seals.
-  func seal(_ bytes: consuming WipedBytes, at place: RowPlace, nonce: [UInt8])
-    -> [UInt8]
-  {
+  func seal(_ bytes: consuming WipedBytes, at place: RowPlace, nonce: [UInt8]) -> [UInt8] {
     bytes.pad()
     let associatedData = associatedData(at: place)
     return bytes.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
   /// Returns the unsealed bytes without padding; throws `corrupt` when they are not authentic.
-  func open(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError)
-    -> WipedBytes
-  {
+  func open(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError) -> WipedBytes {
     let associatedData = associatedData(at: place)
     guard var bytes = key.open(sealed, for: associatedData.span) else { throw .unauthenticRow }
     try bytes.unpad()
@@ -194,8 +178,7 @@ struct RowSeal: Sendable {
 
 /// The nonces of one transaction, taken from the system in one call.
 ///
-/// No nonce is kept for the next transaction. Two copies of the same memory, as of a virtual
-/// machine restored twice, would use it twice.
+/// None is kept for the next one: a virtual machine that is restored twice would use it twice.
 package struct Nonces {
   private let bytes: [UInt8]
   private var used = 0

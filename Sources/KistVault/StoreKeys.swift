@@ -9,9 +9,7 @@ package enum StoreFormat {
   package static let applicationID: UInt32 = 0x6B69_7374
   /// The size of a store's id in bytes.
   package static let storeIDSize = 16
-  /// The maximum bytes of a row and of each of its values: 640 KiB.
-  ///
-  /// The largest row that kist writes takes about 612 KiB.
+  /// The maximum bytes of a row and of each value; the largest that kist writes has about 612 KiB.
   package static let longestRow = 640 << 10
 
   /// The kind of sealed data, so that one kind cannot replace another.
