@@ -2,8 +2,7 @@ internal import CSodium
 package import KistCore
 private import Synchronization
 
-/// A key of 32 bytes that no code can access, not even in this process, except while it is being
-/// read.
+/// A key of 32 bytes that no code, not even of this process, can access except while it is read.
 package final class GuardedKey: Sendable {
   /// The size of every key in bytes.
   package static let size = 32
@@ -15,16 +14,13 @@ package final class GuardedKey: Sendable {
   package init(
     filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
   ) throws(StorageError) {
-    region = try GuardedRegion(count: Self.size, filledBy: fill)
+    region = try GuardedRegion(filledBy: fill)
     region.forbidAccess()
   }
 
   package static func random() throws(StorageError) -> GuardedKey {
     try GuardedKey { output throws(StorageError) in
-      unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-        unsafe randombytes_buf(buffer.baseAddress!, buffer.count)
-        filled = buffer.count
-      }
+      unsafe output.fill { unsafe randombytes_buf($0, size) }
     }
   }
 
@@ -54,4 +50,51 @@ package final class GuardedKey: Sendable {
     }
     return try region.withBytes(body)
   }
+}
+
+/// The memory of a key, between two guard pages (`sodium_malloc`).
+///
+/// It is locked into RAM where the system allows it, excluded from core dumps, and overwritten when
+/// released.
+@safe
+final class GuardedRegion: @unchecked Sendable {
+  private let memory: UnsafeMutableBufferPointer<UInt8>
+  /// Whether the system keeps the region in RAM and out of swap, with mlock(2).
+  let isInRAM: Bool
+
+  /// Allocates a region and calls the body, which must fill it completely.
+  init(filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void) throws(StorageError) {
+    startSodium()
+    guard let start = unsafe sodium_malloc(GuardedKey.size) else {
+      throw StorageError(
+        .unavailable, "there is no memory for a key",
+        hint: "free some memory, or raise the limit of locked memory (`ulimit -l`)")
+    }
+    unsafe memory = UnsafeMutableBufferPointer(
+      start: start.assumingMemoryBound(to: UInt8.self), count: GuardedKey.size)
+    // sodium_malloc also locks it, but ignores a failure. The memory counts only once against the
+    // limit.
+    isInRAM = unsafe sodium_mlock(start, GuardedKey.size) == 0
+    var output = unsafe OutputSpan(buffer: memory, initializedCount: 0)
+    try fill(&output)
+    precondition(output.isFull, "a key was not filled")
+    _ = unsafe output.finalize(for: memory)
+  }
+
+  // sodium_free makes the region writable by itself.
+  deinit { unsafe sodium_free(memory.baseAddress) }
+
+  func forbidAccess() { check(unsafe sodium_mprotect_noaccess(memory.baseAddress!)) }
+
+  func allowReading() { check(unsafe sodium_mprotect_readonly(memory.baseAddress!)) }
+
+  func withBytes<Result, Failure: Error>(
+    _ body: (Span<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let bytes = unsafe Span(_unsafeElements: memory)
+    defer { extendLifetime(self) }
+    return try body(bytes)
+  }
+
+  private func check(_ status: Int32) { precondition(status == 0, "memory was not protected") }
 }

@@ -1,9 +1,6 @@
 internal import CSodium
 
-/// Starts libsodium, which selects the fastest code for this processor.
-///
-/// Every function of this module that needs libsodium calls this first. Only the first call has an
-/// effect.
+/// Starts libsodium, before any other call of it; it selects the fastest code for this processor.
 func startSodium() { precondition(sodiumHasStarted, "libsodium could not be started") }
 
 private let sodiumHasStarted = sodium_init() >= 0
@@ -30,22 +27,34 @@ func bytes(_ count: Int, writtenBy write: (UnsafeMutableBufferPointer<UInt8>) ->
 /// Returns the unkeyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
 package func blake2b(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
   startSodium()
-  return unsafe hash(bytes, key: UnsafeRawBufferPointer(start: nil, count: 0), count: count)
+  return hash(bytes, key: nil, count: count)
 }
 
-/// Returns a BLAKE2b hash with a key, or without one where the key is empty.
-func hash(_ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, count: Int) -> [UInt8] {
-  unsafe KistSodium.bytes(count) { unsafe hash(bytes, key: key, into: $0) }
+/// Returns a BLAKE2b hash with a key of 32 bytes, or without one.
+func hash(_ bytes: Span<UInt8>, key: UnsafePointer<UInt8>?, count: Int) -> [UInt8] {
+  unsafe KistSodium.bytes(count) { buffer in
+    unsafe hash(bytes, key: key, into: buffer.baseAddress!, count: count)
+  }
 }
 
-/// Writes the same hash, with as many bytes as the output has.
+/// Writes the same hash.
 func hash(
-  _ bytes: Span<UInt8>, key: UnsafeRawBufferPointer, into output: UnsafeMutableBufferPointer<UInt8>
+  _ bytes: Span<UInt8>, key: UnsafePointer<UInt8>?, into output: UnsafeMutablePointer<UInt8>,
+  count: Int
 ) {
   unsafe bytes.withUnsafeBufferPointer { bytes in
     let status = unsafe crypto_generichash(
-      output.baseAddress!, output.count, bytes.baseAddress, UInt64(bytes.count), key.baseAddress,
-      key.count)
+      output, count, bytes.baseAddress, UInt64(bytes.count), key, key == nil ? 0 : GuardedKey.size)
     precondition(status == 0, "BLAKE2b hashes have 16 to 64 bytes")
+  }
+}
+
+extension OutputSpan<UInt8> {
+  /// Calls the body with the address of the output, which it must fill.
+  mutating func fill<Result>(_ body: (UnsafeMutablePointer<UInt8>) -> Result) -> Result {
+    unsafe withUnsafeMutableBufferPointer { buffer, filled in
+      filled = buffer.count
+      return unsafe body(buffer.baseAddress!)
+    }
   }
 }

@@ -13,7 +13,7 @@ package final class SymmetricKey: Sendable {
   private init(
     filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
   ) throws(StorageError) {
-    region = try GuardedRegion(count: GuardedKey.size, filledBy: fill)
+    region = try GuardedRegion(filledBy: fill)
     region.allowReading()
   }
 
@@ -22,20 +22,19 @@ package final class SymmetricKey: Sendable {
     derivedFrom key: GuardedKey, id: UInt64, context: KeyContext
   ) throws(StorageError) {
     try self.init { output throws(StorageError) in
-      key.withBytes { key in
+      let status = key.withBytes { key in
         unsafe key.withUnsafeBufferPointer { key in
-          unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-            let status = unsafe context.withCharacters { context in
+          unsafe context.withCharacters { context in
+            unsafe output.fill {
               unsafe crypto_kdf_derive_from_key(
-                buffer.baseAddress!, buffer.count, id, context, key.baseAddress!)
+                $0, GuardedKey.size, id, context, key.baseAddress!)
             }
-            precondition(status == 0, "a subkey has 32 bytes")
-            // BLAKE2b leaves its state, with the key, on the stack.
-            sodium_stackzero(4096)
-            filled = buffer.count
           }
         }
       }
+      precondition(status == 0, "a subkey has 32 bytes")
+      // BLAKE2b leaves its state, with the key, on the stack.
+      sodium_stackzero(4096)
     }
   }
 
@@ -48,10 +47,9 @@ package final class SymmetricKey: Sendable {
       let status = passphrase.withBytes { passphrase in
         unsafe passphrase.withUnsafeBytes { passphrase in
           unsafe salt.withUnsafeBufferPointer { salt in
-            unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-              filled = buffer.count
-              return unsafe crypto_pwhash(
-                buffer.baseAddress!, UInt64(buffer.count),
+            unsafe output.fill {
+              unsafe crypto_pwhash(
+                $0, UInt64(GuardedKey.size),
                 passphrase.baseAddress!.assumingMemoryBound(to: CChar.self),
                 UInt64(passphrase.count), salt.baseAddress!, UInt64(cost.passes),
                 Int(cost.kibibytes) << 10, crypto_pwhash_ALG_ARGON2ID13)
@@ -70,48 +68,36 @@ package final class SymmetricKey: Sendable {
   /// Derives the key that XChaCha20 uses for nonces that begin with these 16 bytes (HChaCha20).
   convenience init(of key: SymmetricKey, forNoncesWith prefix: Span<UInt8>) throws(StorageError) {
     try self.init { output throws(StorageError) in
-      key.withBytes { key in
-        unsafe key.withUnsafeBufferPointer { key in
-          unsafe prefix.withUnsafeBufferPointer { prefix in
-            unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-              _ = unsafe crypto_core_hchacha20(
-                buffer.baseAddress!, prefix.baseAddress!, key.baseAddress!, nil)
-              // The state, with the key, may remain on the stack.
-              sodium_stackzero(1024)
-              filled = buffer.count
-            }
+      unsafe key.withPointer { key in
+        unsafe prefix.withUnsafeBufferPointer { prefix in
+          _ = unsafe output.fill {
+            unsafe crypto_core_hchacha20($0, prefix.baseAddress!, key, nil)
           }
         }
       }
+      // The state, with the key, may remain on the stack.
+      sodium_stackzero(1024)
     }
   }
 
   /// Returns the keyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
   package func hash(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
-    region.withBytes { key in
-      unsafe key.withUnsafeBytes { key in
-        let key = unsafe key
-        return unsafe KistSodium.hash(bytes, key: key, count: count)
-      }
-    }
+    unsafe withPointer { unsafe KistSodium.hash(bytes, key: $0, count: count) }
   }
 
   /// Writes the same hash, with as many bytes as the output can take.
   package func hash(_ bytes: Span<UInt8>, into output: inout OutputSpan<UInt8>) {
-    withBytes { key in
-      unsafe key.withUnsafeBytes { key in
-        unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-          unsafe KistSodium.hash(bytes, key: key, into: buffer)
-          filled = buffer.count
-        }
-      }
+    let count = output.freeCapacity
+    unsafe withPointer { key in
+      unsafe output.fill { unsafe KistSodium.hash(bytes, key: key, into: $0, count: count) }
     }
   }
 
-  func withBytes<Result, Failure: Error>(
-    _ body: (Span<UInt8>) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try region.withBytes(body)
+  /// Calls the body with the address of the 32 bytes.
+  func withPointer<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
+    region.withBytes { key in
+      unsafe key.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
+    }
   }
 }
 

@@ -108,7 +108,7 @@ extension KeySlot {
   /// The maximum number of passphrase slots in a store.
   package static let mostPassphrases = 8
 
-  /// Throws `corrupt` when trying one passphrase in all slots would cost more than in the costliest.
+  /// Throws `corrupt` for too many passphrases, or where trying all costs more than one slot may.
   ///
   /// Anyone can forge a slot, and a forged one is detected only after another slot has opened.
   package static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
