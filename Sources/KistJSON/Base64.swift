@@ -25,8 +25,7 @@ package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
 
 /// Appends the bytes of a base64 text (RFC 4648 §4); returns false if it is not valid.
 ///
-/// A valid text is padded and canonical. If the text is not valid, the appended bytes have no
-/// meaning.
+/// A valid text is padded and canonical; the bytes of another one have no meaning.
 package func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes) -> Bool {
   guard text.count.isMultiple(of: 4) else { return false }
   var padding = 0
@@ -45,16 +44,11 @@ package func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes
         group = 0
       }
     }
-    switch padding {
-    case 1:
-      output.append(UInt8(truncatingIfNeeded: group >> 10))
-      output.append(UInt8(truncatingIfNeeded: group >> 2))
-      return group & 0x3 == 0
-    case 2:
-      output.append(UInt8(truncatingIfNeeded: group >> 4))
-      return group & 0xF == 0
-    default: return true
-    }
+    guard padding > 0 else { return true }
+    group <<= 6 * padding
+    output.append(UInt8(truncatingIfNeeded: group >> 16))
+    if padding == 1 { output.append(UInt8(truncatingIfNeeded: group >> 8)) }
+    return group & (1 << (8 * padding) - 1) == 0
   }
 }
 

@@ -9,8 +9,7 @@ package struct KDFCost: Sendable, Equatable {
   package static let saltSize = 16
 
   package init(passes: UInt32, kibibytes: UInt32) {
-    self.passes = passes
-    self.kibibytes = kibibytes
+    (self.passes, self.kibibytes) = (passes, kibibytes)
   }
 
   /// The cost of a new slot: 256 MiB and 3 passes.
@@ -19,15 +18,13 @@ package struct KDFCost: Sendable, Equatable {
   /// The minimum that libsodium accepts, for tests.
   package static let least = KDFCost(passes: 1, kibibytes: 8)
 
-  /// The maximum that is accepted.
+  /// The maximum that is accepted: 1 GiB and 16 passes.
   package static let greatest = KDFCost(passes: 16, kibibytes: 1 << 20)
 
   /// The KiB processed in all passes, which determine the time.
   package var work: UInt64 { UInt64(passes) * UInt64(kibibytes) }
 
-  /// Whether a stored cost is accepted: at most 1 GiB and 16 passes.
-  ///
-  /// A forged slot can therefore not use up the machine's memory or time.
+  /// Whether a stored cost is accepted, so that no forged slot uses up memory or time.
   package var isAcceptable: Bool {
     (Self.least.passes...Self.greatest.passes).contains(passes)
       && (Self.least.kibibytes...Self.greatest.kibibytes).contains(kibibytes)

@@ -17,18 +17,16 @@ package final class SymmetricKey: Sendable {
     region.allowReading()
   }
 
-  /// Derives a key from another (`crypto_kdf_derive_from_key`).
+  /// Derives a key from another, for a context of eight characters (`crypto_kdf_derive_from_key`).
   package convenience init(
-    derivedFrom key: GuardedKey, id: UInt64, context: KeyContext
+    derivedFrom key: GuardedKey, id: UInt64, context: String
   ) throws(StorageError) {
+    precondition(context.utf8.count == 8, "a context has eight characters")
     try self.init { output throws(StorageError) in
       let status = key.withBytes { key in
         unsafe key.withUnsafeBufferPointer { key in
-          unsafe context.withCharacters { context in
-            unsafe output.fill {
-              unsafe crypto_kdf_derive_from_key(
-                $0, GuardedKey.size, id, context, key.baseAddress!)
-            }
+          unsafe output.fill {
+            unsafe crypto_kdf_derive_from_key($0, GuardedKey.size, id, context, key.baseAddress!)
           }
         }
       }
@@ -97,23 +95,6 @@ package final class SymmetricKey: Sendable {
   func withPointer<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
     region.withBytes { key in
       unsafe key.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
-    }
-  }
-}
-
-/// The purpose of a derived key: eight ASCII characters, as `crypto_kdf` requires.
-package struct KeyContext: Sendable {
-  private let characters: StaticString
-
-  /// Makes a context from eight ASCII characters.
-  package init(_ characters: StaticString) {
-    precondition(characters.utf8CodeUnitCount == 8 && characters.isASCII)
-    self.characters = characters
-  }
-
-  func withCharacters<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    unsafe UnsafeRawPointer(characters.utf8Start).withMemoryRebound(to: CChar.self, capacity: 8) {
-      unsafe body($0)
     }
   }
 }

@@ -216,7 +216,7 @@ extension KeySlot {
 
 /// Returns the key that seals the slot of a key file.
 private func wrappingKey(from keyFile: GuardedKey) throws(StorageError) -> SymmetricKey {
-  try SymmetricKey(derivedFrom: keyFile, id: 1, context: KeyContext("kistslot"))
+  try SymmetricKey(derivedFrom: keyFile, id: 1, context: "kistslot")
 }
 
 /// Throws for an empty or too long passphrase.

@@ -54,13 +54,11 @@ package final class StoreKeys: Sendable {
   /// Whether the system keeps all keys in RAM and out of swap.
   package let areInRAM: Bool
 
-  private static let context = KeyContext("kiststor")
-
   /// Derives the keys of the store with this id.
   package init(master: GuardedKey, storeID: [UInt8]) throws(StorageError) {
     var areInRAM = true
     func derive(_ id: UInt64) throws(StorageError) -> SymmetricKey {
-      let key = try SymmetricKey(derivedFrom: master, id: id, context: Self.context)
+      let key = try SymmetricKey(derivedFrom: master, id: id, context: "kiststor")
       areInRAM = areInRAM && key.isInRAM
       return key
     }

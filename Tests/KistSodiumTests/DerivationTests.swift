@@ -17,7 +17,7 @@ import Testing
   {
     let key = try SymmetricKey(
       derivedFrom: GuardedKey(copying: [UInt8](0..<32).span), id: 7,
-      context: KeyContext("kistTEST"))
+      context: "kistTEST")
     #expect(seen(key) == "1db592f26e5b374c746fd55f03f51677b329455143d77e9dcf4b7c16de949d62")
   }
 

@@ -43,7 +43,7 @@ import Testing
       munlockall()
       var limit = rlimit(rlim_cur: limit, rlim_max: limit)
       unsafe setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
-      let key = try SymmetricKey(derivedFrom: master, id: 1, context: KeyContext("kistTEST"))
+      let key = try SymmetricKey(derivedFrom: master, id: 1, context: "kistTEST")
       if key.isInRAM != isInRAM { exit(2) }
     }
   }

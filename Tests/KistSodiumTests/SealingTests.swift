@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `Sealing` {
   let key = try! SymmetricKey(
-    derivedFrom: GuardedKey(copying: [UInt8](0..<32).span), id: 1, context: KeyContext("kistTEST"))
+    derivedFrom: GuardedKey(copying: [UInt8](0..<32).span), id: 1, context: "kistTEST")
   let nonce = [UInt8](repeating: 9, count: SymmetricKey.nonceSize)
   let place = Array("place".utf8)
 
@@ -43,7 +43,7 @@ import Testing
     #expect(opened(sealed, for: Array("Place".utf8)) == nil)
     #expect(opened(sealed, for: []) == nil)
     let other = try SymmetricKey(
-      derivedFrom: GuardedKey.random(), id: 1, context: KeyContext("kistTEST"))
+      derivedFrom: GuardedKey.random(), id: 1, context: "kistTEST")
     #expect(opened(sealed, for: place, with: other) == nil)
   }
 
@@ -61,7 +61,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `A run of sealing` {
   private let key = try! SymmetricKey(
-    derivedFrom: GuardedKey.random(), id: 1, context: KeyContext("kistTEST"))
+    derivedFrom: GuardedKey.random(), id: 1, context: "kistTEST")
   private let place = Array("place".utf8)
 
   private func sealed(_ messages: [[UInt8]], nonce: [UInt8]) throws -> [[UInt8]] {

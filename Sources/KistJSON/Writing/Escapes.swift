@@ -18,10 +18,9 @@ func plainEnd(of bytes: Span<UInt8>, from start: Int) -> Int {
   return offset
 }
 
-/// Returns the escape for the character at an offset, and its length in UTF-8.
+/// Returns the escape that the character at an offset needs, and its length in UTF-8.
 ///
-/// Returns `nil` for a character that needs no escape. JSON allows unescaped DEL and C1, but
-/// terminals execute them.
+/// JSON allows unescaped DEL and C1, but terminals execute them.
 func escape(at offset: Int, of utf8: Span<UInt8>) -> (text: String, length: Int)? {
   switch utf8[offset] {
   case UInt8(ascii: "\""): ("\\\"", 1)
@@ -54,8 +53,7 @@ package func textCount(of bytes: Span<UInt8>) -> Int? {
     count += start - offset
     offset = start
     if start == bytes.count { break }
-    let isText = bytes[start] != 0 && (try? utf8Scalar(bytes, at: &offset)) != nil
-    guard isText else { return nil }
+    guard bytes[start] != 0, (try? utf8Scalar(bytes, at: &offset)) != nil else { return nil }
     count += escape(at: start, of: bytes)?.text.utf8.count ?? offset - start
   }
   return count
