@@ -18,9 +18,7 @@ struct Inspector {
   /// Inspects everything that is readable without the key.
   init(path: String) throws(StorageError) {
     self.path = path
-    try inspect(.files) { _ throws(StorageError) in
-      try FileHeader.check(path, settingMode: false)
-    }
+    try inspect(.files) { _ throws(StorageError) in try FileHeader.check(path, settingMode: false) }
     // SQLite would wait for the other end of a FIFO.
     guard try isRegularFile(path) else { return }
     try inspect(.database) { inspector throws(StorageError) in

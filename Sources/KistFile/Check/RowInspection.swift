@@ -96,9 +96,7 @@ struct RowInspection {
         "\(unnamable) credential\(unnamable == 1 ? " has a name" : "s have names") that kist does "
           + "not save")
     }
-    if isOutOfOrder {
-      examination.note(.credentials, "credentials are where no lookup finds them")
-    }
+    if isOutOfOrder { examination.note(.credentials, "credentials are where no lookup finds them") }
     guard let header, !tally.matches(header) || UInt64(found) != header.count else { return }
     examination.note(
       .credentials,

@@ -49,7 +49,8 @@ extension EncryptedFile {
     discardRekeys(of: options.path, original.slots, keyFile: kept.keyFile)
     let id = randomBytes(StoreFormat.storeIDSize)
     let keyFile = kept.keyFile.map { KeyFileChange(of: $0, for: id) }
-    let copy = UnfinishedStore.rekeyed(beside: options.path, id: id)
+    // While it has this name, it has not replaced the store, and its key opens nothing else.
+    let copy = UnfinishedStore(path: "\(options.path).new-\(hexadecimal(id))")
     // A passphrase that already opens the store may be short.
     options.allowsWeakPassphrase = true
     do throws(StorageError) {
@@ -99,10 +100,9 @@ extension EncryptedFile {
     guard try exists(log) else { return original }
     try original.eachCredential { _ in }
     try rewriteLog(of: options.path)
-    let connection = Connection(path: options.path, readonly: false, cacheKibibytes: 256)
-    try connection.open()
-    let isMerged = try connection.use { database throws(StorageError) in try database.checkpoint() }
-    connection.close()
+    // Closing the database removes its log.
+    let isMerged = try Database(path: options.path, readonly: false, cacheKibibytes: 256)
+      .checkpoint()
     guard isMerged, try !exists(log) else {
       throw StorageError(
         .unavailable, "the log of the store could not be brought into it", hint: "try again",

@@ -75,7 +75,7 @@ extension EncryptedFile {
     try refuseStore(at: new.path)
     try refuseLog(of: new.path)
     let id = randomBytes(StoreFormat.storeIDSize)
-    let copy = UnfinishedStore.new(beside: new.path)
+    let copy = UnfinishedStore(path: new.path + ".new")
     do throws(StorageError) {
       try flushNames(of: directory(of: new.path))
       try copy.write(copyOf: original, new, id: id, openedBy: [new.keySource], report: copying)

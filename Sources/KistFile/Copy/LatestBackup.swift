@@ -24,7 +24,7 @@ extension FileStore {
     var options = options
     options.allowsWeakPassphrase = allowsWeak
     try await session.check.settle(within: watch)
-    let unfinished = UnfinishedStore.backup(beside: options.path)
+    let unfinished = UnfinishedStore(path: options.path + ".backup")
     return try await backups.make(unfinished) { [self, options] report throws(StorageError) in
       var count = 0
       try unfinished.write(

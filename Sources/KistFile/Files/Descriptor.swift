@@ -10,9 +10,7 @@ struct Descriptor: ~Copyable {
 
   deinit { close(number) }
 
-  /// Opens a file, or throws the system's error.
-  ///
-  /// It never follows a link, and `exec` closes the descriptor.
+  /// Opens a file until the next `exec`, or throws the system's error; never follows a link.
   static func open(_ path: String, _ flags: CInt) throws(StorageError) -> Descriptor {
     let number = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw .system("opening", path: path) }
@@ -66,8 +64,9 @@ struct Descriptor: ~Copyable {
   /// Returns at most this many bytes of a secret from an offset, or from the current position.
   func secret(upTo count: Int, at offset: Int? = nil, path: String) throws(StorageError) -> Secret {
     var bytes = WipedBytes(capacity: count)
-    let failure = bytes.append(upTo: count) { readAll(into: &$0, from: number, at: offset) }
-    if failure != 0 { throw .system("reading", path: path, errno: failure) }
+    try bytes.append(upTo: count) { output throws(StorageError) in
+      try read(into: &output, at: offset, path: path)
+    }
     return Secret(bytes)
   }
 }
@@ -106,8 +105,7 @@ package func writeWhole(
   return isWritten
 }
 
-/// Removes the unfinished copies of a file that killed processes left; returns whether all are
-/// gone.
+/// Removes the unfinished copies of a file that killed processes left; returns whether none is left.
 @discardableResult
 package func removeUnfinished(of path: String) -> Bool {
   siblings(of: path, suffixed: ".new-", by: isNumber).count { unfinished in
@@ -121,13 +119,11 @@ package func removeUnfinished(of path: String) -> Bool {
 private func isNumber(_ word: Substring) -> Bool { UInt64(word).map { "\($0)" == word } ?? false }
 
 /// Returns the paths beside a file whose names add a suffix and a text that the filter accepts.
-///
-/// They are relative where that path is.
 func siblings(
   of path: String, suffixed suffix: String, by isOne: (Substring) -> Bool
 ) -> [String] {
   let prefix = path + suffix
-  // Uses the prefix of the given path, so that paths can be compared.
+  // They are relative where that path is, so that paths can be compared.
   let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
   return names(in: directory(of: path)).map { folder + $0 }.filter { name in
     name.hasPrefix(prefix) && isOne(name.dropFirst(prefix.count))

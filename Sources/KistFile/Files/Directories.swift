@@ -7,12 +7,8 @@ internal import KistSystem
 /// Refuses a directory that others own or may write, because they could replace its files.
 func prepareDirectory(of path: String) throws(StorageError) {
   let directory = directory(of: path)
-  guard makeDirectory(directory) else {
-    throw .system("making the directory", path: directory)
-  }
-  guard let status = fileStatus(of: directory) else {
-    throw .system("looking at", path: directory)
-  }
+  guard makeDirectory(directory) else { throw .system("making the directory", path: directory) }
+  guard let status = fileStatus(of: directory) else { throw .system("looking at", path: directory) }
   guard status.st_uid == geteuid() else {
     throw StorageError(
       .denied, "the directory \(directory) belongs to another user",
@@ -34,9 +30,8 @@ func flushDirectory(of path: String) throws(StorageError) {
 
 /// Waits until a name is on disk, with the names of this user's directories that contain it.
 ///
-/// Their creator may not have waited, or may have been interrupted.
-///
-/// An unreadable directory and its parents are skipped, because another user created them.
+/// Their creator may have been interrupted. An unreadable directory and its parents are skipped,
+/// because another user created them.
 func flushNames(of path: String) throws(StorageError) {
   let directory = directory(of: path)
   let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -82,9 +77,7 @@ func isFilled(_ path: String) throws(StorageError) -> Bool {
   try existing(path, fileStatus(ofLink: path)).map { $0.st_size > 0 } ?? false
 }
 
-/// Returns the status of a path, or `nil` where the path does not exist.
-///
-/// Throws where this cannot be determined.
+/// Returns the status of a path, or `nil` where it does not exist; throws where this is not known.
 private func existing(_ path: String, _ status: stat?) throws(StorageError) -> stat? {
   if status != nil || errno == ENOENT || errno == ENOTDIR { return status }
   throw .system("looking at", path: path)

@@ -6,8 +6,7 @@ internal import KistVault
 /// The replacement of a store's key file together with the store.
 ///
 /// Two files cannot be renamed in one step. The new key therefore has a name under which the new
-/// store finds it, until it replaces the old key. The old key keeps a name too, for older copies of
-/// the store and for other stores that use it.
+/// store finds it, until it replaces the old one, which keeps a name for other stores that use it.
 struct KeyFileChange {
   let path: String
   /// The path of the new key until it replaces the old one.
@@ -44,8 +43,7 @@ struct KeyFileChange {
 
   /// Removes the files of a change whose new store never replaced the old one.
   ///
-  /// The new key opens nothing then. The old key's additional name is kept where no other file has
-  /// that key.
+  /// The new key opens nothing then. The old key's name is kept where no other file has that key.
   func discard() throws(StorageError) {
     let isClean = removeUnfinished(of: next)
     unsafe unlink(next)
@@ -92,7 +90,7 @@ func discardRekeys(of store: String, _ slots: [KeySlot], keyFile: String?) {
   if let keyFile { removeUnfinished(of: keyFile) }
 }
 
-/// Returns whether a suffix names the log of a store with an id, or the log's index.
+/// Whether a suffix names the log of a store with an id, or the log's index.
 private func isLogOfRekey(_ word: Substring) -> Bool {
   ["-wal", "-shm"].contains(word.suffix(4)) && isID(word.dropLast(4))
 }

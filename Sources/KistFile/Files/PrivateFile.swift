@@ -50,9 +50,7 @@ enum KeyFile {
     }
     return try GuardedKey { output throws(StorageError) in
       try file.descriptor.read(into: &output, path: path)
-      if !output.isFull {
-        throw file.refusal("was cut while it was read", hint: "try again")
-      }
+      if !output.isFull { throw file.refusal("was cut while it was read", hint: "try again") }
     }
   }
 

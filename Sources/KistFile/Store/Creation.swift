@@ -7,57 +7,35 @@ internal import KistVault
 /// Creates a store where there is none, with the rows and the header that `fill` provides.
 ///
 /// First the key and the names of the directories are written to disk, then the whole store under
-/// another name, then its final name. A crash therefore leaves at most a key without a store, which
-/// the next start uses.
+/// another name, then its final name. A crash leaves at most a key, which the next start uses.
 func createStore(
   _ options: EncryptedFile.Options, id storeID: [UInt8] = randomBytes(StoreFormat.storeIDSize),
   filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void = { _, _, _ in }
 ) throws(StorageError) {
   try refuseLog(of: options.path)
   try flushNames(of: directory(of: options.path))
-  let unfinished = UnfinishedStore.new(beside: options.path)
+  let unfinished = UnfinishedStore(path: options.path + ".new")
   try unfinished.write(options, id: storeID, openedBy: [options.keySource], filledBy: fill)
   try rename(unfinished.path, to: options.path)
 }
 
 /// Refuses to create a store beside a log, which SQLite would use for it.
 func refuseLog(of path: String) throws(StorageError) {
-  for suffix in ["-wal", "-journal"] {
-    if try exists(path + suffix) {
-      throw .corrupt("the store \(path) is missing, but its log is there")
-    }
+  for suffix in ["-wal", "-journal"] where try exists(path + suffix) {
+    throw .corrupt("the store \(path) is missing, but its log is there")
   }
 }
 
-/// A store that is being made, under its own name until it is complete.
+/// A store that is being made, under a name of its own until it is complete.
+///
+/// To the name of the store, a new one adds `.new`, a rekeyed one `.new-` and its id, and one that
+/// will be read as a backup `.backup`.
 struct UnfinishedStore {
   let path: String
 
-  /// Returns a store that will become the store at a path.
-  static func new(beside path: String) -> UnfinishedStore { UnfinishedStore(path: path + ".new") }
-
-  /// Returns a store with this id and a new key, which will replace the store at a path.
+  /// Removes the files of an interrupted store; no other process may be working on them.
   ///
-  /// While it has this name, it has not replaced the store, and its key opens nothing else.
-  static func rekeyed(beside path: String, id: [UInt8]) -> UnfinishedStore {
-    UnfinishedStore(path: path + ".new-" + hexadecimal(id))
-  }
-
-  /// Returns a store that will be read as a backup.
-  static func backup(beside path: String) -> UnfinishedStore {
-    UnfinishedStore(path: path + ".backup")
-  }
-
-  /// Removes the files of interrupted stores; no other process may be working on them.
-  static func discardAll(beside path: String) {
-    // A log may be left without its store, where that was renamed and the log could not be removed.
-    for left in [new(beside: path), backup(beside: path)] { left.discard() }
-  }
-
-  /// Removes the files of an interrupted store.
-  ///
-  /// The store itself is removed last: by its name, the next start finds files that could not be
-  /// removed.
+  /// The store itself is removed last: by its name, the next start finds what was not removed.
   func discard() {
     for suffix in ["-wal", "-shm", "-journal", ""] {
       guard unsafe unlink(path + suffix) == 0 || errno == ENOENT else { return }
@@ -91,34 +69,26 @@ struct UnfinishedStore {
     filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void
   ) throws(StorageError) {
     let master = try GuardedKey.random()
-    var slots: [KeySlot] = []
-    for source in sources {
-      slots.append(
-        try KeySlot(
-          number: UInt32(slots.count + 1), openedBy: source, wrapping: master, storeID: storeID,
-          options))
+    let slots = try sources.enumerated().map { index, source throws(StorageError) in
+      try KeySlot(
+        number: UInt32(index + 1), openedBy: source, wrapping: master, storeID: storeID, options)
     }
     let keys = try StoreKeys(master: master, storeID: storeID)
     var header = Header(
       epoch: .random(in: .min ... .max), slots: KeySlot.hash(of: slots, storeID: storeID))
     try begin()
-    let connection = Connection(path: path, readonly: false, cacheKibibytes: 256)
-    defer { connection.close() }
-    try connection.open()
-    try connection.use { database throws(StorageError) in
-      try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
-        try Schema.create(in: database)
-        try fill(database, keys, &header)
-        try database.insertStore(id: storeID, header: keys.seal(header, nonce: options.nonces(1)))
-        for slot in slots { try database.insertSlot(slot.number, slot.encoded(storeID: storeID)) }
-        return true
-      }
-      // Without this, the rename would leave behind any part of the log that closing could not
-      // merge.
-      guard try database.checkpoint() else {
-        throw StorageError(
-          .unavailable, "the new store could not be written to its end", hint: "try again")
-      }
+    let database = try Database(path: path, readonly: false, cacheKibibytes: 256)
+    try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
+      try Schema.create(in: database)
+      try fill(database, keys, &header)
+      try database.insertStore(id: storeID, header: keys.seal(header, nonce: options.nonces(1)))
+      for slot in slots { try database.insertSlot(slot.number, slot.encoded(storeID: storeID)) }
+      return true
+    }
+    // Without this, the rename would leave behind what closing could not merge of the log.
+    guard try database.checkpoint() else {
+      throw StorageError(
+        .unavailable, "the new store could not be written to its end", hint: "try again")
     }
   }
 }
@@ -129,26 +99,24 @@ extension KeySlot {
     number: UInt32, openedBy source: EncryptedFile.KeySource, wrapping master: GuardedKey,
     storeID: [UInt8], _ options: EncryptedFile.Options
   ) throws(StorageError) {
-    let passphrase: Secret
+    let passphrase: Secret?
     switch source {
-    case .none: throw .noKey(for: options.path)
     case .keyFile(let path):
-      let file: GuardedKey
-      if let existing = try KeyFile.read(path) {
-        file = existing
-        // Its creator may have been interrupted before the name was on disk.
-        try flushNames(of: path)
-      } else {
-        file = try KeyFile.create(path)
-      }
+      let existing = try KeyFile.read(path)
+      // Its creator may have been interrupted before the name was on disk.
+      if existing != nil { try flushNames(of: path) }
+      let key = if let existing { existing } else { try KeyFile.create(path) }
       try self.init(
-        number: number, keyFile: file, wrapping: master, storeID: storeID,
-        nonce: options.nonces(1))
+        number: number, keyFile: key, wrapping: master, storeID: storeID, nonce: options.nonces(1))
       return
-    case .passphraseFile(let path):
-      guard let read = try PassphraseFile.read(path) else { throw .noKey(for: options.path) }
-      passphrase = read
+    case .passphraseFile(let path): passphrase = try PassphraseFile.read(path)
     case .passphrase(let given): passphrase = given
+    case .none: passphrase = nil
+    }
+    guard let passphrase else {
+      throw StorageError(
+        .unavailable, "there is no store at \(options.path), and no key to make one with",
+        hint: "start kistd with a key file or a passphrase")
     }
     try self.init(
       number: number, passphrase: passphrase, wrapping: master, storeID: storeID, options)
@@ -163,13 +131,5 @@ extension KeySlot {
     try self.init(
       number: number, passphrase: passphrase, cost: options.passphraseCost, wrapping: master,
       storeID: storeID, nonce: options.nonces(1))
-  }
-}
-
-extension StorageError {
-  fileprivate static func noKey(for store: String) -> StorageError {
-    StorageError(
-      .unavailable, "there is no store at \(store), and no key to make one with",
-      hint: "start kistd with a key file or a passphrase")
   }
 }

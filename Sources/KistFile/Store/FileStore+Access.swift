@@ -16,9 +16,7 @@ extension FileStore {
       durability: .disk,
       keyProtection: keyProtection(slots, opens ? file : nil), keysInRAM: session?.keys.areInRAM,
       integrity: session?.check.integrity)
-    if let session {
-      status.count = Int(clamping: try session.header(in: connections).count)
-    }
+    if let session { status.count = Int(clamping: try session.header(in: connections).count) }
     return status
   }
 

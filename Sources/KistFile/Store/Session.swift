@@ -90,13 +90,13 @@ final class IntegrityCheck: Sendable {
   }
 
   private let keys: StoreKeys
-  private let connection: Connection
+  private let path: String
   private let queue = DispatchQueue(label: "kist.check", qos: .utility)
   private let state = Mutex(State())
 
   init(of path: String, keys: StoreKeys) {
     self.keys = keys
-    connection = Connection(path: path, readonly: true, cacheKibibytes: 256)
+    self.path = path
   }
 
   /// Starts or resumes the check, unless it has a result.
@@ -112,11 +112,7 @@ final class IntegrityCheck: Sendable {
     guard state.verdict == nil, !state.isPaused, !state.isReading else { return }
     state.isReading = true
     queue.async { [self] in
-      let outcome = Result { () throws(StorageError) in
-        try connection.open()
-        return try sumIsRight()
-      }
-      connection.close()
+      let outcome = Result { () throws(StorageError) in try sumIsRight() }
       self.state.withLock { $0.isReading = false }
       switch outcome {
       case .success(true): finish(.success(()), isFinal: true)
@@ -180,19 +176,18 @@ final class IntegrityCheck: Sendable {
 
   /// Reads everything and throws when the sum is wrong; returns `false` when paused before the end.
   private func sumIsRight() throws(StorageError) -> Bool {
-    try connection.use { database throws(StorageError) in
-      var isComplete = true
-      try database.transaction("BEGIN") { () throws(StorageError) in
-        // Even if all rows exist, the next save might overwrite some of them on a damaged page.
-        guard try database.pageFaults().isEmpty else { throw .damagedPages }
-        var count = 0
-        isComplete = try database.verifyRows(keys, onlyEnds: true) { _, _, _ in
-          count += 1
-          return count % 1024 == 0 && state.withLock({ $0.isPaused }) ? .enough : .more
-        }
-        return false
+    let database = try Database(path: path, readonly: true, cacheKibibytes: 256)
+    var isComplete = true
+    try database.transaction("BEGIN") { () throws(StorageError) in
+      // Even if all rows exist, the next save might overwrite some of them on a damaged page.
+      guard try database.pageFaults().isEmpty else { throw .damagedPages }
+      var count = 0
+      isComplete = try database.verifyRows(keys, onlyEnds: true) { _, _, _ in
+        count += 1
+        return count % 1024 == 0 && state.withLock({ $0.isPaused }) ? .enough : .more
       }
-      return isComplete
+      return false
     }
+    return isComplete
   }
 }
