@@ -11,10 +11,7 @@ extension EncryptedFile {
     case unreadable(StorageError)
   }
 
-  /// Inspects a path without changing anything.
-  ///
-  /// It creates no store. An existing store keeps its mode and its log, which is read as part of
-  /// it.
+  /// Inspects a path without changing anything, also not the mode and the log of a store.
   package static func presence(at path: String) -> Presence {
     do throws(StorageError) {
       guard try exists(path) else { return .absent }

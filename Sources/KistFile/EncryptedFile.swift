@@ -72,8 +72,8 @@ package enum EncryptedFile {
 
   /// Opens the store, or creates one where there is none.
   ///
-  /// Without its key the store opens locked. A store that is damaged, of a newer version, in use by
-  /// another process or not writable is an error, and is not changed.
+  /// Without its key it opens locked. Throws where it is damaged, of a newer version, in use or not
+  /// writable, and does not change it.
   package static func open(_ options: Options) async throws(StorageError) -> OpenStorage {
     let store = try await DispatchQueue(label: "kist.opening").run { () throws(StorageError) in
       try FileStore(opening: options)

@@ -50,8 +50,6 @@ extension StorageError {
 
 extension StorageError.Code {
   /// Makes the code for an error number of the system (errno(3)).
-  ///
-  /// A file without permission is `denied`. Another file that cannot be used is `unavailable`.
   package init(errno code: CInt) {
     switch code {
     case ENOSPC, EDQUOT: self = .full
@@ -71,11 +69,8 @@ func sqlite(_ call: () -> CInt) -> CInt {
 extension StorageError {
   /// Makes an error that says why SQLite failed.
   ///
-  /// The code of SQLite is not enough. It reports an exceeded quota as an I/O error, and a disk
-  /// that cannot be read (EIO) as a damaged file.
-  ///
-  /// - Parameter code: an extended result code (https://sqlite.org/rescode.html).
-  /// - Parameter system: the error number of the last failed system call, or 0.
+  /// Its extended result code (https://sqlite.org/rescode.html) is not enough: an exceeded quota is
+  /// an I/O error there, and a disk that cannot be read (EIO) a damaged file.
   init(database code: CInt, errno system: CInt = errno) {
     let number = "SQLite error \(code)"
     self =

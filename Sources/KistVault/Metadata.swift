@@ -64,8 +64,7 @@ extension Metadata {
 
   /// Decodes metadata; throws `corrupt` unless a save can have written it.
   ///
-  /// - Parameter knowsKey: whether the caller found the row by the tag of its key, which is then
-  ///   within the limits.
+  /// - Parameter knowsKey: whether the row was found by its key, which is then within the limits.
   init(decoding bytes: Span<UInt8>, knowsKey: Bool = false) throws(StorageError) {
     var reader = ByteReader()
     let flags = try Self.flags(&reader, from: bytes)

@@ -84,8 +84,7 @@ extension StoreKeys {
 /// has the first address that was free. The table is therefore a flat integer tree of any size, with
 /// the rows of a service side by side.
 ///
-/// Two credentials rarely share their addresses: about a hundred pairs among a million of one
-/// service.
+/// Two credentials rarely share addresses: about a hundred pairs among a million of one service.
 package enum RowAddresses {
   private static let numberBits = 6
   private static let keyBits = 32

@@ -1,9 +1,7 @@
 package import KistCore
 internal import KistSodium
 
-/// A sum of the keyed hashes of rows, modulo 2^256, which shows whether the rows are unchanged.
-///
-/// It can be updated without reading the other rows.
+/// A sum of the keyed hashes of rows, modulo 2^256; it is updated without reading other rows.
 package struct RowSum: Equatable, Sendable {
   fileprivate var low: UInt128 = 0
   fileprivate var high: UInt128 = 0
@@ -57,12 +55,9 @@ package struct RowTally {
   /// Begins without rows; without the keys, only the order is known.
   package init(_ keys: StoreKeys?) { self.keys = keys }
 
-  /// Adds a row, given its sealed parts or at least the last 16 bytes of each.
+  /// Adds a row, given the ends of its sealed parts; `false` if no lookup finds it at the address.
   ///
-  /// Returns whether a lookup finds the row at this address.
-  ///
-  /// - Parameter isInOrder: whether the row was read in the order of the table, in which addresses
-  ///   ascend.
+  /// - Parameter isInOrder: whether it was read in the order of the table: addresses ascend.
   package mutating func add(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     isInOrder: Bool = true
@@ -76,9 +71,7 @@ package struct RowTally {
     return isFound && address > lastAddress
   }
 
-  /// Adds a row as `add` does.
-  ///
-  /// Throws `corrupt` when a lookup misses it, or when a change after the header's wrote it.
+  /// Adds a row; throws `corrupt` when no lookup finds it, or a change after the header's wrote it.
   package mutating func verify(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     in header: Header

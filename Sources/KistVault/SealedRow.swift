@@ -60,8 +60,7 @@ extension StoreKeys {
 
   /// Opens the metadata of a row; throws `corrupt` when it is not authentic or exceeds the limits.
   ///
-  /// - Parameter knowsKey: whether the caller found the row by the tag of its key, which is then
-  ///   within the limits.
+  /// - Parameter knowsKey: whether the row was found by its key, which is then within the limits.
   package func openMetadata(
     _ sealed: Span<UInt8>, at place: RowPlace, knowsKey: Bool = false
   ) throws(StorageError) -> Metadata {
@@ -112,9 +111,7 @@ extension StoreKeys {
       createdAt: kept.createdAt, fields: kept.fields, secretFields: secretFields)
   }
 
-  /// Returns the hash that a row adds to the header's sum.
-  ///
-  /// It covers both tags, the sequence and the ends of the sealed parts, but not the address.
+  /// Returns the hash of the tags, the sequence and the ends of a row, but not of its address.
   package func hash(of row: SealedRow) -> RowSum {
     hash(row.metadata.span, row.secret.span, at: row.place)
   }

@@ -6,12 +6,9 @@ internal import KistVault
 private let mostPages: Int64 = 1 << 28
 
 extension Database {
-  /// Returns at most a dozen faults that SQLite finds in pages, trees and the free list.
-  ///
-  /// Throws `unavailable` where SQLite cannot read the pages.
+  /// Returns at most a dozen faults of pages and trees; throws where SQLite cannot read the pages.
   func pageFaults() throws(StorageError) -> [String] {
-    // SQLite allocates memory for each page that the file claims to have, and the log can claim any
-    // number.
+    // SQLite allocates memory for each page that the file, or its log, claims to have.
     guard try pageCount() <= mostPages else { return ["it has more pages than any store"] }
     var faults: [String] = []
     try run("PRAGMA quick_check(12)") { columns throws(StorageError) in
@@ -46,12 +43,10 @@ struct ReachedRow {
 }
 
 extension Database {
-  /// Calls the body with every reachable row, some of them twice; throws when some were not
-  /// reachable.
+  /// Calls the body with every reachable row, some twice; throws when some were not reachable.
   ///
-  /// Rows are read in the order of the table. Where SQLite stops at a malformed page, rows are
-  /// looked up from both sides of it. The addresses in between are searched in ranges that are
-  /// halved repeatedly.
+  /// Where SQLite stops at a malformed page in the order of the table, rows are looked up from both
+  /// sides of it. The addresses in between are searched in ranges that are halved repeatedly.
   func eachReachableRow(
     _ body: (ReachedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -75,8 +70,7 @@ extension Database {
 
   /// Calls the body with the rows in the order of the table, including rows that are out of order.
   ///
-  /// Throws when there are more rows than the pages can contain, as when a page leads back to an
-  /// earlier one.
+  /// Throws at more rows than the pages can contain, as when a page leads back to an earlier one.
   private func eachRowOfTable(
     _ body: (ReachedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -91,9 +85,7 @@ extension Database {
     }
   }
 
-  /// Calls the body with the rows of a range, and moves its end to the last one read.
-  ///
-  /// Returns `false` when damage stopped it.
+  /// Reads the rows of a range, and moves its end to the last one; `false` when damage stopped it.
   private func eachRow(
     in range: AddressRange, isAscending: Bool, _ hasSecret: Bool, _ end: inout Int64,
     _ body: (ReachedRow) throws(StorageError) -> Void
@@ -165,8 +157,7 @@ struct AddressRange {
 
   /// Both halves, the second with the middle; empty where the search should stop.
   ///
-  /// The rows of one service are side by side, however many. A service that was found is therefore
-  /// a range of its own.
+  /// The rows of one service are side by side, so a service that was found is a range of its own.
   var halves: [AddressRange] {
     guard emptySplits < Self.mostEmptySplits, contains(middle) else { return [] }
     return [

@@ -4,9 +4,8 @@ internal import KistVault
 extension EncryptedFile {
   /// Examines a whole store: the files, the database and, with the key, all sealed data.
   ///
-  /// Nothing is changed. Faults of the store are in the returned examination. Throws `notFound`
-  /// where there is no store, `busy` where it is in use, and any error that prevents the
-  /// examination.
+  /// Nothing is changed. Throws `notFound` where there is no store, `busy` where it is in use, and
+  /// any error that prevents the examination, but not for faults of the store.
   package static func examine(
     path: String, keySource: KeySource, progress: ProgressOptions? = nil
   ) throws(StorageError) -> Examination {
@@ -27,9 +26,8 @@ extension EncryptedFile {
 
   /// Copies every authentic credential into a new store with the id and the key of the old one.
   ///
-  /// The old store is not changed. Throws `conflict` where a store already exists at the new path.
-  /// Throws also as `examine` does, and when the key or the data it opens is missing. Then nothing
-  /// is created.
+  /// The old store is not changed. Throws as `examine` does, `conflict` where a store exists at the
+  /// new path, and when the key or the data it opens is missing. Then nothing is created.
   package static func salvage(
     path: String, keySource: KeySource, to new: Options
   ) throws(StorageError) -> Salvage {

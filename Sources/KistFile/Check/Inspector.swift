@@ -1,8 +1,7 @@
 internal import KistCore
 internal import KistVault
 
-/// Inspects a store that no other process has open, records its faults and continues as far as it
-/// can.
+/// Inspects a store that no other process has open, as far as it can, and records its faults.
 struct Inspector {
   private(set) var examination = EncryptedFile.Examination()
   /// The id of the store, where it can be read.
@@ -72,9 +71,6 @@ struct Inspector {
   }
 
   /// Inspects the sealed data about the whole store, if the key is available.
-  ///
-  /// - Parameter progress: the options of the progress note, which records how recent the store
-  ///   was.
   mutating func unlock(
     with keySource: EncryptedFile.KeySource, progress: EncryptedFile.ProgressOptions? = nil
   ) throws(StorageError) {

@@ -30,9 +30,7 @@ struct RowInspection {
     lastSequence = header?.sequence ?? Header.lastSequence
   }
 
-  /// Inspects a row.
-  ///
-  /// A row may come twice, because it can be reached in two ways.
+  /// Inspects a row, which may come twice, because it can be reached in two ways.
   mutating func inspect(
     _ row: ReachedRow, _ keep: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -50,8 +50,7 @@ extension EncryptedFile {
 
   /// Makes a store from a backup, and returns its id and the number of its credentials.
   ///
-  /// Throws `conflict` where a store already exists. On any error nothing is created, unless the
-  /// outcome is `unknown`.
+  /// Throws `conflict` where a store exists. Creates nothing then, unless the outcome is `unknown`.
   ///
   /// - Parameters:
   ///   - new: the path of the new store, and its key source.

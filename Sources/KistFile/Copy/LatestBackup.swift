@@ -46,9 +46,7 @@ extension FileStore {
   }
 }
 
-/// The backup that was begun last, until it is read or no longer requested.
-///
-/// Backups are made one at a time.
+/// The backup that was begun last, until it is read or no longer requested; one at a time is made.
 final class LatestBackup: Sendable {
   /// Called with the number of copied credentials and the total; throws when copying must stop.
   typealias Report = (_ done: Int, _ of: Int) throws(StorageError) -> Void
@@ -89,9 +87,7 @@ final class LatestBackup: Sendable {
 
   init(_ pace: BackupPace) { self.pace = pace }
 
-  /// Begins a backup that replaces the previous one, and waits for it.
-  ///
-  /// Throws `busy` while another backup is being made.
+  /// Begins a backup that replaces the last one, and waits for it; throws `busy` during another.
   func make(
     _ unfinished: UnfinishedStore,
     _ write: @escaping @Sendable (Report) throws(StorageError) -> Int

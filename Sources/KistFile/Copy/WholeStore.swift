@@ -10,12 +10,7 @@ struct WholeStore {
   /// The number of credentials.
   let count: Int
 
-  /// Opens the store.
-  ///
-  /// Throws the reason where the key is not available, and `corrupt` where the store has any fault.
-  ///
-  /// - Parameter progress: the options of the progress note; a store older than its note is
-  ///   `corrupt`.
+  /// Opens the store; throws `corrupt` where it has any fault, or is older than its progress note.
   init(
     _ path: String, openedBy source: EncryptedFile.KeySource,
     progress: EncryptedFile.ProgressOptions? = nil
@@ -82,9 +77,7 @@ extension StorageError {
 }
 
 extension Database {
-  /// Copies a credential into a store that is being made, under its own keys.
-  ///
-  /// The copy replaces one with the same key, and is counted in the header.
+  /// Copies a credential into a new store, under its keys; replaces one with the same name.
   func copy(
     _ row: OpenedRow, under keys: StoreKeys, _ header: inout Header, nonces: (Int) -> [UInt8]
   ) throws(StorageError) {

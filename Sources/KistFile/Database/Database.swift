@@ -17,8 +17,6 @@ final class Database {
   var snapshot: Int?
 
   /// Opens an existing file to read it, or also to write it, with a page cache of this size in KiB.
-  ///
-  /// - Parameter keepsLog: whether closing this connection leaves the log as it is.
   convenience init(
     path: String, readonly: Bool, cacheKibibytes: Int, keepsLog: Bool = false
   ) throws(StorageError) {
@@ -43,8 +41,7 @@ final class Database {
       keepsLog: true)
   }
 
-  // SQLite may treat a name that begins with `file:` as a URI, and `:memory:` as a database in
-  // memory.
+  // SQLite may treat a name that begins with `file:` as a URI, and `:memory:` as memory.
   private static func name(of path: String) -> String { path.hasPrefix("/") ? path : "./" + path }
 
   private init(

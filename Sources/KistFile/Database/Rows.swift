@@ -82,11 +82,9 @@ extension Database {
   ///
   /// Returns the body's result and the credential's address, or a free address for it.
   ///
-  /// This function checks each row, instead of SQLite. In forged pages SQLite would continue for as
-  /// long as they link, and a load does not wait until the pages are known to be sound.
-  ///
-  /// The query selects `service_tag` only so that SQLite checks its length first. Otherwise SQLite
-  /// would follow overflow pages to the columns after it.
+  /// This function checks each row, because SQLite would follow forged pages for as long as they
+  /// link, and a load does not wait until the pages are known to be sound. It selects `service_tag`
+  /// so that SQLite checks its length and follows no overflow pages to the columns after it.
   @inline(__always)
   func lookUp<Result>(
     _ tag: RowTag, _ body: (RowPlace, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
@@ -145,13 +143,11 @@ extension Database {
     }
   }
 
-  /// Calls the body with the place, the sealed metadata and the sealed secret of every row, until
-  /// it returns `enough`, and returns whether it never did.
+  /// Calls the body with every row until it returns `enough`; returns whether it never did.
   ///
   /// Throws `corrupt` unless the rows are exactly those that the header counts, and each is where a
-  /// lookup finds it. They are not sorted, because that would hide where they are.
-  ///
-  /// Call it in a transaction, so that the header and the rows are of the same moment.
+  /// lookup finds it. They are not sorted, because that would hide where they are. Call it in a
+  /// transaction, so that the header and the rows are of the same moment.
   ///
   /// - Parameter onlyEnds: whether to read only the last 16 bytes of the sealed parts.
   func verifyRows(
@@ -199,9 +195,7 @@ extension Database {
     try number("PRAGMA wal_checkpoint(FULL)") == 0
   }
 
-  /// Merges the log into the database and empties it, so that neither contains removed data.
-  ///
-  /// Returns `false` when a reader uses the log for too long.
+  /// Merges and empties the log, so that no removed data is left; `false` when a reader uses it.
   func emptyLog() throws(StorageError) -> Bool {
     try number("PRAGMA wal_checkpoint(TRUNCATE)") == 0
   }
@@ -224,9 +218,7 @@ extension Database {
     try run("DELETE FROM credential WHERE address = ?", .integer(address))
   }
 
-  /// Reads from the snapshot with this number, and takes a new one where another or none is kept.
-  ///
-  /// The snapshot is kept until it is ended or a read fails.
+  /// Reads from the snapshot with this number, or from a new one, and keeps it until a read fails.
   func withSnapshot<Result>(
     _ number: Int, _ body: () throws(StorageError) -> Result
   ) throws(StorageError) -> Result {

@@ -5,8 +5,7 @@ internal import KistVault
 /// The first bytes of a database file (https://sqlite.org/fileformat2.html#the_database_header).
 ///
 /// They are read before SQLite opens the file, so that a foreign or too new file is not touched.
-/// This process must have no database open on the file, because closing a descriptor of it drops
-/// SQLite's locks.
+/// Closing a descriptor drops SQLite's locks, so this process must not have the database open.
 enum FileHeader {
   private static let size = 100
   private static let magic = Array("SQLite format 3\0".utf8)
@@ -24,8 +23,7 @@ enum FileHeader {
     guard bytes.starts(with: magic) else {
       throw .corrupt("the file \(path) is not an SQLite database")
     }
-    // The format versions for writing and reading must be those of a database with a log. With
-    // others, SQLite would not write, or not to the log.
+    // The format versions for writing and reading; with others, SQLite would not write to the log.
     guard bytes[18] == 2, bytes[19] == 2 else {
       throw .corrupt("the store \(path) is of another kind than kist makes")
     }
@@ -68,9 +66,7 @@ enum FileHeader {
 }
 
 extension Database {
-  /// Throws as `FileHeader.check` does, but reads the version through the log.
-  ///
-  /// The first page in the log may differ from the one in the file.
+  /// Throws as `FileHeader.check` does for the first page in the log, which may differ.
   func checkVersion(of path: String) throws(StorageError) {
     try FileHeader.check(
       applicationID: UInt32(truncatingIfNeeded: try number("PRAGMA application_id") ?? 0),
@@ -78,9 +74,7 @@ extension Database {
   }
 }
 
-/// The tables of a store.
-///
-/// A file with other tables was not written by kist.
+/// The tables of a store; a file with others was not written by kist.
 enum Schema {
   /// The tables ordered by name, with the exact text that SQLite stores.
   private static let tables = [
@@ -125,7 +119,7 @@ enum Schema {
     tables.map { name, sql in ["table", name, name, sql] }
   }
 
-  /// Returns the objects in a database by name; stops after a few, because more do not matter.
+  /// Returns the objects in a database by name, up to 1001, because more do not matter.
   private static func objects(in database: Database) throws(StorageError) -> [[String]] {
     try database.rows(
       "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name LIMIT 1001"

@@ -73,16 +73,14 @@ struct Descriptor: ~Copyable {
 
 /// Writes a file for this user alone; it is complete and on disk when this returns.
 ///
-/// - Parameter replacing: whether to replace an existing file.
-/// - Returns: whether the file was written; `false` where it exists and is not replaced.
+/// Returns `false` where the file exists and is not to be replaced.
 package func writeWhole(
   _ bytes: Span<UInt8>, to path: String, replacing: Bool
 ) throws(StorageError) -> Bool {
   let unfinished = "\(path).new-\(UInt64.random(in: .min ... .max))"
   let descriptor = try Descriptor.open(unfinished, O_WRONLY | O_CREAT | O_EXCL)
   defer { unsafe unlink(unfinished) }
-  // The lock shows that the file is in use. Before it is taken, another process may remove the file
-  // as left over.
+  // The lock shows that the file is in use. Before, another process may remove it as left over.
   flock(descriptor.number, LOCK_EX)
   if try descriptor.status(path: unfinished).st_nlink == 0 {
     return try writeWhole(bytes, to: path, replacing: replacing)
@@ -105,7 +103,7 @@ package func writeWhole(
   return isWritten
 }
 
-/// Removes the unfinished copies of a file that killed processes left; returns whether none is left.
+/// Removes the unfinished copies of a file that killed processes left; `false` if some are still there.
 @discardableResult
 package func removeUnfinished(of path: String) -> Bool {
   siblings(of: path, suffixed: ".new-", by: isNumber).count { unfinished in

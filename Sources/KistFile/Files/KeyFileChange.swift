@@ -66,11 +66,9 @@ struct KeyFileChange {
   }
 }
 
-/// Removes the files of interrupted rekeys whose new stores never replaced the old one.
+/// Removes the files of interrupted rekeys whose new stores never replaced the one with these slots.
 ///
-/// - Parameters:
-///   - slots: the key slots of the current store.
-///   - keyFile: the key file, if it opened the store; otherwise keys beside it are kept.
+/// - Parameter keyFile: the key file, if it opened the store; otherwise keys beside it are kept.
 func discardRekeys(of store: String, _ slots: [KeySlot], keyFile: String?) {
   for path in siblings(of: store, suffixed: ".new-", by: isID) {
     let copy = UnfinishedStore(path: path)

@@ -5,9 +5,8 @@ internal import KistVault
 /// Rewrites the valid part of a store's log with the same bytes, and waits until it is on disk.
 ///
 /// After a failed flush, the system may keep data in memory and count it as flushed. The log is
-/// then read with this data, but no later flush writes it to disk. A power cut would lose all that
-/// was written after it. This cannot be detected, but data that is written again is also flushed
-/// again. An interruption does no harm, because the bytes are the same.
+/// then read with this data, but a power cut would lose it with all that was written after it. This
+/// cannot be detected, but data that is written again is also flushed again.
 ///
 /// SQLite ignores a log with an invalid header, and everything from the first invalid frame. That
 /// part is not rewritten, so that a large sparse file does not fill the disk.

@@ -39,8 +39,7 @@ final class Connections: Sendable {
 
   /// Reads on the connection for loads, from a snapshot that is kept until the next change.
   ///
-  /// A new snapshot makes a load 5 % slower. During changes none is kept, because it would prevent
-  /// SQLite from reusing the log.
+  /// A new one makes a load 5 % slower. During changes it would stop SQLite from reusing the log.
   func read<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
@@ -97,9 +96,7 @@ final class Connections: Sendable {
     for connection in [changes, loads, finds] { connection.releaseMemory() }
   }
 
-  /// Closes and reopens all connections, so that the log is read again.
-  ///
-  /// SQLite reads it again only if no connection is open, and none is opened in between.
+  /// Closes and reopens all connections; SQLite reads the log again only if none stays open.
   func reopen() throws(StorageError) {
     try state.withLock { state throws(StorageError) in
       // Only a failed change leads here, and before it the store was known to be undamaged.
@@ -110,9 +107,7 @@ final class Connections: Sendable {
     }
   }
 
-  /// Waits until the name of the log is on disk, if that is not known.
-  ///
-  /// SQLite does this before the first change, but does not report a failure.
+  /// Waits until the name of the log is on disk: SQLite does so, but does not report a failure.
   func flushLogName() throws(StorageError) {
     try state.withLock { state throws(StorageError) in
       if state.isLogNamed { return }
@@ -142,9 +137,7 @@ final class Connections: Sendable {
     for connection in [changes, loads, finds] { try connection.open() }
   }
 
-  /// Closes all connections.
-  ///
-  /// The last one can write: it merges the log into the database and removes it, if possible.
+  /// Closes all connections; the last one can write, and merges and removes the log if possible.
   private func close(_ state: inout State, isKnown: Bool) {
     (state.isLogOnDisk, state.isLogNamed) = (false, false)
     for connection in [copies, finds, loads] { connection.close() }
@@ -174,9 +167,7 @@ final class Connection: Sendable {
     }
   }
 
-  /// Closes the connection when its current user is done.
-  ///
-  /// - Parameter mergingLog: whether closing may merge the log into the database.
+  /// Closes the connection when its current user is done; this may merge the log into the database.
   func close(mergingLog: Bool = true) {
     database.withLock { database in
       if mergingLog { database?.keepLog(false) }
@@ -187,8 +178,7 @@ final class Connection: Sendable {
   /// Releases the memory of cached pages, unless the connection is in use.
   func releaseMemory() { database.withLockIfAvailable { $0?.releaseMemory() } }
 
-  /// Calls the body with the database, one user at a time; throws `unavailable` when it is not
-  /// open.
+  /// Calls the body as `useIfOpen` does; throws `unavailable` when the database is not open.
   func use<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {

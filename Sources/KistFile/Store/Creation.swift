@@ -28,23 +28,18 @@ func refuseLog(of path: String) throws(StorageError) {
 
 /// A store that is being made, under a name of its own until it is complete.
 ///
-/// To the name of the store, a new one adds `.new`, a rekeyed one `.new-` and its id, and one that
-/// will be read as a backup `.backup`.
+/// To the name of the store, a new one adds `.new`, a rekeyed one `.new-ID`, a backup `.backup`.
 struct UnfinishedStore {
   let path: String
 
-  /// Removes the files of an interrupted store; no other process may be working on them.
-  ///
-  /// The store itself is removed last: by its name, the next start finds what was not removed.
+  /// Removes the files, the store last: by its name, the next start finds what was not removed.
   func discard() {
     for suffix in ["-wal", "-shm", "-journal", ""] {
       guard unsafe unlink(path + suffix) == 0 || errno == ENOENT else { return }
     }
   }
 
-  /// Creates the file empty, or empties it.
-  ///
-  /// SQLite would apply the umask. It gives the log the mode of this file.
+  /// Creates or empties the file: SQLite would apply the umask, and gives the log the file's mode.
   func begin() throws(StorageError) {
     for suffix in ["-wal", "-shm", "-journal"] { unsafe unlink(path + suffix) }
     let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
@@ -54,8 +49,8 @@ struct UnfinishedStore {
 
   /// Renames it to the store.
   ///
-  /// A network file system may rename the file and still report a failure. Where the old name is
-  /// gone, the outcome is `unknown`.
+  /// A network file system may rename it and still report a failure: if the old name is gone, the
+  /// outcome is `unknown`.
   func rename(to store: String) throws(StorageError) {
     guard unsafe Glibc.rename(path, store) != 0 else { return }
     let failure = StorageError.system("renaming", path: path)

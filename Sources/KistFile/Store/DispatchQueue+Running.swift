@@ -1,9 +1,7 @@
 internal import Dispatch
 
 extension DispatchQueue {
-  /// Runs a blocking function on this queue, so that the caller's thread stays free.
-  ///
-  /// A cancelled caller still waits, because the function always runs to its end.
+  /// Runs a blocking function on this queue to its end, so that the caller's thread stays free.
   func run<Output: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Output
   ) async throws(Failure) -> Output {

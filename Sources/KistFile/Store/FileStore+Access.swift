@@ -81,9 +81,7 @@ extension FileStore {
     }
   }
 
-  /// Returns whether the store would now open unattended.
-  ///
-  /// A passphrase is not tried, because that takes too long.
+  /// Returns whether the store would now open unattended; to try a passphrase would take too long.
   private func opensByItself(_ slots: [KeySlot], _ file: String?) -> Bool {
     guard let file else { return false }
     if case .passphraseFile = options.keySource { return (try? exists(file)) == true }
@@ -114,9 +112,7 @@ extension FileStore {
     return knownProtection(slots, file) + "; \(others) may open the store, too"
   }
 
-  /// Returns the sentence about the slots of known kinds.
-  ///
-  /// It names a key file that opens the store, or an existing passphrase file, which is not tried.
+  /// Returns the sentence about known slots; it names the file if it opens the store, or may do so.
   private func knownProtection(_ slots: [KeySlot], _ file: String?) -> String {
     if case .passphraseFile(let path) = options.keySource, file == nil, !slots.openWithKeyFile {
       return "a passphrase; the file that should have it, \(path), is missing"

@@ -9,10 +9,7 @@ extension FileStore {
     return try readKeySlots().map(\.summary)
   }
 
-  /// Wraps the master key under an additional passphrase, for a client that proves access to a key
-  /// slot.
-  ///
-  /// The master key is not kept, so it is unwrapped again for this.
+  /// Wraps the master key, which is not kept but unwrapped again, under an additional passphrase.
   func addKeySlot(_ addition: KeySlotAddition) async throws(StorageError) -> [KeySlotSummary] {
     try await change(trying: addition.current) { [self] slots throws(StorageError) in
       let (opened, master) = try open(slots, with: addition.current, or: addition.currentKey)
@@ -81,8 +78,7 @@ extension FileStore {
     } catch { throw error.withOutcome(.unchanged) }
   }
 
-  /// Unwraps the master key with a passphrase or a key file, and returns the slot of the
-  /// passphrase.
+  /// Unwraps the master key with a passphrase or a key file; also returns the passphrase's slot.
   ///
   /// kistd's own key file is not enough, because any program that reaches the socket could use it.
   private func open(

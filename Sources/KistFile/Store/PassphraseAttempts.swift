@@ -4,9 +4,8 @@ private import Synchronization
 
 /// Tries passphrases one at a time, because each attempt needs memory and processor time.
 ///
-/// After each wrong passphrase it waits longer, so that guessing many times gains nothing.
-///
-/// One value serves all openings of a store, so that reopening it does not reset the delay.
+/// After each wrong one it waits longer, so that guessing many times gains nothing. One value
+/// serves all openings of a store, so that reopening it does not reset the delay.
 package final class PassphraseAttempts: Sendable {
   private struct State {
     var isUnderWay = false
@@ -27,9 +26,7 @@ package final class PassphraseAttempts: Sendable {
     sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) { self.sleep = sleep }
 
-  /// Waits until the answer to a wrong passphrase is due; returns immediately for other errors.
-  ///
-  /// No part of the store is in use during the wait.
+  /// Waits until the answer to a wrong passphrase is due, without using any part of the store.
   package func holdBack(_ error: StorageError) async {
     guard error.code == .wrongPassphrase else { return }
     await state.withLock { $0.delay }?.value
@@ -39,8 +36,7 @@ package final class PassphraseAttempts: Sendable {
   ///
   /// Throws `busy` while another attempt runs, and until the answer to a wrong passphrase is due.
   ///
-  /// - Parameter passphrase: the passphrase to try. A success without one does not reset the count
-  ///   of wrong ones.
+  /// - Parameter passphrase: the one to try; a success without one does not reset the count.
   func make<Result: Sendable>(
     with passphrase: Secret?,
     _ attempt: @escaping @Sendable () throws(StorageError) -> Result

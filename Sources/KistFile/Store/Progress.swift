@@ -7,8 +7,7 @@ private import Synchronization
 
 /// Records the last change of an open store outside the store, to detect an older copy of it.
 ///
-/// A change never waits for the note. When kistd is killed, at most the changes of the last second
-/// are not noted.
+/// A change never waits for it. When kistd is killed, the changes of the last second are not noted.
 final class Progress: Sendable {
   private struct State {
     /// The newest change that is on disk.
@@ -115,8 +114,7 @@ struct ProgressFile {
 
   /// Compares a store with its note, and returns the note; `nil` where there is none.
   ///
-  /// Throws `corrupt` where the store is older than its note, or the note is malformed or fails
-  /// authentication.
+  /// Throws `corrupt` where the store is older than its note, or the note is not authentic.
   func check(_ header: Header) throws(StorageError) -> ProgressNote? {
     guard let file = try PrivateFile.open(path, "progress file") else { return nil }
     let bytes = try file.descriptor.bytes(upTo: ProgressNote.size + 1, path: path)

@@ -46,9 +46,7 @@ final class Session: Sendable {
     check = IntegrityCheck(of: options.path, keys: keys)
   }
 
-  /// Returns the header in the database.
-  ///
-  /// It is not opened again if its bytes are those that this session wrote last.
+  /// Returns the header in the database; does not open again the one that this session wrote last.
   func header(in database: Database) throws(StorageError) -> Header {
     let sealed = try database.sealedHeader(of: keys.storeID)
     if let written = written.withLock(\.self), written.sealed.span.hasSameBytes(as: sealed.span) {
@@ -72,12 +70,10 @@ final class Session: Sendable {
 
 /// Reads the whole store once, in the background, and checks its integrity.
 ///
-/// The pages must be sound, the rows must be where lookups find them, and their sum must be the one
-/// in the header.
+/// The pages must be sound, and the rows must be where lookups find them, with the header's sum.
 ///
-/// The check reads a snapshot, in which the header and the rows are of the same change. Changes
-/// made meanwhile do not matter, because each updates the sum from the row that it replaces. A
-/// store that was undamaged at the snapshot stays so, and a damaged one never becomes undamaged.
+/// The check reads a snapshot. Changes made meanwhile do not matter, because each updates the sum
+/// from the row that it replaces: an undamaged store stays so, and a damaged one stays damaged.
 final class IntegrityCheck: Sendable {
   private typealias Verdict = Result<Void, StorageError>
 
@@ -129,9 +125,7 @@ final class IntegrityCheck: Sendable {
     queue.sync {}
   }
 
-  /// Ends the check permanently, with this error for waiting callers.
-  ///
-  /// It does not block the caller's thread, because the check of the pages cannot be interrupted.
+  /// Ends the check permanently, with this error for waiting callers; does not block the thread.
   func cancel(_ reason: StorageError) async {
     state.withLock { $0.isPaused = true }
     await queue.run {}
@@ -147,8 +141,7 @@ final class IntegrityCheck: Sendable {
     }
   }
 
-  /// Waits until the store is known to be undamaged; throws when it is damaged, or after the
-  /// deadline.
+  /// Waits until the store is known to be undamaged; throws when it is not, or after the deadline.
   ///
   /// If a disk error ended the last check, this starts another one.
   func settle(within deadline: DeadlineWatch) async throws(StorageError) {
