@@ -24,25 +24,36 @@ package enum EncryptedFile {
     /// The id of the expected store; `nil` accepts any store or creates one.
     package var storeID: String?
     package var keySource: KeySource
-    package var now: @Sendable () -> Timestamp = Timestamp.now
+    package var now: @Sendable () -> Timestamp
     /// The time limit of a change or a search, and of waiting for the integrity check.
-    package var deadline = Duration.seconds(30)
+    package var deadline: Duration
     /// Waits, for deadlines.
     package var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     /// The only place where passphrases are tried.
-    package var attempts = PassphraseAttempts()
+    package var attempts: PassphraseAttempts
     /// The times for which backups are waited for and kept.
     package var backupPace = BackupPace()
     /// Whether a new passphrase may have fewer than 8 bytes.
     package var allowsWeakPassphrase = false
     /// The cost of the passphrase of a new store.
-    package var passphraseCost = KDFCost.standard
+    package var passphraseCost: KDFCost
     /// Returns this many nonces of 24 bytes, which must never repeat.
     package var nonces: @Sendable (Int) -> [UInt8] = { randomBytes($0 * SymmetricKey.nonceSize) }
     /// The options of the progress note; `nil` for none.
     package var progress: ProgressOptions?
     /// Called when there was no store and one was created.
     package var whenMade: @Sendable () -> Void = {}
+
+    package init(
+      path: String, storeID: String? = nil, keySource: KeySource,
+      now: @escaping @Sendable () -> Timestamp = Timestamp.now, deadline: Duration = .seconds(30),
+      attempts: PassphraseAttempts = PassphraseAttempts(), passphraseCost: KDFCost = .standard,
+      progress: ProgressOptions? = nil
+    ) {
+      (self.path, self.storeID, self.keySource) = (path, storeID, keySource)
+      (self.now, self.deadline, self.attempts) = (now, deadline, attempts)
+      (self.passphraseCost, self.progress) = (passphraseCost, progress)
+    }
   }
 
   /// The options to detect an older copy of the store in place of the newest one.
@@ -91,16 +102,5 @@ package enum EncryptedFile {
     storage.nameSeal = store.nameSeal
     storage.releaseMemory = store.connections.releaseMemory
     return storage
-  }
-}
-
-extension EncryptedFile.Options {
-  package init(
-    path: String, keySource: EncryptedFile.KeySource, passphraseCost: KDFCost = .standard,
-    progress: EncryptedFile.ProgressOptions? = nil
-  ) {
-    self.init(
-      path: path, storeID: nil, keySource: keySource, passphraseCost: passphraseCost,
-      progress: progress)
   }
 }

@@ -32,7 +32,29 @@ package struct KeySlot: Equatable, Sendable {
 }
 
 extension KeySlot {
-  init(
+  /// Wraps a master key under a key file.
+  package init(
+    number: UInt32, keyFile: GuardedKey, wrapping master: GuardedKey, storeID: [UInt8],
+    nonce: [UInt8]
+  ) throws(StorageError) {
+    self.init(
+      number: number, kind: .keyFile, wrapping: master, under: try wrappingKey(from: keyFile),
+      storeID: storeID, nonce: nonce)
+  }
+
+  /// Wraps a master key under a passphrase, stretched at this cost.
+  package init(
+    number: UInt32, passphrase: Secret, cost: KDFCost, wrapping master: GuardedKey,
+    storeID: [UInt8], nonce: [UInt8]
+  ) throws(StorageError) {
+    let salt = randomBytes(KDFCost.saltSize)
+    let key = try SymmetricKey(stretching: passphrase, salt: salt.span, cost: cost)
+    self.init(
+      number: number, kind: .passphrase(cost, salt: salt), wrapping: master, under: key,
+      storeID: storeID, nonce: nonce)
+  }
+
+  private init(
     number: UInt32, kind: Kind, wrapping master: GuardedKey, under key: SymmetricKey,
     storeID: [UInt8], nonce: [UInt8]
   ) {
@@ -53,17 +75,7 @@ extension KeySlot {
 
   /// Whether this version knows the kind of the slot.
   package var isKnown: Bool { if case .unknown = kind { false } else { true } }
-}
 
-extension [KeySlot] {
-  /// Whether a key file opens one of the slots.
-  package var openWithKeyFile: Bool { contains { $0.kind == .keyFile } }
-
-  /// Whether a passphrase opens one of the slots.
-  package var openWithPassphrase: Bool { contains(where: \.isPassphrase) }
-}
-
-extension KeySlot {
   /// Returns the slot as stored in the file.
   package func encoded(storeID: [UInt8]) -> [UInt8] {
     let body = Self.parameters(of: kind) + wrapped
@@ -75,18 +87,15 @@ extension KeySlot {
     let body = Array(bytes.dropLast(Self.checksumSize))
     let checksum = Self.checksum(of: body, number, storeID: storeID)
     guard Self.sizes.contains(bytes.count), bytes.suffix(checksum.count).elementsEqual(checksum)
-    else { throw .corrupt("a key slot is damaged") }
+    else { throw .damagedSlot }
     var reader = ByteReader()
     self.number = number
     let kind = try reader.integer(UInt32.self, from: body.span)
     guard [1, 2].contains(kind) else {
-      self.kind = .unknown(body: body)
-      wrapped = []
+      (self.kind, wrapped) = (.unknown(body: body), [])
       return
     }
-    guard body.count == Self.parametersSize + Self.wrappedSize else {
-      throw .corrupt("a key slot is damaged")
-    }
+    guard body.count == Self.parametersSize + Self.wrappedSize else { throw .damagedSlot }
     let cost = KDFCost(
       passes: try reader.integer(from: body.span), kibibytes: try reader.integer(from: body.span))
     let salt = try reader.bytes(KDFCost.saltSize, from: body.span)
@@ -94,9 +103,7 @@ extension KeySlot {
     if kind == 1 {
       self.kind = .keyFile
       // The wrapped key is authenticated together with these bytes, which must be zero.
-      guard body.starts(with: Self.parameters(of: .keyFile)) else {
-        throw .corrupt("a key slot is damaged")
-      }
+      guard body.starts(with: Self.parameters(of: .keyFile)) else { throw .damagedSlot }
     } else {
       guard cost.isAcceptable else {
         throw .corrupt("a key slot asks for more memory or time than any that kist writes")
@@ -159,6 +166,14 @@ extension KeySlot {
   }
 }
 
+extension [KeySlot] {
+  /// Whether a key file opens one of the slots.
+  package var openWithKeyFile: Bool { contains { $0.kind == .keyFile } }
+
+  /// Whether a passphrase opens one of the slots.
+  package var openWithPassphrase: Bool { contains(where: \.isPassphrase) }
+}
+
 /// Returns the master key from the slot that a key file opens, or `nil` if there is none.
 package func openSlot(
   with key: GuardedKey, among slots: [KeySlot], storeID: [UInt8]
@@ -188,30 +203,6 @@ package func openSlot(
       hint: "it opens with its key file: give no passphrase")
   }
   throw .wrongPassphrase
-}
-
-extension KeySlot {
-  /// Wraps a master key under a key file.
-  package init(
-    number: UInt32, keyFile: GuardedKey, wrapping master: GuardedKey, storeID: [UInt8],
-    nonce: [UInt8]
-  ) throws(StorageError) {
-    self.init(
-      number: number, kind: .keyFile, wrapping: master, under: try wrappingKey(from: keyFile),
-      storeID: storeID, nonce: nonce)
-  }
-
-  /// Wraps a master key under a passphrase, stretched at this cost.
-  package init(
-    number: UInt32, passphrase: Secret, cost: KDFCost, wrapping master: GuardedKey,
-    storeID: [UInt8], nonce: [UInt8]
-  ) throws(StorageError) {
-    let salt = randomBytes(KDFCost.saltSize)
-    let key = try SymmetricKey(stretching: passphrase, salt: salt.span, cost: cost)
-    self.init(
-      number: number, kind: .passphrase(cost, salt: salt), wrapping: master, under: key,
-      storeID: storeID, nonce: nonce)
-  }
 }
 
 /// Returns the key that seals the slot of a key file.

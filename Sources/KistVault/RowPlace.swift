@@ -3,9 +3,6 @@ internal import KistSodium
 
 /// A keyed hash of 16 bytes for lookups.
 package struct Tag: Sendable {
-  /// The size of a tag in bytes.
-  static let size = 16
-
   /// The hash.
   package let bytes: InlineArray<16, UInt8>
 
@@ -16,7 +13,7 @@ package struct Tag: Sendable {
 
   /// Copies 16 bytes; `nil` for another number of bytes.
   package init?(_ bytes: Span<UInt8>) {
-    guard bytes.count == Self.size else { return nil }
+    guard bytes.count == 16 else { return nil }
     self.bytes = InlineArray { bytes[$0] }
   }
 }
@@ -38,9 +35,7 @@ package struct RowTag: Hashable, Sendable {
   /// The tag of the whole key.
   package let key: Tag
 
-  package init(service: Tag, key: Tag) {
-    (self.service, self.key) = (service, key)
-  }
+  package init(service: Tag, key: Tag) { (self.service, self.key) = (service, key) }
 }
 
 /// The place to which the sealed parts of a row are bound: its tags, and the change that wrote it.
@@ -80,15 +75,13 @@ extension StoreKeys {
 
 /// The addresses of rows in the table.
 ///
-/// Each credential has 64 possible ones. The first bytes of its tags determine them, and the row
-/// has the first address that was free. The table is therefore a flat integer tree of any size, with
-/// the rows of a service side by side.
+/// Each credential has 64 possible ones, by the first bytes of its tags, and the row has the first
+/// that was free. The table is therefore a flat integer tree, with the rows of a service together.
 ///
 /// Two credentials rarely share addresses: about a hundred pairs among a million of one service.
 package enum RowAddresses {
   private static let numberBits = 6
   private static let keyBits = 32
-  private static let serviceBytes = 3
 
   /// The possible addresses of all credentials.
   package static let all: ClosedRange<Int64> = 0...(1 << 62 - 1)
@@ -111,7 +104,7 @@ package enum RowAddresses {
   }
 
   private static func first(of service: Tag) -> Int64 {
-    number(of: service, bytes: serviceBytes) << (keyBits + numberBits)
+    number(of: service, bytes: 3) << (keyBits + numberBits)
   }
 
   /// Returns the first bytes of a tag as a big-endian number.
@@ -121,4 +114,87 @@ package enum RowAddresses {
     for index in 0..<count { number = number << 8 | Int64(tag.bytes[index]) }
     return number
   }
+}
+
+/// A sum of the keyed hashes of rows, modulo 2^256; it is updated without reading other rows.
+package struct RowSum: Equatable, Sendable {
+  fileprivate var low: UInt128 = 0
+  fileprivate var high: UInt128 = 0
+
+  /// The sum of no rows.
+  package static let zero = RowSum()
+
+  package static func += (sum: inout RowSum, hash: RowSum) {
+    let (low, carries) = sum.low.addingReportingOverflow(hash.low)
+    sum.low = low
+    sum.high &+= hash.high &+ (carries ? 1 : 0)
+  }
+
+  package static func -= (sum: inout RowSum, hash: RowSum) {
+    let (low, borrows) = sum.low.subtractingReportingOverflow(hash.low)
+    sum.low = low
+    sum.high &-= hash.high &+ (borrows ? 1 : 0)
+  }
+}
+
+extension RowSum {
+  /// Makes the keyed hash of some bytes.
+  init(of bytes: Span<UInt8>, under key: SymmetricKey) {
+    let hash = InlineArray<32, UInt8> { output in key.hash(bytes, into: &output) }
+    var reader = ByteReader()
+    try! self.init(&reader, from: hash.span)
+  }
+
+  /// Reads 32 bytes as a little-endian integer.
+  init(_ reader: inout ByteReader, from bytes: Span<UInt8>) throws(StorageError) {
+    (low, high) = (try reader.integer(from: bytes), try reader.integer(from: bytes))
+  }
+}
+
+extension WipedBytes {
+  /// Appends the sum as 32 bytes, little-endian.
+  mutating func append(_ sum: RowSum) {
+    append(littleEndian: sum.low)
+    append(littleEndian: sum.high)
+  }
+}
+
+/// The sum, the number and the order of a store's rows, to compare with its header.
+package struct RowTally {
+  private let keys: StoreKeys?
+  private var sum = RowSum.zero
+  private var lastAddress = Int64.min
+  /// The number of rows.
+  package private(set) var count: UInt64 = 0
+
+  /// Begins without rows; without the keys, only the order is known.
+  package init(_ keys: StoreKeys?) { self.keys = keys }
+
+  /// Adds a row, given the ends of its sealed parts; `false` if no lookup finds it at the address.
+  ///
+  /// - Parameter isInOrder: whether it was read in the order of the table: addresses ascend.
+  package mutating func add(
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
+    isInOrder: Bool = true
+  ) -> Bool {
+    if let keys { sum += keys.hash(metadata, secret, at: place) }
+    count += 1
+    // The sum does not depend on the addresses, but a lookup misses rows at wrong addresses.
+    let isFound = RowAddresses.of(place.tag).contains(address)
+    guard isInOrder else { return isFound }
+    defer { lastAddress = address }
+    return isFound && address > lastAddress
+  }
+
+  /// Adds a row; throws `corrupt` when no lookup finds it, or a change after the header's wrote it.
+  package mutating func verify(
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
+    in header: Header
+  ) throws(StorageError) {
+    guard add(metadata, secret, at: place, address: address) else { throw .misplacedRow }
+    guard place.sequence <= header.sequence else { throw .wrongRows }
+  }
+
+  /// Returns whether the rows are exactly those that the header counts.
+  package func matches(_ header: Header) -> Bool { sum == header.sum && count == header.count }
 }

@@ -11,6 +11,9 @@ extension StorageError {
         + "or move it away to start with an empty store")
   }
 
+  /// A key slot is damaged.
+  package static var damagedSlot: StorageError { .corrupt("a key slot is damaged") }
+
   /// Some rows are damaged or were changed; the others can be loaded.
   package static func damagedRows(_ message: String) -> StorageError {
     StorageError(

@@ -1,9 +1,8 @@
 import Dispatch
 import KistCore
+import KistFile
 import KistTesting
 import Testing
-
-@testable import KistFile
 
 @Suite(.timeLimit(.minutes(10))) struct `A change that takes too long` {
   let store = try! TestStore()

@@ -1,10 +1,9 @@
 import Dispatch
 import KistCore
+import KistFile
 import KistSodium
 import KistTesting
 import Testing
-
-@testable import KistFile
 
 /// Which slots there are is known when a change of them is decided on, and it is carried out later.
 @Suite(.timeLimit(.minutes(5))) struct `Two changes of key slots at once` {

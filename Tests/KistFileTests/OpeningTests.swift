@@ -1,10 +1,9 @@
 import Foundation
 import GRDB
 import KistCore
+import KistFile
 import KistTesting
 import Testing
-
-@testable import KistFile
 
 @Suite(.timeLimit(.minutes(10))) struct `Opening a store` {
   let store = try! TestStore()

@@ -35,7 +35,7 @@ extension Database {
     var slots: [KeySlot] = []
     for (number, body) in rows {
       guard let number = UInt32(exactly: number), rows.count <= KeySlot.most else {
-        throw .corrupt("a key slot is damaged")
+        throw .damagedSlot
       }
       slots.append(try KeySlot(decoding: body, number: number, storeID: storeID))
     }
@@ -72,8 +72,7 @@ extension Database {
   /// Returns the row of a credential, or a free address for it.
   func find(_ tag: RowTag) throws(StorageError) -> FoundRow {
     let (row, address) = try lookUp(tag) { place, metadata, secret in
-      SealedRow(
-        place: place, metadata: Array(copying: metadata), secret: Array(copying: secret))
+      SealedRow(place: place, metadata: Array(copying: metadata), secret: Array(copying: secret))
     }
     return FoundRow(tag: tag, address: address, row: row)
   }

@@ -103,7 +103,7 @@ struct SQLColumns {
     }
   }
 
-  /// The number of the change that wrote a row, in column 3; throws `corrupt` where it is impossible.
+  /// The number of the change that wrote a row, in column 3; throws where it is impossible.
   var sequence: UInt64 {
     get throws(StorageError) {
       let number = integer(3)

@@ -103,7 +103,7 @@ package func writeWhole(
   return isWritten
 }
 
-/// Removes the unfinished copies of a file that killed processes left; `false` if some are still there.
+/// Removes the unfinished copies of a file that killed processes left; `false` if some stay.
 @discardableResult
 package func removeUnfinished(of path: String) -> Bool {
   siblings(of: path, suffixed: ".new-", by: isNumber).count { unfinished in

@@ -66,7 +66,7 @@ struct KeyFileChange {
   }
 }
 
-/// Removes the files of interrupted rekeys whose new stores never replaced the one with these slots.
+/// Removes the files of interrupted rekeys of the store with these slots, which was never replaced.
 ///
 /// - Parameter keyFile: the key file, if it opened the store; otherwise keys beside it are kept.
 func discardRekeys(of store: String, _ slots: [KeySlot], keyFile: String?) {

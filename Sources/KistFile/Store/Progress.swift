@@ -52,8 +52,7 @@ final class Progress: Sendable {
       return nil
     }
     self.options = options
-    now = store.now
-    nonces = store.nonces
+    (now, nonces) = (store.now, store.nonces)
     if let rollback {
       options.reportAccepted(rollback)
       // Written immediately: the acceptance is used up, and the next unlock reads the note again.

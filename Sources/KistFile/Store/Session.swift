@@ -91,8 +91,7 @@ final class IntegrityCheck: Sendable {
   private let state = Mutex(State())
 
   init(of path: String, keys: StoreKeys) {
-    self.keys = keys
-    self.path = path
+    (self.path, self.keys) = (path, keys)
   }
 
   /// Starts or resumes the check, unless it has a result.

@@ -1,11 +1,10 @@
 import Foundation
 import GRDB
 import KistCore
+import KistFile
 import KistSodium
 import KistTesting
 import Testing
-
-@testable import KistFile
 
 @Suite(.timeLimit(.minutes(10))) struct `A store that is given a new key` {
   let store = try! TestStore()
@@ -251,11 +250,12 @@ import Testing
     _ source: EncryptedFile.KeySource, newPassphrase: Secret? = nil, dropsOthers: Bool = false,
     willSwitch: @escaping (String, String) throws(StorageError) -> Void = { _, _ in }
   ) throws(StorageError) -> EncryptedFile.Rekeyed {
-    try EncryptedFile.rekey(
-      .init(
-        options: .init(path: store.path, keySource: source, passphraseCost: .least),
-        keyFile: store.keyPath, newPassphrase: newPassphrase, dropsOthers: dropsOthers,
-        willSwitch: willSwitch))
+    var rekeying = EncryptedFile.Rekeying(
+      .init(path: store.path, keySource: source, passphraseCost: .least), keyFile: store.keyPath)
+    rekeying.newPassphrase = newPassphrase
+    rekeying.dropsOthers = dropsOthers
+    rekeying.willSwitch = willSwitch
+    return try EncryptedFile.rekey(rekeying)
   }
 
   /// What is in the files of the store and of its key.

@@ -1,9 +1,8 @@
 import Foundation
 import KistCore
+import KistFile
 import KistSodium
 import KistTesting
-
-@testable import KistFile
 
 extension TestStore {
   func progress(

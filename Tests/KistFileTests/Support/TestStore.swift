@@ -1,10 +1,9 @@
 import Foundation
 import GRDB
 import KistCore
+import KistFile
 import KistSodium
 import KistTesting
-
-@testable import KistFile
 
 /// A store in a directory of its own, and the means to meddle with its files.
 struct TestStore: Sendable {
