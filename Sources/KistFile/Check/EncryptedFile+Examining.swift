@@ -34,34 +34,7 @@ extension EncryptedFile {
         .notFound, "there is no store at \(path)", hint: "name its directory with --data")
     }
   }
-}
 
-/// Throws `conflict` where there is a store.
-func refuseStore(at path: String) throws(StorageError) {
-  guard try exists(path) else { return }
-  throw StorageError(
-    .conflict, "there is a store at \(path) already, and it was left as it is",
-    hint: "move it away, or name a directory that has none", outcome: .unchanged)
-}
-
-/// Returns the bytes as hexadecimal digits, two per byte.
-func hexadecimal(_ bytes: [UInt8]) -> String {
-  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-}
-
-/// Returns the bytes for digits that `hexadecimal` returned; `nil` for any other text.
-func bytes(ofHexadecimal digits: Substring) -> [UInt8]? {
-  var rest = digits
-  var bytes: [UInt8] = []
-  while !rest.isEmpty {
-    guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
-    bytes.append(byte)
-    rest = rest.dropFirst(2)
-  }
-  return hexadecimal(bytes) == digits ? bytes : nil
-}
-
-extension EncryptedFile {
   /// Examines a whole store: the files, the database and, with the key, all sealed data.
   ///
   /// Nothing is changed. Throws `notFound` where there is no store, `busy` where it is in use, and
@@ -125,14 +98,7 @@ extension EncryptedFile {
     try requireStore(at: path)
     return try OwnerLock(beside: path, orRefuseWith: .busy)
   }
-}
 
-extension StorageError {
-  fileprivate static let nothingToSalvage = corrupt(
-    "nothing in the store can be read, and no new one was made")
-}
-
-extension EncryptedFile {
   /// The result of an examination of a whole store.
   package struct Examination: Sendable, Equatable {
     /// A fault of the store.
@@ -190,4 +156,22 @@ extension EncryptedFile {
       if faults.last != fault { faults.append(fault) }
     }
   }
+}
+
+/// Throws `conflict` where there is a store.
+func refuseStore(at path: String) throws(StorageError) {
+  guard try exists(path) else { return }
+  throw StorageError(
+    .conflict, "there is a store at \(path) already, and it was left as it is",
+    hint: "move it away, or name a directory that has none", outcome: .unchanged)
+}
+
+/// Returns the bytes as hexadecimal digits, two per byte.
+func hexadecimal(_ bytes: [UInt8]) -> String {
+  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}
+
+extension StorageError {
+  fileprivate static let nothingToSalvage = corrupt(
+    "nothing in the store can be read, and no new one was made")
 }

@@ -15,10 +15,12 @@ struct KeyFileChange {
   let old: String
 
   /// Makes a change of the key file at a path, for the store with this id.
-  init(of path: String, for storeID: [UInt8]) {
+  init(of path: String, for storeID: [UInt8]) { self.init(of: path, for: hexadecimal(storeID)) }
+
+  fileprivate init(of path: String, for storeID: String) {
     self.path = path
-    next = "\(path).next-\(hexadecimal(storeID))"
-    old = "\(path).before-\(hexadecimal(storeID))"
+    next = "\(path).next-\(storeID)"
+    old = "\(path).before-\(storeID)"
   }
 
   /// Gives the old key its additional name.
@@ -73,9 +75,9 @@ func discardRekeys(of store: String, _ slots: [KeySlot], keyFile: String?) {
   for path in siblings(of: store, suffixed: ".new-", by: isID) {
     let copy = UnfinishedStore(path: path)
     // The copy is removed last: its name shows that it never replaced the store, and has its id.
-    if let keyFile, let id = bytes(ofHexadecimal: path.suffix(2 * StoreFormat.storeIDSize)) {
-      guard (try? KeyFileChange(of: keyFile, for: id).discard()) != nil else { continue }
-      copy.discard()
+    if let keyFile {
+      let id = String(path.suffix(2 * StoreFormat.storeIDSize))
+      if (try? KeyFileChange(of: keyFile, for: id).discard()) != nil { copy.discard() }
     } else if slots.openWithKeyFile {
       try? copy.begin()
     } else {
@@ -95,7 +97,7 @@ private func isLogOfRekey(_ word: Substring) -> Bool {
 
 /// Returns whether a suffix is the id of a store.
 private func isID(_ word: Substring) -> Bool {
-  word.utf8.count == 2 * StoreFormat.storeIDSize && bytes(ofHexadecimal: word) != nil
+  word.utf8.count == 2 * StoreFormat.storeIDSize && word.allSatisfy("0123456789abcdef".contains)
 }
 
 private func isSameKey(_ first: String, _ second: String) throws(StorageError) -> Bool {

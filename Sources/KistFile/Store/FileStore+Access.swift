@@ -12,8 +12,7 @@ extension FileStore {
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: session == nil,
       unlocksWith: unlocking(slots, file, opensByItself: opens),
-      reopensAtRestart: opens,
-      durability: .disk,
+      reopensAtRestart: opens, durability: .disk,
       keyProtection: keyProtection(slots, opens ? file : nil), keysInRAM: session?.keys.areInRAM,
       integrity: session?.check.integrity)
     if let session { status.count = Int(clamping: try session.header(in: connections).count) }
@@ -40,7 +39,7 @@ extension FileStore {
   func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
     _ = try status()
     try await options.attempts.make(with: passphrase) { [self] () throws(StorageError) in
-      let session = try sessionOrReason(passphrase)
+      let session = try unlockedSession(passphrase)
       try state.withLock { state throws(StorageError) in
         switch state {
         case .closed: throw .closed
@@ -55,21 +54,18 @@ extension FileStore {
   }
 
   /// Unlocks the store, or records its damage as the reason why it stays locked.
-  private func sessionOrReason(_ passphrase: Secret?) throws(StorageError) -> Session {
-    do throws(StorageError) { return try unlockedSession(passphrase) } catch {
+  private func unlockedSession(_ passphrase: Secret?) throws(StorageError) -> Session {
+    do throws(StorageError) {
+      let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource
+      let master = try masterKey(from: source, readKeySlots(), storeID: storeID)
+      return try Session(master: master, storeID: storeID, options, reading: connections)
+    } catch {
       state.withLock { state in
         guard error.code == .corrupt, case .locked = state else { return }
         state = .locked(StorageError(.locked, error.message, hint: error.hint))
       }
       throw error
     }
-  }
-
-  private func unlockedSession(_ passphrase: Secret?) throws(StorageError) -> Session {
-    let slots = try readKeySlots()
-    let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource
-    let master = try masterKey(from: source, slots, storeID: storeID)
-    return try Session(master: master, storeID: storeID, options, reading: connections)
   }
 
   /// Returns the file that unlocks the store unattended, if there is one.
@@ -154,18 +150,13 @@ func masterKey(
   case .none: throw .withoutPassphrase
   case .keyFile(let path):
     guard slots.openWithKeyFile else { throw .withoutPassphrase }
-    let key = try KeyFile.read(path)
-    if let key, let master = try openSlot(with: key, among: slots, storeID: storeID) {
-      return master
-    }
     // A change of the key file may have been interrupted.
-    if let next = try KeyFile.read(KeyFileChange(of: path, for: storeID).next),
-      let master = try openSlot(with: next, among: slots, storeID: storeID)
-    {
-      return master
+    for path in [path, KeyFileChange(of: path, for: storeID).next] {
+      guard let key = try KeyFile.read(path) else { continue }
+      if let master = try openSlot(with: key, among: slots, storeID: storeID) { return master }
     }
     let otherwise = slots.openWithPassphrase ? "; or give `kist unlock` the passphrase" : ""
-    guard key != nil else {
+    guard try exists(path) else {
       throw .locked(
         "the store's key file \(path) is missing",
         hint:
