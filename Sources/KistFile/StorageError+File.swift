@@ -7,19 +7,16 @@ internal import KistVault
 /// The errors with messages of this storage.
 extension StorageError {
   /// The store that contained the credentials is missing.
-  package static var storeIsGone: StorageError {
-    StorageError(
-      .unavailable, "credentials are kept in the encrypted file, which is not there",
-      hint: "bring it back, from a backup with `kistd restore`, or with the disk that it is on; a "
-        + "new one is not made")
-  }
+  package static let storeIsGone = StorageError(
+    .unavailable, "credentials are kept in the encrypted file, which is not there",
+    hint:
+      "bring it back, from a backup with `kistd restore`, or with the disk that it is on; a new "
+      + "one is not made")
 
   /// Another store is in the place of the one that contained the credentials.
-  package static var anotherStore: StorageError {
-    StorageError(
-      .unavailable, "the encrypted file is not the one that credentials have been kept in",
-      hint: "bring that one back, or name the directory of this one with --data")
-  }
+  package static let anotherStore = StorageError(
+    .unavailable, "the encrypted file is not the one that credentials have been kept in",
+    hint: "bring that one back, or name the directory of this one with --data")
 
   /// SQLite finds a fault in the pages.
   static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }
@@ -95,10 +92,8 @@ extension StorageError {
       }
   }
 
-  private static var noSpace: StorageError {
-    StorageError(
-      .full, "there is no space left for the store", hint: "free some space and try again")
-  }
+  private static let noSpace = StorageError(
+    .full, "there is no space left for the store", hint: "free some space and try again")
 
   private static func unreadableFiles(_ number: String) -> StorageError {
     StorageError(

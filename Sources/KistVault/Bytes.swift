@@ -32,6 +32,29 @@ extension WipedBytes {
     append(littleEndian: UInt32(text.utf8.count))
     append(utf8: text)
   }
+
+  /// Appends zeros up to the padded size; the last four bytes contain the original size.
+  mutating func pad() {
+    let size = count
+    let zeros = paddedSize(size + 4) - size - 4
+    append(upTo: zeros) { $0.append(repeating: 0, count: zeros) }
+    append(littleEndian: UInt32(size))
+  }
+
+  /// Removes the padding that `pad` appended.
+  mutating func unpad() throws(StorageError) {
+    let size = try sizeAtEnd()
+    guard paddedSize(size + 4) == count else { throw .malformed }
+    truncate(to: size)
+  }
+
+  /// Returns the size in the last four bytes.
+  func sizeAtEnd() throws(StorageError) -> Int {
+    var reader = ByteReader()
+    return try withBytes { bytes throws(StorageError) in
+      Int(try reader.integer(UInt32.self, from: bytes.extracting(last: 4)))
+    }
+  }
 }
 
 /// Reads the output of the functions above, from start to end.
@@ -82,29 +105,4 @@ func paddedSize(_ size: Int) -> Int {
   let significantBits = Int.bitWidth - exponent.leadingZeroBitCount
   let mask = (1 << (exponent - significantBits)) - 1
   return (size + mask) & ~mask
-}
-
-extension WipedBytes {
-  /// Appends zeros up to the padded size; the last four bytes contain the original size.
-  mutating func pad() {
-    let size = count
-    let zeros = paddedSize(size + 4) - size - 4
-    append(upTo: zeros) { $0.append(repeating: 0, count: zeros) }
-    append(littleEndian: UInt32(size))
-  }
-
-  /// Removes the padding that `pad` appended.
-  mutating func unpad() throws(StorageError) {
-    let size = try sizeAtEnd()
-    guard paddedSize(size + 4) == count else { throw .malformed }
-    truncate(to: size)
-  }
-
-  /// Returns the size in the last four bytes.
-  func sizeAtEnd() throws(StorageError) -> Int {
-    var reader = ByteReader()
-    return try withBytes { bytes throws(StorageError) in
-      Int(try reader.integer(UInt32.self, from: bytes.extracting(last: 4)))
-    }
-  }
 }

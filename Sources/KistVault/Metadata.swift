@@ -96,7 +96,6 @@ extension Metadata {
       fields: fields, secretHasFields: flags & Self.hasSecretFields != 0)
   }
 
-  /// Decodes only the key.
   static func key(decoding bytes: Span<UInt8>) throws(StorageError) -> CredentialKey {
     var reader = ByteReader()
     _ = try reader.bytes(28, from: bytes)

@@ -12,7 +12,7 @@ extension StorageError {
   }
 
   /// A key slot is damaged.
-  package static var damagedSlot: StorageError { .corrupt("a key slot is damaged") }
+  package static let damagedSlot = corrupt("a key slot is damaged")
 
   /// Some rows are damaged or were changed; the others can be loaded.
   package static func damagedRows(_ message: String) -> StorageError {
@@ -25,25 +25,20 @@ extension StorageError {
   }
 
   /// The rows are not those that the header counts.
-  package static var wrongRows: StorageError {
-    .damagedRows("credentials in the store were removed, put back or changed")
-  }
+  package static let wrongRows = damagedRows(
+    "credentials in the store were removed, put back or changed")
 
   /// A lookup does not find the row.
-  package static var misplacedRow: StorageError {
-    .damagedRows("credentials in the store are where no lookup finds them")
-  }
+  package static let misplacedRow = damagedRows(
+    "credentials in the store are where no lookup finds them")
 
   /// The sealed data was changed, or belongs to another row.
-  static var unauthenticRow: StorageError {
-    .damagedRows("a stored credential fails authentication")
-  }
+  static let unauthenticRow = damagedRows("a stored credential fails authentication")
 
   /// The data is authentic, but no save of kist wrote it.
-  package static var beyondLimits: StorageError {
-    .damagedRows("a stored credential is beyond the limits of what kist saves")
-  }
+  package static let beyondLimits = damagedRows(
+    "a stored credential is beyond the limits of what kist saves")
 
   /// The data is authentic, but cannot be decoded.
-  static var malformed: StorageError { .corrupt("what is stored does not follow the format") }
+  static let malformed = corrupt("what is stored does not follow the format")
 }

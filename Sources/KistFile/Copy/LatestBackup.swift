@@ -54,7 +54,6 @@ final class LatestBackup: Sendable {
   private enum Outcome { case beingMade, givenUp, ended(Result<MadeBackup, StorageError>) }
 
   private struct State {
-    /// The identifier of the backup.
     var id = ""
     var outcome = Outcome.ended(.failure(.noBackup))
     var copied = (done: 0, of: 0)
@@ -78,7 +77,6 @@ final class LatestBackup: Sendable {
     }
   }
 
-  /// The queue on which backups are made.
   let queue = DispatchQueue(label: "kist.backups")
   private let readings = DispatchQueue(label: "kist.backups.readings")
   private let deadlines = DispatchQueue(label: "kist.backups.deadlines")

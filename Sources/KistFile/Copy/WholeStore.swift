@@ -7,7 +7,6 @@ struct WholeStore {
   let keys: StoreKeys
   let id: [UInt8]
   let slots: [KeySlot]
-  /// The number of credentials.
   let count: Int
 
   /// Opens the store; throws `corrupt` where it has any fault, or is older than its progress note.
@@ -69,11 +68,9 @@ extension UnfinishedStore {
 }
 
 extension StorageError {
-  fileprivate static var badCopy: StorageError {
-    StorageError(
-      .unavailable, "the new store could not be read back as it was written, and was discarded",
-      hint: "look at the disk, and try again", outcome: .unchanged)
-  }
+  fileprivate static let badCopy = StorageError(
+    .unavailable, "the new store could not be read back as it was written, and was discarded",
+    hint: "look at the disk, and try again", outcome: .unchanged)
 }
 
 extension Database {

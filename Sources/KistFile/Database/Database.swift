@@ -103,7 +103,6 @@ final class Database {
 
   var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
-  /// Releases the memory of cached pages.
   func releaseMemory() { unsafe sqlite3_db_release_memory(connection) }
 
   /// Sets whether closing this connection leaves the log as it is.

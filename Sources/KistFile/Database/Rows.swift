@@ -44,7 +44,6 @@ extension Database {
     return slots
   }
 
-  /// Returns the undamaged key slots.
   func wholeSlots(storeID: [UInt8]) throws(StorageError) -> [KeySlot] {
     let slots = try slotRows().prefix(KeySlot.most).compactMap { number, body in
       UInt32(exactly: number).flatMap { try? KeySlot(decoding: body, number: $0, storeID: storeID) }

@@ -90,7 +90,6 @@ enum Schema {
     ("store", "CREATE TABLE store (id BLOB NOT NULL, header BLOB NOT NULL) STRICT"),
   ]
 
-  /// Creates the tables in an empty database.
   static func create(in database: Database) throws(StorageError) {
     for (_, sql) in tables { try database.execute(sql) }
     try database.execute("PRAGMA application_id = \(StoreFormat.applicationID)")

@@ -32,7 +32,6 @@ struct Descriptor: ~Copyable {
     if fchmod(number, mode) != 0 { throw .system("setting the mode of", path: path) }
   }
 
-  /// Waits until the file is on disk.
   func flush(path: String) throws(StorageError) {
     if fsync(number) != 0 { throw .system("flushing", path: path) }
   }

@@ -91,7 +91,6 @@ final class Connections: Sendable {
     return try connection.use(body)
   }
 
-  /// Releases the memory of cached pages.
   func releaseMemory() {
     for connection in [changes, loads, finds] { connection.releaseMemory() }
   }

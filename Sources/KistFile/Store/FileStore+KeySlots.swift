@@ -3,7 +3,6 @@ internal import KistSodium
 internal import KistVault
 
 extension FileStore {
-  /// Returns the key slots.
   func keySlots() async throws(StorageError) -> [KeySlotSummary] {
     _ = try session()
     return try readKeySlots().map(\.summary)

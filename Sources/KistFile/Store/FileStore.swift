@@ -115,9 +115,7 @@ final class FileStore: Sendable {
     await session?.progress?.flush()
     for queue in [findQueue, backups.queue] { await queue.run {} }
   }
-}
 
-extension FileStore {
   /// Begins to watch, even while the store is locked.
   func beginWatching(_ request: WatchRequest) throws(StorageError) -> CredentialChanges {
     try watchers.watch(request) { () throws(StorageError) in

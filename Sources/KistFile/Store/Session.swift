@@ -60,7 +60,6 @@ final class Session: Sendable {
     try connections.read { database throws(StorageError) in try database.header(keys) }
   }
 
-  /// Replaces the header in the database.
   func write(_ header: Header, nonce: [UInt8], into database: Database) throws(StorageError) {
     let sealed = keys.seal(header, nonce: nonce)
     written.withLock { $0 = (header, sealed) }
@@ -131,7 +130,6 @@ final class IntegrityCheck: Sendable {
     finish(.failure(reason), isFinal: true)
   }
 
-  /// The result so far.
   var integrity: StorageStatus.Integrity {
     switch state.withLock(\.verdict) {
     case nil: .checking
