@@ -19,9 +19,7 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
         .badRequest, "KIST_ASKPASS does not say which credential is meant",
         hint: "set it to kist://SERVICE/ACCOUNT")
     }
-    guard let reference = CredentialReference(text) else {
-      throw .badReference(at: "KIST_ASKPASS")
-    }
+    let reference = try CredentialReference(text, at: "KIST_ASKPASS")
     // The secret would be shown, and sent as the user name.
     if isForUser(prompt) {
       guard !reference.key.account.isEmpty else {
@@ -29,22 +27,22 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
       }
       return .done(Secret(utf8: reference.key.account).withNewline)
     }
-    let credential = try await named(reference.key, storage.load)
-    guard credential.secret.withBytes(isOneLine) else {
+    let secret = try await storage.secret(of: reference.key)
+    guard secret.withBytes(isOneLine) else {
       throw StorageError(
         .badRequest, "the secret has a line break or a NUL in it, and an answer is one line",
         hint: "save it again without: `kist save` drops one newline at the end")
     }
-    return .done(credential.secret.withNewline)
+    return .done(secret.withNewline)
   } catch {
     return .failed(error)
   }
 }
 
-/// Returns the credential that the user named, whichever tool saved it.
-private func named(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Credential {
-  do throws(StorageError) { return try await load(LoadRequest(key: key)) } catch {
-    throw error.orSaveAgain
+extension UserStorage {
+  /// Returns the secret of a credential that the user named, whichever tool saved it.
+  fileprivate func secret(of key: CredentialKey) async throws(StorageError) -> Secret {
+    do throws(StorageError) { return try await load(key).secret } catch { throw error.orSaveAgain }
   }
 }
 

@@ -3,31 +3,36 @@ internal import KistJSON
 
 /// Answers as docker's credential helper, which podman, skopeo, buildah and others also use.
 ///
-/// See docker-credential-helpers, credentials/credentials.go.
+/// See docker-credential-helpers, credentials/credentials.go. A service is docker's URL or host of
+/// a registry, unchanged. The user `<token>` has an identity token; here it is like any other user.
 ///
 /// Errors go to standard output, with status 1. Clients compare some of the messages.
 package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
+  let usage = "Usage: docker-credential-kist <store|get|erase|list|version>"
   guard let action = call.arguments.first, call.arguments.count == 1 else {
-    return .printed(dockerUsage)
+    return .printed(usage)
   }
   do throws(StorageError) {
     switch action {
     case "store":
-      let credential = try DockerCredential(reading: call.readInput())
-      try await credential.store(now: call.now(), load: storage.load, save: storage.save)
+      // It becomes the newest, next to those of other users of the registry.
+      try await storage.save(dockerCredential(in: call.readInput()), at: call.now())
       return .done()
     case "get":
-      let registry = try DockerRegistry(reading: call.readInput())
-      let found = try await registry.get(now: call.now(), find: storage.find, load: storage.load)
-      return found.map { .done($0) } ?? .printed("credentials not found in native keychain")
+      let registry = try registry(in: call.readInput())
+      let found = try await storage.dockerCredential(of: registry, at: call.now())
+      return try found.map(dockerAnswer) ?? .printed("credentials not found in native keychain")
     case "erase":
-      let registry = try DockerRegistry(reading: call.readInput())
-      try await registry.erase(find: storage.find, delete: storage.delete)
+      // Of all users: a logout must not switch to another user.
+      let registry = try registry(in: call.readInput())
+      for summary in try await storage.savedByDocker(registry) {
+        try await storage.deleteUnchanged(summary)
+      }
       return .done()
-    case "list": return .done(try await dockerList(now: call.now(), find: storage.find))
+    case "list": return try await dockerList(of: storage, at: call.now())
     case "version", "--version", "-v":
       return .done(Secret(utf8: "docker-credential-kist (kist) \(KistVersion.current)\n"))
-    case "help", "--help", "-h": return .done(Secret(utf8: dockerUsage + "\n"))
+    case "help", "--help", "-h": return .done(Secret(utf8: usage + "\n"))
     default: return .printed("docker-credential-kist: there is no such action")
     }
   } catch {
@@ -35,125 +40,86 @@ package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> H
   }
 }
 
-private let dockerUsage = "Usage: docker-credential-kist <store|get|erase|list|version>"
-
 extension HelperAnswer {
   fileprivate static func printed(_ message: String) -> HelperAnswer {
     HelperAnswer(output: Secret(utf8: message + "\n"), status: 1)
   }
 }
 
-/// A registry, identified by docker's URL or host for it, unchanged.
-struct DockerRegistry {
-  let url: String
+/// Reads the URL of a registry, which is the whole input except surrounding blanks.
+private func registry(in input: Secret) throws(StorageError) -> String {
+  guard let text = input.validText else { throw .badRequest("what was sent is not UTF-8") }
+  let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+  let start = text.utf8.drop { blanks.contains($0) }
+  let trimmed = start.reversed().drop { blanks.contains($0) }.reversed()
+  return try checked(registry: String(decoding: trimmed, as: UTF8.self))
+}
 
-  init(url: String) { self.url = url }
+private func checked(registry: String) throws(StorageError) -> String {
+  guard !registry.isEmpty else { throw .badRequest("no credentials server URL") }
+  return registry
+}
 
-  /// Reads the URL, which is the whole input except surrounding blanks.
-  init(reading input: Secret) throws(StorageError) {
-    guard let text = input.validText else { throw .badRequest("what was sent is not UTF-8") }
-    let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
-    let start = text.utf8.drop { blanks.contains($0) }
-    let trimmed = start.reversed().drop { blanks.contains($0) }.reversed()
-    url = String(decoding: trimmed, as: UTF8.self)
-    try check()
+private func dockerCredential(in input: Secret) throws(StorageError) -> NewCredential {
+  let (url, username, secret) = try parsed { () throws(JSONError) in
+    let object = try JSONObject(input)
+    return (
+      try object["ServerURL"]?.string() ?? "", try object["Username"]?.string() ?? "",
+      try object.required("Secret").secret()
+    )
+  }
+  let registry = try checked(registry: url)
+  guard !username.isEmpty else { throw .badRequest("no credentials username") }
+  return .ofDocker(registry, username, secret)
+}
+
+extension NewCredential {
+  static func ofDocker(_ registry: String, _ username: String, _ secret: Secret) -> NewCredential {
+    NewCredential(
+      key: CredentialKey(service: registry, account: username), secret: secret,
+      attributes: Tool.docker.attributes)
+  }
+}
+
+extension UserStorage {
+  fileprivate func savedByDocker(
+    _ registry: String? = nil
+  ) async throws(StorageError) -> [CredentialSummary] {
+    try await findAll(CredentialQuery(service: registry, attributes: Tool.docker.attributes))
   }
 
-  func check() throws(StorageError) {
-    guard !url.isEmpty else { throw .badRequest("no credentials server URL") }
+  /// Returns the newest usable credential of a registry; `nil` if there is none.
+  ///
+  /// Docker's own come first. A `list` contains only these, so it agrees with `get`.
+  fileprivate func dockerCredential(
+    of registry: String, at now: Timestamp
+  ) async throws(StorageError) -> Credential? {
+    let usable = try await findAll(CredentialQuery(service: registry))
+      .filter { !$0.isExpired(at: now) }.newestFirst
+    let newest = usable.first { $0.isSaved(by: .docker) } ?? usable.first(where: \.isSavedByHand)
+    guard let newest else { return nil }
+    return try await stored(newest.key)
   }
+}
 
-  /// Returns the answer to docker's `get`; `nil` if there is no usable credential.
-  func get(now: Timestamp, find: Find, load: Load) async throws(StorageError) -> Secret? {
-    let found = try await allPages(of: CredentialQuery(service: url), find)
-    let usable = found.filter { !$0.isExpired(at: now) }
-    // Docker's own credentials come first. A `list` contains only these, so it agrees with `get`.
-    guard
-      let newest = usable.filter({ $0.isSaved(by: .docker) }).newestFirst.first
-        ?? usable.filter(\.isSavedByHand).newestFirst.first,
-      let credential = try await stored(newest.key, load)
-    else { return nil }
-    return try DockerCredential(credential).line
-  }
-
-  /// Deletes the credentials that docker saved, of all users: a logout must not switch to another
-  /// user.
-  func erase(find: Find, delete: Delete) async throws(StorageError) {
-    let query = CredentialQuery(service: url, attributes: dockerAttributes)
-    for summary in try await allPages(of: query, find) {
-      try await KistInterop.delete(summary, delete)
-    }
+private func dockerAnswer(with credential: Credential) throws(StorageError) -> HelperAnswer {
+  try .json { writer throws(StorageError) in
+    writer.member("ServerURL", credential.summary.key.service)
+    writer.member("Username", credential.summary.key.account)
+    try writer.member("Secret", text: credential)
   }
 }
 
 /// Returns the registries that docker is logged in to, each with the user that a `get` returns.
-func dockerList(now: Timestamp, find: Find) async throws(StorageError) -> Secret {
-  let found = try await allPages(of: CredentialQuery(attributes: dockerAttributes), find)
+private func dockerList(
+  of storage: UserStorage, at now: Timestamp
+) async throws(StorageError) -> HelperAnswer {
   var listed: Set<CredentialKey> = []
-  let newest = found.filter { !$0.isExpired(at: now) }.newestFirst.filter {
-    listed.insert(CredentialKey(service: $0.key.service)).inserted
-  }
-  return JSONWriter.object { writer in
+  let newest = try await storage.savedByDocker().filter { !$0.isExpired(at: now) }.newestFirst
+    .filter { listed.insert(CredentialKey(service: $0.key.service)).inserted }
+  return try .json { writer in
     for summary in newest.sorted(by: { $0.key < $1.key }) {
       writer.member(escaping: summary.key.service, summary.key.account)
     }
-  }.withNewline
-}
-
-private let dockerAttributes: Attributes = [Attributes.toolName: Tool.docker.rawValue]
-
-/// A registry's user and password, as docker writes and reads them.
-///
-/// The user `<token>` means that the secret is an identity token; here it is treated like any other
-/// user.
-struct DockerCredential {
-  let registry: DockerRegistry
-  let username: String
-  let secret: Secret
-
-  init(registry: DockerRegistry, username: String, secret: Secret) {
-    self.registry = registry
-    self.username = username
-    self.secret = secret
-  }
-
-  init(reading input: Secret) throws(StorageError) {
-    do throws(JSONError) {
-      let object = try JSONObject(input)
-      let url = try object["ServerURL"]?.string() ?? ""
-      username = try object["Username"]?.string() ?? ""
-      secret = try object.required("Secret").secret()
-      registry = DockerRegistry(url: url)
-    } catch {
-      throw StorageError(error)
-    }
-    try registry.check()
-    guard !username.isEmpty else { throw .badRequest("no credentials username") }
-  }
-
-  init(_ credential: Credential) throws(StorageError) {
-    try credential.secret.requireText()
-    registry = DockerRegistry(url: credential.summary.key.service)
-    username = credential.summary.key.account
-    secret = credential.secret
-  }
-
-  var line: Secret {
-    JSONWriter.object { writer in
-      writer.member("ServerURL", registry.url)
-      writer.member("Username", username)
-      writer.member("Secret", text: secret)
-    }.withNewline
-  }
-
-  /// Saves it as the newest, next to those of other users of the registry.
-  func store(now: Timestamp, load: Load, save: Save) async throws(StorageError) {
-    try await KistInterop.save(newCredential, now: now, load: load, save: save)
-  }
-
-  var newCredential: NewCredential {
-    NewCredential(
-      key: CredentialKey(service: registry.url, account: username), secret: secret,
-      attributes: [Attributes.toolName: Tool.docker.rawValue])
   }
 }

@@ -1,4 +1,5 @@
 package import KistCore
+internal import KistJSON
 
 /// The input of a helper that a tool starts.
 package struct HelperCall: Sendable {
@@ -38,8 +39,7 @@ extension HelperCall {
 
 extension StorageError {
   static func wrongWords(_ right: String) -> StorageError {
-    StorageError(
-      .badRequest, "the words are not as they must be", hint: "they are: \(right)")
+    StorageError(.badRequest, "the words are not as they must be", hint: "they are: \(right)")
   }
 
   static func notFound(keptAs service: String, with account: String) -> StorageError {
@@ -62,8 +62,23 @@ package struct HelperAnswer: Sendable, Equatable {
     HelperAnswer(output: output)
   }
 
+  static func json(
+    _ members: (inout JSONWriter) throws(StorageError) -> Void
+  ) throws(StorageError) -> HelperAnswer {
+    .done(try JSONWriter.object(members).withNewline)
+  }
+
   /// Returns the answer to a failed call, for a tool that leaves the message to standard error.
   static func failed(_ error: StorageError) -> HelperAnswer {
     HelperAnswer(complaint: error, status: error.code.exitStatus)
+  }
+}
+
+extension JSONWriter {
+  /// Writes the secret of a credential, if there is one; throws unless it is text.
+  mutating func member(_ name: StaticString, text credential: Credential?) throws(StorageError) {
+    guard let credential else { return }
+    try credential.secret.requireText()
+    member(name, text: credential.secret)
   }
 }

@@ -13,22 +13,25 @@ package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> 
     switch request {
     case .get(let service, let username, let output):
       for service in spellings(of: service) {
-        let found = try await keyringCredential(service, username, now: call.now(), storage)
-        if let found { return .done(try text(of: found, output)) }
+        let found =
+          if let username {
+            try await storage.usable(
+              CredentialKey(service: service, account: username), for: .keyring)
+          } else {
+            try await storage.newest(of: service, for: .keyring, at: call.now())
+          }
+        if let found { return try answer(with: found, output) }
       }
       return HelperAnswer(status: 1)
     case .set(let key):
       let secret = try call.readInput().withoutNewline
       guard !secret.isEmpty else { throw .badRequest("the password is empty") }
-      try await save(
-        .ofKeyring(key, secret), now: call.now(), load: storage.load, save: storage.save)
+      try await storage.save(.ofKeyring(key, secret), at: call.now())
       return .done()
     case .delete(let key):
       for service in spellings(of: key.service) {
         let key = CredentialKey(service: service, account: key.account)
-        let wasThere = try await delete(
-          key, for: .keyring, load: storage.load, delete: storage.delete)
-        if wasThere { return .done() }
+        if try await storage.delete(key, for: .keyring) { return .done() }
       }
       return HelperAnswer(complaint: .notFound, status: 1)
     }
@@ -39,8 +42,7 @@ package func answerKeyring(_ call: HelperCall, _ storage: UserStorage) async -> 
 
 extension NewCredential {
   static func ofKeyring(_ key: CredentialKey, _ secret: Secret) -> NewCredential {
-    NewCredential(
-      key: key, secret: secret, attributes: [Attributes.toolName: Tool.keyring.rawValue])
+    NewCredential(key: key, secret: secret, attributes: Tool.keyring.attributes)
   }
 }
 
@@ -52,38 +54,27 @@ private func spellings(of service: String) -> [String] {
   return [service, service.hasSuffix("/") ? String(service.dropLast()) : service + "/"]
 }
 
-private func keyringCredential(
-  _ service: String, _ username: String?, now: Timestamp, _ storage: UserStorage
-) async throws(StorageError) -> Credential? {
-  guard let username else {
-    return try await newest(
-      of: service, for: .keyring, now: now, find: storage.find, load: storage.load)
-  }
-  let key = CredentialKey(service: service, account: username)
-  return try await usable(key, for: .keyring, storage.load)
-}
-
-private func text(
-  of credential: Credential, _ output: KeyringRequest.Output
-) throws(StorageError) -> Secret {
+private func answer(
+  with credential: Credential, _ output: KeyringRequest.Output
+) throws(StorageError) -> HelperAnswer {
+  let account = credential.summary.key.account
   switch output {
-  case .password: return credential.secret.withNewline
+  case .password: return .done(credential.secret.withNewline)
   case .lines:
     var lines = WipedBytes(capacity: 256)
-    lines.append(utf8: credential.summary.key.account + "\n")
+    lines.append(utf8: account + "\n")
     credential.secret.withBytes { lines.append($0) }
-    return Secret(lines).withNewline
+    return .done(Secret(lines).withNewline)
   case .json:
-    try credential.secret.requireText()
-    return JSONWriter.object { writer in
-      writer.member("username", credential.summary.key.account)
-      writer.member("password", text: credential.secret)
-    }.withNewline
+    return try .json { writer throws(StorageError) in
+      writer.member("username", account)
+      try writer.member("password", text: credential)
+    }
   }
 }
 
-/// A request to the `keyring` command: python-keyring, keyring/cli.py.
-enum KeyringRequest {
+/// A request to the `keyring` command.
+private enum KeyringRequest {
   enum Output { case password, lines, json }
 
   case get(service: String, username: String?, Output)
@@ -110,17 +101,13 @@ enum KeyringRequest {
       }
     }
     switch (words.first, words.count) {
-    case ("get", 2) where isPair:
-      self = .get(service: words[1], username: nil, isJSON ? .json : .lines)
-    case ("get", 3) where isPair:
-      self = .get(service: words[1], username: words[2], isJSON ? .json : .lines)
+    case ("get", 2...3) where isPair:
+      let username = words.count == 3 ? words[2] : nil
+      self = .get(service: words[1], username: username, isJSON ? .json : .lines)
     case ("get", 3) where !isJSON: self = .get(service: words[1], username: words[2], .password)
     case ("set", 3): self = .set(CredentialKey(service: words[1], account: words[2]))
     case ("del", 3): self = .delete(CredentialKey(service: words[1], account: words[2]))
-    default:
-      throw StorageError(
-        .badRequest, "the words are not as they must be",
-        hint: "they are: [--mode creds [--output json]] get|set|del SERVICE USERNAME")
+    default: throw .wrongWords("[--mode creds [--output json]] get|set|del SERVICE USERNAME")
     }
   }
 }

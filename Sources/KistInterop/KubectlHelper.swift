@@ -11,33 +11,29 @@ package func answerKubectl(_ call: HelperCall, _ storage: UserStorage) async -> 
   do throws(StorageError) {
     let service = "kubectl:" + (try call.words("NAME")[0])
     let version = try apiVersion(in: call.variable("KUBERNETES_EXEC_INFO"))
-    var found: [Credential?] = []
-    for account in ["token", "client-certificate", "client-key"] {
-      let key = CredentialKey(service: service, account: account)
-      found.append(try await usable(key, for: .kubectl, storage.load))
+    func credential(_ account: String) async throws(StorageError) -> Credential? {
+      try await storage.usable(CredentialKey(service: service, account: account), for: .kubectl)
     }
-    let (token, certificate, key) = (found[0], found[1], found[2])
-    guard token != nil || certificate != nil || key != nil else {
-      throw .notFound(keptAs: "kubectl:NAME", with: "token")
-    }
+    let token = try await credential("token")
+    let certificate = try await credential("client-certificate")
+    let key = try await credential("client-key")
+    let found = [token, certificate, key].compactMap(\.self)
+    guard !found.isEmpty else { throw .notFound(keptAs: "kubectl:NAME", with: "token") }
     guard (certificate == nil) == (key == nil) else {
       throw StorageError(
         .notFound, "of a client certificate and its key, one is missing",
         hint: "save the other, too: `kist list` shows which one is there")
     }
-    for credential in found { try credential?.secret.requireText() }
-    let expiry = found.compactMap { $0?.summary.expiresAt }.min()
-    return .done(
-      JSONWriter.object { writer in
-        writer.member("apiVersion", version)
-        writer.member("kind", "ExecCredential")
-        writer.member("status") { status in
-          status.member("expirationTimestamp", expiry)
-          if let token { status.member("token", text: token.secret) }
-          if let certificate { status.member("clientCertificateData", text: certificate.secret) }
-          if let key { status.member("clientKeyData", text: key.secret) }
-        }
-      }.withNewline)
+    return try .json { writer throws(StorageError) in
+      writer.member("apiVersion", version)
+      writer.member("kind", "ExecCredential")
+      try writer.member("status") { status throws(StorageError) in
+        status.member("expirationTimestamp", found.compactMap(\.summary.expiresAt).min())
+        try status.member("token", text: token)
+        try status.member("clientCertificateData", text: certificate)
+        try status.member("clientKeyData", text: key)
+      }
+    }
   } catch {
     return .failed(error)
   }
@@ -47,11 +43,8 @@ package func answerKubectl(_ call: HelperCall, _ storage: UserStorage) async -> 
 private func apiVersion(in information: String?) throws(StorageError) -> String {
   let versions = ["v1", "v1beta1"].map { "client.authentication.k8s.io/" + $0 }
   guard let information else { return versions[0] }
-  let version: String
-  do throws(JSONError) {
-    version = try JSONObject(Secret(utf8: information)).required("apiVersion").string()
-  } catch {
-    throw StorageError(error)
+  let version = try parsed { () throws(JSONError) in
+    try JSONObject(Secret(utf8: information)).required("apiVersion").string()
   }
   guard versions.contains(version) else {
     throw StorageError(

@@ -1,55 +1,85 @@
 internal import KistCore
 
-// The functions of a storage. A helper takes only those that it needs.
-typealias Save = @Sendable (SaveRequest) async throws(StorageError) -> CredentialSummary
-typealias Load = @Sendable (LoadRequest) async throws(StorageError) -> Credential
-typealias Delete = @Sendable (DeleteRequest) async throws(StorageError) -> Bool
-typealias Find = @Sendable (CredentialQuery) async throws(StorageError) -> CredentialPage
-
-/// Returns the credential of a key, even if it has expired; `nil` if there is none.
-func stored(_ key: CredentialKey, _ load: Load) async throws(StorageError) -> Credential? {
-  do throws(StorageError) {
-    return try await load(LoadRequest(key: key, allowExpired: true))
-  } catch {
-    guard error.code == .notFound else { throw error }
-    return nil
+// What helpers do with a storage.
+extension UserStorage {
+  /// Returns the credential of a key, even if it has expired; `nil` if there is none.
+  func stored(_ key: CredentialKey) async throws(StorageError) -> Credential? {
+    do throws(StorageError) {
+      return try await load(LoadRequest(key: key, allowExpired: true))
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return nil
+    }
   }
-}
 
-/// Returns the credential of a key that a tool may use; `nil` if there is none.
-///
-/// Throws if it has expired.
-func usable(
-  _ key: CredentialKey, for tool: Tool, _ load: Load
-) async throws(StorageError) -> Credential? {
-  do throws(StorageError) {
-    let found = try await load(LoadRequest(key: key))
-    return found.summary.isMeant(for: tool) ? found : nil
-  } catch {
-    guard error.code == .notFound else { throw error.orSaveAgain }
-    return nil
+  /// Returns the credential of a key that a tool may use; `nil` if there is none.
+  ///
+  /// Throws if it has expired.
+  func usable(_ key: CredentialKey, for tool: Tool) async throws(StorageError) -> Credential? {
+    do throws(StorageError) {
+      let found = try await load(key)
+      return found.summary.isMeant(for: tool) ? found : nil
+    } catch {
+      guard error.code == .notFound else { throw error.orSaveAgain }
+      return nil
+    }
   }
-}
 
-/// Deletes a credential unless it changed since it was read; returns whether it did.
-@discardableResult
-func delete(_ summary: CredentialSummary, _ delete: Delete) async throws(StorageError) -> Bool {
-  do throws(StorageError) {
-    return try await delete(DeleteRequest(key: summary.key, ifRevision: summary.revision))
-  } catch {
-    guard error.code == .conflict else { throw error }
-    return false
+  /// Returns the newest unexpired credential of a service for a tool; `nil` if the service has none.
+  ///
+  /// Throws if all have expired.
+  func newest(
+    of service: String, for tool: Tool, at now: Timestamp
+  ) async throws(StorageError) -> Credential? {
+    let all = try await findAll(CredentialQuery(service: service))
+    let found = all.filter { $0.isMeant(for: tool) }.newestFirst
+    guard let newest = found.first else { return nil }
+    return try await usable((found.first { !$0.isExpired(at: now) } ?? newest).key, for: tool)
   }
-}
 
-/// Deletes a credential that a tool may use; returns whether there was one.
-func delete(
-  _ key: CredentialKey, for tool: Tool, load: Load, delete: Delete
-) async throws(StorageError) -> Bool {
-  guard let found = try await stored(key, load)?.summary, found.isMeant(for: tool) else {
-    return false
+  /// Deletes a credential unless it changed since it was read; returns whether it did.
+  @discardableResult
+  func deleteUnchanged(_ summary: CredentialSummary) async throws(StorageError) -> Bool {
+    do throws(StorageError) {
+      return try await delete(DeleteRequest(key: summary.key, ifRevision: summary.revision))
+    } catch {
+      guard error.code == .conflict else { throw error }
+      return false
+    }
   }
-  return try await KistInterop.delete(found, delete)
+
+  /// Deletes a credential that a tool may use; returns whether there was one.
+  func delete(_ key: CredentialKey, for tool: Tool) async throws(StorageError) -> Bool {
+    guard let found = try await stored(key)?.summary, found.isMeant(for: tool) else { return false }
+    return try await deleteUnchanged(found)
+  }
+
+  /// Saves a credential for a tool; returns whether anything had to be saved.
+  ///
+  /// A credential that the user saved keeps its label and attributes; only its secret and expiry
+  /// change. Throws `conflict` if another tool owns the credential of that key, because it would
+  /// lose it.
+  ///
+  /// - Parameter kind: The attribute with the kind of the secret; it changes with the secret.
+  @discardableResult
+  func save(
+    _ new: NewCredential, kind: String? = nil, at now: Timestamp
+  ) async throws(StorageError) -> Bool {
+    func attempt() async throws(StorageError) -> Bool {
+      guard let old = try await stored(new.key) else {
+        try await save(new, if: .ifAbsent)
+        return true
+      }
+      guard let credential = try new.replacing(old, kind, now) else { return false }
+      try await save(credential, if: .ifRevision(old.summary.revision))
+      return true
+    }
+    do throws(StorageError) { return try await attempt() } catch {
+      // If it changed in between, try again with the new state.
+      guard error.code == .conflict else { throw error }
+      return try await attempt()
+    }
+  }
 }
 
 extension StorageError {
@@ -63,18 +93,6 @@ extension StorageError {
   }
 }
 
-/// Returns the newest unexpired credential of a service for a tool; `nil` if the service has none.
-///
-/// Throws if all have expired.
-func newest(
-  of service: String, for tool: Tool, now: Timestamp, find: Find, load: Load
-) async throws(StorageError) -> Credential? {
-  let all = try await allPages(of: CredentialQuery(service: service), find)
-  let found = all.filter { $0.isMeant(for: tool) }.newestFirst
-  guard let newest = found.first else { return nil }
-  return try await usable((found.first { !$0.isExpired(at: now) } ?? newest).key, for: tool, load)
-}
-
 extension [CredentialSummary] {
   /// The credentials by time of save, the latest first; ties are ordered by revision, else by key.
   var newestFirst: [CredentialSummary] {
@@ -85,62 +103,25 @@ extension [CredentialSummary] {
   }
 }
 
-/// Saves a credential for a tool; returns whether anything had to be saved.
-///
-/// A credential that the user saved keeps its label and attributes; only its secret and expiry
-/// change. Throws `conflict` if another tool owns the credential of that key, because it would lose
-/// it.
-///
-/// - Parameter kind: The attribute with the kind of the secret; it changes with the secret.
-@discardableResult
-func save(
-  _ new: NewCredential, kind: String? = nil, now: Timestamp, load: Load, save: Save
-) async throws(StorageError) -> Bool {
-  func attempt() async throws(StorageError) -> Bool {
-    guard let old = try await stored(new.key, load) else {
-      _ = try await save(SaveRequest(credential: new, condition: .ifAbsent))
-      return true
-    }
-    guard let credential = try new.replacing(old, kind, now) else { return false }
-    _ = try await save(
-      SaveRequest(credential: credential, condition: .ifRevision(old.summary.revision)))
-    return true
-  }
-  do throws(StorageError) { return try await attempt() } catch {
-    // If it changed in between, try again with the new state.
-    guard error.code == .conflict else { throw error }
-    return try await attempt()
-  }
-}
-
 extension NewCredential {
   /// Returns the credential that replaces an old one; `nil` if the old one is already equal.
   fileprivate func replacing(
     _ old: Credential, _ kind: String?, _ now: Timestamp
   ) throws(StorageError) -> NewCredential? {
     guard old.summary.isSavedByHand else {
-      guard old.summary.tool == attributes[Attributes.toolName] else { throw .anotherTools }
-      return self
+      if old.summary.tool == attributes[Attributes.toolName] { return self }
+      throw StorageError(
+        .conflict, "another tool keeps a credential under this name; nothing was changed",
+        hint: "see it with `kist list --json`", outcome: .unchanged)
     }
-    var attributes = old.summary.attributes
-    if let kind { attributes[kind] = self.attributes[kind] }
-    let isSameTime = expiresAt == nil || expiresAt == old.summary.expiresAt
-    if old.secret == secret, isSameTime, !old.summary.isExpired(at: now),
-      attributes == old.summary.attributes
-    {
-      return nil
-    }
-    return NewCredential(
-      key: key, secret: secret, label: old.summary.label, attributes: attributes,
-      expiresAt: expiresAt)
-  }
-}
-
-extension StorageError {
-  fileprivate static var anotherTools: StorageError {
-    StorageError(
-      .conflict, "another tool keeps a credential under this name; nothing was changed",
-      hint: "see it with `kist list --json`", outcome: .unchanged)
+    var new = self
+    new.label = old.summary.label
+    new.attributes = old.summary.attributes
+    if let kind { new.attributes[kind] = attributes[kind] }
+    let isSame =
+      old.secret == secret && new.attributes == old.summary.attributes
+      && (expiresAt == nil || expiresAt == old.summary.expiresAt)
+    return isSame && !old.summary.isExpired(at: now) ? nil : new
   }
 }
 
@@ -151,12 +132,15 @@ extension Attributes {
   static let toolName = "tool"
 }
 
+extension Tool {
+  /// The attributes of the credentials that it saves.
+  var attributes: Attributes { [Attributes.toolName: rawValue] }
+}
+
 extension CredentialSummary {
   var tool: String? { attributes[Attributes.toolName] }
 
-  func isSaved(by tool: Tool) -> Bool {
-    self.tool == tool.rawValue
-  }
+  func isSaved(by tool: Tool) -> Bool { self.tool == tool.rawValue }
 
   var isSavedByHand: Bool { tool == nil }
 

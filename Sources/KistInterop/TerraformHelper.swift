@@ -11,23 +11,18 @@ package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -
     let key = CredentialKey(service: "terraform:" + words[1])
     switch words[0] {
     case "get":
-      let found = try await usable(key, for: .terraform, storage.load)
-      try found?.secret.requireText()
-      return .done(
-        JSONWriter.object { writer in
-          if let found { writer.member("token", text: found.secret) }
-        }.withNewline)
+      let found = try await storage.usable(key, for: .terraform)
+      return try .json { writer throws(StorageError) in try writer.member("token", text: found) }
     case "store":
-      let new = NewCredential(
-        key: key, secret: try token(in: call.readInput()),
-        attributes: [Attributes.toolName: Tool.terraform.rawValue, "host": words[1]])
-      try await save(new, now: call.now(), load: storage.load, save: storage.save)
-      return .done()
-    case "forget":
-      _ = try await delete(key, for: .terraform, load: storage.load, delete: storage.delete)
-      return .done()
+      var attributes = Tool.terraform.attributes
+      attributes["host"] = words[1]
+      let token = try token(in: call.readInput())
+      let new = NewCredential(key: key, secret: token, attributes: attributes)
+      try await storage.save(new, at: call.now())
+    case "forget": _ = try await storage.delete(key, for: .terraform)
     default: throw .badRequest("there is no such operation")
     }
+    return .done()
   } catch {
     return .failed(error)
   }
@@ -38,11 +33,9 @@ package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -
 /// Refuses a credential with other members, which a later Terraform may send, because they would be
 /// lost.
 private func token(in input: Secret) throws(StorageError) -> Secret {
-  do throws(JSONError) {
+  try parsed { () throws(JSONError) in
     let object = try JSONObject(input)
     try object.refuseKeys(besides: ["token"])
     return try object.required("token").secret()
-  } catch {
-    throw StorageError(error)
   }
 }

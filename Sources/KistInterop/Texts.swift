@@ -15,18 +15,24 @@ extension Secret {
 }
 
 extension StorageError {
-  init(_ error: JSONError) { self = .badRequest("what was sent is not right: \(error)") }
-
   /// The message and the hint in one line, for a tool that shows only one, usually on a terminal.
   var line: String { visible(hint.map { "\(message); \($0)" } ?? message) }
+}
+
+/// Reads JSON that a tool sent.
+func parsed<Result>(_ read: () throws(JSONError) -> Result) throws(StorageError) -> Result {
+  do throws(JSONError) { return try read() } catch {
+    throw .badRequest("what was sent is not right: \(error)")
+  }
 }
 
 // Byte tests for the readers of texts.
 
 func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-func isEndOfLine(_ byte: UInt8) -> Bool {
-  byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+/// Whether a byte is a blank or ends a line.
+func isSpace(_ byte: UInt8) -> Bool {
+  isBlank(byte) || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
 }
 
 /// Whether a byte is an ASCII letter or digit, or one of others.
@@ -90,19 +96,14 @@ extension Secret {
 
   var beginsAsJSON: Bool {
     withBytes { bytes in
-      let start = (bytes.afterByteOrderMark..<bytes.count).first {
-        !isBlank(bytes[$0]) && !isEndOfLine(bytes[$0])
-      }
+      let start = (bytes.afterByteOrderMark..<bytes.count).first { !isSpace(bytes[$0]) }
       return start.map { bytes[$0] == UInt8(ascii: "{") } ?? false
     }
   }
 
   /// Whether it begins like a ZIP archive with files (APPNOTE.TXT, 4.3.7).
   var beginsAsArchive: Bool {
-    let signature: [UInt8] = [0x50, 0x4b, 0x03, 0x04]
-    return withBytes { bytes in
-      bytes.count >= signature.count && signature.indices.allSatisfy { bytes[$0] == signature[$0] }
-    }
+    withBytes { $0.hasPrefix("PK\u{3}\u{4}") }
   }
 
   /// Whether it equals a word in lower case, ignoring its own case.

@@ -33,7 +33,7 @@ extension GitMessage {
 
   /// The attributes that distinguish the credentials that git saved.
   var attributes: Attributes {
-    var attributes: Attributes = [Attributes.toolName: Tool.git.rawValue]
+    var attributes = Tool.git.attributes
     attributes["protocol"] = scheme
     attributes["host"] = host
     attributes["path"] = path
@@ -138,18 +138,13 @@ struct GitWriter: ~Copyable {
         .badRequest, "the credential has a line break or a NUL in it, and git takes neither",
         hint: "save it again without: `kist save` drops one newline at the end")
     }
-    begin(key)
-    text.reserve(value.count + 1)
+    key.withBytes { text.append($0) }
+    text.append(UInt8(ascii: "="))
     value.withBytes { text.append($0) }
     text.append(UInt8(ascii: "\n"))
   }
 
   consuming func finish() -> Secret { Secret(text) }
-
-  private mutating func begin(_ key: StaticString) {
-    key.withBytes { text.append($0) }
-    text.append(UInt8(ascii: "="))
-  }
 }
 
 /// Whether the bytes contain no LF, CR or NUL.

@@ -31,13 +31,13 @@ package struct Template: Sendable {
 
   /// Returns the text with the secrets in their places.
   package func filled(from storage: UserStorage) async throws(StorageError) -> Secret {
-    var references = References(storage.load)
+    var references = References(in: storage)
     var filled = WipedBytes(capacity: text.count * 2)
     for part in parts {
       switch part {
       case .text(let range): text.withBytes { filled.append($0.extracting(range)) }
       case .reference(let reference, let line):
-        let secret = try await references.secret(of: reference, place: Self.place(line))
+        let secret = try await references.secret(of: reference, at: Self.place(line))
         guard filled.count + secret.count <= Self.longestFilled else {
           throw StorageError(
             .tooLarge, "what comes out is longer than \(Self.longestFilled) bytes",
@@ -58,8 +58,8 @@ package struct Template: Sendable {
         offset += 1
         continue
       }
-      guard let reference = CredentialReference(reading: bytes.extracting(content.reference))
-      else { throw .badReference(at: place(line)) }
+      let reference = try CredentialReference(
+        String(validating: bytes.extracting(content.reference)), at: place(line))
       guard let end = content.end else {
         throw StorageError(
           .badRequest, "\(place(line)) has a reference without }} behind it",

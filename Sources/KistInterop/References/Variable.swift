@@ -23,9 +23,7 @@ package struct Variable: Sendable, Equatable {
     guard parts.count == 2, let name = Self.name(parts[0].utf8) else {
       throw .badRequest("\(place) is not NAME=kist://SERVICE/ACCOUNT")
     }
-    guard let reference = CredentialReference(String(parts[1])) else {
-      throw .badReference(at: place)
-    }
+    let reference = try CredentialReference(String(parts[1]), at: place)
     self.init(name: name, value: .reference(reference), place: place)
   }
 
@@ -42,6 +40,16 @@ package struct Variable: Sendable, Equatable {
 }
 
 extension Variable {
+  /// Refuses a reference to a service that is not in `services`, unless that is empty.
+  ///
+  /// Throws `denied`.
+  package func check(only services: [String]) throws(StorageError) {
+    guard case .reference(let reference) = value else { return }
+    try reference.check(isOfOneOf: services, at: place)
+  }
+}
+
+extension Variable {
   /// The most bytes of a file of variables: 1 MiB.
   package static let longestFile = 1 << 20
 
@@ -49,9 +57,9 @@ extension Variable {
   ///
   /// The value is everything after the equals sign, byte for byte: quotes, escapes and comments
   /// have no meaning there. Blank lines and lines that begin with `#` are skipped.
-  package static func variables(inFile text: Secret, place: String) throws(StorageError)
-    -> [Variable]
-  {
+  package static func variables(
+    inFile text: Secret, place: String
+  ) throws(StorageError) -> [Variable] {
     var variables: [Variable] = []
     try text.forEachLine { (line, number) throws(StorageError) in
       if let variable = try variable(in: line, place: "\(place), line \(number)") {
@@ -66,22 +74,18 @@ extension Variable {
   {
     guard let first = line.indices.first(where: { !isBlank(line[$0]) }) else { return nil }
     if line[first] == UInt8(ascii: "#") { return nil }
-    guard
-      let equals = line.indices.first(where: { line[$0] == UInt8(ascii: "=") }),
+    guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0),
       let name = name((0..<equals).map { line[$0] })
     else {
       throw StorageError(
         .badRequest, "\(place) is not NAME=value",
         hint: "a name has letters, digits and underscores, with nothing before it")
     }
-    var value = WipedBytes(capacity: line.count - equals)
-    value.append(line.extracting((equals + 1)...))
-    guard value.withBytes(isReference) else {
-      return Variable(name: name, value: .text(Secret(value)), place: place)
-    }
-    guard let reference = value.withBytes(CredentialReference.init(reading:)) else {
-      throw .badReference(at: place)
-    }
-    return Variable(name: name, value: .reference(reference), place: place)
+    let bytes = line.extracting((equals + 1)...)
+    let value =
+      isReference(bytes)
+      ? Value.reference(try CredentialReference(String(validating: bytes), at: place))
+      : .text(Secret(copying: bytes))
+    return Variable(name: name, value: value, place: place)
   }
 }

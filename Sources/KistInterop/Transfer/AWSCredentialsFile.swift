@@ -57,11 +57,6 @@ private struct AWSProfile {
   var token: Secret?
   var hasOtherSettings = false
 
-  init(name: String, line: Int) {
-    self.name = name
-    self.line = line
-  }
-
   mutating func set(_ setting: String?, to value: Secret, _ line: Int) throws(StorageError) {
     switch setting {
     case "aws_access_key_id":
@@ -79,15 +74,12 @@ private struct AWSProfile {
     guard let id, let key, !id.isEmpty, !key.isEmpty else {
       return file.leaveOut(.withoutAccessKey, at: line)
     }
-    let attributes: Attributes = [Attributes.toolName: Tool.aws.rawValue]
-    try file.add(
-      NewCredential(key: AWSKeys.key(of: name, id: id), secret: key, attributes: attributes),
-      at: line)
-    if let token, !token.isEmpty {
-      try file.add(
-        NewCredential(key: AWSKeys.token(of: name, id: id), secret: token, attributes: attributes),
-        at: line)
+    func add(_ key: CredentialKey, _ secret: Secret) throws(StorageError) {
+      let new = NewCredential(key: key, secret: secret, attributes: Tool.aws.attributes)
+      try file.add(new, at: line)
     }
+    try add(AWSKeys.key(of: name, id: id), key)
+    if let token, !token.isEmpty { try add(AWSKeys.token(of: name, id: id), token) }
     if hasOtherSettings { file.leaveOut(.furtherFields, at: line) }
   }
 }

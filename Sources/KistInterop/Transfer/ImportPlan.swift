@@ -45,13 +45,13 @@ package struct ImportPlan: Sendable {
     firstIsTaken = file.firstIsTaken
     choose(among: file.entries, lastCounts: lastCounts)
     var stored: [CredentialKey: CredentialSummary] = [:]
-    for summary in try await allPages(of: CredentialQuery(), storage.find) {
+    for summary in try await storage.findAll() {
       stored[summary.key] = summary
     }
     for index in rows.indices where rows[index].state == .new {
       rows[index].stored = stored[rows[index].entry.credential.key]
     }
-    try await compare(storage.load, progress)
+    try await compare(with: storage, progress)
   }
 
   /// Returns the credentials to save, each on the condition that nothing changed in between.
@@ -100,14 +100,14 @@ package struct ImportPlan: Sendable {
   }
 
   private mutating func compare(
-    _ load: @escaping Load, _ progress: (Int, Int) -> Void
+    with storage: UserStorage, _ progress: (Int, Int) -> Void
   ) async throws(StorageError) {
     let indices = rows.indices.filter { rows[$0].stored != nil }
     var compared = 0
     for some in indices.portions {
       let keys = some.map { rows[$0].entry.credential.key }
       let loaded = await concurrently(keys) { key throws(StorageError) in
-        try await KistInterop.stored(key, load)
+        try await storage.stored(key)
       }
       for (index, result) in zip(some, loaded) {
         guard let credential = try result.get() else {

@@ -35,21 +35,14 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
 }
 
 /// Returns the credentials in an item; none if it is not in the form that its program uses.
-private func keptCredentials(
-  of attributes: [String: String], _ value: Secret
-) -> [NewCredential] {
+private func keptCredentials(of attributes: [String: String], _ value: Secret) -> [NewCredential] {
   switch attributes["xdg:schema"] {
   // The second is git's schema before 2.43. Others use it too, so kistd searches it for web items.
   case "org.git.Password", "org.gnome.keyring.NetworkPassword":
     return gitCredentials(of: attributes, value)
   case "io.docker.Credentials":
-    guard let server = attributes["server"], let username = attributes["username"] else {
-      return []
-    }
-    return [
-      DockerCredential(registry: DockerRegistry(url: server), username: username, secret: value)
-        .newCredential
-    ]
+    guard let server = attributes["server"], let user = attributes["username"] else { return [] }
+    return [.ofDocker(server, user, value)]
   case "org.rust-lang.cargo.registry":
     guard let url = attributes["url"] else { return [] }
     return [CargoRegistry(indexURL: url, name: nil).newCredential(value)]
@@ -63,14 +56,11 @@ private func keptCredentials(
 
 /// Returns the credentials of git's own helper for libsecret: the password, and after it lines in
 /// git's format.
-private func gitCredentials(
-  of attributes: [String: String], _ value: Secret
-) -> [NewCredential] {
+private func gitCredentials(of attributes: [String: String], _ value: Secret) -> [NewCredential] {
   var message = GitMessage()
   message.scheme = attributes["protocol"]
-  message.host = attributes["server"].map { server in
-    server + (attributes["port"].map { ":" + $0 } ?? "")
-  }
+  let port = attributes["port"].map { ":" + $0 } ?? ""
+  message.host = attributes["server"].map { $0 + port }
   message.path = attributes["object"].flatMap { $0.isEmpty ? nil : $0 }
   message.username = attributes["user"]
   value.withBytes { bytes in
@@ -82,10 +72,7 @@ private func gitCredentials(
     }
   }
   guard let credential = message.newCredential else { return [] }
-  let refreshToken = message.refreshToken.map {
-    GitMessage.newRefreshToken($0, beside: credential.key)
-  }
-  return [credential] + [refreshToken].compactMap(\.self)
+  return [credential, message.newRefreshToken(beside: credential.key)].compactMap(\.self)
 }
 
 extension GitMessage {

@@ -40,16 +40,11 @@ private struct NetrcEntry {
   var login = ""
   var password: Secret?
 
-  init(host: String?, line: Int) {
-    self.host = host
-    self.line = line
-  }
-
   func add(to file: inout ForeignCredentials) throws(StorageError) {
     guard let host else { return file.leaveOut(.ofNoHost, at: line) }
     guard let password else { return file.leaveOut(.withoutPassword, at: line) }
-    try file.add(
-      NewCredential(key: CredentialKey(service: host, account: login), secret: password), at: line)
+    let key = CredentialKey(service: host, account: login)
+    try file.add(NewCredential(key: key, secret: password), at: line)
   }
 }
 
@@ -113,7 +108,7 @@ private func netrcWord(
   while offset < bytes.count {
     if isKeyword, bytes[offset] == UInt8(ascii: "#") {
       offset = bytes.firstOffset(of: UInt8(ascii: "\n"), from: offset) ?? bytes.count
-    } else if isNetrcSpace(bytes[offset]) {
+    } else if isSpace(bytes[offset]) {
       if bytes[offset] == UInt8(ascii: "\n") { line += 1 }
       offset += 1
     } else {
@@ -126,7 +121,7 @@ private func netrcWord(
   if isQuoted { offset += 1 }
   while offset < bytes.count {
     let byte = bytes[offset]
-    if isQuoted ? byte == UInt8(ascii: "\"") : isNetrcSpace(byte) {
+    if isQuoted ? byte == UInt8(ascii: "\"") : isSpace(byte) {
       return (Secret(word), isQuoted ? offset + 1 : offset, line)
     }
     if isQuoted, byte == UInt8(ascii: "\n") { break }
@@ -140,10 +135,6 @@ private func netrcWord(
   }
   if isQuoted { throw .unreadable("a quote is not closed", line: line) }
   return (Secret(word), offset, line)
-}
-
-private func isNetrcSpace(_ byte: UInt8) -> Bool {
-  isBlank(byte) || isEndOfLine(byte)
 }
 
 private func unescaped(_ byte: UInt8) -> UInt8 {

@@ -217,7 +217,7 @@ private struct TOMLReader {
       switch byte {
       case UInt8(ascii: "\n"): passNewline()
       case UInt8(ascii: "#"): skipComment(bytes)
-      case _ where isBlank(byte) || isEndOfLine(byte): offset += 1
+      case _ where isSpace(byte): offset += 1
       default: return
       }
     }
