@@ -101,11 +101,6 @@ extension Secret {
     }
   }
 
-  /// Whether it begins like a ZIP archive with files (APPNOTE.TXT, 4.3.7).
-  var beginsAsArchive: Bool {
-    withBytes { $0.hasPrefix("PK\u{3}\u{4}") }
-  }
-
   /// Whether it equals a word in lower case, ignoring its own case.
   ///
   /// It makes no copy, because there may be a secret in place of a word.

@@ -2,14 +2,7 @@ package import KistCore
 
 /// The supported tools, by their names in `kist helper TOOL`.
 package enum Tool: String, CaseIterable, Sendable {
-  case git
-  case docker
-  case cargo
-  case aws
-  case kubectl
-  case terraform
-  case keyring
-  case askpass
+  case git, docker, cargo, aws, kubectl, terraform, keyring, askpass
 
   /// The name of the helper program, if the tool prescribes one.
   package var program: String? {
@@ -29,9 +22,7 @@ package enum Tool: String, CaseIterable, Sendable {
     guard let tool = Self.allCases.first(where: { $0.program == program }) else { return nil }
     self = tool
   }
-}
 
-extension Tool {
   /// The function that answers a call; `nil` for cargo, which sends several lines: `answerCargo`.
   package var answer: (@Sendable (HelperCall, UserStorage) async -> HelperAnswer)? {
     switch self {
@@ -93,37 +84,35 @@ extension Tool {
       ToolSetup(
         program: program,
         lines: [
-          .init(text: #"{"credsStore": "kist"}"#, place: "~/.docker/config.json"),
-          .init(
-            text: #"credential-helpers = ["kist", "containers-auth.json"]"#,
-            place: "~/.config/containers/registries.conf.d/kist.conf, for podman and skopeo"),
+          line(#"{"credsStore": "kist"}"#, "~/.docker/config.json"),
+          line(
+            #"credential-helpers = ["kist", "containers-auth.json"]"#,
+            "~/.config/containers/registries.conf.d/kist.conf, for podman and skopeo"),
         ])
     case .cargo:
       ToolSetup(
         program: program,
         lines: [
-          .init(
-            text:
-              #"registry.global-credential-providers = ["cargo:token", "cargo-credential-kist"]"#,
-            place: "~/.cargo/config.toml, above its first [table]")
+          line(
+            #"registry.global-credential-providers = ["cargo:token", "cargo-credential-kist"]"#,
+            "~/.cargo/config.toml, above its first [table]")
         ])
     case .aws:
       ToolSetup(lines: [
-        .init(
-          text: "credential_process = kist helper aws NAME", place: "~/.aws/config, in a [profile]")
+        line("credential_process = kist helper aws NAME", "~/.aws/config, in a [profile]")
       ])
     case .kubectl:
       ToolSetup(lines: [
-        .init(
-          text: "kubectl config set-credentials NAME "
+        line(
+          "kubectl config set-credentials NAME "
             + "--exec-api-version=client.authentication.k8s.io/v1 "
             + "--exec-interactive-mode=Never --exec-command=kist "
             + "--exec-arg=helper --exec-arg=kubectl --exec-arg=NAME",
-          place: "a shell, with your user of the kubeconfig as NAME")
+          "a shell, with your user of the kubeconfig as NAME")
       ])
     case .terraform:
       ToolSetup(lines: [
-        .init(text: #"credentials_helper "kist" {}"#, place: "~/.terraformrc"),
+        line(#"credentials_helper "kist" {}"#, "~/.terraformrc"),
         link("terraform-credentials-kist", in: "~/.terraform.d/plugins", to: kist),
       ])
     case .keyring:
@@ -131,25 +120,28 @@ extension Tool {
         program: program,
         lines: [
           link("keyring", in: "~/.local/bin", to: kist),
-          .init(text: "export UV_KEYRING_PROVIDER=subprocess", place: "~/.profile, for uv"),
+          line("export UV_KEYRING_PROVIDER=subprocess", "~/.profile, for uv"),
         ],
         command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
     case .askpass:
       ToolSetup(
         program: program,
         lines: [
-          .init(
-            text: "SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
+          line(
+            "SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
               + "KIST_ASKPASS=kist://SERVICE/ACCOUNT COMMAND",
-            place: "a shell, for the one command that is to ask for this credential")
+            "a shell, for the one command that is to ask for this credential")
         ])
     }
   }
 }
 
+private func line(_ text: String, _ place: String) -> ToolSetup.Line {
+  ToolSetup.Line(text: text, place: place)
+}
+
 private func link(_ name: String, in folder: String, to kist: String) -> ToolSetup.Line {
-  .init(
-    text: linkCommand(name, in: folder, to: kist), place: "a shell, unless the link is there")
+  line(linkCommand(name, in: folder, to: kist), "a shell, unless the link is there")
 }
 
 /// Returns the command that links a helper's name to `kist`.

@@ -58,28 +58,10 @@ package struct ForeignCredentials: Sendable {
 
 /// The parts of a file that are not imported.
 package enum LeftOut: String, CaseIterable, Sendable {
-  case repeated
-  case withoutPassword
-  case withoutAccessKey
-  case notALogin
-  case keptElsewhere
-  case ofNoHost
-  case unknownRegistry
-  case misplaced
-  case archived
-  case overLimits
-  case locked
-  case unreadable
-  case unreadableName
-  case linkedFolder
-  case deepFolder
-  case note
-  case oneTimePassword
-  case passkey
-  case formerPasswords
-  case furtherURLs
-  case furtherFields
-  case macro
+  case repeated, withoutPassword, withoutAccessKey, notALogin, keptElsewhere, ofNoHost
+  case unknownRegistry, misplaced, archived, overLimits, locked, unreadable, unreadableName
+  case linkedFolder, deepFolder
+  case note, oneTimePassword, passkey, formerPasswords, furtherURLs, furtherFields, macro
 
   /// The description for the user.
   package var words: String {
@@ -107,15 +89,6 @@ package enum LeftOut: String, CaseIterable, Sendable {
     case .furtherFields: "with further fields, which stay behind"
     case .macro: "a macro"
     }
-  }
-}
-
-extension StorageError {
-  /// The error for a file with more credentials than the limit.
-  package static var tooManyForeign: StorageError {
-    StorageError(
-      .tooLarge, "the file has more than \(ForeignCredentials.most) credentials",
-      hint: "nothing was imported; take it in parts", outcome: .unchanged)
   }
 }
 
@@ -149,7 +122,15 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
   package func read(
     _ text: Secret, configuration: Secret? = nil
   ) throws(StorageError) -> ForeignCredentials {
-    if text.beginsAsArchive { throw archive }
+    // A ZIP archive with files begins so: APPNOTE.TXT, 4.3.7.
+    if text.withBytes({ $0.hasPrefix("PK\u{3}\u{4}") }) {
+      var error = StorageError.unreadable("it is a ZIP archive")
+      error.hint =
+        self == .onePassword
+        ? "nothing was imported; unpack it: `unzip -p FILE export.data | kist import 1password - --yes`"
+        : "nothing was imported; unpack it first"
+      throw error
+    }
     return switch self {
     case .netrc: try netrcCredentials(in: text)
     case .gitCredentials: try gitStoreCredentials(in: text)
@@ -170,19 +151,14 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
   }
 }
 
-extension ForeignFormat {
-  /// The error for a file that is still in an archive, such as 1Password's export.
-  private var archive: StorageError {
-    var error = StorageError.unreadable("it is a ZIP archive")
-    error.hint =
-      self == .onePassword
-      ? "nothing was imported; unpack it: `unzip -p FILE export.data | kist import 1password - --yes`"
-      : "nothing was imported; unpack it first"
-    return error
-  }
-}
-
 extension StorageError {
+  /// The error for a file with more credentials than the limit.
+  package static var tooManyForeign: StorageError {
+    StorageError(
+      .tooLarge, "the file has more than \(ForeignCredentials.most) credentials",
+      hint: "nothing was imported; take it in parts", outcome: .unchanged)
+  }
+
   static func unreadable(_ problem: String, line: Int) -> StorageError {
     unreadable("line \(line): \(problem)")
   }

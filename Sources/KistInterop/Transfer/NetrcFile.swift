@@ -59,18 +59,53 @@ private struct NetrcWords {
   }
 
   mutating func next(isKeyword: Bool) throws(StorageError) -> (word: Secret, line: Int)? {
-    let (text, start, number) = (text, offset, line)
-    let found = try text.withBytes { (bytes) throws(StorageError) in
-      try netrcWord(in: bytes, from: start, line: number, isKeyword: isKeyword)
+    let text = text
+    let word = try text.withBytes { (bytes) throws(StorageError) in
+      try nextWord(in: bytes, isKeyword: isKeyword)
     }
-    guard let found else { return nil }
-    (offset, line) = (found.end, found.line)
-    return (found.word, found.line)
+    return word.map { ($0, line) }
+  }
+
+  private mutating func nextWord(
+    in bytes: Span<UInt8>, isKeyword: Bool
+  ) throws(StorageError) -> Secret? {
+    while offset < bytes.count {
+      if isKeyword, bytes[offset] == UInt8(ascii: "#") {
+        offset = bytes.firstOffset(of: UInt8(ascii: "\n"), from: offset) ?? bytes.count
+      } else if isSpace(bytes[offset]) {
+        if bytes[offset] == UInt8(ascii: "\n") { line += 1 }
+        offset += 1
+      } else {
+        break
+      }
+    }
+    guard offset < bytes.count else { return nil }
+    var word = WipedBytes()
+    let isQuoted = bytes[offset] == UInt8(ascii: "\"")
+    if isQuoted { offset += 1 }
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      if isQuoted ? byte == UInt8(ascii: "\"") : isSpace(byte) {
+        if isQuoted { offset += 1 }
+        return Secret(word)
+      }
+      if isQuoted, byte == UInt8(ascii: "\n") { break }
+      if isQuoted, byte == UInt8(ascii: "\\"), offset + 1 < bytes.count {
+        offset += 1
+        word.append(escaped[Unicode.Scalar(bytes[offset])] ?? bytes[offset])
+      } else {
+        word.append(byte)
+      }
+      offset += 1
+    }
+    if isQuoted { throw .unreadable("a quote is not closed", line: line) }
+    return Secret(word)
   }
 
   mutating func value(after keyword: String) throws(StorageError) -> Secret {
+    let start = line
     guard let (word, _) = try next(isKeyword: false) else {
-      throw .unreadable("nothing follows `\(keyword)`", line: line)
+      throw .unreadable("nothing follows `\(keyword)`", line: start)
     }
     return word
   }
@@ -101,47 +136,4 @@ private struct NetrcWords {
   }
 }
 
-private func netrcWord(
-  in bytes: Span<UInt8>, from start: Int, line: Int, isKeyword: Bool
-) throws(StorageError) -> (word: Secret, end: Int, line: Int)? {
-  var (offset, line) = (start, line)
-  while offset < bytes.count {
-    if isKeyword, bytes[offset] == UInt8(ascii: "#") {
-      offset = bytes.firstOffset(of: UInt8(ascii: "\n"), from: offset) ?? bytes.count
-    } else if isSpace(bytes[offset]) {
-      if bytes[offset] == UInt8(ascii: "\n") { line += 1 }
-      offset += 1
-    } else {
-      break
-    }
-  }
-  guard offset < bytes.count else { return nil }
-  var word = WipedBytes()
-  let isQuoted = bytes[offset] == UInt8(ascii: "\"")
-  if isQuoted { offset += 1 }
-  while offset < bytes.count {
-    let byte = bytes[offset]
-    if isQuoted ? byte == UInt8(ascii: "\"") : isSpace(byte) {
-      return (Secret(word), isQuoted ? offset + 1 : offset, line)
-    }
-    if isQuoted, byte == UInt8(ascii: "\n") { break }
-    if isQuoted, byte == UInt8(ascii: "\\"), offset + 1 < bytes.count {
-      offset += 1
-      word.append(unescaped(bytes[offset]))
-    } else {
-      word.append(byte)
-    }
-    offset += 1
-  }
-  if isQuoted { throw .unreadable("a quote is not closed", line: line) }
-  return (Secret(word), offset, line)
-}
-
-private func unescaped(_ byte: UInt8) -> UInt8 {
-  switch byte {
-  case UInt8(ascii: "n"): UInt8(ascii: "\n")
-  case UInt8(ascii: "r"): UInt8(ascii: "\r")
-  case UInt8(ascii: "t"): UInt8(ascii: "\t")
-  default: byte
-  }
-}
+private let escaped: [Unicode.Scalar: UInt8] = ["n": 0x0A, "r": 0x0D, "t": 0x09]

@@ -10,26 +10,19 @@ extension ForeignCredentials {
   package mutating func addPassEntry(
     _ name: String, _ content: Secret, at place: Int
   ) throws(StorageError) {
-    let parts = content.withBytes { bytes in
-      let newline = bytes.firstOffset(of: UInt8(ascii: "\n"), from: 0) ?? bytes.count
-      return (
-        first: Secret(copying: bytes.extracting(..<newline)).withNewline.withoutNewline,
-        hasMore: newline + 1 < bytes.count
-      )
-    }
-    let isKey = parts.first.withBytes { $0.hasPrefix("-----BEGIN ") }
-    let password = isKey ? content : parts.first
+    let newline = content.withBytes { $0.firstOffset(of: UInt8(ascii: "\n"), from: 0) }
+    let end = newline ?? content.count
+    let first = content.part(0..<end).withNewline.withoutNewline
+    let isKey = first.withBytes { $0.hasPrefix("-----BEGIN ") }
+    let password = isKey ? content : first
     guard !password.isEmpty else { return leaveOut(.withoutPassword, at: place) }
     guard !password.withBytes({ $0.hasPrefix("otpauth://") }) else {
       return leaveOut(.oneTimePassword, at: place)
     }
     var path = name.split(separator: "/")
     let account = path.count > 1 ? String(path.removeLast()) : ""
-    try add(
-      NewCredential(
-        key: CredentialKey(service: path.joined(separator: "/"), account: account),
-        secret: password),
-      at: place)
-    if parts.hasMore, !isKey { leaveOut(.furtherFields, at: place) }
+    let key = CredentialKey(service: path.joined(separator: "/"), account: account)
+    try add(NewCredential(key: key, secret: password), at: place)
+    if end + 1 < content.count, !isKey { leaveOut(.furtherFields, at: place) }
   }
 }

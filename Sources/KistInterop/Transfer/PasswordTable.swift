@@ -3,16 +3,16 @@ internal import KistCore
 /// The column names of a password manager's CSV file, in lower case; some columns have several
 /// names.
 struct PasswordTable {
-  let title: [String]
-  let url: [String]
-  let username: [String]
-  let password: String
+  var title = ["title"]
+  var url = ["url"]
+  var username = ["username"]
+  var password = "password"
   /// The columns that are reported as left out if they have a value; unknown columns are further
   /// fields.
-  let leftOut: [String: LeftOut]
-  let unasked: [String]
+  var leftOut: [String: LeftOut] = [:]
+  var unasked: [String] = []
   /// The column with the kind of an entry; only the kind `login` is imported.
-  let kind: String?
+  var kind: String?
   /// The column that says whether an entry is archived.
   var archived: String?
   /// Whether one field may have several URLs, separated by commas.
@@ -25,25 +25,21 @@ struct PasswordTable {
     unasked: ["folder", "favorite", "reprompt"], kind: "type", hasSeveralURLs: true)
   /// 1Password's CSV files, versions 7 and 8.
   static let onePassword = PasswordTable(
-    title: ["title"], url: ["url", "urls", "website"], username: ["username"], password: "password",
-    leftOut: [
-      "notes": .note, "otpauth": .oneTimePassword, "one-time password": .oneTimePassword,
-    ], unasked: ["favorite", "tags"], kind: nil, archived: "archived")
+    url: ["url", "urls", "website"],
+    leftOut: ["notes": .note, "otpauth": .oneTimePassword, "one-time password": .oneTimePassword],
+    unasked: ["favorite", "tags"], archived: "archived")
   /// KeePassXC's src/format/CsvExporter.cpp.
   static let keepassxc = PasswordTable(
-    title: ["title"], url: ["url"], username: ["username"], password: "password",
     leftOut: ["notes": .note, "totp": .oneTimePassword],
-    unasked: ["group", "icon", "last modified", "created"], kind: nil)
+    unasked: ["group", "icon", "last modified", "created"])
   /// Chromium's components/password_manager/core/browser/export; also for Edge, Brave and Opera.
-  static let chrome = PasswordTable(
-    title: ["name"], url: ["url"], username: ["username"], password: "password",
-    leftOut: ["note": .note], unasked: [], kind: nil)
+  static let chrome = PasswordTable(title: ["name"], leftOut: ["note": .note])
   /// Firefox's toolkit/components/passwordmgr/LoginExport.sys.mjs.
   static let firefox = PasswordTable(
-    title: [], url: ["url"], username: ["username"], password: "password", leftOut: [:],
+    title: [],
     unasked: [
       "httprealm", "formactionorigin", "guid", "timecreated", "timelastused", "timepasswordchanged",
-    ], kind: nil)
+    ])
 }
 
 func credentials(
@@ -180,6 +176,4 @@ private func nextField(
   throw .unreadable("a quote is not closed", line: start)
 }
 
-private func isEndOfField(_ byte: UInt8) -> Bool {
-  byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
-}
+private func isEndOfField(_ byte: UInt8) -> Bool { ",\n\r".utf8.contains(byte) }

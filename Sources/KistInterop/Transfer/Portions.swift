@@ -43,7 +43,11 @@ extension [SaveRequest] {
     var portions: [[SaveRequest]] = []
     var hosts: Set<String> = []
     for request in self {
-      let host = request.credential.hostOfTool
+      // The name by which a tool looks for the newest of several; `nil` if no tool saved it.
+      let attributes = request.credential.attributes
+      let host = attributes[Attributes.toolName].map { _ in
+        attributes["host"] ?? request.credential.key.service
+      }
       let isFull = portions.last.map { $0.count == largestPortion } ?? true
       if isFull || host.map(hosts.contains) ?? false {
         portions.append([])
@@ -53,13 +57,5 @@ extension [SaveRequest] {
       if let host { hosts.insert(host) }
     }
     return portions
-  }
-}
-
-extension NewCredential {
-  /// The name by which a tool looks for the newest of several; `nil` if no tool saved it.
-  fileprivate var hostOfTool: String? {
-    guard attributes[Attributes.toolName] != nil else { return nil }
-    return attributes["host"] ?? key.service
   }
 }

@@ -167,24 +167,8 @@ private struct TOMLReader {
   ) throws(TOMLFault) {
     guard let byte = peek(bytes) else { throw fault("a string is not closed") }
     offset += 1
-    switch byte {
-    case UInt8(ascii: "b"): value.append(0x08)
-    case UInt8(ascii: "t"): value.append(0x09)
-    case UInt8(ascii: "n"): value.append(0x0A)
-    case UInt8(ascii: "e"): value.append(0x1B)
-    case UInt8(ascii: "f"): value.append(0x0C)
-    case UInt8(ascii: "r"): value.append(0x0D)
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): value.append(byte)
-    case UInt8(ascii: "x"): try appendScalar(bytes, digits: 2, to: &value)
-    case UInt8(ascii: "u"): try appendScalar(bytes, digits: 4, to: &value)
-    case UInt8(ascii: "U"): try appendScalar(bytes, digits: 8, to: &value)
-    default: throw fault("an unknown escape")
-    }
-  }
-
-  private mutating func appendScalar(
-    _ bytes: Span<UInt8>, digits: Int, to value: inout WipedBytes
-  ) throws(TOMLFault) {
+    if let character = escapedCharacters[Unicode.Scalar(byte)] { return value.append(character) }
+    guard let digits = escapeLengths[Unicode.Scalar(byte)] else { throw fault("an unknown escape") }
     var number: UInt32 = 0
     for _ in 0..<digits {
       guard let digit = peek(bytes)?.hexadecimalValue else {
@@ -241,3 +225,10 @@ private struct TOMLReader {
 
   private func fault(_ problem: String) -> TOMLFault { TOMLFault(line: line, problem: problem) }
 }
+
+private let escapedCharacters: [Unicode.Scalar: UInt8] = [
+  "b": 0x08, "t": 0x09, "n": 0x0A, "e": 0x1B, "f": 0x0C, "r": 0x0D, "\"": 0x22, "\\": 0x5C,
+]
+
+/// The numbers of hexadecimal digits after each escape of any character.
+private let escapeLengths: [Unicode.Scalar: Int] = ["x": 2, "u": 4, "U": 8]

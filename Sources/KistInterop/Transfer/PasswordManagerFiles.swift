@@ -1,0 +1,108 @@
+internal import KistCore
+internal import KistJSON
+
+/// Reads Bitwarden's unencrypted JSON export: Bitwarden, "Condition a Bitwarden .json".
+func bitwardenCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  let entries = try readJSON(text) { (object) throws(JSONError) -> [PasswordEntry?]? in
+    if try object["encrypted"]?.bool() ?? false { return nil }
+    var entries: [PasswordEntry?] = []
+    for item in try object.required("items").elements() {
+      guard entries.count <= ForeignCredentials.most else { break }
+      entries.append(try bitwardenEntry(of: item.object()))
+    }
+    return entries
+  }
+  guard let entries else {
+    throw StorageError(
+      .badRequest, "the file is encrypted",
+      hint: "nothing was imported; have Bitwarden export it as .json, not as .json (Encrypted)",
+      outcome: .unchanged)
+  }
+  return try foreignCredentials(entries)
+}
+
+/// Returns the imported part of an item; `nil` if it is not a login.
+private func bitwardenEntry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
+  guard try item.required("type").integer() == 1, let login = try item.object("login") else {
+    return nil
+  }
+  var entry = PasswordEntry(
+    title: try item.text("name"), username: try login.text("username"),
+    password: try login.secret("password"))
+  for url in try login.objects("uris") { entry.take(try url.secret("uri")) }
+  if try item.secret("notes") != nil { entry.leftOut.insert(.note) }
+  if try login.secret("totp") != nil { entry.leftOut.insert(.oneTimePassword) }
+  if try !login.objects("fido2Credentials").isEmpty { entry.leftOut.insert(.passkey) }
+  if try !item.objects("passwordHistory").isEmpty { entry.leftOut.insert(.formerPasswords) }
+  if try !item.objects("fields").isEmpty { entry.leftOut.insert(.furtherFields) }
+  return entry
+}
+
+/// Returns the entries of a JSON file, counted from 1; those that are `nil` are not logins.
+func foreignCredentials(_ entries: [PasswordEntry?]) throws(StorageError) -> ForeignCredentials {
+  guard entries.count <= ForeignCredentials.most else { throw .tooManyForeign }
+  var file = ForeignCredentials(countedBy: "entry")
+  for (index, entry) in entries.enumerated() {
+    if let entry {
+      try entry.add(to: &file, at: index + 1)
+    } else {
+      file.leaveOut(.notALogin, at: index + 1)
+    }
+  }
+  return file
+}
+
+/// Reads the `export.data` of a 1Password export, which is a ZIP file: 1Password, "1PUX format".
+func onePasswordCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  let entries = try readJSON(text) { (object) throws(JSONError) in
+    var entries: [PasswordEntry?] = []
+    for account in try object.required("accounts").elements() {
+      for vault in try account.object().objects("vaults") {
+        for item in try vault.objects("items") {
+          guard entries.count <= ForeignCredentials.most else { return entries }
+          // Earlier versions put each item into an object of its own.
+          let inner = try item.object("item")
+          entries.append(try onePasswordEntry(of: inner ?? item))
+        }
+      }
+    }
+    return entries
+  }
+  return try foreignCredentials(entries)
+}
+
+/// Returns the imported part of an item; `nil` if it is neither a login nor a password.
+private func onePasswordEntry(of item: JSONObject) throws(JSONError) -> PasswordEntry? {
+  guard let details = try item.object("details"), let overview = try item.object("overview")
+  else { return nil }
+  var entry = PasswordEntry(
+    title: try overview.text("title"),
+    url: try overview.secret("url"),
+    password: try details.secret("password"))
+  for url in try overview.objects("urls") { entry.take(try url.secret("url")) }
+  for field in try details.objects("loginFields") {
+    switch try field.text("designation") {
+    case "username": entry.username = try field.text("value")
+    case "password": entry.password = try field.secret("value")
+    default: break
+    }
+  }
+  let isLogin = ["001", "005"].contains(try item.text("categoryUuid") ?? "001")
+  guard isLogin || entry.password != nil else { return nil }
+  entry.isArchived = try item.text("state") == "archived"
+  if try details.secret("notesPlain") != nil { entry.leftOut.insert(.note) }
+  if try !details.objects("passwordHistory").isEmpty { entry.leftOut.insert(.formerPasswords) }
+  entry.leftOut.formUnion(try furtherFields(of: details))
+  return entry
+}
+
+private func furtherFields(of details: JSONObject) throws(JSONError) -> Set<LeftOut> {
+  var leftOut: Set<LeftOut> = []
+  for section in try details.objects("sections") {
+    for field in try section.objects("fields") {
+      let isSeed = try field.object("value")?["totp"] != nil
+      leftOut.insert(isSeed ? .oneTimePassword : .furtherFields)
+    }
+  }
+  return leftOut
+}
