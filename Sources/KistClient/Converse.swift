@@ -68,8 +68,7 @@ private final class ConnectionReader: Sendable {
   ) throws(SocketError) -> Line {
     try state.withLock { state throws(SocketError) in
       do throws(SocketError) { try state.socket.send(line, by: deadline) } catch {
-        // A peer that refuses a connection sends its error before it reads anything, and then
-        // closes.
+        // A peer that refuses a connection sends its error, reads nothing, and closes.
         guard case .ended = error, let refusal = state.socket.unsolicitedLine() else { throw error }
         return refusal
       }

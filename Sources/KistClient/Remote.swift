@@ -31,8 +31,7 @@ extension UserStorage {
 }
 
 extension StorageAccess {
-  /// Returns the access (status, lock, unlock) to the storage of the kistd that listens at a
-  /// socket.
+  /// Returns the access (status, lock, unlock) to the storage of the kistd at a socket.
   public static func remote(socketPath: String) -> StorageAccess {
     Endpoints.remote(socketPath: socketPath).access
   }

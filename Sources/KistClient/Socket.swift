@@ -37,8 +37,7 @@ final class Socket {
 
   /// Checks that the listening process belongs to this user (unix(7), SO_PEERCRED).
   ///
-  /// In a directory that others can write to, it could be another user's, and would receive the
-  /// secret.
+  /// In a directory that others can write to, it could be another user's and receive the secret.
   private func checkListener() throws(SocketError) {
     // struct ucred, which Glibc declares only for GNU programs: pid, uid, gid, 32 bits each.
     var credentials: (pid: UInt32, uid: UInt32, gid: UInt32) = (0, 0, 0)

@@ -39,8 +39,7 @@ private func usualSocket(otherThan path: String) -> String? {
 
 /// Whether kistd could listen at a path.
 ///
-/// The directory must exist and be accessible only to this user, or it must be possible to create
-/// it.
+/// The directory must be accessible only to this user, or not exist yet and be possible to create.
 private func mayListen(at path: String) -> Bool {
   var folder = directory(of: path)
   if let status = fileStatus(of: folder) {

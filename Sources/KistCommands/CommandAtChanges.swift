@@ -9,8 +9,8 @@ private import Synchronization
 ///
 /// Changes that come while it runs wait; only the latest change of each key is kept.
 ///
-/// If the command fails, that is reported, and it runs again at the next change. If it cannot be
-/// started, this process ends.
+/// A failure is reported, and the command runs again at the next change. If it cannot be started,
+/// this process ends.
 func runAtEach(
   of changes: CredentialChanges, _ command: [String], _ terminal: Terminal,
   _ options: CommonOptions
@@ -54,12 +54,10 @@ private func status(
   }
 }
 
-/// Changes that wait for a command to end: the latest of each key, in the order in which the keys
-/// came.
+/// Changes that wait for a command to end: the latest of each key, in the order of the keys.
 ///
-/// A `reset` replaces all waiting changes and those after it, because a watcher then reads
-/// everything again. If there are more keys than the limit of a watcher's queue, a `reset` replaces
-/// them too.
+/// A `reset` replaces all waiting and later changes, because a watcher then reads everything again.
+/// If there are more keys than the limit of a watcher's queue, a `reset` replaces them too.
 final class WaitingChanges: Sendable {
   private struct State {
     var changes: [CredentialChange] = []

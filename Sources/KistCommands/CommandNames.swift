@@ -62,8 +62,7 @@ private func commandMeant(by word: String, among names: [String]) -> String? {
   return nameMeant(by: word, among: names)
 }
 
-/// The commands of kistd that users may look for here; they work on a store that is not being
-/// served.
+/// The commands of kistd that users may look for here; they work on a store that is not served.
 private let commandsOfKistd = ["fsck", "migrate", "probe", "rekey", "restore"]
 
 /// The names that pass, gh, secret-tool and shells use for our commands.
@@ -115,8 +114,7 @@ private func nameMeant(by word: String, among names: [String]) -> String? {
   return nearest.name
 }
 
-/// Returns the number of omitted, added, replaced or swapped letters (optimal string alignment
-/// distance).
+/// Returns the number of omitted, added, replaced or swapped letters (optimal string alignment).
 private func distance(from word: String, to name: String) -> Int {
   let (word, name) = (Array(word), Array(name))
   var distance = Array(repeating: Array(0...name.count), count: word.count + 1)

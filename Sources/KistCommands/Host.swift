@@ -18,8 +18,7 @@ struct Host: Sendable {
   var user: String?
   var program: String
   var environment: @Sendable (String) -> String?
-  /// Returns the file at a path, following symbolic links; `nil` if there is none or it is not
-  /// visible.
+  /// Returns the file at a path, following symbolic links; `nil` if none is visible.
   var file: @Sendable (String) -> File?
   var names: @Sendable (String) -> [String]
   /// Returns the bytes that are free for the user on the disk of a path.

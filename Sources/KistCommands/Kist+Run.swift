@@ -104,8 +104,7 @@ extension Kist {
     try await command.run()
   }
 
-  /// Opens standard input, output and error if they are closed, so that they cannot be read or
-  /// written.
+  /// Opens standard input, output and error if they are closed, so that no one can use them.
   ///
   /// Otherwise the socket would get their number, and with it their data.
   private static func reserveStandardDescriptors() {

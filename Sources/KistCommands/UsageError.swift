@@ -3,8 +3,7 @@ internal import KistCore
 
 /// Returns the error for a command line that the argument parser refuses.
 ///
-/// Replaces a message of the parser that repeats a word, because the word may be a misplaced
-/// secret.
+/// Replaces a message that repeats a word, because the word may be a misplaced secret.
 func usageError(_ message: String, of arguments: [String]) -> StorageError {
   let hasCommand = arguments.first.map { !$0.hasPrefix("-") } ?? false
   if hasCommand, let error = noSuchCommand(among: Array(arguments.prefix(2))) { return error }

@@ -101,8 +101,7 @@ private func cargoToken(_ credential: Credential) throws(StorageError) -> Secret
 
 private func cargoDone(_ kind: String) -> Secret { cargoReply("Ok") { $0.member("kind", kind) } }
 
-/// Returns an error; after `not-found` cargo tries its next provider, after `other` it shows the
-/// message and gives up.
+/// After `not-found` cargo tries its next provider; after `other` it shows the message and stops.
 private func cargoError(_ kind: String, message: String? = nil) -> Secret {
   cargoReply("Err") { writer in
     writer.member("kind", kind)

@@ -9,9 +9,7 @@ internal import KistJSON
 /// Errors go to standard output, with status 1. Clients compare some of the messages.
 package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   let usage = "Usage: docker-credential-kist <store|get|erase|list|version>"
-  guard let action = call.arguments.first, call.arguments.count == 1 else {
-    return .printed(usage)
-  }
+  guard let action = call.arguments.first, call.arguments.count == 1 else { return .printed(usage) }
   do throws(StorageError) {
     switch action {
     case "store":

@@ -78,7 +78,11 @@ extension JSONWriter {
   /// Writes the secret of a credential, if there is one; throws unless it is text.
   mutating func member(_ name: StaticString, text credential: Credential?) throws(StorageError) {
     guard let credential else { return }
-    try credential.secret.requireText()
+    guard credential.secret.validText != nil else {
+      throw StorageError(
+        .badRequest, "the credential is not text, and this tool takes nothing else",
+        hint: "see it with `kist load`")
+    }
     member(name, text: credential.secret)
   }
 }

@@ -12,9 +12,7 @@ extension UserStorage {
     }
   }
 
-  /// Returns the credential of a key that a tool may use; `nil` if there is none.
-  ///
-  /// Throws if it has expired.
+  /// Returns the unexpired credential of a key that a tool may use; `nil` if there is none at all.
   func usable(_ key: CredentialKey, for tool: Tool) async throws(StorageError) -> Credential? {
     do throws(StorageError) {
       let found = try await load(key)
@@ -25,9 +23,7 @@ extension UserStorage {
     }
   }
 
-  /// Returns the newest unexpired credential of a service for a tool; `nil` if the service has none.
-  ///
-  /// Throws if all have expired.
+  /// Returns the newest unexpired credential of a service for a tool; `nil` if there is none at all.
   func newest(
     of service: String, for tool: Tool, at now: Timestamp
   ) async throws(StorageError) -> Credential? {
@@ -57,8 +53,7 @@ extension UserStorage {
   /// Saves a credential for a tool; returns whether anything had to be saved.
   ///
   /// A credential that the user saved keeps its label and attributes; only its secret and expiry
-  /// change. Throws `conflict` if another tool owns the credential of that key, because it would
-  /// lose it.
+  /// change. Throws `conflict` if another tool saved the credential of that key.
   ///
   /// - Parameter kind: The attribute with the kind of the secret; it changes with the secret.
   @discardableResult
@@ -83,8 +78,7 @@ extension UserStorage {
 }
 
 extension StorageError {
-  /// This error with another hint, because the usual hint of `expired` names an option of `kist
-  /// load`.
+  /// This error with another hint if it is `expired`, whose hint names an option of `kist load`.
   var orSaveAgain: StorageError {
     guard code == .expired else { return self }
     var error = self
@@ -126,9 +120,7 @@ extension NewCredential {
 }
 
 extension Attributes {
-  /// The name of the tool that saved a credential.
-  ///
-  /// Users and other programs save credentials without it.
+  /// The name of the tool that saved a credential; users and other programs save none.
   static let toolName = "tool"
 }
 

@@ -3,8 +3,7 @@ internal import KistJSON
 
 /// Answers as Terraform's credentials helper: Terraform, "Credentials Helpers".
 ///
-/// OpenTofu's is the same. `{}` means that there is no credential for a host. Errors go to standard
-/// error.
+/// OpenTofu's is the same. `{}` means that a host has no credential. Errors go to standard error.
 package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
   do throws(StorageError) {
     let words = try call.words("get|store|forget", "HOST")
@@ -30,8 +29,7 @@ package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -
 
 /// Returns the token of a credential.
 ///
-/// Refuses a credential with other members, which a later Terraform may send, because they would be
-/// lost.
+/// Refuses other members, which a later Terraform may send, because they would be lost.
 private func token(in input: Secret) throws(StorageError) -> Secret {
   try parsed { () throws(JSONError) in
     let object = try JSONObject(input)

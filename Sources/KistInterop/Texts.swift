@@ -1,19 +1,6 @@
 package import KistCore
 internal import KistJSON
 
-extension Secret {
-  var validText: String? { withBytes(String.init(validating:)) }
-
-  /// Throws if the secret is not text, for a tool that accepts only text.
-  func requireText() throws(StorageError) {
-    guard validText != nil else {
-      throw StorageError(
-        .badRequest, "the credential is not text, and this tool takes nothing else",
-        hint: "see it with `kist load`")
-    }
-  }
-}
-
 extension StorageError {
   /// The message and the hint in one line, for a tool that shows only one, usually on a terminal.
   var line: String { visible(hint.map { "\(message); \($0)" } ?? message) }
@@ -77,6 +64,14 @@ extension Span<UInt8> {
 }
 
 extension Secret {
+  var validText: String? { withBytes(String.init(validating:)) }
+
+  /// Returns the text of a part of a file, which an error names.
+  func text(of part: String, line: Int) throws(StorageError) -> String {
+    guard let text = validText else { throw .unreadable("\(part) is not UTF-8", line: line) }
+    return text
+  }
+
   /// Lends each line, without its LF or CR LF, and its number, counted from 1.
   package func forEachLine(
     _ body: (Span<UInt8>, Int) throws(StorageError) -> Void

@@ -121,8 +121,7 @@ extension Tool {
         lines: [
           link("keyring", in: "~/.local/bin", to: kist),
           line("export UV_KEYRING_PROVIDER=subprocess", "~/.profile, for uv"),
-        ],
-        command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
+        ], command: ["pip", "config", "set", "global.keyring-provider", "subprocess"])
     case .askpass:
       ToolSetup(
         program: program,

@@ -59,8 +59,7 @@ private struct CaughtSignals: Sendable {
   init(_ numbers: [CInt]) throws(StorageError) {
     let (source, isFirst) = try beginCatching()
     self.source = source
-    // Discards signals that no earlier caller has read, unless an earlier caller may still read
-    // them.
+    // Discards signals that no caller has read, unless an earlier one may still read them.
     var byte: UInt8 = 0
     while isFirst, unsafe read(source, &byte, 1) == 1 {}
     previous = numbers.map { ($0, signal($0, write)) }
@@ -75,9 +74,8 @@ private struct CaughtSignals: Sendable {
 
 /// Returns the reading end of the only pipe, and whether no other caller waits for signals.
 ///
-/// The pipe is opened at the first call and never closed. A signal handler on another thread may
-/// still write to it after signals are restored. By then a closed descriptor's number could be
-/// another file's.
+/// The pipe is opened at the first call and never closed. A handler on another thread may write to
+/// it after signals are restored. By then a closed descriptor's number could be another file's.
 private func beginCatching() throws(StorageError) -> (source: CInt, isFirst: Bool) {
   try catching.withLock { catching throws(StorageError) in
     let source = if let open = catching.source { open } else { try openSource() }
@@ -109,8 +107,7 @@ private func isIgnoring(_ handler: SignalHandler?) -> Bool {
   unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
 }
 
-/// Performs the default action of a signal immediately: it ends the process, or stops it for a
-/// while.
+/// Performs the default action of a signal immediately: it ends or stops the process.
 package func carryOut(_ number: CInt) {
   // A thread that blocks signals, such as one of a pool, would leave it pending.
   var (set, previous) = (sigset_t(), sigset_t())

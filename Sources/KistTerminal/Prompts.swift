@@ -36,8 +36,7 @@ private func line(
     case .line(let line): return line
     case .signal(let number):
       carryOut(number)
-      // If a caller records the signals that would end the process, it continues and needs an
-      // error.
+      // If a caller records the signals that end the process, it continues and needs an error.
       guard [SIGTSTP, SIGCONT].contains(number) else { throw .leftWithoutAnswer }
     }
   }

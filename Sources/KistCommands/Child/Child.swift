@@ -77,8 +77,7 @@ func startChild(
 
 /// Forwards the kept signals, and those that come until the command ends; returns its exit status.
 ///
-/// Returns 128 plus the signal's number if a signal ended it, or `Run.failure` if the status is
-/// unknown.
+/// Returns 128 plus the signal's number if a signal ended it, or `Run.failure` if it is unknown.
 func endOfChild(_ pid: pid_t) -> CInt {
   let status = kist_wait_for_command(pid)
   return status < 0 ? Run.failure : status

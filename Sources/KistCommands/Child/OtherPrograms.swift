@@ -16,8 +16,7 @@ func absolutePath(of program: String) -> String? {
   path(of: program, in: environmentVariable("PATH")) { unsafe access($0, X_OK) == 0 }
 }
 
-/// Returns the path of a program found in PATH; a program with a slash in its name is itself a
-/// path.
+/// Returns the path of a program found in PATH; a name with a slash is itself a path.
 func path(
   of program: String, in directories: String?, isProgram: (String) -> Bool
 ) -> String? {
@@ -27,8 +26,7 @@ func path(
 
 /// Returns the directories in a value of PATH.
 ///
-/// Skips relative entries: they may contain another user's program, for example in a download
-/// directory.
+/// Skips relative entries: they may contain another user's program, as in a download directory.
 func programDirectories(_ path: String?) -> [String] {
   (path ?? "/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
 }

@@ -96,8 +96,7 @@ extension Host {
     return findings
   }
 
-  /// Returns a finding for a program that its user can read: its memory is readable while it
-  /// starts.
+  /// Returns a finding for a program that its user can read: so is its memory while it starts.
   private func finding(ofReadable path: String) -> Finding? {
     guard uid != 0, let program = file(path) else { return nil }
     let isOwn = program.owner == uid

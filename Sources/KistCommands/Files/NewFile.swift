@@ -172,8 +172,7 @@ func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
   try file.finish()
 }
 
-/// Creates a file of mode 0600, which must not exist yet and need not survive a restart of the
-/// system.
+/// Creates a file of mode 0600, which must not exist yet and need not survive a restart.
 func writeNewFile(_ path: String, _ content: Secret) throws(StorageError) {
   let file = try openNewFile(path)
   var failure = content.withBytes { writeAll($0, to: file) }

@@ -63,8 +63,7 @@ struct ConditionOptions: ParsableArguments {
 }
 
 struct ExpiryOptions: ParsableArguments {
-  // Takes the next word as the value even if it begins with a dash, so that the error is about
-  // times.
+  // Takes a next word with a dash as the value, so that the error is about times.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Expire after so long: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))

@@ -21,8 +21,8 @@ func columns(of record: AuditRecord) -> [String] {
 
 /// Returns the lines of a table with a heading; it fits the width of the terminal if possible.
 ///
-/// Columns without any value are left out. If the table is too wide, the unit column is left out,
-/// then also the process id.
+/// Leaves out columns without any value. In a table that is too wide, it leaves out the unit, then
+/// also the process id.
 func table(of records: [AuditRecord], width: Int) -> [String] {
   guard !records.isEmpty else { return ["there is no such request"] }
   let rows = records.map(row)

@@ -36,9 +36,8 @@ extension Terminal {
 
   /// Returns a secret to save: typed twice, or piped in.
   ///
-  /// Removes one newline at the end of piped input, unless `exact` is true. An empty secret also
-  /// needs `exact`: usually it comes from an unset variable, and it would replace the stored
-  /// secret.
+  /// Removes one newline at the end of piped input, unless `exact` is true. Only `exact` allows an
+  /// empty secret: it usually comes from an unset variable, and would replace the stored one.
   func newSecret(exact: Bool) throws(StorageError) -> Secret {
     let secret = try anySecret(exact: exact)
     guard exact || !secret.isEmpty else {

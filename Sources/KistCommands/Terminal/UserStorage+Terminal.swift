@@ -22,8 +22,7 @@ extension UserStorage {
     try condition.check(against: page.credentials.first { $0.key == key }?.revision)
   }
 
-  /// Offers the user to unlock the storage when a request fails with `locked`, then repeats the
-  /// request.
+  /// Offers the user to unlock the storage when a request fails with `locked`, then repeats it.
   ///
   /// A request that failed with `locked` did nothing, so changes may be repeated too. Requests that
   /// run at the same time share an offer.
@@ -86,9 +85,8 @@ private actor UnlockOffers {
 extension StorageAccess {
   /// Returns whether the user unlocked the storage.
   ///
-  /// The user types the passphrase if the storage needs one. If it has a key file, or a provider
-  /// with prompts of its own, the user confirms. The question begins with the reason for the lock,
-  /// such as a missing key.
+  /// The user types the passphrase, or confirms if the storage has a key file or a provider with
+  /// prompts of its own. The question begins with the reason for the lock, such as a missing key.
   func offerToUnlock(
     because error: StorageError, at terminal: Terminal
   ) async throws(StorageError) -> Bool {

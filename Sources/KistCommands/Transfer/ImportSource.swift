@@ -66,8 +66,7 @@ enum ConflictChoice: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension ImportSource {
-  /// Reads the source at a path, or standard input if that is `-`; without a path, the keyring
-  /// through kistd.
+  /// Reads the source at a path, or standard input for `-`; without a path, kistd's keyring.
   ///
   /// - Parameter prompting: Whether a locked keyring asks for its password.
   func read(

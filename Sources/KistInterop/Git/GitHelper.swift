@@ -77,8 +77,7 @@ extension GitMessage {
     return writer.finish()
   }
 
-  /// Refuses a credential that the user saved without an account, unless git sends an empty user
-  /// name.
+  /// Refuses a credential that the user saved without an account, unless git sends an empty name.
   ///
   /// Git sends an empty user name for the passphrase of a certificate. Otherwise git would send no
   /// password, and would delete the password that it never tried.
@@ -88,14 +87,7 @@ extension GitMessage {
       .badRequest, "the credential has no account, and git sends no password without one",
       hint: "save it again: `kist save URL ACCOUNT`")
   }
-}
 
-/// Whether a text is a token: RFC 9110 §5.6.2.
-private func isToken(_ text: String) -> Bool {
-  !text.isEmpty && text.utf8.allSatisfy { isAlphanumeric($0, or: "!#$%&'*+-.^_`|~") }
-}
-
-extension GitMessage {
   /// Saves a credential that git found to be right; does nothing if it is already stored.
   ///
   /// Git sends `store` after every use of a credential.
@@ -136,8 +128,7 @@ extension GitMessage {
       attributes: attributes, expiresAt: passwordExpiry)
   }
 
-  /// Deletes credentials that git found to be wrong: those that match and have the rejected
-  /// password.
+  /// Deletes credentials that git found to be wrong: matching ones with the rejected password.
   fileprivate func erase(from storage: UserStorage) async throws(StorageError) {
     guard let service else {
       throw .badRequest("git named no host to erase, or no protocol, and all are not meant")
@@ -151,9 +142,7 @@ extension GitMessage {
     }
   }
 
-  /// Returns the credentials for the exact URL, including expired ones, the newest first.
-  ///
-  /// Both git and the user may have saved them.
+  /// Returns the credentials for the exact URL that git or the user saved, the newest first.
   private func matches(
     at service: String, in storage: UserStorage
   ) async throws(StorageError) -> [CredentialSummary] {
@@ -164,8 +153,7 @@ extension GitMessage {
 
   /// Returns the credentials that git saved with the members of the request.
   ///
-  /// They may have more members, such as a path. A storage must search all its credentials for
-  /// them.
+  /// They may have more members, such as a path. A storage must search everything for them.
   private func matchesAnywhere(
     in storage: UserStorage
   ) async throws(StorageError) -> [CredentialSummary] {
@@ -174,9 +162,7 @@ extension GitMessage {
     }.newestFirst
   }
 
-  /// Whether a credential has the password or the credential of the request.
-  ///
-  /// If the request has neither: whether git saved it.
+  /// Whether a credential has the secret of the request; without one, whether git saved it.
   private func hasSameSecret(as stored: Credential) -> Bool {
     guard password != nil || credential != nil else { return stored.summary.isSaved(by: .git) }
     let isPassword = stored.summary.attributes["authtype"] == nil
@@ -194,4 +180,9 @@ extension UserStorage {
     return old.secret != new.secret || old.summary.isExpired(at: now)
       || old.summary.expiresAt != new.expiresAt || old.summary.attributes != new.attributes
   }
+}
+
+/// Whether a text is a token: RFC 9110 §5.6.2.
+private func isToken(_ text: String) -> Bool {
+  !text.isEmpty && text.utf8.allSatisfy { isAlphanumeric($0, or: "!#$%&'*+-.^_`|~") }
 }

@@ -1,8 +1,6 @@
 internal import KistCore
 
 /// A message from git to a helper: git-credential(1), "INPUT/OUTPUT FORMAT".
-///
-/// Absent members are `nil`.
 struct GitMessage: Sendable, Equatable {
   var scheme: String?
   /// The host with its port.
@@ -104,23 +102,16 @@ extension GitMessage {
 }
 
 private func text(_ bytes: Span<UInt8>) throws(StorageError) -> String {
-  try checkValue(bytes)
-  guard let text = String(validating: bytes) else {
+  guard let text = try secret(bytes).validText else {
     throw .badRequest("what git sent is not UTF-8")
   }
   return text
 }
 
+/// Returns a value; refuses one that git would not accept back.
 private func secret(_ bytes: Span<UInt8>) throws(StorageError) -> Secret {
-  try checkValue(bytes)
+  guard isOneLine(bytes) else { throw .badRequest("what git sent has a CR or a NUL in it") }
   return Secret(copying: bytes)
-}
-
-/// Refuses a value that git would not accept back.
-private func checkValue(_ bytes: Span<UInt8>) throws(StorageError) {
-  guard isOneLine(bytes) else {
-    throw .badRequest("what git sent has a CR or a NUL in it")
-  }
 }
 
 /// Writes a helper's answer to git: lines of `key=value`.

@@ -64,9 +64,7 @@ extension CredentialReference {
     self = reference
   }
 
-  /// Refuses a reference to a service that is not in `services`, unless that is empty.
-  ///
-  /// Throws `denied`, which contains the place but not the reference.
+  /// Throws `denied`, with the place but not the reference, unless `services` allows it.
   func check(isOfOneOf services: [String], at place: String) throws(StorageError) {
     guard !services.isEmpty, !services.contains(key.service) else { return }
     throw StorageError(

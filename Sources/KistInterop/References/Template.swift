@@ -2,8 +2,7 @@ package import KistCore
 
 /// A text with places for secrets: `{{ kist://SERVICE/ACCOUNT }}`.
 ///
-/// Everything else stays unchanged, including other `{{`, so that it may also be another tool's
-/// template.
+/// Everything else stays unchanged, including other `{{`, as in another tool's template.
 package struct Template: Sendable {
   /// The most bytes of a template before and after filling: 1 MiB and 16 MiB.
   package static let longest = 1 << 20
@@ -20,9 +19,7 @@ package struct Template: Sendable {
     parts = try text.withBytes(Self.parts(of:))
   }
 
-  /// Refuses a reference to a service that is not in `services`, unless that is empty.
-  ///
-  /// Throws `denied`.
+  /// Throws `denied` for a reference to a service not in `services`, unless that is empty.
   package func check(only services: [String]) throws(StorageError) {
     for case .reference(let reference, let line) in parts {
       try reference.check(isOfOneOf: services, at: Self.place(line))

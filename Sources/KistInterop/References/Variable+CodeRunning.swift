@@ -16,11 +16,10 @@ package import KistCore
 // listed: `HTTPS_PROXY`, `SSL_CERT_FILE`, `LANG`, `PYTHONUNBUFFERED`.
 
 extension Variable {
-  /// Refuses a variable of a file that may make a program run other code, unless it is in
-  /// `allowed`.
+  /// Throws `denied` for a variable of a file that may make a program run other code.
   ///
-  /// Such programs are loaders, shells, interpreters and tools. Throws `denied`. The list covers
-  /// known programs; no list can be complete.
+  /// Such programs are loaders, shells, interpreters and tools. The list covers known programs; no
+  /// list can be complete. Variables in `allowed` are not refused.
   package func checkRunsNoCode(allowing allowed: [String]) throws(StorageError) {
     guard !allowed.contains(name), Self.mayRunCode(name) else { return }
     throw StorageError(
@@ -33,8 +32,7 @@ extension Variable {
     // npm accepts its names in any case.
     let lowercase = name.lowercased()
     return codeRunningNames.contains(name) || codeRunningPrefixes.contains(where: name.hasPrefix)
-      || codeRunningSuffixes.contains(where: name.hasSuffix)
-      || lowercase.hasPrefix("npm_config_")
+      || codeRunningSuffixes.contains(where: name.hasSuffix) || lowercase.hasPrefix("npm_config_")
   }
 }
 
@@ -75,8 +73,7 @@ private let codeRunningNames: Set<String> = [
   "GTK_EXE_PREFIX", "GTK_MODULES", "GTK_PATH", "KRB5_CONFIG", "KRB5_KTNAME", "ODBCINI",
   "ODBCINSTINI", "ODBCSYSINI", "OPENSSL_CONF", "OPENSSL_CONF_INCLUDE", "OPENSSL_ENGINES",
   "OPENSSL_MODULES", "QT_PLUGIN_PATH", "QT_QPA_PLATFORM_PLUGIN_PATH", "SASL_CONF_PATH", "SASL_PATH",
-  "TERMCAP", "TERMINFO", "TERMINFO_DIRS",
-  "TERMPATH",
+  "TERMCAP", "TERMINFO", "TERMINFO_DIRS", "TERMPATH",
   // Shells.
   "BASHOPTS", "BASH_ENV", "BASH_LOADABLES_PATH", "CDPATH", "ENV", "FPATH", "GLOBIGNORE", "IFS",
   "NULLCMD", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "PSModulePath", "READNULLCMD", "SHELL",
@@ -99,18 +96,15 @@ private let codeRunningNames: Set<String> = [
   // Erlang, Go, Rust, make and compilers.
   "AR", "AS", "CARGO_ENCODED_RUSTDOCFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_HOME", "CC", "CFLAGS",
   "COMPILER_PATH", "CPP", "CPPFLAGS", "CXX", "CXXFLAGS", "ELIXIR_ERL_OPTIONS", "ERL_AFLAGS",
-  "ERL_FLAGS",
-  "ERL_LIBS", "ERL_ZFLAGS", "GCC_EXEC_PREFIX", "GNUMAKEFLAGS", "GOAUTH", "GOCACHEPROG", "GOENV",
-  "GOFLAGS", "GOROOT", "GOTOOLCHAIN", "LD", "LDFLAGS", "LIBRARY_PATH", "MAKEFILES", "MAKEFLAGS",
-  "MFLAGS", "RUSTC",
-  "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC", "RUSTDOCFLAGS", "RUSTFLAGS",
-  "RUSTUP_TOOLCHAIN",
+  "ERL_FLAGS", "ERL_LIBS", "ERL_ZFLAGS", "GCC_EXEC_PREFIX", "GNUMAKEFLAGS", "GOAUTH", "GOCACHEPROG",
+  "GOENV", "GOFLAGS", "GOROOT", "GOTOOLCHAIN", "LD", "LDFLAGS", "LIBRARY_PATH", "MAKEFILES",
+  "MAKEFLAGS", "MFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC",
+  "RUSTDOCFLAGS", "RUSTFLAGS", "RUSTUP_TOOLCHAIN",
   // Programs that other programs start, and options that can name one.
   "BROWSER", "EDITOR", "EXINIT", "FZF_DEFAULT_OPTS", "FZF_DEFAULT_OPTS_FILE", "GVIMINIT",
   "HGEDITOR", "LESS", "LESSCLOSE", "LESSKEY", "LESSOPEN", "MANOPT", "MANPAGER", "PAGER",
-  "RSYNC_CONNECT_PROG",
-  "SSH_PKCS11_HELPER", "SSH_SK_PROVIDER", "SVN_SSH", "TAR_OPTIONS", "VIM", "VIMINIT", "VIMRUNTIME",
-  "VISUAL", "ZIP", "ZIPOPT",
+  "RSYNC_CONNECT_PROG", "SSH_PKCS11_HELPER", "SSH_SK_PROVIDER", "SVN_SSH", "TAR_OPTIONS", "VIM",
+  "VIMINIT", "VIMRUNTIME", "VISUAL", "ZIP", "ZIPOPT",
   // Configuration that names commands to run.
   "APT_CONFIG", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "CLOUDSDK_PYTHON", "CURL_HOME",
   "CONTAINERS_CONF", "DOCKER_CONFIG", "GNUPGHOME", "HGRCPATH", "KUBECONFIG", "PGSYSCONFDIR",

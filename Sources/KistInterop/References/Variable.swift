@@ -27,8 +27,7 @@ package struct Variable: Sendable, Equatable {
     self.init(name: name, value: .reference(reference), place: place)
   }
 
-  /// Whether a text is a valid variable name: letters, digits and underscores, not beginning with a
-  /// digit.
+  /// Whether a text is a variable name: letters, digits and underscores, the first not a digit.
   package static func isName(_ text: String) -> Bool { name(text.utf8) != nil }
 
   static func name(_ utf8: some Collection<UInt8>) -> String? {
@@ -40,16 +39,12 @@ package struct Variable: Sendable, Equatable {
 }
 
 extension Variable {
-  /// Refuses a reference to a service that is not in `services`, unless that is empty.
-  ///
-  /// Throws `denied`.
+  /// Throws `denied` for a reference to a service not in `services`, unless that is empty.
   package func check(only services: [String]) throws(StorageError) {
     guard case .reference(let reference) = value else { return }
     try reference.check(isOfOneOf: services, at: place)
   }
-}
 
-extension Variable {
   /// The most bytes of a file of variables: 1 MiB.
   package static let longestFile = 1 << 20
 

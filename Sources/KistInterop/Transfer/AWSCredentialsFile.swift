@@ -2,11 +2,9 @@ internal import KistCore
 
 /// Reads `~/.aws/credentials`.
 ///
-/// See AWS SDKs and Tools Reference Guide, "Using shared config and credentials files to globally
-/// configure AWS SDKs and tools".
+/// See AWS SDKs and Tools Reference Guide, "Using shared config and credentials files".
 ///
-/// It imports from each profile the credentials that `kist helper aws` returns. Other settings are
-/// left out.
+/// Imports what `kist helper aws` returns for each profile. Other settings are left out.
 func awsCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials()
   var profile: AWSProfile?
@@ -59,11 +57,7 @@ private struct AWSProfile {
 
   mutating func set(_ setting: String?, to value: Secret, _ line: Int) throws(StorageError) {
     switch setting {
-    case "aws_access_key_id":
-      guard let text = value.validText else {
-        throw .unreadable("the access key id is not UTF-8", line: line)
-      }
-      id = text
+    case "aws_access_key_id": id = try value.text(of: "the access key id", line: line)
     case "aws_secret_access_key": key = value
     case "aws_session_token": token = value
     default: hasOtherSettings = true

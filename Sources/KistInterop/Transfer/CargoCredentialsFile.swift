@@ -17,30 +17,22 @@ func cargoCredentials(
     }
   }
   for setting in try tomlStrings(in: text, "line") {
-    switch setting.path.last {
-    case "token": break
-    case "secret-key":
-      file.leaveOut(.notALogin, at: setting.line)
-      continue
-    default: continue
+    let name = registry(ofToken: setting.path)
+    switch (setting.path.last, name, name.flatMap { indices[$0] }) {
+    case ("secret-key", _, _): file.leaveOut(.notALogin, at: setting.line)
+    case ("token", nil, _): file.leaveOut(.misplaced, at: setting.line)
+    case ("token", _, nil): file.leaveOut(.unknownRegistry, at: setting.line)
+    case ("token", let name?, let index?):
+      let registry = CargoRegistry(indexURL: index, name: name)
+      try file.add(registry.newCredential(setting.value), at: setting.line)
+    default: break
     }
-    guard let name = registry(ofToken: setting.path) else {
-      file.leaveOut(.misplaced, at: setting.line)
-      continue
-    }
-    guard let index = indices[name] else {
-      file.leaveOut(.unknownRegistry, at: setting.line)
-      continue
-    }
-    let registry = CargoRegistry(indexURL: index, name: name)
-    try file.add(registry.newCredential(setting.value), at: setting.line)
   }
   return file
 }
 
-/// Returns the registry whose token is at a path; `nil` if cargo does not use it.
-///
-/// An example is a name that contains a full stop and is not in quotes.
+/// Returns the registry whose token is at a path; `nil` if cargo does not use it, as with a name
+/// that contains a full stop and is not in quotes.
 private func registry(ofToken path: [String]) -> String? {
   if path == ["registry", "token"] { return "crates-io" }
   return path.count == 3 && path[0] == "registries" ? path[1] : nil

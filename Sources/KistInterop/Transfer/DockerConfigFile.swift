@@ -3,8 +3,7 @@ internal import KistJSON
 
 /// Reads docker's `config.json` or podman's `auth.json`: docker-login(1), containers-auth.json(5).
 ///
-/// Credentials get the same names as if docker had stored them with kist. The user `<token>` has an
-/// identity token.
+/// Credentials get the same names as if docker had stored them with kist.
 func dockerCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "entry")
   let logins = try readJSON(text) { (object) throws(JSONError) in
@@ -25,9 +24,7 @@ func dockerCredentials(in text: Secret) throws(StorageError) -> ForeignCredentia
 }
 
 /// Returns the login of an entry; `nil` for an entry without a secret.
-private func login(
-  to registry: String, _ entry: JSONObject
-) throws(JSONError) -> NewCredential? {
+private func login(to registry: String, _ entry: JSONObject) throws(JSONError) -> NewCredential? {
   if let token = try entry.secret("identitytoken") { return .ofDocker(registry, "<token>", token) }
   if let value = entry["auth"], try entry.text("auth") != nil {
     let pair = try value.base64()

@@ -16,8 +16,7 @@ package struct ForeignCredentials: Sendable {
   /// The kind of a place, such as `line`.
   package let unit: String
   private let names: [String]
-  /// Whether the file contains all members of a credential, so that a different label is a
-  /// difference.
+  /// Whether the file contains all members of a credential, so that a label is a difference.
   package let isComplete: Bool
   /// Whether its program uses the first match; other programs use the latest.
   package let firstIsTaken: Bool

@@ -39,8 +39,5 @@ private func withoutOuterSlashes(_ text: String) -> String {
 }
 
 private func urlText(_ part: Span<UInt8>, _ line: Int) throws(StorageError) -> String {
-  guard let text = percentDecoded(part).validText else {
-    throw .unreadable("a part of the URL is not UTF-8", line: line)
-  }
-  return text
+  try percentDecoded(part).text(of: "a part of the URL", line: line)
 }

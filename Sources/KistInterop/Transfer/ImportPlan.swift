@@ -5,11 +5,8 @@ internal import KistJSON
 package struct ImportPlan: Sendable {
   /// The state of a credential of the file, compared with the stored ones.
   package enum State: String, CaseIterable, Sendable {
-    case new
-    case same
-    case differs
-    /// Another credential of this name in the file takes precedence, or another tool owns the
-    /// stored one.
+    case new, same, differs
+    /// Another credential of this name in the file takes precedence, or another tool saved it.
     case clash
   }
 
@@ -24,8 +21,7 @@ package struct ImportPlan: Sendable {
   package private(set) var rows: [Row] = []
   /// The parts that are not imported.
   package private(set) var leftOut: [LeftOut: [Int]]
-  private let isComplete: Bool
-  private let firstIsTaken: Bool
+  private let file: ForeignCredentials
 
   /// Returns the number of credentials in a state.
   package func count(_ state: State) -> Int { rows.count { $0.state == state } }
@@ -40,10 +36,9 @@ package struct ImportPlan: Sendable {
     of file: ForeignCredentials, lastCounts: Bool, with storage: UserStorage,
     progress: (Int, Int) -> Void
   ) async throws(StorageError) {
+    self.file = file
     leftOut = file.leftOut
-    isComplete = file.isComplete
-    firstIsTaken = file.firstIsTaken
-    choose(among: file.entries, lastCounts: lastCounts)
+    choose(lastCounts: lastCounts)
     var stored: [CredentialKey: CredentialSummary] = [:]
     for summary in try await storage.findAll() {
       stored[summary.key] = summary
@@ -56,38 +51,36 @@ package struct ImportPlan: Sendable {
 
   /// Returns the credentials to save, each on the condition that nothing changed in between.
   ///
-  /// Helpers answer with the newest credential, so the one that the file's program would use is
-  /// saved last.
+  /// Helpers answer with the newest credential, so the one that the file's program uses comes last.
   package func changes(replacing: Bool) -> [SaveRequest] {
     let changes: [SaveRequest] = rows.compactMap { row in
       switch (row.state, row.stored) {
       case (.new, _): SaveRequest(credential: row.entry.credential, condition: .ifAbsent)
       case (.differs, let stored?) where replacing:
         SaveRequest(
-          credential: isComplete
+          credential: file.isComplete
             ? row.entry.credential : row.entry.credential.with(theRestOf: stored),
           condition: .ifRevision(stored.revision))
       default: nil
       }
     }
-    return firstIsTaken ? changes.reversed() : changes
+    return file.firstIsTaken ? changes.reversed() : changes
   }
 
-  /// Whether everything in the file is stored after these changes, so that the file is no longer
-  /// needed.
+  /// Whether these changes store everything that is in the file, so that it is no longer needed.
   package func takesAll(with changes: [SaveRequest]) -> Bool {
     leftOut.keys.allSatisfy { $0 == .repeated } && rows.count == changes.count + count(.same)
   }
 
-  private mutating func choose(among entries: [ForeignCredentials.Entry], lastCounts: Bool) {
+  private mutating func choose(lastCounts: Bool) {
     var counting: [CredentialKey: Int] = [:]
-    for entry in entries {
+    for entry in file.entries {
       guard let other = counting[entry.credential.key] else {
         counting[entry.credential.key] = rows.count
         rows.append(Row(entry: entry))
         continue
       }
-      if entry.credential.isSame(as: rows[other].entry.credential, inAll: isComplete) {
+      if entry.credential.isSame(as: rows[other].entry.credential, inAll: file.isComplete) {
         leftOut[.repeated, default: []].append(entry.place)
         continue
       }
@@ -110,20 +103,18 @@ package struct ImportPlan: Sendable {
         try await storage.stored(key)
       }
       for (index, result) in zip(some, loaded) {
-        guard let credential = try result.get() else {
-          rows[index].stored = nil
-          continue
-        }
-        rows[index].stored = credential.summary
-        let isSame = rows[index].entry.credential.isSame(
-          as: NewCredential(credential), inAll: isComplete)
-        let isAnothers =
-          !isComplete && rows[index].entry.credential.isOfAnotherTool(than: credential.summary)
-        rows[index].state = isSame ? .same : isAnothers ? .clash : .differs
+        let old = try result.get()
+        rows[index].stored = old?.summary
+        if let old { rows[index].state = state(of: rows[index].entry.credential, beside: old) }
       }
       compared += some.count
       progress(compared, indices.count)
     }
+  }
+
+  private func state(of new: NewCredential, beside old: Credential) -> State {
+    if new.isSame(as: NewCredential(old), inAll: file.isComplete) { return .same }
+    return !file.isComplete && new.isOfAnotherTool(than: old.summary) ? .clash : .differs
   }
 }
 

@@ -3,9 +3,8 @@ internal import KistJSON
 
 /// Reads the output of `kistd keyring-items`.
 ///
-/// Each line has the attributes of an item, and its value in base64 or the note that it is locked.
-/// The value may be missing. Credentials get the same names as if their program had stored them
-/// with kist.
+/// Each line has the attributes of an item, and its value in base64, none, or a note that it is
+/// locked. Credentials get the same names as if their program had stored them with kist.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "item")
   try text.forEachLine { (line, number) throws(StorageError) in
@@ -54,8 +53,7 @@ private func keptCredentials(of attributes: [String: String], _ value: Secret) -
   }
 }
 
-/// Returns the credentials of git's own helper for libsecret: the password, and after it lines in
-/// git's format.
+/// Reads the value of git's own helper for libsecret: a password, then lines in git's format.
 private func gitCredentials(of attributes: [String: String], _ value: Secret) -> [NewCredential] {
   var message = GitMessage()
   message.scheme = attributes["protocol"]

@@ -111,10 +111,7 @@ private struct NetrcWords {
   }
 
   mutating func text(after keyword: String) throws(StorageError) -> String {
-    guard let text = try value(after: keyword).validText else {
-      throw .unreadable("what follows `\(keyword)` is not UTF-8", line: line)
-    }
-    return text
+    try value(after: keyword).text(of: "what follows `\(keyword)`", line: line)
   }
 
   /// Skips to the blank line that ends a macro, or to the end.

@@ -76,8 +76,7 @@ private func onePasswordEntry(of item: JSONObject) throws(JSONError) -> Password
   guard let details = try item.object("details"), let overview = try item.object("overview")
   else { return nil }
   var entry = PasswordEntry(
-    title: try overview.text("title"),
-    url: try overview.secret("url"),
+    title: try overview.text("title"), url: try overview.secret("url"),
     password: try details.secret("password"))
   for url in try overview.objects("urls") { entry.take(try url.secret("url")) }
   for field in try details.objects("loginFields") {

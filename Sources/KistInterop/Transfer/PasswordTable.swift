@@ -1,14 +1,12 @@
 internal import KistCore
 
-/// The column names of a password manager's CSV file, in lower case; some columns have several
-/// names.
+/// The column names of a password manager's CSV file, in lower case; some have alternatives.
 struct PasswordTable {
   var title = ["title"]
   var url = ["url"]
   var username = ["username"]
   var password = "password"
-  /// The columns that are reported as left out if they have a value; unknown columns are further
-  /// fields.
+  /// The columns that are reported as left out if they have a value, besides unknown columns.
   var leftOut: [String: LeftOut] = [:]
   var unasked: [String] = []
   /// The column with the kind of an entry; only the kind `login` is imported.
@@ -52,8 +50,8 @@ func credentials(
       header = (try table.columns(in: fields), table.unknownColumns(in: fields), fields.count)
       return
     }
-    // An unquoted comma would split a password. If the last fields are empty, the only sign of it
-    // is one field too many.
+    // An unquoted comma splits a password. Before empty fields, its only sign is one field too
+    // many.
     guard fields.count == count else {
       throw .unreadable("there are more or fewer fields than the first line names", line: line)
     }
@@ -62,11 +60,7 @@ func credentials(
       return fields[index]
     }
     func text(_ names: [String]) throws(StorageError) -> String? {
-      guard let field = names.lazy.compactMap(field).first else { return nil }
-      guard let text = field.validText else {
-        throw .unreadable("a field is not UTF-8", line: line)
-      }
-      return text
+      try names.lazy.compactMap(field).first?.text(of: "a field", line: line)
     }
     if let kind = table.kind, let name = try text([kind]), name != "login" {
       return file.leaveOut(.notALogin, at: line)
@@ -115,9 +109,7 @@ extension Secret {
   /// Lends the fields of each row of a CSV file (RFC 4180), and the number of its first line.
   ///
   /// Lines are counted from 1; blank lines are skipped.
-  func forEachRow(
-    _ body: ([Secret], Int) throws(StorageError) -> Void
-  ) throws(StorageError) {
+  func forEachRow(_ body: ([Secret], Int) throws(StorageError) -> Void) throws(StorageError) {
     try withBytes { (bytes) throws(StorageError) in
       var (offset, line) = (bytes.afterByteOrderMark, 1)
       var (fields, start): ([Secret], Int) = ([], 1)

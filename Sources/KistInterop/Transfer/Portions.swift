@@ -2,8 +2,7 @@ package import KistCore
 
 /// The number of concurrent requests.
 ///
-/// It is large enough to keep kistd busy, and small enough that a signal between two portions loses
-/// little.
+/// It keeps kistd busy, and is small enough that a signal between two portions loses little.
 let largestPortion = 64
 
 extension RandomAccessCollection where Index == Int {
@@ -37,8 +36,7 @@ package func concurrently<Input: Sendable, Output: Sendable>(
 extension [SaveRequest] {
   /// The portions to save one after another; each portion is saved concurrently.
   ///
-  /// A portion has at most one credential for a host. A tool uses the newest of several, which must
-  /// not depend on chance.
+  /// A portion has at most one credential for a host, because the order in a portion is chance.
   package var portionsByAge: [[SaveRequest]] {
     var portions: [[SaveRequest]] = []
     var hosts: Set<String> = []

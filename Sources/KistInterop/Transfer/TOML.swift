@@ -7,11 +7,9 @@ struct TOMLString {
   let line: Int
 }
 
-/// Reads the strings of a TOML file, including those in inline tables; skips arrays, booleans and
-/// integers.
+/// Reads the strings of a TOML file, also in inline tables; skips arrays, booleans and integers.
 ///
-/// Refuses the rest of TOML, which neither cargo nor its configuration has: strings in three quotes,
-/// dates and other numbers.
+/// Refuses what neither cargo nor its configuration has: strings in three quotes, dates, fractions.
 ///
 /// - Parameter place: The word for a line in errors.
 func tomlStrings(in text: Secret, _ place: String) throws(StorageError) -> [TOMLString] {
@@ -29,9 +27,7 @@ private struct TOMLFault: Error {
   let problem: String
 }
 
-/// Reads TOML.
-///
-/// Each function gets the bytes, because a span cannot be stored.
+/// Reads TOML; each function gets the bytes, because a span cannot be stored.
 private struct TOMLReader {
   private(set) var strings: [TOMLString] = []
   private var offset = 0

@@ -60,16 +60,12 @@ func host(ofURL url: Secret) -> String? {
 }
 
 extension Secret {
-  /// The first of several URLs separated by commas.
-  ///
-  /// It ends before a comma that another URL follows.
+  /// The first of several URLs: it ends before a comma that another URL follows.
   var firstURL: Secret {
     withBytes { bytes in
       var start = 0
       while let comma = bytes.firstOffset(of: UInt8(ascii: ","), from: start) {
-        if isURL(bytes, from: comma + 1) {
-          return part(0..<comma)
-        }
+        if isURL(bytes, from: comma + 1) { return part(0..<comma) }
         start = comma + 1
       }
       return self
@@ -95,12 +91,9 @@ private func isHost(_ bytes: Span<UInt8>) -> Bool {
   let colon = UInt8(ascii: ":")
   let end: Int
   if !bytes.isEmpty, bytes[0] == UInt8(ascii: "[") {
-    guard let bracket = bytes.firstOffset(of: UInt8(ascii: "]"), from: 0), bracket > 1 else {
-      return false
-    }
-    guard (1..<bracket).allSatisfy({ isHostByte(bytes[$0]) || bytes[$0] == colon }) else {
-      return false
-    }
+    guard let bracket = bytes.firstOffset(of: UInt8(ascii: "]"), from: 0), bracket > 1,
+      (1..<bracket).allSatisfy({ isHostByte(bytes[$0]) || bytes[$0] == colon })
+    else { return false }
     end = bracket + 1
   } else {
     end = bytes.firstOffset(of: colon, from: 0) ?? bytes.count

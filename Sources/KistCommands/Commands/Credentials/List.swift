@@ -17,8 +17,7 @@ struct List: RequiresUserStorage {
 
   @OptionGroup var selection: QueryOptions
 
-  // Takes the next word as the value even if it begins with a dash, so that the error is about
-  // times.
+  // Takes a next word with a dash as the value, so that the error is about times.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(

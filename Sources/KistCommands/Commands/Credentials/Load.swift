@@ -18,8 +18,7 @@ struct Load: RequiresUserStorage {
   @Flag(help: "Load it even if it has expired.")
   var allowExpired = false
 
-  // Takes the next word as the value even if it begins with a dash, so that the error is about
-  // times.
+  // Takes a next word with a dash as the value, so that the error is about times.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Only if it does not expire for so long.", valueName: "time"))
@@ -55,8 +54,7 @@ struct Load: RequiresUserStorage {
 }
 
 extension Load {
-  /// Reads `load SERVICE [ACCOUNT]`, the line that scripts wait for; returns `nil` for any other
-  /// line.
+  /// Reads `load SERVICE [ACCOUNT]`, the line that scripts wait for; returns `nil` for any other.
   ///
   /// The argument parser reads the same, but first prepares every command with all its options.
   /// That takes as long as the rest of a load.
