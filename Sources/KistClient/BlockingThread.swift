@@ -77,9 +77,9 @@ final class BlockingThread: Sendable {
       if thread != nil { return }
       thread = Thread { [tasks] in tasks.run() }
       guard thread != nil else {
-        throw StorageError(
-          .unavailable, "no thread could be started: \(systemText(of: errno))",
-          hint: "raise the limit on processes (ulimit -u)", outcome: .unchanged)
+        throw .refused(
+          "no thread could be started: \(systemText(of: errno))", as: .unavailable,
+          hint: "raise the limit on processes (ulimit -u)")
       }
     }
   }

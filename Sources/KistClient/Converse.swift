@@ -10,9 +10,7 @@ private import Synchronization
 /// on a thread of the connection's own. Nothing is received before a caller waits for it, so kistd
 /// decides what a slow client has missed. The connection ends when a task is cancelled while it
 /// waits for one of the other lines, or when the function is released.
-package func converse(
-  with socketPath: String, deadline: Duration = .seconds(60)
-) -> Conversation {
+package func converse(with socketPath: String, deadline: Duration = .seconds(60)) -> Conversation {
   { line throws(StorageError) in
     let thread = BlockingThread()
     let moment = ContinuousClock.now + deadline
@@ -30,8 +28,7 @@ package func converse(
       return (reader, try reader.reply(to: line, by: moment))
     }
     return (
-      reply,
-      { () throws(StorageError) in
+      reply, { () throws(StorageError) in
         let next: Result<Line, StorageError> = await withTaskCancellationHandler {
           do throws(StorageError) { return .success(try await run(reader.next)) } catch {
             return .failure(error)
@@ -63,9 +60,7 @@ private final class ConnectionReader: Sendable {
     state = Mutex(State(socket: socket))
   }
 
-  func reply(
-    to line: Line, by deadline: ContinuousClock.Instant
-  ) throws(SocketError) -> Line {
+  func reply(to line: Line, by deadline: ContinuousClock.Instant) throws(SocketError) -> Line {
     try state.withLock { state throws(SocketError) in
       do throws(SocketError) { try state.socket.send(line, by: deadline) } catch {
         // A peer that refuses a connection sends its error, reads nothing, and closes.

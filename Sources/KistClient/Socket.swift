@@ -122,9 +122,7 @@ final class Socket {
     try receivePiece(flags: 0, body)
   }
 
-  private func receivePiece(
-    flags: CInt, _ body: (Span<UInt8>) -> Void
-  ) throws(SocketError) {
+  private func receivePiece(flags: CInt, _ body: (Span<UInt8>) -> Void) throws(SocketError) {
     let count = received.append(upTo: chunk) { free in
       unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
         let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)

@@ -8,8 +8,7 @@ internal import KistWire
 /// and only on a machine that runs systemd: sd_booted(3). Otherwise, if KIST_SOCKET is set, the
 /// command includes the path, because the variable may be set for one command only.
 package func startCommand(
-  for path: String,
-  environment: (String) -> String? = environmentVariable,
+  for path: String, environment: (String) -> String? = environmentVariable,
   exists: (String) -> Bool = { unsafe access($0, F_OK) == 0 }
 ) -> String {
   guard (environment("KIST_SOCKET") ?? "").isEmpty,

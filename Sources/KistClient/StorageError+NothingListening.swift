@@ -17,8 +17,7 @@ func nothingListening(at path: String) -> StorageError {
   }
   let command = startCommand(for: path)
   return StorageError(
-    .unavailable, "no kistd is listening at \(path)",
-    hint: mayListen(at: path)
+    .unavailable, "no kistd is listening at \(path)", hint: mayListen(at: path)
       ? "start one with `\(command)`"
         + (command.hasPrefix("systemctl")
           ? "; `journalctl --user -t kistd` says why one ended" : "")
@@ -42,9 +41,7 @@ private func usualSocket(otherThan path: String) -> String? {
 /// The directory must be accessible only to this user, or not exist yet and be possible to create.
 private func mayListen(at path: String) -> Bool {
   var folder = directory(of: path)
-  if let status = fileStatus(of: folder) {
-    return status.isKind(S_IFDIR) && status.isPrivate
-  }
+  if let status = fileStatus(of: folder) { return status.isKind(S_IFDIR) && status.isPrivate }
   while fileStatus(of: folder) == nil, folder != directory(of: folder) {
     folder = directory(of: folder)
   }

@@ -29,13 +29,13 @@ func noSuchCommand(among words: [String]) -> StorageError? {
     if commands.isEmpty { return nil }
     guard let command = commands.first(where: { $0._commandName == word }) else {
       if known == "kist", commandsOfKistd.contains(word) {
-        return StorageError(
-          .badRequest, "there is no such command", hint: "it is kistd's: `kistd \(word) --help`")
+        return .badRequest(
+          "there is no such command", hint: "it is kistd's: `kistd \(word) --help`")
       }
       let meant = commandMeant(by: word, among: commands.map { $0._commandName })
       let question = meant.map { "did you mean `\(known) \($0)`? " } ?? ""
-      return StorageError(
-        .badRequest, "there is no such command",
+      return .badRequest(
+        "there is no such command",
         hint: "\(question)`\(known) --help` shows \(meant == nil ? "the commands" : "all")")
     }
     known += " \(word)"
@@ -50,8 +50,8 @@ func nothingToExplain(with words: [String]) -> StorageError? {
   let names = commandNames(in: words.filter { !$0.hasPrefix("-") })
   guard words.filter({ !["-h", "--help"].contains($0) }) != names else { return nil }
   let command = names.joined(separator: " ")
-  return StorageError(
-    .badRequest, "`kist help` takes the name of a command only",
+  return .badRequest(
+    "`kist help` takes the name of a command only",
     hint: names.isEmpty ? "`kist --help` shows them" : "`kist help \(command)` explains that one")
 }
 
@@ -69,11 +69,8 @@ private let commandsOfKistd = ["fsck", "migrate", "probe", "rekey", "restore"]
 private let otherNames = [
   "save": ["add", "create", "edit", "generate", "insert", "new", "put", "set", "store"],
   "load": ["cat", "get", "lookup", "print", "read", "show"],
-  "delete": ["clear", "del", "erase", "remove", "rm"],
-  "list": ["find", "ls", "search"],
-  "inject": ["template"],
-  "run": ["exec"],
-  "status": ["info"],
+  "delete": ["clear", "del", "erase", "remove", "rm"], "list": ["find", "ls", "search"],
+  "inject": ["template"], "run": ["exec"], "status": ["info"],
 ]
 
 /// Adds `--socket` to the commands in a hint if the user named a socket.

@@ -30,9 +30,8 @@ struct Host: Sendable {
 extension Host {
   static var live: Host {
     Host(
-      uid: geteuid(),
-      user: ownUserName(),
-      program: ownProgram(),
+      uid: geteuid(), user: ownUserName(),
+      program: realPath("/proc/self/exe") ?? CommandLine.programName,
       environment: environmentVariable,
       file: { path in
         fileStatus(of: path).map { status in
@@ -40,14 +39,12 @@ extension Host {
             owner: status.st_uid, mode: status.permissions,
             identity: [UInt64(status.st_dev), UInt64(status.st_ino)])
         }
-      },
-      names: KistSystem.names(in:),
+      }, names: KistSystem.names(in:),
       freeBytes: { path in
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else { return nil }
         return UInt64(status.f_bavail) * UInt64(status.f_frsize)
-      },
-      lines: linesPrinted)
+      }, lines: linesPrinted)
   }
 
   func path(of program: String) -> String? {
@@ -74,26 +71,7 @@ extension Host {
     if let path = environment(variable), path.hasPrefix("/") { return path + "/kist" }
     return environment("HOME").map { "\($0)/\(standard)/kist" }
   }
-}
 
-func ownProgram() -> String {
-  realPath("/proc/self/exe") ?? CommandLine.programName
-}
-
-/// Returns the user's name from passwd(5), else from `USER`.
-///
-/// It does not call getpwuid(3), which loads modules of the C library that crash a static program.
-private func ownUserName() -> String? {
-  let file = regularFile("/etc/passwd", upTo: 1 << 20, "the list of users")
-  let lines = file?.withBytes { String(repairing: $0) }.split(separator: "\n") ?? []
-  for line in lines {
-    let fields = line.split(separator: ":", omittingEmptySubsequences: false)
-    if fields.count > 2, fields[2] == "\(geteuid())" { return String(fields[0]) }
-  }
-  return environmentVariable("USER")
-}
-
-extension Host {
   /// The target of a link to kist, in shell syntax: the kist on PATH, or else this program.
   var linkTarget: String {
     path(of: "kist") == nil ? shellQuoted(program) : #""$(command -v kist)""#
@@ -112,4 +90,17 @@ extension Host {
     }
     return "make the link: \(link); and put its directory into PATH: \(put)"
   }
+}
+
+/// Returns the user's name from passwd(5), else from `USER`.
+///
+/// It does not call getpwuid(3), which loads modules of the C library that crash a static program.
+private func ownUserName() -> String? {
+  let file = regularFile("/etc/passwd", upTo: 1 << 20, "the list of users")
+  let lines = file?.withBytes { String(repairing: $0) }.split(separator: "\n") ?? []
+  for line in lines {
+    let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+    if fields.count > 2, fields[2] == "\(geteuid())" { return String(fields[0]) }
+  }
+  return environmentVariable("USER")
 }

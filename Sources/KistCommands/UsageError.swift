@@ -25,7 +25,7 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
       "a secret is piped in or typed at the prompt, never an argument; \(help)"
     default: help
     }
-  return StorageError(.badRequest, message, hint: hint)
+  return .badRequest(message, hint: hint)
 }
 
 /// Whether a word begins with one dash although kist has no such option.
@@ -44,8 +44,8 @@ private func invalidValue(_ message: String, _ help: String) -> StorageError? {
     list.contains("\n")
     ? list.split(separator: "\n").dropFirst().map { $0.dropFirst("  - ".count) }
     : list.split(separator: "'").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
-  return StorageError(
-    .badRequest, "the value of \(name) is not valid",
+  return .badRequest(
+    "the value of \(name) is not valid",
     hint: values.isEmpty ? help : "it is one of \(values.joined(separator: ", "))")
 }
 

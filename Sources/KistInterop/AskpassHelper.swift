@@ -15,8 +15,8 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
         hint: "answer it at a terminal, or with another program in SSH_ASKPASS")
     }
     guard let text = call.variable("KIST_ASKPASS") else {
-      throw StorageError(
-        .badRequest, "KIST_ASKPASS does not say which credential is meant",
+      throw .badRequest(
+        "KIST_ASKPASS does not say which credential is meant",
         hint: "set it to kist://SERVICE/ACCOUNT")
     }
     let reference = try CredentialReference(text, at: "KIST_ASKPASS")
@@ -29,8 +29,8 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
     }
     let secret = try await storage.secret(of: reference.key)
     guard secret.withBytes(isOneLine) else {
-      throw StorageError(
-        .badRequest, "the secret has a line break or a NUL in it, and an answer is one line",
+      throw .badRequest(
+        "the secret has a line break or a NUL in it, and an answer is one line",
         hint: "save it again without: `kist save` drops one newline at the end")
     }
     return .done(secret.withNewline)

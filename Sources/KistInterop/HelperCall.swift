@@ -39,7 +39,7 @@ extension HelperCall {
 
 extension StorageError {
   static func wrongWords(_ right: String) -> StorageError {
-    StorageError(.badRequest, "the words are not as they must be", hint: "they are: \(right)")
+    .badRequest("the words are not as they must be", hint: "they are: \(right)")
   }
 
   static func notFound(keptAs service: String, with account: String) -> StorageError {
@@ -79,8 +79,8 @@ extension JSONWriter {
   mutating func member(_ name: StaticString, text credential: Credential?) throws(StorageError) {
     guard let credential else { return }
     guard credential.secret.validText != nil else {
-      throw StorageError(
-        .badRequest, "the credential is not text, and this tool takes nothing else",
+      throw .badRequest(
+        "the credential is not text, and this tool takes nothing else",
         hint: "see it with `kist load`")
     }
     member(name, text: credential.secret)

@@ -47,8 +47,8 @@ private func apiVersion(in information: String?) throws(StorageError) -> String 
     try JSONObject(Secret(utf8: information)).required("apiVersion").string()
   }
   guard versions.contains(version) else {
-    throw StorageError(
-      .badRequest, "kubectl asks in a version that kist does not know",
+    throw .badRequest(
+      "kubectl asks in a version that kist does not know",
       hint: "set apiVersion in the kubeconfig to \(versions[0])")
   }
   return version

@@ -104,9 +104,9 @@ extension NewCredential {
   ) throws(StorageError) -> NewCredential? {
     guard old.summary.isSavedByHand else {
       if old.summary.tool == attributes[Attributes.toolName] { return self }
-      throw StorageError(
-        .conflict, "another tool keeps a credential under this name; nothing was changed",
-        hint: "see it with `kist list --json`", outcome: .unchanged)
+      throw .refused(
+        "another tool keeps a credential under this name; nothing was changed", as: .conflict,
+        hint: "see it with `kist list --json`")
     }
     var new = self
     new.label = old.summary.label

@@ -76,10 +76,10 @@ extension Tool {
         program: program, command: ["git", "config", "--global", "credential.helper", "kist"],
         asked: .init(
           command: ["git", "config", "--global", "--get-all", "credential.helper"], kist: "kist",
-          conflict: StorageError(
-            .conflict, "git has another helper already, which this would take away",
+          conflict: .refused(
+            "git has another helper already, which this would take away", as: .conflict,
             hint: "see `git config --global --get-all credential.helper`; to have git ask both: "
-              + "`git config --global --add credential.helper kist`", outcome: .unchanged)))
+              + "`git config --global --add credential.helper kist`")))
     case .docker:
       ToolSetup(
         program: program,

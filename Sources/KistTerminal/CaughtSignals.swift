@@ -87,9 +87,8 @@ private func beginCatching() throws(StorageError) -> (source: CInt, isFirst: Boo
 private func openSource() throws(StorageError) -> CInt {
   var ends: [CInt] = [-1, -1]
   guard unsafe pipe(&ends) == 0 else {
-    throw StorageError(
-      .unavailable, "no pipe could be opened", hint: "raise the limit on files (ulimit -n)",
-      outcome: .unchanged)
+    throw .refused(
+      "no pipe could be opened", as: .unavailable, hint: "raise the limit on files (ulimit -n)")
   }
   for end in ends {
     _ = fcntl(end, F_SETFD, FD_CLOEXEC)

@@ -47,8 +47,7 @@ private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios
   var settings = termios()
   guard terminal >= 0, unsafe tcgetattr(terminal, &settings) == 0 else {
     if terminal >= 0 { close(terminal) }
-    throw StorageError(
-      .badRequest, "there is no terminal to ask at", hint: "pipe the secret into the command")
+    throw .badRequest("there is no terminal to ask at", hint: "pipe the secret into the command")
   }
   return (terminal, settings)
 }
@@ -98,9 +97,9 @@ private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(St
     if byte != UInt8(ascii: "\n") { line.append(byte) }
   }
   guard line.count < longestLine else {
-    throw StorageError(
-      .tooLarge, "a terminal takes lines of less than \(longestLine) bytes",
-      hint: "pipe the secret into the command", outcome: .unchanged)
+    throw .refused(
+      "a terminal takes lines of less than \(longestLine) bytes", as: .tooLarge,
+      hint: "pipe the secret into the command")
   }
   return .line(Secret(line))
 }
@@ -109,9 +108,8 @@ private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(St
 private let longestLine = 4095
 
 extension StorageError {
-  fileprivate static let leftWithoutAnswer = StorageError(
-    .badRequest, "the prompt was left without an answer",
-    hint: "nothing was changed; type it and press Enter", outcome: .unchanged)
+  fileprivate static let leftWithoutAnswer = StorageError.refused(
+    "the prompt was left without an answer", hint: "nothing was changed; type it and press Enter")
 }
 
 /// Asks for a new passphrase twice, or once if nothing is typed; `ask` asks for a hidden line.
@@ -123,9 +121,7 @@ package func newPassphrase(
   let passphrase = try ask(question)
   if passphrase.isEmpty { return passphrase }
   guard try ask("Once more: ") == passphrase else {
-    throw StorageError(
-      .badRequest, "the two passphrases differ", hint: "nothing was changed; try again",
-      outcome: .unchanged)
+    throw .refused("the two passphrases differ", hint: "nothing was changed; try again")
   }
   return passphrase
 }

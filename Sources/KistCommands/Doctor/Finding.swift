@@ -31,11 +31,12 @@ struct Finding: Sendable, Equatable {
 }
 
 extension Finding.State {
-  var word: String {
+  /// Its word, and the number of its color: console_codes(4).
+  fileprivate var shown: (word: String, color: Int) {
     switch self {
-    case .ok: "ok"
-    case .note: "note"
-    case .problem: "problem"
+    case .ok: ("ok", 32)
+    case .note: ("note", 33)
+    case .problem: ("problem", 31)
     }
   }
 
@@ -47,7 +48,7 @@ extension Finding.State {
 extension Finding {
   func json() -> Secret {
     JSONWriter.object { writer in
-      writer.member("state", state.word)
+      writer.member("state", state.shown.word)
       writer.member("code", state.code?.rawValue)
       writer.member("subject", subject)
       writer.member("message", message)
@@ -67,35 +68,26 @@ extension Terminal {
       } else if outputIsTerminal {
         try showInColumns(finding)
       } else {
-        let columns = [finding.state.word, finding.subject, finding.message, finding.hint ?? ""]
+        let columns = [
+          finding.state.shown.word, finding.subject, finding.message, finding.hint ?? "",
+        ]
         try writeColumns(columns.map { visible($0) })
       }
     }
   }
 
   private func showInColumns(_ finding: Finding) throws(StorageError) {
-    let state = padded(finding.state.word, to: "problem".utf8.count)
+    let state = padded(finding.state.shown.word, to: "problem".utf8.count)
     let subject = padded(finding.subject, to: "terraform".utf8.count)
     let indent = String(repeating: " ", count: state.utf8.count + subject.utf8.count + 4)
     let texts = [finding.message] + (finding.hint.map { ["hint: \($0)"] } ?? [])
     let wrapped = texts.flatMap { lines($0, to: max(outputWidth - indent.utf8.count, 24)) }
     try writeLines(
       wrapped.prefix(1).map { "  \(subject)  " + $0 } + wrapped.dropFirst().map { indent + $0 },
-      after: state, color: finding.state.color)
+      after: state, color: finding.state.shown.color)
   }
 
   private func padded(_ word: String, to width: Int) -> String {
     word + String(repeating: " ", count: max(width - word.utf8.count, 0))
-  }
-}
-
-extension Finding.State {
-  /// The number of its color: console_codes(4).
-  fileprivate var color: Int {
-    switch self {
-    case .ok: 32
-    case .note: 33
-    case .problem: 31
-    }
   }
 }

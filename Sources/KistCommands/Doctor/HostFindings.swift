@@ -15,7 +15,7 @@ extension Host {
     }
     let faults = directories.compactMap(fault)
     return (faults.isEmpty ? [privacy(of: directories)] : faults)
-      + [data.flatMap(room)].compactMap { $0 } + (keyFile.map(formerKeys) ?? [])
+      + [data.flatMap(room)].compactMap(\.self) + (keyFile.map(formerKeys) ?? [])
   }
 
   /// Returns the keys that `kistd rekey` kept; only the user knows when they are no longer needed.
@@ -84,16 +84,10 @@ extension Host {
     if daemonProgram == nil {
       findings.append(
         Finding(
-          .note, "kistd", "there is none beside kist or on PATH",
-          hint: "install it where kist is"))
+          .note, "kistd", "there is none beside kist or on PATH", hint: "install it where kist is"))
     }
-    for path in [program, daemonProgram] {
-      if let finding = path.flatMap(finding(ofReadable:)) { findings.append(finding) }
-    }
-    for tool in Tool.allCases {
-      if let finding = finding(of: tool) { findings.append(finding) }
-    }
-    return findings
+    return findings + [program, daemonProgram].compactMap { $0.flatMap(finding(ofReadable:)) }
+      + Tool.allCases.compactMap(finding(of:))
   }
 
   /// Returns a finding for a program that its user can read: so is its memory while it starts.

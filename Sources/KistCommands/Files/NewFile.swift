@@ -31,10 +31,9 @@ struct NewFile: ~Copyable {
   ) throws(StorageError) {
     let status = fileStatus(ofLink: path)
     guard status?.isKind(S_IFREG) ?? true else {
-      throw StorageError(
-        .badRequest, "the file is not a regular one, and is not replaced",
-        hint: "name a regular file, or one that is not there yet",
-        outcome: .unchanged)
+      throw .refused(
+        "the file is not a regular one, and is not replaced",
+        hint: "name a regular file, or one that is not there yet")
     }
     if !replacing, status != nil { throw .fileIsThere }
     // Random, because a killed kist with the same process id may have left its name.
@@ -142,10 +141,9 @@ func permissions(of file: CInt) -> mode_t {
 /// Some file systems, such as vfat, ignore modes without an error.
 private func checkPrivate(_ permissions: mode_t) throws(StorageError) {
   guard permissions & 0o077 == 0 else {
-    throw StorageError(
-      .denied, "the file would have mode \(String(permissions, radix: 8)), open to others",
-      hint: "its file system does not keep the mode 600: name a file on another one",
-      outcome: .unchanged)
+    throw .refused(
+      "the file would have mode \(String(permissions, radix: 8)), open to others", as: .denied,
+      hint: "its file system does not keep the mode 600: name a file on another one")
   }
 }
 
@@ -159,9 +157,9 @@ func notWritten(_ failure: CInt) -> StorageError {
 extension StorageError {
   /// The error for an existing file that must not be replaced.
   static var fileIsThere: StorageError {
-    StorageError(
-      .conflict, "the file is there already",
-      hint: "name another one, or have it replaced with `--replace`", outcome: .unchanged)
+    .refused(
+      "the file is there already", as: .conflict,
+      hint: "name another one, or have it replaced with `--replace`")
   }
 }
 

@@ -7,9 +7,7 @@ internal import KistSystem
 /// It may be a FIFO, such as `<(…)` in a shell.
 func readFile(_ path: String, upTo limit: Int, _ what: String) throws(StorageError) -> Secret {
   let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-  guard file >= 0 else {
-    throw .notOpened(what, errno)
-  }
+  guard file >= 0 else { throw .notOpened(what, errno) }
   return try contents(of: file, upTo: limit, what)
 }
 
@@ -20,9 +18,7 @@ func regularFile(_ path: String, upTo limit: Int, _ what: String) -> Secret? {
 }
 
 /// Reads a file to its end and closes it.
-func contents(
-  of file: CInt, upTo limit: Int, _ what: String
-) throws(StorageError) -> Secret {
+func contents(of file: CInt, upTo limit: Int, _ what: String) throws(StorageError) -> Secret {
   defer { close(file) }
   return try allPieces(upTo: limit, what) { () throws(StorageError) in
     try nextPiece(of: file, what)
@@ -53,16 +49,14 @@ func nextPiece(of descriptor: CInt, _ what: String) throws(StorageError) -> Secr
     }
     if count >= 0 { return Secret(bytes) }
     guard errno == EINTR else {
-      throw StorageError(
-        .badRequest, "\(what) could not be read: \(systemText(of: errno))", outcome: .unchanged)
+      throw .refused("\(what) could not be read: \(systemText(of: errno))")
     }
   }
 }
 
 /// Joins pieces up to the empty one; `limit` is the limit that an error mentions.
 func allPieces(
-  upTo size: Int, _ what: String, limit: Int? = nil,
-  _ nextPiece: () throws(StorageError) -> Secret
+  upTo size: Int, _ what: String, limit: Int? = nil, _ nextPiece: () throws(StorageError) -> Secret
 ) throws(StorageError) -> Secret {
   var bytes = WipedBytes(capacity: 256)
   while true {

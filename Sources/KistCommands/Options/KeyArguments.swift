@@ -27,9 +27,7 @@ struct AskedKeyArguments: ParsableArguments {
   func key(askingAt terminal: Terminal) throws(StorageError) -> CredentialKey {
     if let service { return try CredentialKey(service: service, orReferenceBeside: account) }
     guard terminal.inputIsTerminal else {
-      throw StorageError(
-        .badRequest, "there is no service",
-        hint: "name it: `kist save SERVICE [ACCOUNT]`", outcome: .unchanged)
+      throw .refused("there is no service", hint: "name it: `kist save SERVICE [ACCOUNT]`")
     }
     let service = try terminal.ask("Service: ")
     guard !service.isEmpty else { throw .badRequest("the service is empty") }
@@ -41,16 +39,14 @@ struct AskedKeyArguments: ParsableArguments {
 }
 
 extension CredentialKey {
-  fileprivate init(
-    service: String, orReferenceBeside account: String
-  ) throws(StorageError) {
+  fileprivate init(service: String, orReferenceBeside account: String) throws(StorageError) {
     guard service.hasPrefix(CredentialReference.scheme) else {
       self.init(service: service, account: account)
       return
     }
     guard let reference = CredentialReference(service) else {
-      throw StorageError(
-        .badRequest, "the reference is not kist://SERVICE/ACCOUNT",
+      throw .badRequest(
+        "the reference is not kist://SERVICE/ACCOUNT",
         hint: "percent-encode everything but letters, digits and -._~")
     }
     guard account.isEmpty else {

@@ -34,7 +34,11 @@ extension KeySlots {
 
 extension KeyFileOption {
   fileprivate func key() throws(StorageError) -> Secret {
-    guard let path = keyFile ?? Host.live.keyFile else { throw .noKeyFile }
+    guard let path = keyFile ?? Host.live.keyFile else {
+      throw .refused(
+        "there is no HOME to look for the key file in",
+        hint: "name the key file that opens the store with `--key-file`")
+    }
     let what = "the key file \(path)"
     let file: CInt
     do throws(UnfitFile) { file = try openOwnFile(path, O_RDONLY) } catch {
@@ -43,13 +47,5 @@ extension KeyFileOption {
         hint: "name the key file that opens the store with `--key-file`", outcome: .unchanged)
     }
     return try contents(of: file, upTo: 32, what)
-  }
-}
-
-extension StorageError {
-  fileprivate static var noKeyFile: StorageError {
-    StorageError(
-      .badRequest, "there is no HOME to look for the key file in",
-      hint: "name the key file that opens the store with `--key-file`", outcome: .unchanged)
   }
 }

@@ -17,8 +17,11 @@ package struct CommonOptions: ParsableArguments {
   ///
   /// Throws for an invalid path before any request is sent.
   func socketPath() throws(StorageError) -> String {
-    if let socket { return try SocketLocation(path: socket).path }
-    return try SocketLocation.current().path
+    if let socket {
+      try SocketLocation(path: socket).path
+    } else {
+      try SocketLocation.current().path
+    }
   }
 
   /// Returns the functions of that kistd, over one connection that blocks the calling thread.
@@ -53,12 +56,9 @@ struct ConditionOptions: ParsableArguments {
   var ifRevision: String?
 
   func condition() throws(StorageError) -> Condition {
-    switch (ifAbsent, ifRevision) {
-    case (false, nil): return .always
-    case (true, nil): return .ifAbsent
-    case (false, let revision?): return .ifRevision(Revision(rawValue: revision))
-    case (true, _?): throw .badRequest("--if-absent and --if-revision exclude each other")
-    }
+    guard let ifRevision else { return ifAbsent ? .ifAbsent : .always }
+    guard !ifAbsent else { throw .badRequest("--if-absent and --if-revision exclude each other") }
+    return .ifRevision(Revision(rawValue: ifRevision))
   }
 }
 
@@ -75,19 +75,14 @@ struct ExpiryOptions: ParsableArguments {
   var expiresAt: String?
 
   func moment(from now: Timestamp) throws(StorageError) -> Timestamp? {
-    switch (expiresIn, expiresAt) {
-    case (nil, nil): return nil
-    case (let time?, nil):
-      return try Lifetime(time, of: "--expires-in").end(from: now)
-    case (nil, let text?):
-      guard let moment = Timestamp(rfc3339: text) else {
-        throw StorageError(
-          .badRequest, "--expires-at is not a moment", hint: "write it as 2027-01-31T12:00:00Z")
-      }
-      return moment
-    case (_?, _?):
+    guard let expiresAt else { return try Lifetime(expiresIn, of: "--expires-in")?.end(from: now) }
+    guard expiresIn == nil else {
       throw .badRequest("--expires-in and --expires-at exclude each other")
     }
+    guard let moment = Timestamp(rfc3339: expiresAt) else {
+      throw .badRequest("--expires-at is not a moment", hint: "write it as 2027-01-31T12:00:00Z")
+    }
+    return moment
   }
 }
 
@@ -100,8 +95,7 @@ struct Lifetime: Equatable {
   /// Reads `90s`, `15m`, `12h`, `90d` or `4w`; returns `nil` for anything else.
   init?(_ text: String) {
     let digits = text.dropLast()
-    guard
-      let unit = text.last.flatMap(Self.seconds(in:)),
+    guard let unit = text.last.flatMap({ Self.units[$0] }),
       digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(digits)
     else { return nil }
     let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
@@ -109,10 +103,12 @@ struct Lifetime: Equatable {
     self.seconds = seconds
   }
 
-  init(_ text: String, of option: String) throws(StorageError) {
+  /// Reads the value of an option; `nil` without one.
+  init?(_ text: String?, of option: String) throws(StorageError) {
+    guard let text else { return nil }
     guard let lifetime = Lifetime(text) else {
-      throw StorageError(
-        .badRequest, "\(option) is not a time from 1s to 36500d",
+      throw .badRequest(
+        "\(option) is not a time from 1s to 36500d",
         hint: "write a positive whole number and a unit: s, m, h, d or w")
     }
     self = lifetime
@@ -122,16 +118,9 @@ struct Lifetime: Equatable {
     Timestamp(clamping: start.secondsSinceEpoch + seconds)
   }
 
-  private static func seconds(in unit: Character) -> Int64? {
-    switch unit {
-    case "s": 1
-    case "m": 60
-    case "h": 3600
-    case "d": 86_400
-    case "w": 7 * 86_400
-    default: nil
-    }
-  }
+  private static let units: [Character: Int64] = [
+    "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400,
+  ]
 }
 
 /// The options that select credentials; without any, all are selected.
@@ -182,9 +171,9 @@ struct OnlyOptions: ParsableArguments {
   /// Returns the services; throws `badRequest` for one that no reference can name.
   func checked() throws(StorageError) -> [String] {
     guard services.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("kist://") }) else {
-      throw StorageError(
-        .badRequest, "--only: this is not the name of a service",
-        hint: "name the service alone, such as `--only db.example`", outcome: .unchanged)
+      throw .refused(
+        "--only: this is not the name of a service",
+        hint: "name the service alone, such as `--only db.example`")
     }
     return services
   }

@@ -29,8 +29,7 @@ struct ProgressBar {
     guard !line.isEmpty, let width = terminal.errorWidth else { return }
     // The rest of the line may contain typed text, such as ^C.
     line = ""
-    terminal.writeError(
-      Secret(utf8: "\r" + String(repeating: " ", count: width - 1) + "\r"))
+    terminal.writeError(Secret(utf8: "\r" + String(repeating: " ", count: width - 1) + "\r"))
   }
 
   private mutating func replaceLine(with new: String) {

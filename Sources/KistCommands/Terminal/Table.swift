@@ -26,8 +26,7 @@ func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> [
   // Shortens the label first, then the wider of service and account.
   return table(rows, width: width) { widths in
     widths[2] > narrowest || widths[0...1].allSatisfy { $0 <= narrowest }
-      ? 2
-      : widths[0] > widths[1] ? 0 : 1
+      ? 2 : widths[0] > widths[1] ? 0 : 1
   }
 }
 

@@ -6,17 +6,13 @@ extension Terminal {
   /// Reads all of standard input; `limit` is the limit that an error mentions.
   ///
   /// On a terminal, which shows no prompt, it prints a note first.
-  func input(
-    upTo size: Int, _ what: String, limit: Int? = nil
-  ) throws(StorageError) -> Secret {
+  func input(upTo size: Int, _ what: String, limit: Int? = nil) throws(StorageError) -> Secret {
     if inputIsTerminal { note("reading \(what) from the terminal; end it with Ctrl-D") }
     return try allPieces(upTo: size, what, limit: limit, readPiece)
   }
 
   /// Writes an answer to standard output for each line of standard input, until the input ends.
-  func answerLines(
-    upTo limit: Int, _ answer: (Secret) async -> Secret
-  ) async throws(StorageError) {
+  func answerLines(upTo limit: Int, _ answer: (Secret) async -> Secret) async throws(StorageError) {
     var splitter = LineSplitter(limit: limit)
     while true {
       let piece = try readPiece()
@@ -41,10 +37,9 @@ extension Terminal {
   func newSecret(exact: Bool) throws(StorageError) -> Secret {
     let secret = try anySecret(exact: exact)
     guard exact || !secret.isEmpty else {
-      throw StorageError(
-        .badRequest, "the secret is empty",
-        hint: "nothing was saved; an empty secret is saved with `--exact` only",
-        outcome: .unchanged)
+      throw .refused(
+        "the secret is empty",
+        hint: "nothing was saved; an empty secret is saved with `--exact` only")
     }
     return secret
   }
@@ -58,9 +53,7 @@ extension Terminal {
     let secret = try askHidden("Secret: ")
     if secret.isEmpty, !exact { return secret }
     guard try askHidden("Once more: ") == secret else {
-      throw StorageError(
-        .badRequest, "the two secrets differ", hint: "nothing was saved; try again",
-        outcome: .unchanged)
+      throw .refused("the two secrets differ", hint: "nothing was saved; try again")
     }
     return secret
   }
@@ -73,9 +66,7 @@ extension Terminal {
         upTo: Limits.passphrase + Secret.longestNewline, "the passphrase", limit: Limits.passphrase
       ).withoutNewline
     guard !passphrase.isEmpty else {
-      throw StorageError(
-        .badRequest, "the passphrase is empty",
-        hint: "pipe it in, or type it")
+      throw .badRequest("the passphrase is empty", hint: "pipe it in, or type it")
     }
     return passphrase
   }
@@ -99,24 +90,21 @@ extension Terminal {
     let size = kinds.count * (Limits.passphrase + Secret.longestNewline)
     let passphrases = try input(upTo: size, "the passphrases").lines
     guard passphrases.count <= kinds.count else {
-      throw StorageError(
-        .badRequest, "there are more lines than passphrases that are asked for",
-        hint: "pipe in \(counted(kinds)); give a new one once", outcome: .unchanged)
+      throw .refused(
+        "there are more lines than passphrases that are asked for",
+        hint: "pipe in \(counted(kinds)); give a new one once")
     }
     guard passphrases.count == kinds.count else {
-      throw StorageError(
-        .badRequest, kinds.count == 1 ? "the passphrase is missing" : "a passphrase is missing",
-        hint: "pipe in \(counted(kinds)), or type it",
-        outcome: .unchanged)
+      throw .refused(
+        kinds.count == 1 ? "the passphrase is missing" : "a passphrase is missing",
+        hint: "pipe in \(counted(kinds)), or type it")
     }
     return try passphrases.map(filled)
   }
 
   private func filled(_ passphrase: Secret) throws(StorageError) -> Secret {
     guard !passphrase.isEmpty else {
-      throw StorageError(
-        .badRequest, "the passphrase is empty", hint: "nothing was changed; try again",
-        outcome: .unchanged)
+      throw .refused("the passphrase is empty", hint: "nothing was changed; try again")
     }
     return passphrase
   }

@@ -27,8 +27,7 @@ extension Terminal {
   /// Writes lines of text to standard output; the first begins with a word that may have a color.
   func writeLines(_ lines: [String], after word: String, color: Int) throws(StorageError) {
     let start = visible(word)
-    try writeBytes(
-      Secret(utf8: outputHasColors ? "\u{1B}[\(color)m\(start)\u{1B}[0m" : start))
+    try writeBytes(Secret(utf8: outputHasColors ? "\u{1B}[\(color)m\(start)\u{1B}[0m" : start))
     try writeLines(lines)
   }
 
@@ -37,12 +36,24 @@ extension Terminal {
     if outputIsTerminal { try writeLines(lines(what, to: outputWidth)) }
   }
 
-  /// Asks the user a yes-or-no question; throws unless the answer is yes.
-  func confirm(
-    _ question: String, orElse notDone: String, hint: String
+  /// Prints the result of a command as JSON for a program, or reports success.
+  func reportSuccess(
+    _ what: String, or json: @autoclosure () -> Secret, asJSON: Bool
   ) throws(StorageError) {
+    try asJSON ? writeJSON(json()) : reportSuccess(what)
+  }
+
+  /// Writes an element of a list as JSON, or in columns.
+  func writeRow(
+    _ columns: @autoclosure () -> [String], or json: @autoclosure () -> Secret, asJSON: Bool
+  ) throws(StorageError) {
+    try asJSON ? writeJSON(json()) : writeColumns(columns())
+  }
+
+  /// Asks the user a yes-or-no question; throws unless the answer is yes.
+  func confirm(_ question: String, orElse notDone: String, hint: String) throws(StorageError) {
     guard ["y", "yes"].contains(try ask("\(question) [y/N] ").lowercased()) else {
-      throw StorageError(.denied, notDone, hint: hint, outcome: .unchanged)
+      throw .refused(notDone, as: .denied, hint: hint)
     }
   }
 

@@ -37,12 +37,10 @@ extension Terminal {
   /// The terminal and the streams of this process.
   package static var live: Terminal {
     Terminal(
-      inputIsTerminal: isatty(STDIN_FILENO) == 1,
-      outputIsTerminal: isatty(STDOUT_FILENO) == 1,
+      inputIsTerminal: isatty(STDIN_FILENO) == 1, outputIsTerminal: isatty(STDOUT_FILENO) == 1,
       outputHasColors: mayShowColors(STDOUT_FILENO),
       outputWidth: columns(ofTerminal: STDOUT_FILENO) ?? 80,
-      outputIsPrivate: isPrivateFile(STDOUT_FILENO),
-      errorWidth: columns(ofTerminal: STDERR_FILENO),
+      outputIsPrivate: isPrivateFile(STDOUT_FILENO), errorWidth: columns(ofTerminal: STDERR_FILENO),
       readPiece: { () throws(StorageError) in try nextPiece(of: STDIN_FILENO, "standard input") },
       ask: { question throws(StorageError) in try shownLine(asking: question, on: "/dev/tty") },
       askHidden: { question throws(StorageError) in try hiddenLine(asking: question, on: "/dev/tty")
@@ -54,10 +52,8 @@ extension Terminal {
             .internal, "standard output could not be written: \(systemText(of: failure))",
             hint: "what was asked for was carried out; only the output is lost")
         }
-      },
-      writeError: { _ = $0.withBytes { writeAll($0, to: STDERR_FILENO) } },
-      noteSignals: { () throws(StorageError) in try notedSignals() },
-      now: Timestamp.now)
+      }, writeError: { _ = $0.withBytes { writeAll($0, to: STDERR_FILENO) } },
+      noteSignals: { () throws(StorageError) in try notedSignals() }, now: Timestamp.now)
   }
 }
 

@@ -12,9 +12,7 @@ extension UserStorage {
   }
 
   /// Throws the error that a save would throw, whatever the secret.
-  func checkTakes(
-    _ credential: NewCredential, if condition: Condition
-  ) async throws(StorageError) {
+  func checkTakes(_ credential: NewCredential, if condition: Condition) async throws(StorageError) {
     try credential.checkNames()
     if condition == .always { return }
     let key = credential.key
@@ -27,9 +25,7 @@ extension UserStorage {
   /// A request that failed with `locked` did nothing, so changes may be repeated too. Requests that
   /// run at the same time share an offer.
   func offeringToUnlock(_ access: StorageAccess, at terminal: Terminal) -> UserStorage {
-    let offers = UnlockOffers { error throws(StorageError) in
-      try await access.offerToUnlock(because: error, at: terminal)
-    }
+    let offers = UnlockOffers(access, terminal)
     return UserStorage(
       save: unlocking(offers, save), load: unlocking(offers, load),
       delete: unlocking(offers, delete), find: unlocking(offers, find))
@@ -56,14 +52,12 @@ private actor UnlockOffers {
   private(set) var count = 0
   private var latest: Task<Result<Bool, StorageError>, Never>?
   private var mayOffer = true
-  private let offer: @Sendable (StorageError) async -> Result<Bool, StorageError>
+  private let access: StorageAccess
+  private let terminal: Terminal
 
-  init(_ offer: @escaping @Sendable (StorageError) async throws(StorageError) -> Bool) {
-    self.offer = { error in
-      do throws(StorageError) { return .success(try await offer(error)) } catch {
-        return .failure(error)
-      }
-    }
+  init(_ access: StorageAccess, _ terminal: Terminal) {
+    self.access = access
+    self.terminal = terminal
   }
 
   /// Makes a new offer and returns its answer.
@@ -73,7 +67,11 @@ private actor UnlockOffers {
   func answer(because error: StorageError, after count: Int) async throws(StorageError) -> Bool {
     if let latest, !mayOffer || count < self.count { return try await latest.value.get() }
     mayOffer = false
-    let task = Task { [offer] in await offer(error) }
+    let task = Task { [access, terminal] () -> Result<Bool, StorageError> in
+      do throws(StorageError) {
+        return .success(try await access.offerToUnlock(because: error, at: terminal))
+      } catch { return .failure(error) }
+    }
     latest = task
     let answer = await task.value
     self.count += 1
@@ -91,14 +89,14 @@ extension StorageAccess {
     because error: StorageError, at terminal: Terminal
   ) async throws(StorageError) -> Bool {
     let reason = error.message.prefix(1).uppercased() + error.message.dropFirst()
-    guard try await status().unlocksWith == .passphrase else {
+    var passphrase: Secret?
+    if try await status().unlocksWith == .passphrase {
+      passphrase = try terminal.askHidden("\(reason). Passphrase: ")
+      if passphrase?.isEmpty == true { return false }
+    } else {
       let answer = try terminal.ask("\(reason). Unlock the storage? [Y/n] ")
       guard ["", "y", "yes"].contains(answer.lowercased()) else { return false }
-      _ = try await unlock(nil)
-      return true
     }
-    let passphrase = try terminal.askHidden("\(reason). Passphrase: ")
-    guard !passphrase.isEmpty else { return false }
     _ = try await unlock(passphrase)
     return true
   }

@@ -46,8 +46,15 @@ extension StorageError {
   }
 
   /// The request does not follow the protocol.
-  public static func badRequest(_ message: String) -> StorageError {
-    StorageError(.badRequest, message)
+  public static func badRequest(_ message: String, hint: String? = nil) -> StorageError {
+    StorageError(.badRequest, message, hint: hint)
+  }
+
+  /// A command or a request cannot be carried out, and nothing was changed.
+  package static func refused(
+    _ message: String, as code: Code = .badRequest, hint: String? = nil
+  ) -> StorageError {
+    StorageError(code, message, hint: hint, outcome: .unchanged)
   }
 
   /// The request names an operation that does not exist.

@@ -57,8 +57,8 @@ extension GitMessage {
     var writer = GitWriter()
     if let authtype = summary.attributes["authtype"] {
       guard isToken(authtype) else {
-        throw StorageError(
-          .badRequest, "the attribute authtype of the credential is not the scheme of a header",
+        throw .badRequest(
+          "the attribute authtype of the credential is not the scheme of a header",
           hint: "save it again, with one such as Bearer")
       }
       try writer.line("capability[]", "authtype")
@@ -83,8 +83,8 @@ extension GitMessage {
   /// password, and would delete the password that it never tried.
   private func checkAccount(of summary: CredentialSummary) throws(StorageError) {
     guard summary.isSavedByHand, summary.key.account.isEmpty, username == nil else { return }
-    throw StorageError(
-      .badRequest, "the credential has no account, and git sends no password without one",
+    throw .badRequest(
+      "the credential has no account, and git sends no password without one",
       hint: "save it again: `kist save URL ACCOUNT`")
   }
 

@@ -125,8 +125,8 @@ struct GitWriter: ~Copyable {
   /// Writes a line; throws for a value that would be two lines, or that git would misread.
   mutating func line(_ key: StaticString, _ value: Secret) throws(StorageError) {
     guard value.withBytes(isOneLine) else {
-      throw StorageError(
-        .badRequest, "the credential has a line break or a NUL in it, and git takes neither",
+      throw .badRequest(
+        "the credential has a line break or a NUL in it, and git takes neither",
         hint: "save it again without: `kist save` drops one newline at the end")
     }
     key.withBytes { text.append($0) }

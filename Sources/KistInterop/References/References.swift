@@ -56,8 +56,8 @@ extension CredentialReference {
   /// Reads the reference at a place that an error mentions instead of it.
   init(_ text: String?, at place: String) throws(StorageError) {
     guard let reference = text.flatMap(Self.init) else {
-      throw StorageError(
-        .badRequest, "\(place) has no reference kist://SERVICE/ACCOUNT",
+      throw .badRequest(
+        "\(place) has no reference kist://SERVICE/ACCOUNT",
         hint: "name one that was saved: begin with kist://, and percent-encode all but letters, "
           + "digits and -._~")
     }
@@ -67,10 +67,9 @@ extension CredentialReference {
   /// Throws `denied`, with the place but not the reference, unless `services` allows it.
   func check(isOfOneOf services: [String], at place: String) throws(StorageError) {
     guard !services.isEmpty, !services.contains(key.service) else { return }
-    throw StorageError(
-      .denied, "\(place): the reference names a service that `--only` does not allow",
-      hint: "nothing was loaded; allow the service with another `--only SERVICE`",
-      outcome: .unchanged)
+    throw .refused(
+      "\(place): the reference names a service that `--only` does not allow", as: .denied,
+      hint: "nothing was loaded; allow the service with another `--only SERVICE`")
   }
 }
 

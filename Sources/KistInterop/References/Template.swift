@@ -36,9 +36,7 @@ package struct Template: Sendable {
       case .reference(let reference, let line):
         let secret = try await references.secret(of: reference, at: Self.place(line))
         guard filled.count + secret.count <= Self.longestFilled else {
-          throw StorageError(
-            .tooLarge, "what comes out is longer than \(Self.longestFilled) bytes",
-            outcome: .unchanged)
+          throw .refused("what comes out is longer than \(Self.longestFilled) bytes", as: .tooLarge)
         }
         secret.withBytes { filled.append($0) }
       }
@@ -58,10 +56,9 @@ package struct Template: Sendable {
       let reference = try CredentialReference(
         String(validating: bytes.extracting(content.reference)), at: place(line))
       guard let end = content.end else {
-        throw StorageError(
-          .badRequest, "\(place(line)) has a reference without }} behind it",
-          hint: "it is written {{ kist://SERVICE/ACCOUNT }}; a blank in a name is %20",
-          outcome: .unchanged)
+        throw .refused(
+          "\(place(line)) has a reference without }} behind it",
+          hint: "it is written {{ kist://SERVICE/ACCOUNT }}; a blank in a name is %20")
       }
       parts += [.text(start..<offset), .reference(reference, line: line)]
       (start, offset) = (end, end)

@@ -22,10 +22,9 @@ extension Variable {
   /// list can be complete. Variables in `allowed` are not refused.
   package func checkRunsNoCode(allowing allowed: [String]) throws(StorageError) {
     guard !allowed.contains(name), Self.mayRunCode(name) else { return }
-    throw StorageError(
-      .denied, "\(place): \(name) may make a program run other code, and nothing was started",
-      hint: "remove the line; or, where you know the value, allow it with `--allow-env \(name)`",
-      outcome: .unchanged)
+    throw .refused(
+      "\(place): \(name) may make a program run other code, and nothing was started", as: .denied,
+      hint: "remove the line; or, where you know the value, allow it with `--allow-env \(name)`")
   }
 
   static func mayRunCode(_ name: String) -> Bool {

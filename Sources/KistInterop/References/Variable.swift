@@ -72,8 +72,8 @@ extension Variable {
     guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0),
       let name = name((0..<equals).map { line[$0] })
     else {
-      throw StorageError(
-        .badRequest, "\(place) is not NAME=value",
+      throw .badRequest(
+        "\(place) is not NAME=value",
         hint: "a name has letters, digits and underscores, with nothing before it")
     }
     let bytes = line.extracting((equals + 1)...)

@@ -153,9 +153,9 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
 extension StorageError {
   /// The error for a file with more credentials than the limit.
   package static var tooManyForeign: StorageError {
-    StorageError(
-      .tooLarge, "the file has more than \(ForeignCredentials.most) credentials",
-      hint: "nothing was imported; take it in parts", outcome: .unchanged)
+    .refused(
+      "the file has more than \(ForeignCredentials.most) credentials", as: .tooLarge,
+      hint: "nothing was imported; take it in parts")
   }
 
   static func unreadable(_ problem: String, line: Int) -> StorageError {
@@ -164,9 +164,8 @@ extension StorageError {
 
   /// Returns the error for a file that cannot be imported; `problem` contains no text of the file.
   package static func unreadable(_ problem: String) -> StorageError {
-    StorageError(
-      .badRequest, "the file cannot be read: \(problem)",
-      hint: "nothing was imported; see whether it is of the format that was named",
-      outcome: .unchanged)
+    .refused(
+      "the file cannot be read: \(problem)",
+      hint: "nothing was imported; see whether it is of the format that was named")
   }
 }

@@ -13,10 +13,9 @@ func bitwardenCredentials(in text: Secret) throws(StorageError) -> ForeignCreden
     return entries
   }
   guard let entries else {
-    throw StorageError(
-      .badRequest, "the file is encrypted",
-      hint: "nothing was imported; have Bitwarden export it as .json, not as .json (Encrypted)",
-      outcome: .unchanged)
+    throw .refused(
+      "the file is encrypted",
+      hint: "nothing was imported; have Bitwarden export it as .json, not as .json (Encrypted)")
   }
   return try foreignCredentials(entries)
 }

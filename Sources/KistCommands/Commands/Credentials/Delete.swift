@@ -25,10 +25,8 @@ struct Delete: RequiresUserStorage {
     let request = DeleteRequest(
       key: try target.key(), ifRevision: ifRevision.map(Revision.init(rawValue:)))
     let wasThere = try await storage.delete(request)
-    if common.json {
-      try terminal.writeJSON(json(deleted: wasThere))
-    } else {
-      try terminal.reportSuccess(wasThere ? "deleted" : "there was no such credential")
-    }
+    try terminal.reportSuccess(
+      wasThere ? "deleted" : "there was no such credential", or: json(deleted: wasThere),
+      asJSON: common.json)
   }
 }

@@ -29,9 +29,7 @@ struct List: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     let query = try selection.query()
-    let latestExpiry = try expiring.map { time throws(StorageError) in
-      try Lifetime(time, of: "--expiring").end(from: terminal.now())
-    }
+    let latestExpiry = try Lifetime(expiring, of: "--expiring")?.end(from: terminal.now())
     if terminal.outputIsTerminal && !common.json {
       let found = try await storage.findAll(query).filter { $0.expires(by: latestExpiry) }
         .sorted { $0.key < $1.key }
@@ -54,11 +52,7 @@ struct List: RequiresUserStorage {
   ) async throws(StorageError) {
     try await eachPage(of: query, storage.find) { (page) throws(StorageError) in
       for credential in page.credentials where credential.expires(by: latestExpiry) {
-        if common.json {
-          try terminal.writeJSON(credential.json())
-        } else {
-          try terminal.writeColumns(columns(of: credential))
-        }
+        try terminal.writeRow(columns(of: credential), or: credential.json(), asJSON: common.json)
       }
     }
   }

@@ -31,9 +31,7 @@ struct Load: RequiresUserStorage {
     if allowExpired && minRemaining != nil {
       throw .badRequest("--allow-expired and --min-remaining exclude each other")
     }
-    let remaining = try minRemaining.map { time throws(StorageError) in
-      try Lifetime(time, of: "--min-remaining")
-    }
+    let remaining = try Lifetime(minRemaining, of: "--min-remaining")
     let request = LoadRequest(key: try target.key(), allowExpired: allowExpired)
     let credential = try await storage.load(request)
     if let remaining, let moment = credential.summary.expiresAt,
@@ -43,13 +41,9 @@ struct Load: RequiresUserStorage {
         .expired, "the credential expires too soon, at \(moment)",
         hint: "save a new one, or ask for less with `--min-remaining`")
     }
-    if common.json {
-      try terminal.writeJSON(credential.json())
-    } else if terminal.outputIsTerminal {
-      try terminal.writeBytes(credential.secret.withNewline)
-    } else {
-      try terminal.writeBytes(credential.secret)
-    }
+    if common.json { return try terminal.writeJSON(credential.json()) }
+    let secret = credential.secret
+    try terminal.writeBytes(terminal.outputIsTerminal ? secret.withNewline : secret)
   }
 }
 
@@ -59,8 +53,7 @@ extension Load {
   /// The argument parser reads the same, but first prepares every command with all its options.
   /// That takes as long as the rest of a load.
   static func plainLine(_ arguments: [String]) -> Load? {
-    guard
-      arguments.first == "load", (2...3).contains(arguments.count),
+    guard arguments.first == "load", (2...3).contains(arguments.count),
       !arguments.contains(where: { $0.hasPrefix("-") })
     else { return nil }
     // Sets every property, because reading one that is not set traps.

@@ -42,11 +42,8 @@ struct Save: RequiresUserStorage {
     if terminal.inputIsTerminal { try await storage.checkTakes(credential, if: condition) }
     credential.secret = try source.secret(from: terminal)
     let saved = try await storage.save(credential, if: condition)
-    if common.json {
-      try terminal.writeJSON(saved.json())
-    } else {
-      let end = saved.isExpired(at: terminal.now()) ? ", and has expired already" : ""
-      try terminal.reportSuccess("saved at revision \(saved.revision.rawValue)\(end)")
-    }
+    let end = saved.isExpired(at: terminal.now()) ? ", and has expired already" : ""
+    try terminal.reportSuccess(
+      "saved at revision \(saved.revision.rawValue)\(end)", or: saved.json(), asJSON: common.json)
   }
 }

@@ -1,6 +1,10 @@
 internal import ArgumentParser
+internal import Glibc
 internal import KistClient
+internal import KistCore
+internal import KistInterop
 internal import KistWire
+private import Synchronization
 
 struct Watch: RequiresWatch {
   static let configuration = CommandConfiguration(
@@ -32,21 +36,15 @@ struct Watch: RequiresWatch {
 
   func perform(_ watch: WatchCredentials, _ terminal: Terminal) async throws(StorageError) {
     if service?.hasPrefix("kist://") == true {
-      throw StorageError(
-        .badRequest, "a reference names one credential, and `kist watch` takes a service",
+      throw .badRequest(
+        "a reference names one credential, and `kist watch` takes a service",
         hint: "name the service, or none for all")
     }
-    let watch =
-      noReconnect
-      ? watch : watch.reconnecting(whenLost: { terminal.reportLoss($0, common) })
+    let watch = noReconnect ? watch : watch.reconnecting(whenLost: { reportLoss($0, terminal) })
     let changes = try await watch(service: service)
-    guard command.isEmpty else {
-      return try await runAtEach(of: changes, command, terminal, common)
-    }
+    guard command.isEmpty else { return try await runCommand(atEach: changes, terminal) }
     for try await change in changes {
-      try common.json
-        ? terminal.writeJSON(change.json())
-        : terminal.writeColumns(columns(of: change))
+      try terminal.writeRow(columns(of: change), or: change.json(), asJSON: common.json)
     }
   }
 
@@ -57,8 +55,8 @@ struct Watch: RequiresWatch {
     guard arguments.first == configuration.commandName,
       words.first == "--exec=" || words.first == "--exec" && words.dropFirst().first ?? "" == ""
     else { return }
-    throw StorageError(
-      .badRequest, "there is no command to run", hint: "write it after --exec, with its arguments")
+    throw .badRequest(
+      "there is no command to run", hint: "write it after --exec, with its arguments")
   }
 
   private func columns(of change: CredentialChange) -> [String] {
@@ -67,11 +65,120 @@ struct Watch: RequiresWatch {
   }
 }
 
-extension Terminal {
-  fileprivate func reportLoss(_ error: StorageError, _ options: CommonOptions) {
+extension Watch {
+  private func reportLoss(_ error: StorageError, _ terminal: Terminal) {
     var error = error
     error.hint =
       "kist watches again as soon as it can, and prints reset if it may have missed changes"
-    report(error, asJSON: options.json)
+    terminal.report(error, asJSON: common.json)
+  }
+
+  /// Runs the command at each change, one at a time, until there are no more changes.
+  ///
+  /// Changes that come while it runs wait; only the latest change of each key is kept.
+  ///
+  /// A failure is reported, and the command runs again at the next change. If it cannot be started,
+  /// this process ends.
+  private func runCommand(
+    atEach changes: CredentialChanges, _ terminal: Terminal
+  ) async throws(StorageError) {
+    let waiting = WaitingChanges()
+    // Detached, because the calling thread waits for the command.
+    let reading = Task.detached {
+      do throws(StorageError) {
+        for try await change in changes { waiting.put(change) }
+        waiting.end(nil)
+      } catch { waiting.end(error) }
+    }
+    defer { reading.cancel() }
+    while let change = try await waiting.next() {
+      let status = try runCommand(at: change, terminal)
+      if status != 0 {
+        terminal.report(
+          StorageError(
+            .internal, "the command ended with status \(status)",
+            hint: "it is run again at the next change, and not before"), asJSON: common.json)
+      }
+    }
+  }
+
+  /// Returns the exit status of the command; ends this process if it cannot be started.
+  private func runCommand(
+    at change: CredentialChange, _ terminal: Terminal
+  ) throws(StorageError) -> CInt {
+    let environment = try ChildEnvironment(setting: [
+      Setting(name: "KIST_EVENT", value: Secret(utf8: change.event)),
+      Setting(name: "KIST_SERVICE", value: Secret(utf8: change.key?.service ?? "")),
+      Setting(name: "KIST_ACCOUNT", value: Secret(utf8: change.key?.account ?? "")),
+    ])
+    do throws(CommandNotStarted) {
+      try keepSignals()
+      let status = endOfChild(try startChild(command, environment))
+      giveBackSignals()
+      return status
+    } catch {
+      terminal.report(error.complaint, asJSON: common.json)
+      Glibc.exit(error.exitStatus)
+    }
+  }
+}
+
+/// Changes that wait for a command to end: the latest of each key, in the order of the keys.
+///
+/// A `reset` replaces all waiting and later changes, because a watcher then reads everything again.
+/// If there are more keys than the limit of a watcher's queue, a `reset` replaces them too.
+final class WaitingChanges: Sendable {
+  private struct State {
+    var changes: [CredentialChange] = []
+    var isOver = false
+    var end: StorageError?
+    var whenThere: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  func put(_ change: CredentialChange) {
+    wake { state in
+      if state.changes == [.reset] { return }
+      state.changes.removeAll { $0.key == change.key }
+      if change == .reset || state.changes.count == Limits.watch {
+        state.changes = [.reset]
+      } else {
+        state.changes.append(change)
+      }
+    }
+  }
+
+  func end(_ reason: StorageError?) {
+    wake { state in
+      state.isOver = true
+      state.end = reason
+    }
+  }
+
+  /// Waits for the next change, for one task; returns `nil` if there are no more.
+  func next() async throws(StorageError) -> CredentialChange? {
+    await withCheckedContinuation { continuation in
+      let isThere = state.withLock { state in
+        let isThere = state.isOver || !state.changes.isEmpty
+        if !isThere { state.whenThere = continuation }
+        return isThere
+      }
+      if isThere { continuation.resume() }
+    }
+    return try state.withLock { state throws(StorageError) in
+      if !state.changes.isEmpty { return state.changes.removeFirst() }
+      if let end = state.end { throw end }
+      return nil
+    }
+  }
+
+  private func wake(_ body: (inout State) -> Void) {
+    let waiting = state.withLock { state in
+      body(&state)
+      defer { state.whenThere = nil }
+      return state.whenThere
+    }
+    waiting?.resume()
   }
 }

@@ -61,8 +61,8 @@ struct Audit: RequiresAuditLog {
     var query = try query(at: terminal.now())
     if verify {
       guard query == AuditQuery(), lines == nil else {
-        throw StorageError(
-          .badRequest, "--verify checks all lines, and takes no option that selects lines",
+        throw .badRequest(
+          "--verify checks all lines, and takes no option that selects lines",
           hint: "`kist audit --verify`")
       }
       return try terminal.write(await log.verify(), asJSON: common.json)
@@ -87,9 +87,7 @@ struct Audit: RequiresAuditLog {
       try terminal.writeLines(table(of: records, width: terminal.outputWidth))
     } else {
       for record in records {
-        try common.json
-          ? terminal.writeJSON(record.json())
-          : terminal.writeColumns(columns(of: record))
+        try terminal.writeRow(columns(of: record), or: record.json(), asJSON: common.json)
       }
     }
     if common.json { return }
@@ -101,16 +99,16 @@ struct Audit: RequiresAuditLog {
     query.names = RequestedNames(service: service, account: account)
     if let operation {
       guard AuditQuery.operations.contains(operation) else {
-        throw StorageError(
-          .badRequest, "--operation is none that the log has",
+        throw .badRequest(
+          "--operation is none that the log has",
           hint: "it is one of \(AuditQuery.operations.joined(separator: ", "))")
       }
       query.operation = operation
     }
     if let outcome {
       guard outcome == "ok" || StorageError.Code(rawValue: outcome) != nil else {
-        throw StorageError(
-          .badRequest, "--outcome is neither ok nor the code of an error",
+        throw .badRequest(
+          "--outcome is neither ok nor the code of an error",
           hint: "the codes are those of the protocol: notFound, locked, denied …")
       }
       query.outcome = outcome
@@ -131,8 +129,8 @@ struct Audit: RequiresAuditLog {
   private func moment(_ text: String, _ now: Timestamp) throws(StorageError) -> Timestamp {
     if let moment = Timestamp(rfc3339: text) { return moment }
     guard let time = Lifetime(text), let moment = now.advanced(bySeconds: -time.seconds) else {
-      throw StorageError(
-        .badRequest, "--since is neither a moment nor a time",
+      throw .badRequest(
+        "--since is neither a moment nor a time",
         hint: "write it as 2027-01-31T12:00:00Z, or as 15m, 12h or 7d")
     }
     return moment

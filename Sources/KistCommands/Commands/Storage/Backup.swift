@@ -26,9 +26,9 @@ struct Backup: RequiresBackups {
 
   func perform(_ backups: Backups, _ terminal: Terminal) async throws(StorageError) {
     guard file != "-" else {
-      throw StorageError(
-        .badRequest, "a backup is written into a file, and not to standard output",
-        hint: "name the file; `./-` is one of that name", outcome: .unchanged)
+      throw .refused(
+        "a backup is written into a file, and not to standard output",
+        hint: "name the file; `./-` is one of that name")
     }
     var target = try NewFile(for: file, replacing: replace)
     let passphrase = try terminal.passphrases(asking: [.new])[0]
@@ -52,12 +52,9 @@ struct Backup: RequiresBackups {
     }
     progress.clear()
     try target.finish()
-    if common.json {
-      try terminal.writeJSON(backup.json(in: file))
-    } else {
-      try terminal.reportSuccess(
-        "\(counted(backup.count)); to restore them into a new store: `kistd restore FILE`")
-    }
+    try terminal.reportSuccess(
+      "\(counted(backup.count)); to restore them into a new store: `kistd restore FILE`",
+      or: backup.json(in: file), asJSON: common.json)
   }
 }
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistWire
 
 struct Lock: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
@@ -17,10 +18,6 @@ struct Lock: RequiresStorageAccess {
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     let status = try await access.lock()
-    if common.json {
-      try terminal.show(status, asJSON: true)
-    } else {
-      try terminal.reportSuccess("locked")
-    }
+    try terminal.reportSuccess("locked", or: status.json(), asJSON: common.json)
   }
 }

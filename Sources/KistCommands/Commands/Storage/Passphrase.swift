@@ -31,9 +31,8 @@ struct SetPassphrase: RequiresKeySlots {
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
     guard try await !slots.list().contains(where: { $0.kind == .passphrase }) else {
-      throw StorageError(
-        .badRequest, "there is a passphrase already",
-        hint: "change it with `kist passphrase change`", outcome: .unchanged)
+      throw .refused(
+        "there is a passphrase already", hint: "change it with `kist passphrase change`")
     }
     let new = try terminal.passphrases(asking: [.new])[0]
     let all = try await slots.add(KeySlotAddition(passphrase: new, allowsWeak: strength.weak))
@@ -84,9 +83,9 @@ struct RemovePassphrase: RequiresKeySlots {
     let passphrases = all.filter { $0.kind == .passphrase }
     guard let slot = passphrases.first else { throw noPassphrase }
     guard passphrases.count == 1 else {
-      throw StorageError(
-        .badRequest, "there are several passphrases",
-        hint: "remove one of them with `kist slots --remove NUMBER`", outcome: .unchanged)
+      throw .refused(
+        "there are several passphrases",
+        hint: "remove one of them with `kist slots --remove NUMBER`")
     }
     let rest = try await slots.remove(
       slot.number, of: all, confirmed: confirmation.yes, at: terminal)
@@ -95,9 +94,7 @@ struct RemovePassphrase: RequiresKeySlots {
 }
 
 private var noPassphrase: StorageError {
-  StorageError(
-    .badRequest, "there is no passphrase", hint: "set one with `kist passphrase set`",
-    outcome: .unchanged)
+  .refused("there is no passphrase", hint: "set one with `kist passphrase set`")
 }
 
 extension Terminal {
@@ -105,6 +102,7 @@ extension Terminal {
   fileprivate func reportSuccess(
     _ what: String, _ slots: [KeySlotSummary], asJSON: Bool
   ) throws(StorageError) {
-    if asJSON { try show(slots) } else { try reportSuccess(what) }
+    guard asJSON else { return try reportSuccess(what) }
+    for slot in slots { try writeJSON(slot.json()) }
   }
 }

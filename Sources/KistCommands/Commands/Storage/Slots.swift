@@ -25,26 +25,16 @@ struct Slots: RequiresKeySlots {
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
     guard remove != nil || !confirmation.yes else {
-      throw StorageError(
-        .badRequest, "--yes is for --remove", hint: "without both, the slots are listed",
-        outcome: .unchanged)
+      throw .refused("--yes is for --remove", hint: "without both, the slots are listed")
     }
     var all = try await slots.list()
     if let remove {
-      all = try await slots.remove(
-        remove, of: all, confirmed: confirmation.yes, at: terminal)
+      all = try await slots.remove(remove, of: all, confirmed: confirmation.yes, at: terminal)
     }
-    if common.json {
-      try terminal.show(all)
-    } else {
-      for slot in all { try terminal.writeColumns(["\(slot.number)", slot.description]) }
+    for slot in all {
+      try terminal.writeRow(
+        ["\(slot.number)", slot.description], or: slot.json(), asJSON: common.json)
     }
-  }
-}
-
-extension Terminal {
-  func show(_ slots: [KeySlotSummary]) throws(StorageError) {
-    for slot in slots { try writeJSON(slot.json()) }
   }
 }
 
@@ -64,27 +54,22 @@ extension KeySlots {
     _ number: Int, of all: [KeySlotSummary], confirmed: Bool, at terminal: Terminal
   ) async throws(StorageError) -> [KeySlotSummary] {
     guard let slot = all.first(where: { $0.number == number }) else {
-      throw StorageError(
-        .badRequest, "there is no slot \(number)", hint: "`kist slots` shows them",
-        outcome: .unchanged)
+      throw .refused("there is no slot \(number)", hint: "`kist slots` shows them")
     }
     // A slot of an unknown kind does not count, because kistd cannot open the storage with it.
     let rest = all.filter { $0 != slot && $0.kind != .unknown }
-    guard let last = rest.first else { throw onlyWayIn(slot) }
+    guard let last = rest.first else {
+      throw .refused(
+        "slot \(slot.number), \(slot.description), is the only key slot",
+        hint: slot.kind == .passphrase
+          ? "put another passphrase in its place with `kist passphrase change`"
+          : "add a passphrase first, with `kist passphrase set`")
+    }
     if rest.count == 1, !confirmed { try terminal.confirm(removing: slot, leaving: last) }
     let staysOpen = rest.contains { $0.kind == .keyFile }
     let current = staysOpen ? nil : try terminal.passphrases(asking: [.staying])[0]
     return try await remove(KeySlotRemoval(number: number, current: current))
   }
-}
-
-private func onlyWayIn(_ slot: KeySlotSummary) -> StorageError {
-  StorageError(
-    .badRequest, "slot \(slot.number), \(slot.description), is the only key slot",
-    hint: slot.kind == .passphrase
-      ? "put another passphrase in its place with `kist passphrase change`"
-      : "add a passphrase first, with `kist passphrase set`",
-    outcome: .unchanged)
 }
 
 extension Terminal {
@@ -93,9 +78,9 @@ extension Terminal {
   ) throws(StorageError) {
     let warning = "Slot \(last.number), \(last.description), is then the only key slot."
     guard inputIsTerminal else {
-      throw StorageError(
-        .badRequest, "nothing was removed: slot \(last.number) would be the only key slot",
-        hint: "say with `--yes` that it may", outcome: .unchanged)
+      throw .refused(
+        "nothing was removed: slot \(last.number) would be the only key slot",
+        hint: "say with `--yes` that it may")
     }
     try confirm(
       "\(warning) Remove slot \(slot.number), \(slot.description)?",

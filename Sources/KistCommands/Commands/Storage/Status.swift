@@ -17,13 +17,8 @@ struct Status: RequiresStorageAccess {
   @OptionGroup var common: CommonOptions
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
-    try terminal.show(await access.status(), asJSON: common.json)
-  }
-}
-
-extension Terminal {
-  func show(_ status: StorageStatus, asJSON: Bool) throws(StorageError) {
-    if asJSON { return try writeJSON(status.json()) }
+    let status = try await access.status()
+    if common.json { return try terminal.writeJSON(status.json()) }
     let members: [(name: String, value: String?)] = [
       ("storage", status.storage),
       ("reason", status.reason),
@@ -38,10 +33,10 @@ extension Terminal {
       ("count", status.count.map { "\($0)" }),
       ("uptime", status.uptime.map { "\($0)s" }),
     ]
-    for member in members {
-      guard let value = member.value else { continue }
-      let text = lines("\(member.name): \(value)", to: outputIsTerminal ? outputWidth - 2 : nil)
-      try writeLines(text.prefix(1) + text.dropFirst().map { "  " + $0 })
+    let width = terminal.outputIsTerminal ? terminal.outputWidth - 2 : nil
+    for case (let name, let value?) in members {
+      let text = terminal.lines("\(name): \(value)", to: width)
+      try terminal.writeLines(text.prefix(1) + text.dropFirst().map { "  " + $0 })
     }
   }
 }

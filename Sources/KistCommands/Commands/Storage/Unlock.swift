@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistWire
 
 struct Unlock: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
@@ -23,10 +24,7 @@ struct Unlock: RequiresStorageAccess {
       let passphrase = status.unlocksWith == .passphrase ? try terminal.passphrase() : nil
       status = try await access.unlock(passphrase)
     }
-    if common.json {
-      try terminal.show(status, asJSON: true)
-    } else {
-      try terminal.reportSuccess(wasOpen ? "it is unlocked already" : "unlocked")
-    }
+    try terminal.reportSuccess(
+      wasOpen ? "it is unlocked already" : "unlocked", or: status.json(), asJSON: common.json)
   }
 }

@@ -36,10 +36,9 @@ struct Helper: AsyncParsableCommand {
 
   /// Answers one call; throws its exit status if it is not 0.
   func perform(
-    _ storage: UserStorage, _ terminal: Terminal,
-    variable: @escaping @Sendable (String) -> String?
+    _ storage: UserStorage, _ terminal: Terminal, variable: @escaping @Sendable (String) -> String?
   ) async throws {
-    guard let answer = tool.answer else { return try await answerLines(storage, terminal) }
+    guard let helper = tool.answer else { return try await answerLines(storage, terminal) }
     let call = HelperCall(
       arguments: words, variable: variable,
       readInput: { () throws(StorageError) in
@@ -47,9 +46,11 @@ struct Helper: AsyncParsableCommand {
         tool == .keyring && terminal.inputIsTerminal
           ? try terminal.askHidden("Password: ")
           : try terminal.input(upTo: HelperCall.longestInput, "standard input")
-      },
-      now: terminal.now)
-    try await terminal.give(answer(call, storage))
+      }, now: terminal.now)
+    let answer = await helper(call, storage)
+    if !answer.output.isEmpty { try terminal.writeBytes(answer.output) }
+    if let complaint = answer.complaint { terminal.report(complaint, asJSON: false) }
+    if answer.status != 0 { throw ExitCode(answer.status) }
   }
 
   private func answerLines(_ storage: UserStorage, _ terminal: Terminal) async throws {
@@ -57,14 +58,6 @@ struct Helper: AsyncParsableCommand {
     try await terminal.answerLines(upTo: HelperCall.longestInput) { line in
       await answerCargo(line, storage, now: terminal.now(), askToken: terminal.askHidden)
     }
-  }
-}
-
-extension Terminal {
-  fileprivate func give(_ answer: HelperAnswer) throws {
-    if !answer.output.isEmpty { try writeBytes(answer.output) }
-    if let complaint = answer.complaint { report(complaint, asJSON: false) }
-    if answer.status != 0 { throw ExitCode(answer.status) }
   }
 }
 
@@ -79,8 +72,7 @@ extension Helper {
     if let tool = Tool(program: program) { return helper(tool, arguments) }
     // Cargo starts every credential provider with this one word.
     if arguments == ["--cargo-plugin"] { return helper(.cargo, []) }
-    guard
-      arguments.first == "helper", arguments.count > 1, let tool = Tool(rawValue: arguments[1]),
+    guard arguments.first == "helper", arguments.count > 1, let tool = Tool(rawValue: arguments[1]),
       !arguments.contains(where: { isOption($0, of: tool) })
     else { return nil }
     return helper(tool, Array(arguments[2...]))

@@ -35,9 +35,9 @@ struct Inject: RequiresUserStorage {
     if let input = input.flatMap(fileStatus(of:)), let output = output.flatMap(fileStatus(of:)),
       input.isSameFile(as: output)
     {
-      throw StorageError(
-        .badRequest, "the template would be replaced by what is made of it",
-        hint: "name another file with --out", outcome: .unchanged)
+      throw .refused(
+        "the template would be replaced by what is made of it",
+        hint: "name another file with --out")
     }
     let text =
       if let input {

@@ -1,6 +1,8 @@
 internal import ArgumentParser
+internal import CLinux
 internal import Glibc
 internal import KistClient
+internal import KistCore
 internal import KistInterop
 internal import KistSystem
 
@@ -49,12 +51,9 @@ struct Run: RequiresUserStorage {
   var command: [String] = []
 
   /// Does not return: it ends this process or throws.
-  func perform(
-    _ storage: UserStorage, _ terminal: Terminal
-  ) async throws(StorageError) {
+  func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     guard !command.isEmpty else {
-      throw StorageError(
-        .badRequest, "there is no command to run", hint: "write it after --, with its arguments")
+      throw .badRequest("there is no command to run", hint: "write it after --, with its arguments")
     }
     let (child, files) = try await start(storage, terminal)
     let status = endOfChild(child)
@@ -84,8 +83,7 @@ struct Run: RequiresUserStorage {
     do throws(CommandNotStarted) { try keepSignals() } catch { end(error, terminal) }
     let files = try SecretFiles(fileSettings, under: environmentVariable("XDG_RUNTIME_DIR"))
     do throws(StorageError) {
-      let environment = try ChildEnvironment(
-        setting: settings + files.settings)
+      let environment = try ChildEnvironment(setting: settings + files.settings)
       do throws(CommandNotStarted) {
         return (try startChild(command, environment), files)
       } catch {
@@ -105,18 +103,17 @@ struct Run: RequiresUserStorage {
 
   private func readVariableFiles() throws(StorageError) -> [Variable] {
     guard allowedVariables.allSatisfy(Variable.isName) else {
-      throw StorageError(
-        .badRequest, "--allow-env: this is not the name of a variable",
-        hint: "give each name its own option, such as `--allow-env NODE_OPTIONS`",
-        outcome: .unchanged)
+      throw .refused(
+        "--allow-env: this is not the name of a variable",
+        hint: "give each name its own option, such as `--allow-env NODE_OPTIONS`")
     }
     var variables: [Variable] = []
     for (index, path) in variableFiles.enumerated() {
       let place = place("--env-file", index, of: variableFiles)
       guard path != "-" else {
-        throw StorageError(
-          .badRequest, "\(place) is a file: standard input is the command's",
-          hint: "name the file; `./-` is one of that name", outcome: .unchanged)
+        throw .refused(
+          "\(place) is a file: standard input is the command's",
+          hint: "name the file; `./-` is one of that name")
       }
       let text = try readFile(path, upTo: Variable.longestFile, place)
       let found = try Variable.variables(inFile: text, place: place)
@@ -137,5 +134,70 @@ struct Run: RequiresUserStorage {
   /// Returns an error's name for an option: with a number, counted from 1, if there are several.
   private func place(_ option: String, _ index: Int, of all: [String]) -> String {
     all.count == 1 ? option : "\(option) number \(index + 1)"
+  }
+}
+
+/// Files with secrets that are never on a disk.
+///
+/// They are in a directory of their own under $XDG_RUNTIME_DIR, which belongs to the user's login.
+struct SecretFiles {
+  private let directory: String
+  private var names: [String] = []
+
+  /// Writes a file for each setting, named like the variable; throws if it would be on a disk.
+  init(_ settings: [Setting], under runtimeDirectory: String?) throws(StorageError) {
+    directory = try Self.makeDirectory(under: runtimeDirectory)
+    for setting in settings {
+      do throws(StorageError) {
+        try writeNewFile(path(of: setting.name), setting.value)
+        names.append(setting.name)
+      } catch {
+        remove()
+        throw error
+      }
+    }
+  }
+
+  /// The variables with the paths of the files.
+  var settings: [Setting] {
+    names.map { Setting(name: $0, value: Secret(utf8: path(of: $0))) }
+  }
+
+  /// Removes the directory, including files that the command created in it.
+  func remove() { unsafe kist_remove_directory(directory) }
+
+  private func path(of name: String) -> String { "\(directory)/\(name)" }
+
+  private static func makeDirectory(under runtimeDirectory: String?) throws(StorageError) -> String
+  {
+    guard let runtimeDirectory, runtimeDirectory.hasPrefix("/") else {
+      throw .refused(
+        "there is no XDG_RUNTIME_DIR for the files of --file", as: .unavailable,
+        hint: "log in with a session, or give the command the secret with --env")
+    }
+    guard isInMemory(runtimeDirectory) else {
+      throw .refused(
+        "XDG_RUNTIME_DIR is not in memory (tmpfs), and secrets are put on no disk",
+        as: .unavailable,
+        hint: "give the secret with --env; for files, kistd and kist need it to be one in memory")
+    }
+    guard fileStatus(of: runtimeDirectory)?.isPrivate == true else {
+      throw .refused(
+        "XDG_RUNTIME_DIR is not for this user alone", as: .unavailable,
+        hint: "it must be this user's and have mode 700; or give the command the secret with --env")
+    }
+    guard let path = makeTemporaryDirectory("\(runtimeDirectory)/kist-run.") else {
+      throw .refused(
+        "there can be no files in XDG_RUNTIME_DIR: \(systemText(of: errno))", as: .unavailable)
+    }
+    return path
+  }
+
+  /// Whether a directory is on a file system in memory: statfs(2).
+  private static func isInMemory(_ path: String) -> Bool {
+    let (tmpfs, ramfs) = (0x0102_1994, 0x8584_58f6)
+    var status = statfs()
+    guard unsafe statfs(path, &status) == 0 else { return false }
+    return [tmpfs, ramfs].contains(Int(status.f_type))
   }
 }

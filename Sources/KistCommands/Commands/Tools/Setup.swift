@@ -27,8 +27,7 @@ struct Setup: AsyncParsableCommand {
   ///
   /// - Parameter become: Replaces this process by a command; returns only if that fails.
   func perform(
-    _ terminal: Terminal, in host: Host,
-    becoming become: ([String]) -> StorageError
+    _ terminal: Terminal, in host: Host, becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
     let setup = tool.setup(linkingTo: host.linkTarget)
     for line in setup.lines {
@@ -46,8 +45,10 @@ struct Setup: AsyncParsableCommand {
         hint: host.hint(atMissing: missing))
     }
     guard let words = setup.command else {
-      if apply { throw leftToDo }
-      return
+      guard apply else { return }
+      throw .refused(
+        "kist changes nothing of \(tool.rawValue) by itself",
+        hint: "put each line where it is said above that it belongs")
     }
     if let asked = setup.asked {
       let helpers = host.lines(asked.command)
@@ -62,13 +63,5 @@ struct Setup: AsyncParsableCommand {
       }
     }
     if apply { throw become(words) }
-  }
-}
-
-extension Setup {
-  private var leftToDo: StorageError {
-    StorageError(
-      .badRequest, "kist changes nothing of \(tool.rawValue) by itself",
-      hint: "put each line where it is said above that it belongs", outcome: .unchanged)
   }
 }

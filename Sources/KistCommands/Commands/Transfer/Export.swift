@@ -37,50 +37,42 @@ struct Export: RequiresUserStorage {
     guard let file, file != "-" else {
       if terminal.inputIsTerminal { try await storage.checkIsOpen() }
       try checkOutput(terminal)
-      _ = try await export(query, storage, terminal) { (line) throws(StorageError) in
-        try terminal.writeBytes(line)
-      }
+      _ = try await export(query, storage, terminal.writeBytes)
       return
     }
     var target = try NewFile(for: file, replacing: replace)
-    let count = try await export(query, storage, terminal) { (line) throws(StorageError) in
+    let count = try await export(query, storage) { (line) throws(StorageError) in
       try target.append(line)
     }
     try target.finish()
-    if common.json {
-      try terminal.writeJSON(
-        JSONWriter.object { writer in
-          writer.member("file", file)
-          writer.member("count", count)
-        })
-    } else {
-      try terminal.reportSuccess(
-        count == 0
-          ? "there was nothing to export; \(file) is empty"
-          : "wrote \(counted(count)); anybody who reads \(file) has the secrets")
+    let json = JSONWriter.object { writer in
+      writer.member("file", file)
+      writer.member("count", count)
     }
+    try terminal.reportSuccess(
+      count == 0
+        ? "there was nothing to export; \(file) is empty"
+        : "wrote \(counted(count)); anybody who reads \(file) has the secrets",
+      or: json, asJSON: common.json)
   }
 
   /// Refuses output that others can read, or that a program may keep unnoticed.
   private func checkOutput(_ terminal: Terminal) throws(StorageError) {
     if terminal.outputIsPrivate { return }
     guard terminal.outputIsTerminal else {
-      throw StorageError(
-        .denied, "standard output is neither a terminal nor a file of mode 600",
-        hint: "name the file: `kist export FILE`", outcome: .unchanged)
+      throw .refused(
+        "standard output is neither a terminal nor a file of mode 600", as: .denied,
+        hint: "name the file: `kist export FILE`")
     }
     if yes { return }
     let (notDone, hint) = ("nothing was shown", "name a file: `kist export FILE`")
-    guard terminal.inputIsTerminal else {
-      throw StorageError(.denied, notDone, hint: hint, outcome: .unchanged)
-    }
+    guard terminal.inputIsTerminal else { throw .refused(notDone, as: .denied, hint: hint) }
     try terminal.confirm("Show the secrets here?", orElse: notDone, hint: hint)
   }
 
   /// Writes every credential, including expired ones, page by page; returns their number.
   private func export(
-    _ query: CredentialQuery, _ storage: UserStorage, _ terminal: Terminal,
-    _ write: (Secret) throws(StorageError) -> Void
+    _ query: CredentialQuery, _ storage: UserStorage, _ write: (Secret) throws(StorageError) -> Void
   ) async throws(StorageError) -> Int {
     var count = 0
     try await eachPage(of: query, storage.find) { (page) throws(StorageError) in

@@ -3,6 +3,7 @@ internal import Glibc
 internal import KistCore
 internal import KistInterop
 internal import KistSystem
+internal import KistTerminal
 internal import KistWire
 
 struct Import: RequiresUserStorage {
@@ -45,24 +46,23 @@ struct Import: RequiresUserStorage {
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     let path = file ?? source.usualPlace(environmentVariable)
     guard path != nil || source == .foreign(.keyring) else {
-      throw StorageError(
-        .badRequest, "the file is not named, and has no usual place",
-        hint: "`kist import --help` shows where to write its name", outcome: .unchanged)
+      throw .refused(
+        "the file is not named, and has no usual place",
+        hint: "`kist import --help` shows where to write its name")
     }
     if file == nil, let path, unsafe access(path, F_OK) != 0 {
-      throw StorageError(
-        .badRequest, "there is nothing at \(path)",
+      throw .refused(
+        "there is nothing at \(path)",
         hint: source == .pass
           ? "name the folder: `kist import pass FOLDER`"
-          : "name the file: `kist import \(source.defaultValueDescription) FILE`",
-        outcome: .unchanged)
+          : "name the file: `kist import \(source.defaultValueDescription) FILE`")
     }
     let credentials = try source.read(
       path, prompting: terminal.inputIsTerminal && !prompting.noPrompt, terminal)
     var progress = ProgressBar("comparing", on: terminal)
     let plan = try await ImportPlan(
-      of: credentials, lastCounts: onConflict == .replace, with: storage,
-      progress: { progress.show($0, of: $1) })
+      of: credentials, lastCounts: onConflict == .replace, with: storage
+    ) { progress.show($0, of: $1) }
     progress.clear()
     try terminal.show(plan, asJSON: common.json)
     if !common.json { terminal.noteLeftOut(plan, of: credentials) }
@@ -76,17 +76,14 @@ struct Import: RequiresUserStorage {
     let changes = try changes(of: plan)
     if !changes.isEmpty { try confirm(changes.count, terminal) }
     try await terminal.save(changes, to: storage)
-    if common.json {
-      try terminal.writeJSON(plan.json(saved: changes.count))
-    } else {
-      try terminal.reportSuccess(plan.summary(saved: changes.count))
-      if let path, path != "-" {
-        let advice =
-          plan.takesAll(with: changes)
-          ? "; remove \(source.whatCanGo) once all works without it"
-          : ", and has what was not taken"
-        try terminal.reportSuccess("\(path) is as it was\(advice)")
-      }
+    let count = changes.count
+    try terminal.reportSuccess(
+      plan.summary(saved: count), or: plan.json(saved: count), asJSON: common.json)
+    if let path, path != "-", !common.json {
+      let advice =
+        plan.takesAll(with: changes)
+        ? "; remove \(source.whatCanGo) once all works without it" : ", and has what was not taken"
+      try terminal.reportSuccess("\(path) is as it was\(advice)")
     }
   }
 
@@ -94,11 +91,10 @@ struct Import: RequiresUserStorage {
     let conflicts = plan.count(.differs) + plan.count(.clash)
     guard onConflict != .fail || conflicts == 0 else {
       let have = conflicts == 1 ? "has" : "have"
-      throw StorageError(
-        .conflict,
+      throw .refused(
         "nothing was saved: \(conflicts) of these \(have) the name of another credential",
-        hint: "`--on-conflict keep` leaves what is there, `--on-conflict replace` does not",
-        outcome: .unchanged)
+        as: .conflict,
+        hint: "`--on-conflict keep` leaves what is there, `--on-conflict replace` does not")
     }
     return plan.changes(replacing: onConflict == .replace)
   }
@@ -106,12 +102,115 @@ struct Import: RequiresUserStorage {
   private func confirm(_ count: Int, _ terminal: Terminal) throws(StorageError) {
     if yes { return }
     guard terminal.inputIsTerminal else {
-      throw StorageError(
-        .badRequest, "nothing was saved: nobody is there to be asked",
-        hint: "say with `--yes` that it may", outcome: .unchanged)
+      throw .refused(
+        "nothing was saved: nobody is there to be asked", hint: "say with `--yes` that it may")
     }
     try terminal.confirm(
       "Save \(count)?", orElse: "nothing was saved",
       hint: "`--dry-run` shows what there is, and does not ask")
   }
+}
+
+extension Terminal {
+  /// Prints the names of the credentials to import: a table on a terminal, or lines for a program.
+  func show(_ plan: ImportPlan, asJSON: Bool) throws(StorageError) {
+    guard outputIsTerminal, !asJSON else {
+      for row in plan.rows { try writeRow(columns(of: row), or: row.json(), asJSON: asJSON) }
+      return
+    }
+    if plan.rows.isEmpty { return }
+    let rows = [["STATE", "SERVICE", "ACCOUNT", "LABEL"]] + plan.rows.map(columns)
+    let lines = table(rows, width: outputWidth) { widths in
+      (1...3).max { widths[$0] < widths[$1] } ?? 1
+    }
+    try writeLines(lines)
+  }
+
+  /// Reports the parts of the file that are not imported, and where they are.
+  func noteLeftOut(_ plan: ImportPlan, of credentials: ForeignCredentials) {
+    for what in LeftOut.allCases {
+      guard let places = plan.leftOut[what] else { continue }
+      let some = places.prefix(8).map(credentials.name).joined(separator: ", ")
+      let rest = places.count > 8 ? " …" : ""
+      let units = places.count == 1 ? credentials.unit : credentials.unit.plural
+      note("not taken: \(places.count) \(what.words) (\(units) \(some)\(rest))")
+    }
+  }
+
+  /// Saves these changes in portions of many; stops between two portions if a signal asks for it.
+  func save(_ changes: [SaveRequest], to storage: UserStorage) async throws(StorageError) {
+    let signals = try noteSignals()
+    var progress = ProgressBar("saving", on: self)
+    var (saved, overtaken) = (0, 0)
+    var (signal, failure): (CInt?, StorageError?)
+    for portion in changes.portionsByAge {
+      signal = signals.first()
+      guard signal == nil, failure == nil else { break }
+      for result in await concurrently(portion, storage.save) {
+        switch result {
+        case .success: saved += 1
+        case .failure(let error) where error.code == .conflict: overtaken += 1
+        case .failure(let error): failure = failure ?? error
+        }
+      }
+      progress.show(saved, of: changes.count)
+    }
+    // A signal that ends a prompt also makes it fail; the signal takes precedence.
+    if failure != nil { signal = signal ?? signals.first() }
+    signals.end()
+    progress.clear()
+    if let signal {
+      report(.interrupted(saved, of: changes.count), asJSON: false)
+      signals.carryOut(signal)
+      throw .interrupted(saved, of: changes.count)
+    }
+    if let failure { throw failure.afterSaving(saved, of: changes.count) }
+    guard overtaken == 0 else {
+      throw StorageError(
+        .conflict,
+        "\(saved) of \(changes.count) were saved; the others changed meanwhile, and are as they are",
+        hint: "run it again to see them")
+    }
+  }
+}
+
+extension String {
+  fileprivate var plural: String { hasSuffix("y") ? dropLast() + "ies" : self + "s" }
+}
+
+extension StorageError {
+  fileprivate static func interrupted(_ saved: Int, of all: Int) -> StorageError {
+    StorageError(.unavailable, "interrupted: \(saved) of \(all) were saved", hint: goesOn)
+  }
+
+  /// Returns this error with the number of saved credentials.
+  ///
+  /// If some were saved, it removes the outcome `unchanged` of the failed one.
+  fileprivate func afterSaving(_ saved: Int, of all: Int) -> StorageError {
+    var error = self
+    error.message += "; \(saved) of \(all) were saved"
+    guard saved > 0 else { return error }
+    let remedy = [.badRequest, .wrongPassphrase].contains(code) ? nil : hint
+    error.hint = [remedy, Self.goesOn].compactMap(\.self).joined(separator: "; ")
+    if outcome == .unchanged { error.outcome = nil }
+    return error
+  }
+
+  private static let goesOn = "run it again: it goes on, and saves nothing twice"
+}
+
+extension ImportPlan {
+  func summary(saved: Int) -> String {
+    let (same, kept) = (count(.same), rows.count - count(.same) - saved)
+    return "saved \(saved)"
+      + (same == 0 ? "" : "; \(same) \(same == 1 ? "was" : "were") there already")
+      + (kept == 0 ? "" : "; \(kept) not taken, since there is another of that name")
+  }
+}
+
+private func columns(of row: ImportPlan.Row) -> [String] {
+  let credential = row.entry.credential
+  return [
+    row.state.rawValue, credential.key.service, credential.key.account, credential.label ?? "",
+  ]
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import KistClient
 internal import KistCore
 internal import KistInterop
 internal import KistSystem
@@ -86,9 +87,8 @@ extension ImportSource {
   }
 
   private func keyringItems(prompting: Bool) throws(StorageError) -> Secret {
-    let words =
-      [Host.live.daemonProgram ?? "kistd", "keyring-items"]
-      + (prompting ? [] : ["--no-prompt"])
+    let kistd = Host.live.daemonProgram ?? "kistd"
+    let words = [kistd, "keyring-items"] + (prompting ? [] : ["--no-prompt"])
     let end = try output(of: words, upTo: ForeignFormat.keyring.longestFile)
     guard end.status == 0 else {
       throw StorageError(
@@ -109,13 +109,10 @@ extension ImportSource {
   /// Returns cargo's configuration file, which contains the addresses of the registries.
   private func configuration(beside path: String) -> Secret? {
     guard self == .foreign(.cargo) else { return nil }
-    let folder =
-      path == "-"
-      ? ImportSource.foreign(.cargo).usualPlace(environmentVariable).map(directory(of:))
-      : directory(of: path)
-    return folder.flatMap {
-      regularFile($0 + "/config.toml", upTo: ForeignFormat.cargo.longestFile, "the configuration")
-    }
+    guard let file = path == "-" ? usualPlace(environmentVariable) : path else { return nil }
+    return regularFile(
+      directory(of: file) + "/config.toml", upTo: ForeignFormat.cargo.longestFile,
+      "the configuration")
   }
 }
 
@@ -145,4 +142,106 @@ func exportedCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
     try file.add(credential, at: number)
   }
   return file
+}
+
+/// The maximum size of an entry: 1 MiB.
+private let longestEntry = 1 << 20
+
+/// Reads the directory of `pass` or gopass with gpg(1).
+///
+/// gpg gets only paths as arguments, and its decrypted output comes through a pipe.
+///
+/// If the very first entry cannot be decrypted, the key is missing. A later one is left out,
+/// because a store may have entries for other users. An entry longer than 1 MiB is left out too.
+private func readPassStore(
+  _ folder: String, _ terminal: Terminal
+) throws(StorageError) -> ForeignCredentials {
+  let files = try passFiles(below: folder)
+  var store = ForeignCredentials(countedBy: "entry", named: files.map(\.name))
+  var progress = ProgressBar("decrypting", on: terminal)
+  var isFirst = true
+  for (index, file) in files.enumerated() {
+    progress.show(index, of: files.count)
+    if let problem = file.problem {
+      store.leaveOut(problem, at: index + 1)
+      continue
+    }
+    defer { isFirst = false }
+    let words = ["gpg", "--quiet", "--batch", "--decrypt", "--", "\(folder)/\(file.name).gpg"]
+    let end: (output: Secret, status: CInt)
+    do throws(StorageError) { end = try output(of: words, upTo: longestEntry) } catch {
+      guard error.code == .tooLarge else { throw error }
+      store.leaveOut(.overLimits, at: index + 1)
+      continue
+    }
+    if end.status == 0 {
+      try store.addPassEntry(file.name, end.output, at: index + 1)
+    } else if isFirst {
+      throw .refused(
+        "gpg does not decrypt the first entry", as: .denied,
+        hint: "nothing was imported; see what `pass show` says")
+    } else {
+      store.leaveOut(.unreadable, at: index + 1)
+    }
+  }
+  progress.clear()
+  return store
+}
+
+/// A file of a `pass` store, or something else at the place of one.
+struct PassFile {
+  /// Its path in the store, without `.gpg`.
+  var name: String
+  var problem: LeftOut?
+}
+
+/// Returns the entries of a `pass` store sorted by name, with those to leave out.
+///
+/// Skips the directories of git.
+func passFiles(below folder: String) throws(StorageError) -> [PassFile] {
+  var files: [PassFile] = []
+  try addFiles(of: folder, "", depth: 0, to: &files)
+  guard !files.isEmpty else {
+    throw .refused(
+      "there are no entries of pass in \(folder)",
+      hint: "name the folder that has some: `kist import pass FOLDER`")
+  }
+  return files.sorted { $0.name < $1.name }
+}
+
+private func addFiles(
+  of folder: String, _ path: String, depth: Int, to files: inout [PassFile]
+) throws(StorageError) {
+  guard let entries = unsafe opendir("\(folder)/\(path)") else {
+    throw .notOpened("the folder", errno)
+  }
+  defer { unsafe closedir(entries) }
+  while let entry = unsafe readdir(entries) {
+    let bytes = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+      unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
+        unsafe (text: String(validatingCString: name), repaired: String(cString: name))
+      }
+    }
+    guard let name = bytes.text else {
+      files.append(PassFile(name: path + bytes.repaired, problem: .unreadableName))
+      continue
+    }
+    if [".", "..", ".git"].contains(name) { continue }
+    let child = "\(folder)/\(path)\(name)"
+    let status = fileStatus(ofLink: child)
+    // A removed file counts as one.
+    if status == nil, errno != ENOENT { throw .notOpened("the folder", errno) }
+    if status?.isKind(S_IFDIR) == true {
+      if depth < 32 {
+        try addFiles(of: folder, "\(path)\(name)/", depth: depth + 1, to: &files)
+      } else {
+        files.append(PassFile(name: path + name, problem: .deepFolder))
+      }
+    } else if status?.isKind(S_IFLNK) == true, fileStatus(of: child)?.isKind(S_IFDIR) == true {
+      files.append(PassFile(name: path + name, problem: .linkedFolder))
+    } else if name.hasSuffix(".gpg") {
+      files.append(PassFile(name: path + name.dropLast(4)))
+    }
+    guard files.count <= ForeignCredentials.most else { throw .tooManyForeign }
+  }
 }

@@ -12,16 +12,14 @@ struct CommandNotStarted: Error {
   var exitStatus: CInt { failure == ENOENT ? 127 : 126 }
 
   var complaint: StorageError {
-    StorageError(
+    let hint: String? =
+      switch failure {
+      case ENOENT: "see how its name is spelt, and whether it is in a directory of PATH"
+      case E2BIG: "a variable holds 128 KiB at most; use --file for more"
+      default: nil
+      }
+    return StorageError(
       .unavailable, "the command cannot be started: \(systemText(of: failure))", hint: hint)
-  }
-
-  private var hint: String? {
-    switch failure {
-    case ENOENT: "see how its name is spelt, and whether it is in a directory of PATH"
-    case E2BIG: "a variable holds 128 KiB at most; use --file for more"
-    default: nil
-    }
   }
 }
 
@@ -55,8 +53,7 @@ func giveBackSignals() {
 ///   - output: The descriptor of its standard output, if it differs from this process's.
 ///   - silencing: Whether its standard error is discarded.
 func startChild(
-  _ command: [String], _ environment: ChildEnvironment, output: CInt? = nil,
-  silencing: Bool = false
+  _ command: [String], _ environment: ChildEnvironment, output: CInt? = nil, silencing: Bool = false
 ) throws(CommandNotStarted) -> pid_t {
   var pid: pid_t = 0
   var actions = unsafe posix_spawn_file_actions_t()
@@ -98,9 +95,9 @@ struct ChildEnvironment {
     var entries: [Secret] = []
     for setting in settings {
       guard setting.value.withBytes({ bytes in bytes.indices.allSatisfy { bytes[$0] != 0 } }) else {
-        throw StorageError(
-          .badRequest, "a secret has a NUL in it, which no variable can have",
-          hint: "give it to the command as a file, with --file", outcome: .unchanged)
+        throw .refused(
+          "a secret has a NUL in it, which no variable can have",
+          hint: "give it to the command as a file, with --file")
       }
       var entry = WipedBytes(capacity: setting.name.utf8.count + setting.value.count + 2)
       entry.append(utf8: setting.name)
@@ -127,4 +124,72 @@ struct ChildEnvironment {
     }
     return unsafe withEnvironment(adding: added, body)
   }
+}
+
+/// Replaces this process by another program, found in PATH; returns the error if that fails.
+func become(_ words: [String]) -> StorageError {
+  let command = [absolutePath(of: words[0]) ?? "/nonexistent/\(words[0])"] + words.dropFirst()
+  let failure = replaceProcess(by: command, .unchanged).failure
+  return StorageError(
+    .unavailable, "\(words[0]) could not be run: \(systemText(of: failure))",
+    hint: "install \(words[0]), or see whether it is on PATH")
+}
+
+func absolutePath(of program: String) -> String? {
+  path(of: program, in: environmentVariable("PATH")) { unsafe access($0, X_OK) == 0 }
+}
+
+/// Returns the path of a program found in PATH; a name with a slash is itself a path.
+func path(of program: String, in directories: String?, isProgram: (String) -> Bool) -> String? {
+  if program.contains("/") { return isProgram(program) ? program : nil }
+  return programDirectories(directories).map { "\($0)/\(program)" }.first(where: isProgram)
+}
+
+/// Returns the directories in a value of PATH.
+///
+/// Skips relative entries: they may contain another user's program, as in a download directory.
+func programDirectories(_ path: String?) -> [String] {
+  (path ?? "/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
+}
+
+/// Returns the lines that a program, found in PATH, prints; none if it cannot run.
+///
+/// Its exit status is ignored, and its standard error is discarded.
+func linesPrinted(by words: [String]) -> [String] {
+  let output = try? output(of: words, upTo: 1 << 20, silencing: true).output
+  return output?.withBytes(String.init(repairing:)).split(separator: "\n").map(String.init) ?? []
+}
+
+/// Returns the output of a program, found in PATH, and its exit status.
+///
+/// The status is 128 plus the number of the signal if one ended it, as in a shell.
+func output(
+  of words: [String], upTo limit: Int, silencing: Bool = false
+) throws(StorageError) -> (output: Secret, status: CInt) {
+  guard let program = absolutePath(of: words[0]) else {
+    throw .refused("\(words[0]) is not there", as: .unavailable, hint: "install \(words[0])")
+  }
+  var ends: [CInt] = [-1, -1]
+  guard unsafe pipe(&ends) == 0 else {
+    throw StorageError(.unavailable, "no pipe could be opened: \(systemText(of: errno))")
+  }
+  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  let pid: pid_t
+  do throws(CommandNotStarted) {
+    defer { close(ends[1]) }
+    pid = try startChild(
+      [program] + words.dropFirst(), .unchanged, output: ends[1], silencing: silencing)
+  } catch {
+    close(ends[0])
+    throw error.complaint
+  }
+  let output: Secret
+  var status: CInt = 0
+  do {
+    defer { while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {} }
+    // Closes the reading end, so that a program with more output ends instead of waiting.
+    output = try contents(of: ends[0], upTo: limit, "the output of \(words[0])")
+  }
+  let signal = status & 0x7f
+  return (output, signal == 0 ? status >> 8 & 0xff : 128 + signal)
 }
