@@ -73,9 +73,7 @@ private let otherNames = [
   "inject": ["template"], "run": ["exec"], "status": ["info"],
 ]
 
-/// Adds `--socket` to the commands in a hint if the user named a socket.
-///
-/// Without it, these commands would ask another kistd, or find none.
+/// Adds the named socket to the commands in a hint, which would else ask another kistd or none.
 func hint(_ hint: String?, over socket: String?) -> String? {
   guard let hint, let socket else { return hint }
   let parts = hint.split(separator: "`", omittingEmptySubsequences: false)

@@ -2,7 +2,6 @@ package import ArgumentParser
 internal import CLinux
 internal import Glibc
 internal import KistClient
-internal import KistCore
 
 /// The root of the command line.
 package struct Kist: AsyncParsableCommand {

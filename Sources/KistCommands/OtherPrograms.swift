@@ -23,6 +23,14 @@ struct CommandNotStarted: Error {
   }
 }
 
+extension Terminal {
+  /// Reports that a command could not be started, and ends this process.
+  func end(_ failure: CommandNotStarted, asJSON: Bool) -> Never {
+    report(failure.complaint, asJSON: asJSON)
+    Glibc.exit(failure.exitStatus)
+  }
+}
+
 /// Replaces this process by a command, found in PATH; returns only if that fails.
 func replaceProcess(by command: [String], _ environment: ChildEnvironment) -> CommandNotStarted {
   unsafe withCStrings(command) { words in
@@ -39,9 +47,7 @@ func keepSignals() throws(CommandNotStarted) {
   kist_hand_over_signals()
 }
 
-/// Stops keeping signals.
-///
-/// Ends this process if one came meanwhile that asks for it.
+/// Stops keeping signals; ends this process if one came meanwhile that asks for it.
 func giveBackSignals() {
   let number = kist_give_back_signals()
   if number > 0 { carryOut(number) }
@@ -49,9 +55,8 @@ func giveBackSignals() {
 
 /// Starts a command, found in PATH.
 ///
-/// - Parameters:
-///   - output: The descriptor of its standard output, if it differs from this process's.
-///   - silencing: Whether its standard error is discarded.
+/// Its standard output is this process's unless `output` is a descriptor. Its standard error is
+/// discarded if `silencing` is true.
 func startChild(
   _ command: [String], _ environment: ChildEnvironment, output: CInt? = nil, silencing: Bool = false
 ) throws(CommandNotStarted) -> pid_t {
@@ -80,9 +85,7 @@ func endOfChild(_ pid: pid_t) -> CInt {
   return status < 0 ? Run.failure : status
 }
 
-/// The environment of this process with some variables added or replaced, for a command.
-///
-/// Their values are wiped when it is released.
+/// The environment of this process with other variables, which are wiped when it is released.
 struct ChildEnvironment {
   static let unchanged = ChildEnvironment(entries: [])
 
@@ -152,9 +155,7 @@ func programDirectories(_ path: String?) -> [String] {
   (path ?? "/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
 }
 
-/// Returns the lines that a program, found in PATH, prints; none if it cannot run.
-///
-/// Its exit status is ignored, and its standard error is discarded.
+/// Returns the lines on a program's standard output, whatever its status; none if it cannot run.
 func linesPrinted(by words: [String]) -> [String] {
   let output = try? output(of: words, upTo: 1 << 20, silencing: true).output
   return output?.withBytes(String.init(repairing:)).split(separator: "\n").map(String.init) ?? []

@@ -25,6 +25,12 @@ struct Finding: Sendable, Equatable {
     self.hint = hint
   }
 
+  static func ok(_ subject: String, _ message: String) -> Finding { Finding(.ok, subject, message) }
+
+  static func note(_ subject: String, _ message: String, hint: String? = nil) -> Finding {
+    Finding(.note, subject, message, hint: hint)
+  }
+
   init(_ error: StorageError, about subject: String) {
     self.init(.problem(error.code), subject, error.message, hint: error.hint)
   }
@@ -58,9 +64,7 @@ extension Finding {
 }
 
 extension Terminal {
-  /// Prints the findings: in columns on a terminal.
-  ///
-  /// Otherwise it prints a line for each, with tabs between state, subject, message and hint.
+  /// Prints the findings as JSON, in columns on a terminal, or with tabs between the parts.
   func show(_ findings: [Finding], asJSON: Bool) throws(StorageError) {
     for finding in findings {
       if asJSON {

@@ -3,9 +3,7 @@ internal import KistInterop
 internal import KistSystem
 
 extension Host {
-  /// Checks who can enter kist's directories, and the free disk space.
-  ///
-  /// It looks at the directories that kistd uses without options.
+  /// Checks who can enter the directories that kistd uses without options, and the free disk space.
   func fileFindings(socket: String) -> [Finding] {
     let data = value("KISTD_DATA") ?? kistDirectory("XDG_DATA_HOME", ".local/share")
     let key = keyFile.map(directory(of:))
@@ -24,8 +22,8 @@ extension Host {
     return names(directory(of: key)).map { folder + $0 }.filter { $0.hasPrefix("\(key).before-") }
       .sorted()
       .map { path in
-        Finding(
-          .note, "former key",
+        .note(
+          "former key",
           "\(path) opens copies of the store from before a `kistd rekey`, and other stores "
             + "that were made with it",
           hint: "keep it for these; where there are none, `rm \(shellQuoted(path))`")
@@ -37,7 +35,7 @@ extension Host {
       directories.isEmpty
       ? "there are no directories of kist yet"
       : "nobody else is let into " + directories.joined(separator: ", ")
-    return Finding(.ok, "files", message)
+    return .ok("files", message)
   }
 
   private func fault(of path: String) -> Finding? {
@@ -51,8 +49,8 @@ extension Host {
         hint: isKists ? "move it away, or ask its owner or the administrator to" : useAnother)
     }
     guard directory.mode & 0o077 != 0 else { return nil }
-    return Finding(
-      .note, "files", "\(path) lets other users in",
+    return .note(
+      "files", "\(path) lets other users in",
       hint: isKists ? "close it: `chmod 700 \(shellQuoted(path))`" : useAnother)
   }
 
@@ -69,13 +67,13 @@ extension Host {
       return Finding(
         .problem(.full), "disk", message, hint: "free some space; a save may be refused as full")
     }
-    guard free < 64 << 20 else { return Finding(.ok, "disk", message) }
-    return Finding(.note, "disk", message, hint: "free some space before saves are refused as full")
+    guard free < 64 << 20 else { return .ok("disk", message) }
+    return .note("disk", message, hint: "free some space before saves are refused as full")
   }
 
   /// Returns the findings about which program each name runs.
   func programFindings() -> [Finding] {
-    var findings = [Finding(.ok, "kist", "\(KistVersion.current), \(program)")]
+    var findings: [Finding] = [.ok("kist", "\(KistVersion.current), \(program)")]
     if let other = other("kist") {
       findings[0] = Finding(
         .note, "kist", "\(KistVersion.current), \(program); by the name of kist, \(other) is run",
@@ -83,8 +81,7 @@ extension Host {
     }
     if daemonProgram == nil {
       findings.append(
-        Finding(
-          .note, "kistd", "there is none beside kist or on PATH", hint: "install it where kist is"))
+        .note("kistd", "there is none beside kist or on PATH", hint: "install it where kist is"))
     }
     return findings + [program, daemonProgram].compactMap { $0.flatMap(finding(ofReadable:)) }
       + Tool.allCases.compactMap(finding(of:))
@@ -96,8 +93,8 @@ extension Host {
     let isOwn = program.owner == uid
     guard program.mode & (isOwn ? 0o400 : 0o044) != 0 else { return nil }
     let command = (isOwn ? "chmod 111 " : "sudo chmod 711 ") + shellQuoted(path)
-    return Finding(
-      .note, "programs",
+    return .note(
+      "programs",
       "you can read \(path), so your other programs can open its memory while it starts",
       hint: "make it unreadable: `\(command)`, then start it again")
   }
@@ -106,15 +103,15 @@ extension Host {
     // A different tool of that name is widely known.
     guard tool != .keyring, let name = tool.program else { return nil }
     if let other = other(name) {
-      return Finding(
-        .note, tool.rawValue, "it asks \(other), which is another program than this kist",
+      return .note(
+        tool.rawValue, "it asks \(other), which is another program than this kist",
         hint: "make it a symbolic link to \(program), or remove it")
     }
     guard let asked = tool.setup(linkingTo: linkTarget).asked,
       lines(asked.command).contains(asked.kist), path(of: name) == nil
     else { return nil }
-    return Finding(
-      .note, tool.rawValue, "it is set to ask kist, but there is no \(name) on PATH",
+    return .note(
+      tool.rawValue, "it is set to ask kist, but there is no \(name) on PATH",
       hint: hint(atMissing: name))
   }
 
@@ -134,14 +131,14 @@ extension Host {
       return [Finding(.ok, "service", "systemd starts kistd for the first client"), lingering]
     case "disabled":
       return [
-        Finding(
-          .note, "service", "systemd does not start kistd",
+        .note(
+          "service", "systemd does not start kistd",
           hint: "have it do so: `systemctl --user enable --now kistd.socket`")
       ]
     default:
       return [
-        Finding(
-          .note, "service", "kistd is not known to the systemd of this user",
+        .note(
+          "service", "kistd is not known to the systemd of this user",
           hint: "`kistd -- COMMAND` serves for one command")
       ]
     }
@@ -150,14 +147,13 @@ extension Host {
   /// Without lingering, a user's processes end with the last session (loginctl(1)).
   private var lingering: Finding {
     if let user, file("/var/lib/systemd/linger/\(user)") != nil {
-      return Finding(.ok, "linger", "kistd can run without a session")
+      return .ok("linger", "kistd can run without a session")
     }
     let message = "kistd ends with the last session of this user"
     // On a desktop this is normal.
     let isAtDesk = ["x11", "wayland"].contains(environment("XDG_SESSION_TYPE") ?? "")
     return isAtDesk
-      ? Finding(.ok, "linger", message)
-      : Finding(
-        .note, "linger", message, hint: "on a server, keep it running: `loginctl enable-linger`")
+      ? .ok("linger", message)
+      : .note("linger", message, hint: "on a server, keep it running: `loginctl enable-linger`")
   }
 }

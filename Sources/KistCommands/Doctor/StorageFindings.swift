@@ -13,7 +13,7 @@ func storageFindings(
     switch diagnosis.choice {
     case .success(let choice):
       return [
-        Finding(.ok, "storage", "kistd would open \(choice.reason)"),
+        .ok("storage", "kistd would open \(choice.reason)"),
         finding(of: diagnosis.keyring, beside: choice.storage),
       ]
     case .failure(let error): return [Finding(error, about: "storage")]
@@ -22,29 +22,29 @@ func storageFindings(
   var findings = [state(of: status, whyLocked)]
   // A key file that does not open the storage is already reported.
   if !status.isLocked || status.reopensAtRestart || status.unlocksWith != .keyFile {
-    findings.append(Finding(.ok, "key", status.keyProtection))
+    findings.append(.ok("key", status.keyProtection))
   }
   if status.keysInRAM == false {
     findings.append(
-      Finding(
-        .note, "memory", "the keys may be written to swap: the limit of locked memory is too low",
+      .note(
+        "memory", "the keys may be written to swap: the limit of locked memory is too low",
         hint: "raise it for kistd and start it again: `ulimit -l 1024`, or `LimitMEMLOCK=1M` in "
           + "`systemctl --user edit kistd`"))
   }
   if !status.isLocked, !status.reopensAtRestart {
     findings.append(
       status.unlocksWith == .keyFile
-        ? Finding(
-          .note, "restart", "the key file is missing or not as it was: a restart of kistd needs it",
+        ? .note(
+          "restart", "the key file is missing or not as it was: a restart of kistd needs it",
           hint: "put it back, of mode 600")
-        : Finding(
-          .note, "restart", "the storage is locked after a restart of kistd",
+        : .note(
+          "restart", "the storage is locked after a restart of kistd",
           hint: "open it then with `kist unlock`"))
   }
   if status.isSessionEncrypted == false {
     findings.append(
-      Finding(
-        .note, "session",
+      .note(
+        "session",
         "the keyring's provider does not encrypt sessions: a monitor of the session bus sees secrets",
         hint: "use gnome-keyring or KeePassXC; or stop kistd, and move to the encrypted file with "
           + "`kistd migrate --to encrypted-file`"))
@@ -68,21 +68,21 @@ private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Find
       hint: "stop kistd, and see what `kistd fsck` says")
   }
   let count = status.count.map { ", with \(counted($0))" } ?? ""
-  return Finding(.ok, "storage", "\(name); it is open\(count)")
+  return .ok("storage", "\(name); it is open\(count)")
 }
 
 private func finding(of keyring: StorageProbe, beside storage: String) -> Finding {
   switch keyring {
-  case .open where storage == "libsecret": Finding(.ok, "keyring", "it is open")
+  case .open where storage == "libsecret": .ok("keyring", "it is open")
   case .locked where storage == "libsecret":
-    Finding(.note, "keyring", "it is locked", hint: "open it with `kist unlock`")
+    .note("keyring", "it is locked", hint: "open it with `kist unlock`")
   case .open, .locked:
-    Finding(
-      .note, "keyring", "there is one, and credentials are kept elsewhere",
+    .note(
+      "keyring", "there is one, and credentials are kept elsewhere",
       hint:
         "to move them, stop kistd and run `kistd migrate --to libsecret`, with the same --data if "
         + "it was given one")
   case .unusable(let error) where storage == "libsecret": Finding(error, about: "keyring")
-  case .unusable(let error): Finding(.ok, "keyring", "not used: \(error.message)")
+  case .unusable(let error): .ok("keyring", "not used: \(error.message)")
   }
 }

@@ -84,9 +84,7 @@ struct NewFile: ~Copyable {
     }
   }
 
-  /// Replaces the existing file.
-  ///
-  /// A signal that would end kist takes effect afterwards.
+  /// Replaces the existing file; a signal that would end kist takes effect afterwards.
   private func replace() throws(StorageError) {
     let signals = try notedSignals()
     defer {
@@ -115,9 +113,7 @@ struct NewFile: ~Copyable {
   }
 }
 
-/// Creates a file of mode 0600.
-///
-/// Leaves none if others can still read or write it.
+/// Creates a file of mode 0600; leaves none if others can still read or write it.
 func openNewFile(
   _ path: String, permissions: (CInt) -> mode_t = permissions(of:)
 ) throws(StorageError) -> CInt {

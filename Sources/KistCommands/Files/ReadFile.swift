@@ -2,9 +2,7 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// Reads a file that the user named; `what` names it in errors.
-///
-/// It may be a FIFO, such as `<(…)` in a shell.
+/// Reads a file that the user named, or a FIFO such as `<(…)`; `what` names it in errors.
 func readFile(_ path: String, upTo limit: Int, _ what: String) throws(StorageError) -> Secret {
   let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
   guard file >= 0 else { throw .notOpened(what, errno) }
@@ -34,9 +32,7 @@ extension StorageError {
   }
 }
 
-/// Reads the available bytes of a stream, at most 64 KiB; returns none at its end.
-///
-/// - Parameter what: The name of the stream in errors.
+/// Reads the available bytes of a stream, at most 64 KiB, none at its end; `what` names it.
 func nextPiece(of descriptor: CInt, _ what: String) throws(StorageError) -> Secret {
   var bytes = WipedBytes(capacity: 4 << 10)
   while true {

@@ -1,6 +1,5 @@
 package import ArgumentParser
 internal import KistClient
-internal import KistCore
 internal import KistWire
 
 /// The options of every command.
@@ -14,14 +13,9 @@ package struct CommonOptions: ParsableArguments {
   package init() {}
 
   /// Returns the path of kistd's socket: the option's, or the default of the protocol.
-  ///
-  /// Throws for an invalid path before any request is sent.
   func socketPath() throws(StorageError) -> String {
-    if let socket {
-      try SocketLocation(path: socket).path
-    } else {
-      try SocketLocation.current().path
-    }
+    if let socket { return try SocketLocation(path: socket).path }
+    return try SocketLocation.current().path
   }
 
   /// Returns the functions of that kistd, over one connection that blocks the calling thread.

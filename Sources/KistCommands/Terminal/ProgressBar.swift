@@ -1,8 +1,6 @@
 internal import KistCore
 
-/// A progress bar in the last line of a terminal, without colors.
-///
-/// It is not shown if standard error is not a terminal.
+/// A progress bar without colors in the last line of standard error, if that is a terminal.
 struct ProgressBar {
   private let terminal: Terminal
   private let what: String

@@ -10,9 +10,7 @@ func columns(of credential: CredentialSummary) -> [String] {
   ]
 }
 
-/// Returns the lines of a table with a heading and aligned columns.
-///
-/// It fits into a terminal of this many columns, unless that is very narrow.
+/// Returns the lines of a table, which fits into this many columns unless they are very few.
 func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> [String] {
   let rows =
     [["SERVICE", "ACCOUNT", "LABEL", "MODIFIED", "EXPIRES"]]

@@ -1,5 +1,4 @@
 internal import KistClient
-internal import KistCore
 internal import KistTerminal
 internal import KistWire
 
@@ -30,31 +29,24 @@ func table(of records: [AuditRecord], width: Int) -> [String] {
     rows.contains { !["", "-"].contains($0[column]) }
   }
   let tables = [[], ["UNIT"], ["UNIT", "PID"]].map { leftOut in
-    table(columns.filter { !leftOut.contains(heading[$0]) }, of: rows, width: width)
+    let columns = columns.filter { !leftOut.contains(heading[$0]) }
+    let flexible = columns.indices.filter { (3...6).contains(columns[$0]) }
+    let shown = ([heading] + rows).map { row in columns.map { row[$0] } }
+    return table(shown, width: width, narrowest: "SERVICE".count) { widths in
+      flexible.max { widths[$0] < widths[$1] } ?? 0
+    }
   }
-  let fitting = tables.first { table in
-    table.allSatisfy { $0.terminalWidth <= width }
-  }
-  return fitting ?? tables[2]
+  return tables.first { $0.allSatisfy { $0.terminalWidth <= width } } ?? tables[2]
 }
 
 private let heading = [
   "TIME", "OPERATION", "OUTCOME", "SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "PID",
 ]
 
-private func table(_ columns: [Int], of rows: [[String]], width: Int) -> [String] {
-  let shown = ([heading] + rows).map { row in columns.map { row[$0] } }
-  let flexible = columns.indices.filter { (3...6).contains(columns[$0]) }
-  return table(shown, width: width, narrowest: "SERVICE".count) { widths in
-    flexible.max { widths[$0] < widths[$1] } ?? 0
-  }
-}
-
 private func row(of record: AuditRecord) -> [String] {
   let time = record.moment.second.description
   switch record.event {
-  case .lost(let count):
-    return [time, "lost", "\(count) requests", "", "", "", "", ""]
+  case .lost(let count): return [time, "lost", "\(count) requests", "", "", "", "", ""]
   case .request(let request):
     let names = request.shownNames
     return [

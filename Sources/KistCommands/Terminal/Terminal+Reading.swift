@@ -3,9 +3,7 @@ internal import KistTerminal
 internal import KistWire
 
 extension Terminal {
-  /// Reads all of standard input; `limit` is the limit that an error mentions.
-  ///
-  /// On a terminal, which shows no prompt, it prints a note first.
+  /// Reads all of standard input, on a terminal after a note; an error mentions `limit`.
   func input(upTo size: Int, _ what: String, limit: Int? = nil) throws(StorageError) -> Secret {
     if inputIsTerminal { note("reading \(what) from the terminal; end it with Ctrl-D") }
     return try allPieces(upTo: size, what, limit: limit, readPiece)
@@ -73,31 +71,36 @@ extension Terminal {
 }
 
 /// A passphrase that the user types, or that is a line of standard input.
-enum AskedPassphrase {
-  case current
+enum AskedPassphrase: String {
+  case current = "Passphrase: "
   /// A passphrase that opens the storage and stays valid.
-  case staying
+  case staying = "Passphrase that stays: "
   /// The new passphrase; typed twice.
-  case new
+  case new = "New passphrase: "
 }
 
 extension Terminal {
   /// Returns the requested passphrases, in that order.
   func passphrases(asking kinds: [AskedPassphrase]) throws(StorageError) -> [Secret] {
     if inputIsTerminal {
-      return try kinds.map { kind throws(StorageError) in try filled(try ask(kind)) }
+      return try kinds.map { kind throws(StorageError) in
+        let prompt = kind.rawValue
+        return try filled(
+          kind == .new ? newPassphrase(asking: prompt, by: askHidden) : askHidden(prompt))
+      }
     }
     let size = kinds.count * (Limits.passphrase + Secret.longestNewline)
     let passphrases = try input(upTo: size, "the passphrases").lines
+    let counted = kinds.count == 1 ? "a line" : "\(kinds.count) lines"
     guard passphrases.count <= kinds.count else {
       throw .refused(
         "there are more lines than passphrases that are asked for",
-        hint: "pipe in \(counted(kinds)); give a new one once")
+        hint: "pipe in \(counted); give a new one once")
     }
     guard passphrases.count == kinds.count else {
       throw .refused(
         kinds.count == 1 ? "the passphrase is missing" : "a passphrase is missing",
-        hint: "pipe in \(counted(kinds)), or type it")
+        hint: "pipe in \(counted), or type it")
     }
     return try passphrases.map(filled)
   }
@@ -109,17 +112,6 @@ extension Terminal {
     return passphrase
   }
 
-  private func counted(_ kinds: [AskedPassphrase]) -> String {
-    kinds.count == 1 ? "a line" : "\(kinds.count) lines"
-  }
-
-  private func ask(_ kind: AskedPassphrase) throws(StorageError) -> Secret {
-    switch kind {
-    case .current: return try askHidden("Passphrase: ")
-    case .staying: return try askHidden("Passphrase that stays: ")
-    case .new: return try newPassphrase(asking: "New passphrase: ", by: askHidden)
-    }
-  }
 }
 
 extension Secret {

@@ -70,9 +70,7 @@ extension Terminal {
 
   func writeErrorLines(_ lines: [String]) { writeError(text(of: lines)) }
 
-  /// Splits a text into lines of this width; returns one line if `width` is `nil`.
-  ///
-  /// Makes the text visible first, because that makes it wider.
+  /// Makes a text visible, then splits it into lines of this width, or one line if it is `nil`.
   func lines(_ text: String, to width: Int?) -> [String] {
     let text = visible(text)
     return width.map { wrapped(text, to: $0) } ?? [text]

@@ -57,9 +57,7 @@ extension Terminal {
   }
 }
 
-/// Whether a descriptor is a terminal with colors, and the user has not turned them off.
-///
-/// The user turns them off with NO_COLOR (no-color.org).
+/// Whether a descriptor is a terminal with colors, and NO_COLOR (no-color.org) is not set.
 private func mayShowColors(_ descriptor: CInt) -> Bool {
   isatty(descriptor) == 1 && environmentVariable("TERM") ?? "dumb" != "dumb"
     && environmentVariable("NO_COLOR") ?? "" == ""

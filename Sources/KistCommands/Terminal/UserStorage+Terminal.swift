@@ -2,9 +2,7 @@ internal import KistCore
 
 // These checks report an error before the user is asked for anything.
 extension UserStorage {
-  /// Checks that kistd runs and the storage is open; throws the same errors as a change.
-  ///
-  /// It asks for one credential.
+  /// Asks for one credential; throws the errors of a change if kistd or the storage is not there.
   func checkIsOpen() async throws(StorageError) {
     do throws(StorageError) { _ = try await find(CredentialQuery(limit: 1)) } catch {
       throw error.withOutcome(.unchanged)

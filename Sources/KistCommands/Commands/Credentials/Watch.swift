@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import KistClient
-internal import KistCore
 internal import KistInterop
 internal import KistWire
 private import Synchronization
@@ -117,8 +116,7 @@ extension Watch {
       giveBackSignals()
       return status
     } catch {
-      terminal.report(error.complaint, asJSON: common.json)
-      Glibc.exit(error.exitStatus)
+      terminal.end(error, asJSON: common.json)
     }
   }
 }

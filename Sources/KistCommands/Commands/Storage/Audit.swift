@@ -79,9 +79,18 @@ struct Audit: RequiresAuditLog {
       query.after = records.count == most ? nil : try cursors.add(page.next)
     } while query.after != nil
     records.reverse()
-    if skipped > 0 { terminal.noteSkippedLines(skipped, over: common.socket) }
+    func note(_ message: String, hint: String) {
+      terminal.note(message, hint: KistCommands.hint(hint, over: common.socket))
+    }
+    if skipped > 0 {
+      note(
+        "skipped \(skipped == 1 ? "1 line" : "\(skipped) lines") of the log that kistd did not "
+          + "write, or that a crash cut off", hint: "check the log with `kist audit --verify`")
+    }
     if records.isEmpty, !common.json, service != nil || account != nil {
-      return terminal.noteNamesOfOtherKeys(over: common.socket)
+      return note(
+        "no request was found; kistd cannot search names from before a rekey or a restore",
+        hint: "`kist audit` without --service and --account also shows those requests")
     }
     if terminal.outputIsTerminal && !common.json {
       try terminal.writeLines(table(of: records, width: terminal.outputWidth))
@@ -90,8 +99,11 @@ struct Audit: RequiresAuditLog {
         try terminal.writeRow(columns(of: record), or: record.json(), asJSON: common.json)
       }
     }
-    if common.json { return }
-    if records.contains(where: \.isLocked) { terminal.noteLockedNames(over: common.socket) }
+    if !common.json, records.contains(where: \.isLocked) {
+      note(
+        "services and accounts are not shown, because the storage is locked",
+        hint: "unlock it with `kist unlock`")
+    }
   }
 
   private func query(at now: Timestamp) throws(StorageError) -> AuditQuery {
@@ -141,27 +153,5 @@ extension AuditRecord {
   /// Whether unlocking the storage would make its names visible.
   fileprivate var isLocked: Bool {
     if case .request(let request) = event, request.names == .sealed(.locked) { true } else { false }
-  }
-}
-
-extension Terminal {
-  fileprivate func noteLockedNames(over socket: String?) {
-    note(
-      "services and accounts are not shown, because the storage is locked",
-      hint: hint("unlock it with `kist unlock`", over: socket))
-  }
-
-  fileprivate func noteSkippedLines(_ count: Int, over socket: String?) {
-    note(
-      "skipped \(count == 1 ? "1 line" : "\(count) lines") of the log that kistd did not write, "
-        + "or that a crash cut off",
-      hint: hint("check the log with `kist audit --verify`", over: socket))
-  }
-
-  fileprivate func noteNamesOfOtherKeys(over socket: String?) {
-    note(
-      "no request was found; kistd cannot search names from before a rekey or a restore",
-      hint: hint(
-        "`kist audit` without --service and --account also shows those requests", over: socket))
   }
 }

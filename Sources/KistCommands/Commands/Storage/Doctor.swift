@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import KistClient
-internal import KistCore
 internal import KistWire
 
 struct Doctor: AsksKistd {
@@ -67,9 +66,9 @@ extension Checkup {
     do throws(StorageError) {
       let hello = try await kistd.hello()
       let answer = "\(hello.version) answers at \(socket)"
-      guard hello.version != KistVersion.current else { return Finding(.ok, "kistd", answer) }
-      return Finding(
-        .note, "kistd", "\(answer), and this is kist \(KistVersion.current)",
+      guard hello.version != KistVersion.current else { return .ok("kistd", answer) }
+      return .note(
+        "kistd", "\(answer), and this is kist \(KistVersion.current)",
         hint: "start it again: `systemctl --user restart kistd`")
     } catch { return Finding(error, about: "kistd") }
   }

@@ -2,9 +2,7 @@ internal import ArgumentParser
 internal import KistClient
 internal import KistWire
 
-/// The passphrase of an encrypted file.
-///
-/// Each of its subcommands works on the file's key slots.
+/// The commands on the passphrase of an encrypted file; each works on the file's key slots.
 struct Passphrase: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase",

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import KistClient
-internal import KistCore
 internal import KistWire
 
 struct Slots: RequiresKeySlots {

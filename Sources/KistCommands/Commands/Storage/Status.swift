@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import KistClient
-internal import KistCore
 internal import KistWire
 
 struct Status: RequiresStorageAccess {
@@ -20,18 +19,13 @@ struct Status: RequiresStorageAccess {
     let status = try await access.status()
     if common.json { return try terminal.writeJSON(status.json()) }
     let members: [(name: String, value: String?)] = [
-      ("storage", status.storage),
-      ("reason", status.reason),
-      ("locked", "\(status.isLocked)"),
-      ("unlocksWith", status.unlocksWith?.rawValue),
+      ("storage", status.storage), ("reason", status.reason),
+      ("locked", "\(status.isLocked)"), ("unlocksWith", status.unlocksWith?.rawValue),
       ("reopensAtRestart", "\(status.reopensAtRestart)"),
-      ("durability", status.durability.rawValue),
-      ("keyProtection", status.keyProtection),
+      ("durability", status.durability.rawValue), ("keyProtection", status.keyProtection),
       ("sessionEncrypted", status.isSessionEncrypted.map { "\($0)" }),
-      ("keysInRAM", status.keysInRAM.map { "\($0)" }),
-      ("integrity", status.integrity?.rawValue),
-      ("count", status.count.map { "\($0)" }),
-      ("uptime", status.uptime.map { "\($0)s" }),
+      ("keysInRAM", status.keysInRAM.map { "\($0)" }), ("integrity", status.integrity?.rawValue),
+      ("count", status.count.map { "\($0)" }), ("uptime", status.uptime.map { "\($0)s" }),
     ]
     let width = terminal.outputIsTerminal ? terminal.outputWidth - 2 : nil
     for case (let name, let value?) in members {

@@ -4,9 +4,7 @@ internal import KistInterop
 internal import KistSystem
 internal import KistWire
 
-/// A command that another tool starts.
-///
-/// All its output, including errors, follows that tool's protocol.
+/// A command that another tool starts; all its output, also errors, follows that tool's protocol.
 struct Helper: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "helper",

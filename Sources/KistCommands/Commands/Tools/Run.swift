@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import CLinux
 internal import Glibc
 internal import KistClient
-internal import KistCore
 internal import KistInterop
 internal import KistSystem
 
@@ -61,9 +60,7 @@ struct Run: RequiresUserStorage {
     Glibc.exit(status)
   }
 
-  /// Starts the command; returns only if there are files to remove.
-  ///
-  /// All memory with secrets is wiped by then.
+  /// Starts the command; returns, with all secrets wiped, only if there are files to remove.
   private func start(
     _ storage: UserStorage, _ terminal: Terminal
   ) async throws(StorageError) -> (child: pid_t, files: SecretFiles) {
@@ -77,10 +74,13 @@ struct Run: RequiresUserStorage {
     let settings = try await settings(of: variables, from: storage)
     let fileSettings = try await KistInterop.settings(of: fileVariables, from: storage)
     if fileSettings.isEmpty {
-      end(replaceProcess(by: command, try ChildEnvironment(setting: settings)), terminal)
+      let failure = replaceProcess(by: command, try ChildEnvironment(setting: settings))
+      terminal.end(failure, asJSON: common.json)
     }
     // Before the files exist, because a signal would leave them behind.
-    do throws(CommandNotStarted) { try keepSignals() } catch { end(error, terminal) }
+    do throws(CommandNotStarted) { try keepSignals() } catch {
+      terminal.end(error, asJSON: common.json)
+    }
     let files = try SecretFiles(fileSettings, under: environmentVariable("XDG_RUNTIME_DIR"))
     do throws(StorageError) {
       let environment = try ChildEnvironment(setting: settings + files.settings)
@@ -88,17 +88,12 @@ struct Run: RequiresUserStorage {
         return (try startChild(command, environment), files)
       } catch {
         files.remove()
-        end(error, terminal)
+        terminal.end(error, asJSON: common.json)
       }
     } catch {
       files.remove()
       throw error
     }
-  }
-
-  private func end(_ failure: CommandNotStarted, _ terminal: Terminal) -> Never {
-    terminal.report(failure.complaint, asJSON: common.json)
-    Glibc.exit(failure.exitStatus)
   }
 
   private func readVariableFiles() throws(StorageError) -> [Variable] {
@@ -137,9 +132,7 @@ struct Run: RequiresUserStorage {
   }
 }
 
-/// Files with secrets that are never on a disk.
-///
-/// They are in a directory of their own under $XDG_RUNTIME_DIR, which belongs to the user's login.
+/// Files with secrets, never on a disk: in a directory of their own under $XDG_RUNTIME_DIR.
 struct SecretFiles {
   private let directory: String
   private var names: [String] = []

@@ -23,9 +23,7 @@ struct Setup: AsyncParsableCommand {
     try perform(.live, in: .live, becoming: become)
   }
 
-  /// Prints the setup lines.
-  ///
-  /// - Parameter become: Replaces this process by a command; returns only if that fails.
+  /// Prints the setup lines; `become` replaces this process by a command, or returns why it fails.
   func perform(
     _ terminal: Terminal, in host: Host, becoming become: ([String]) -> StorageError
   ) throws(StorageError) {

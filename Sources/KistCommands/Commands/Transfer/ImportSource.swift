@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import KistClient
-internal import KistCore
 internal import KistInterop
 internal import KistSystem
 internal import KistWire
@@ -195,9 +194,7 @@ struct PassFile {
   var problem: LeftOut?
 }
 
-/// Returns the entries of a `pass` store sorted by name, with those to leave out.
-///
-/// Skips the directories of git.
+/// Returns the entries of a `pass` store, also those to leave out, sorted by name.
 func passFiles(below folder: String) throws(StorageError) -> [PassFile] {
   var files: [PassFile] = []
   try addFiles(of: folder, "", depth: 0, to: &files)
