@@ -28,7 +28,8 @@ package func converse(with socketPath: String, deadline: Duration = .seconds(60)
       return (reader, try reader.reply(to: line, by: moment))
     }
     return (
-      reply, { () throws(StorageError) in
+      reply,
+      { () throws(StorageError) in
         let next: Result<Line, StorageError> = await withTaskCancellationHandler {
           do throws(StorageError) { return .success(try await run(reader.next)) } catch {
             return .failure(error)

@@ -1,5 +1,7 @@
+internal import Glibc
 // An app that uses kistd needs only one import.
 @_exported public import KistCore
+internal import KistSystem
 package import KistWire
 
 extension Endpoints {
@@ -69,5 +71,17 @@ extension WatchCredentials {
   /// Returns watches of the storage of this user's kistd.
   public static func remote() throws(StorageError) -> WatchCredentials {
     .remote(socketPath: try SocketLocation.current().path)
+  }
+}
+
+extension SocketLocation {
+  /// Returns where this user's kistd listens, according to the environment of this process.
+  package static func current(
+    environment: (String) -> String? = environmentVariable
+  ) throws(StorageError) -> SocketLocation {
+    let uid = geteuid()
+    return try SocketLocation(environment: environment, uid: uid) { path in
+      fileStatus(of: path).map { $0.isKind(S_IFDIR) && $0.st_uid == uid } ?? false
+    }
   }
 }

@@ -73,29 +73,18 @@ final class Socket {
     }
   }
 
-  /// Waits for one line.
-  ///
-  /// `isLast` is true if unexpected bytes follow it.
-  func receive(by deadline: ContinuousClock.Instant) throws(SocketError)
-    -> (line: Line, isLast: Bool)
-  {
-    try receive { () throws(SocketError) in try setTimeout(SO_RCVTIMEO, until: deadline) }
-  }
-
   /// Returns the line that the peer sent without a request, if any.
-  func unsolicitedLine() -> Line? {
-    try? receive(flags: CInt(MSG_DONTWAIT)) { () throws(SocketError) in }.line
-  }
+  func unsolicitedLine() -> Line? { try? receive(by: nil, flags: CInt(MSG_DONTWAIT)).line }
 
-  private func receive(
-    flags: CInt = 0, beforeEachWait prepare: () throws(SocketError) -> Void
+  /// Waits for one line; `isLast` is true if unexpected bytes follow it.
+  func receive(
+    by deadline: ContinuousClock.Instant?, flags: CInt = 0
   ) throws(SocketError) -> (line: Line, isLast: Bool) {
     var splitter = LineSplitter()
     var first: LineSplitter.Event?
     var isLast = false
     while first == nil {
-      try prepare()
-      try receivePiece(flags: flags) { bytes in
+      try receivePiece(by: deadline, flags: flags) { bytes in
         splitter.append(bytes) { event in
           isLast = first != nil
           first = first ?? event
@@ -112,17 +101,9 @@ final class Socket {
   ///
   /// Without a deadline, the wait is unlimited.
   func receivePiece(
-    by deadline: ContinuousClock.Instant?, _ body: (Span<UInt8>) -> Void
+    by deadline: ContinuousClock.Instant?, flags: CInt = 0, _ body: (Span<UInt8>) -> Void
   ) throws(SocketError) {
-    if let deadline {
-      try setTimeout(SO_RCVTIMEO, until: deadline)
-    } else {
-      setTimeout(SO_RCVTIMEO, to: timeval())
-    }
-    try receivePiece(flags: 0, body)
-  }
-
-  private func receivePiece(flags: CInt, _ body: (Span<UInt8>) -> Void) throws(SocketError) {
+    try setTimeout(SO_RCVTIMEO, until: deadline)
     let count = received.append(upTo: chunk) { free in
       unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
         let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
@@ -147,23 +128,65 @@ final class Socket {
     }
   }
 
-  private func setTimeout(_ option: CInt, until deadline: ContinuousClock.Instant)
-    throws(SocketError)
-  {
-    let rest = (deadline - .now).components
-    guard rest.seconds >= 0, rest.attoseconds > 0 || rest.seconds > 0 else { throw .timedOut }
-    // Rounds up, because a timeout of 0 means no timeout.
-    setTimeout(
-      option,
-      to: timeval(
-        tv_sec: Int(rest.seconds), tv_usec: Int(rest.attoseconds / 1_000_000_000_000) + 1))
-  }
-
-  private func setTimeout(_ option: CInt, to time: timeval) {
-    var time = time
+  private func setTimeout(
+    _ option: CInt, until deadline: ContinuousClock.Instant?
+  ) throws(SocketError) {
+    // A timeout of 0 means no timeout.
+    var time = timeval()
+    if let deadline {
+      let rest = (deadline - .now).components
+      guard rest.seconds >= 0, rest.attoseconds > 0 || rest.seconds > 0 else { throw .timedOut }
+      time.tv_sec = Int(rest.seconds)
+      // Rounds up, so that it is not 0.
+      time.tv_usec = Int(rest.attoseconds / 1_000_000_000_000) + 1
+    }
     unsafe setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 }
 
 /// The bytes to receive at once.
 private let chunk = 16 << 10
+
+/// A failure of a socket.
+enum SocketError: Error {
+  /// The path does not fit into an address, or is not valid; the error says why.
+  case badPath(StorageError)
+  /// No connection was made; the value is the `errno`.
+  case notConnected(CInt)
+  /// Another user's process listens there.
+  case notOurs
+  /// The peer closed the connection.
+  case ended
+  /// The deadline passed.
+  case timedOut
+  /// The peer's line exceeds the limit.
+  case tooLong
+}
+
+/// Returns the error that a caller gets for a failure of the socket at a path.
+func storageError(for error: SocketError, at path: String, patience: Duration) -> StorageError {
+  switch error {
+  case .badPath(let error): error
+  case .notConnected(ENOENT), .notConnected(ENOTDIR), .notConnected(ECONNREFUSED):
+    nothingListening(at: path)
+  case .notConnected(EACCES), .notConnected(EPERM):
+    StorageError(
+      .denied, "the socket \(path) may not be used",
+      hint: "kistd serves only the user that it runs as")
+  case .notOurs:
+    StorageError(
+      .denied, "another user's process listens at \(path)",
+      hint: "nothing was sent to it; use a socket in a directory that only you can write")
+  case .notConnected(let code):
+    StorageError(.unavailable, "no connection could be made to \(path): \(systemText(of: code))")
+  case .ended:
+    StorageError(
+      .unavailable, "the connection to kistd ended before its reply",
+      hint: "see whether it still runs with `kist status`")
+  case .timedOut:
+    StorageError(
+      .timeout, "kistd did not answer within \(patience)",
+      hint: "see whether it still runs, and what its log says; a change may have been carried out")
+  case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
+  }
+}

@@ -23,25 +23,19 @@ func command(named names: [String]) -> any ParsableCommand.Type {
 
 /// Returns an error if words do not name a command and its subcommand; `nil` if they do.
 func noSuchCommand(among words: [String]) -> StorageError? {
-  var commands = Kist.configuration.subcommands
-  var known = "kist"
-  for word in words where !word.hasPrefix("-") {
-    if commands.isEmpty { return nil }
-    guard let command = commands.first(where: { $0._commandName == word }) else {
-      if known == "kist", commandsOfKistd.contains(word) {
-        return .badRequest(
-          "there is no such command", hint: "it is kistd's: `kistd \(word) --help`")
-      }
-      let meant = commandMeant(by: word, among: commands.map { $0._commandName })
-      let question = meant.map { "did you mean `\(known) \($0)`? " } ?? ""
-      return .badRequest(
-        "there is no such command",
-        hint: "\(question)`\(known) --help` shows \(meant == nil ? "the commands" : "all")")
-    }
-    known += " \(word)"
-    commands = command.configuration.subcommands
+  let words = words.filter { !$0.hasPrefix("-") }
+  let names = commandNames(in: words)
+  let subcommands = command(named: names).configuration.subcommands
+  guard !subcommands.isEmpty, let word = words.dropFirst(names.count).first else { return nil }
+  if names.isEmpty, commandsOfKistd.contains(word) {
+    return .badRequest("there is no such command", hint: "it is kistd's: `kistd \(word) --help`")
   }
-  return nil
+  let known = (["kist"] + names).joined(separator: " ")
+  let meant = commandMeant(by: word, among: subcommands.map { $0._commandName })
+  let question = meant.map { "did you mean `\(known) \($0)`? " } ?? ""
+  return .badRequest(
+    "there is no such command",
+    hint: "\(question)`\(known) --help` shows \(meant == nil ? "the commands" : "all")")
 }
 
 /// Returns an error if `kist help` cannot explain these words; `nil` if it can.
@@ -69,8 +63,11 @@ private let commandsOfKistd = ["fsck", "migrate", "probe", "rekey", "restore"]
 private let otherNames = [
   "save": ["add", "create", "edit", "generate", "insert", "new", "put", "set", "store"],
   "load": ["cat", "get", "lookup", "print", "read", "show"],
-  "delete": ["clear", "del", "erase", "remove", "rm"], "list": ["find", "ls", "search"],
-  "inject": ["template"], "run": ["exec"], "status": ["info"],
+  "delete": ["clear", "del", "erase", "remove", "rm"],
+  "list": ["find", "ls", "search"],
+  "inject": ["template"],
+  "run": ["exec"],
+  "status": ["info"],
 ]
 
 /// Adds the named socket to the commands in a hint, which would else ask another kistd or none.
@@ -85,9 +82,8 @@ func hint(_ hint: String?, over socket: String?) -> String? {
 
 /// Returns the socket on a command line that may contain errors; the last one counts.
 func namedSocket(in words: ArraySlice<String>) -> String? {
-  guard let last = words.lastIndex(where: { $0 == "--socket" || $0.hasPrefix("--socket=") }) else {
-    return nil
-  }
+  let last = words.lastIndex { $0 == "--socket" || $0.hasPrefix("--socket=") }
+  guard let last else { return nil }
   return words[last] == "--socket"
     ? words[last...].dropFirst().first : String(words[last].dropFirst("--socket=".count))
 }

@@ -58,13 +58,9 @@ extension Kist {
 
   /// Performs a command line and returns its exit status; reports errors.
   ///
-  /// - Parameters:
-  ///   - arguments: The words after the program's name.
-  ///   - program: The program's name, by which a tool may call its helper.
-  ///   - terminal: The terminal for help and errors.
-  ///   - run: Performs the parsed command. By default it calls the command's own `run`; a test
-  ///     passes other dependencies.
-  package static func status(
+  /// A tool may call its helper by the name of `program`. By default, `run` calls the command's own
+  /// `run`; a test passes other dependencies.
+  static func status(
     of arguments: [String], calledAs program: String = "kist", on terminal: Terminal,
     run: (sending any AsyncParsableCommand) async throws -> Void = runItself
   ) async -> CInt {
@@ -122,7 +118,7 @@ extension Kist {
     return Kist()
   }
 
-  package static func runItself(_ command: sending any AsyncParsableCommand) async throws {
+  static func runItself(_ command: sending any AsyncParsableCommand) async throws {
     var command = command
     try await command.run()
   }

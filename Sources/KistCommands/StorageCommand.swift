@@ -1,10 +1,9 @@
-package import ArgumentParser
-package import KistClient
-package import KistWire
+internal import ArgumentParser
+internal import KistClient
+internal import KistWire
 
 /// A command that asks kistd.
-package protocol AsksKistd: AsyncParsableCommand {
-  /// The options that every such command has.
+protocol AsksKistd: AsyncParsableCommand {
   var common: CommonOptions { get }
 }
 
@@ -14,16 +13,14 @@ package protocol AsksKistd: AsyncParsableCommand {
 ///
 /// Each command adopts one of the `Requires…` protocols below, whose `run()` passes the real
 /// storage. A test calls `perform` with its own storage.
-package protocol StorageCommand: AsksKistd {
-  /// The type of storage that the command works on.
+protocol StorageCommand: AsksKistd {
   associatedtype Storage
 
-  /// Performs the command.
   func perform(_ storage: Storage, _ terminal: Terminal) async throws(StorageError)
 }
 
 /// A command on credentials.
-package protocol RequiresUserStorage: StorageCommand where Storage == UserStorage {
+protocol RequiresUserStorage: StorageCommand where Storage == UserStorage {
   /// Whether the user may be asked to unlock the storage.
   var prompting: PromptOptions { get }
 
@@ -32,36 +29,36 @@ package protocol RequiresUserStorage: StorageCommand where Storage == UserStorag
 }
 
 /// A command on the audit log.
-package protocol RequiresAuditLog: StorageCommand where Storage == AuditAccess {}
+protocol RequiresAuditLog: StorageCommand where Storage == AuditAccess {}
 
 /// A command on the key slots.
-package protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {
+protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {
   /// The key file that authorizes a change, unless a passphrase does.
   var key: KeyFileOption { get }
 }
 
 /// A command on backups of all credentials.
-package protocol RequiresBackups: StorageCommand where Storage == Backups {
+protocol RequiresBackups: StorageCommand where Storage == Backups {
   /// Whether the user may be asked to unlock the storage.
   var prompting: PromptOptions { get }
 }
 
 /// A command on the changes of credentials.
-package protocol RequiresWatch: StorageCommand where Storage == WatchCredentials {}
+protocol RequiresWatch: StorageCommand where Storage == WatchCredentials {}
 
 /// A command that shows, locks or unlocks the storage.
-package protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
+protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
 
 extension RequiresUserStorage {
-  package static var threads: Int { 0 }
+  static var threads: Int { 0 }
 
-  package func run() async throws {
+  func run() async throws {
     let kistd = try common.kistd(threads: Self.threads)
     try await perform(kistd.credentials, unlockedBy: kistd.access, .live)
   }
 
   /// Performs the command; an interactive user may unlock the storage meanwhile.
-  package func perform(
+  func perform(
     _ storage: UserStorage, unlockedBy access: StorageAccess, _ terminal: Terminal
   ) async throws(StorageError) {
     let mayAsk = terminal.inputIsTerminal && !prompting.noPrompt
@@ -70,25 +67,23 @@ extension RequiresUserStorage {
 }
 
 extension RequiresAuditLog {
-  package func run() async throws { try await perform(common.kistd().audit, .live) }
+  func run() async throws { try await perform(common.kistd().audit, .live) }
 }
 
 extension RequiresKeySlots {
-  package func run() async throws {
+  func run() async throws {
     try await perform(common.kistd().keySlots.provedByKeyFile(key), .live)
   }
 }
 
 extension RequiresBackups {
-  package func run() async throws {
+  func run() async throws {
     let kistd = try common.kistd()
     try await perform(kistd.backups, unlockedBy: kistd.access, .live)
   }
 
-  /// Performs the command.
-  ///
-  /// Checks that a backup is possible before the user types a passphrase.
-  package func perform(
+  /// Checks that a backup is possible, before the user types a passphrase; performs the command.
+  func perform(
     _ backups: Backups, unlockedBy access: StorageAccess, _ terminal: Terminal
   ) async throws(StorageError) {
     if terminal.inputIsTerminal {
@@ -105,9 +100,9 @@ extension RequiresBackups {
 }
 
 extension RequiresWatch {
-  package func run() async throws { try await perform(common.kistd().watch, .live) }
+  func run() async throws { try await perform(common.kistd().watch, .live) }
 }
 
 extension RequiresStorageAccess {
-  package func run() async throws { try await perform(common.kistd().access, .live) }
+  func run() async throws { try await perform(common.kistd().access, .live) }
 }

@@ -1,9 +1,9 @@
-internal import KistCore
+package import KistCore
 
 // What helpers do with a storage.
 extension UserStorage {
   /// Returns the credential of a key, even if it has expired; `nil` if there is none.
-  func stored(_ key: CredentialKey) async throws(StorageError) -> Credential? {
+  package func stored(_ key: CredentialKey) async throws(StorageError) -> Credential? {
     do throws(StorageError) {
       return try await load(LoadRequest(key: key, allowExpired: true))
     } catch {

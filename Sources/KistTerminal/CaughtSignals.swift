@@ -2,18 +2,6 @@ internal import Glibc
 package import KistCore
 private import Synchronization
 
-/// Calls a function with a pipe that delivers the number of each signal that it catches.
-///
-/// These are the signals that would end, stop or continue the process; afterwards they do so again.
-/// A pipe is needed because a signal may come to any thread and need not interrupt the waiting one.
-func catchingSignals<Result>(
-  _ body: (CInt) throws(StorageError) -> Result
-) throws(StorageError) -> Result {
-  let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
-  defer { signals.end() }
-  return try body(signals.source)
-}
-
 /// Records the signals that ask this process to end, except those ignored since its start.
 package func notedSignals() throws(StorageError) -> NotedSignals {
   let numbers = [SIGHUP, SIGINT, SIGTERM]
@@ -48,10 +36,11 @@ package struct NotedSignals: Sendable {
   }
 }
 
-/// Signals whose numbers come from a pipe.
+/// Signals whose numbers come from a pipe, until `end` restores their effects.
 ///
-/// If two values exist, the later one gets them.
-private struct CaughtSignals: Sendable {
+/// A pipe is needed because a signal may come to any thread and need not interrupt the waiting one.
+/// If two values exist, the later one gets the signals.
+struct CaughtSignals: Sendable {
   /// The reading end of the pipe.
   let source: CInt
   private let previous: [(number: CInt, handler: SignalHandler?)]

@@ -26,13 +26,16 @@ private func line(
   let (terminal, settings) = try openTerminal(path)
   defer { close(terminal) }
   while true {
-    let answer = try catchingSignals { (signals) throws(StorageError) in
+    // These would end, stop or continue the process, and do so again afterwards.
+    let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
+    let answer = Result { () throws(StorageError) in
       try showing(terminal, settings) { () throws(StorageError) in
         show(question, on: terminal)
-        return try readLine(from: terminal, orSignalFrom: signals)
+        return try readLine(from: terminal, orSignalFrom: signals.source)
       }
     }
-    switch answer {
+    signals.end()
+    switch try answer.get() {
     case .line(let line): return line
     case .signal(let number):
       carryOut(number)
@@ -73,9 +76,9 @@ private func hiding(
   return try body()
 }
 
-private func readLine(from terminal: CInt, orSignalFrom signals: CInt) throws(StorageError)
-  -> Answer
-{
+private func readLine(
+  from terminal: CInt, orSignalFrom signals: CInt
+) throws(StorageError) -> Answer {
   var line = WipedBytes(capacity: longestLine)
   var byte: UInt8 = 0
   while byte != UInt8(ascii: "\n") {

@@ -4,7 +4,7 @@ import Testing
   /// The files that may write to a stream themselves: the gates, files that write no text (secrets,
   /// and the protocols of other tools), and fixed texts that are overwritten on the same line.
   private let writers: Set<String> = [
-    "Terminal.swift", "Terminal+Writing.swift", "Terminal+Reading.swift",
+    "Terminal.swift", "Terminal+Reading.swift",
     "Load.swift", "Inject.swift", "Export.swift", "Helper.swift", "ProgressBar.swift",
     "Output.swift",
   ]

@@ -73,10 +73,11 @@ extension Host {
 
   /// Returns the findings about which program each name runs.
   func programFindings() -> [Finding] {
-    var findings: [Finding] = [.ok("kist", "\(KistVersion.current), \(program)")]
+    let kist = "\(KistVersion.current), \(program)"
+    var findings = [Finding.ok("kist", kist)]
     if let other = other("kist") {
-      findings[0] = Finding(
-        .note, "kist", "\(KistVersion.current), \(program); by the name of kist, \(other) is run",
+      findings[0] = .note(
+        "kist", "\(kist); by the name of kist, \(other) is run",
         hint: "put the directory of the right one first in PATH, or remove the other")
     }
     if daemonProgram == nil {
@@ -117,30 +118,21 @@ extension Host {
 
   /// Returns the program that a name runs; `nil` if it is this program or none.
   private func other(_ name: String) -> String? {
-    guard let found = path(of: name), let own = file(program), file(found) != own else {
-      return nil
-    }
-    return found
+    guard let found = path(of: name), let own = file(program) else { return nil }
+    return file(found) == own ? nil : found
   }
 
   /// Returns whether systemd starts kistd and keeps it running; nothing without systemd.
   func serviceFindings() -> [Finding] {
     guard file("/run/systemd/system") != nil else { return [] }
     switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {
-    case "enabled":
-      return [Finding(.ok, "service", "systemd starts kistd for the first client"), lingering]
+    case "enabled": return [.ok("service", "systemd starts kistd for the first client"), lingering]
     case "disabled":
-      return [
-        .note(
-          "service", "systemd does not start kistd",
-          hint: "have it do so: `systemctl --user enable --now kistd.socket`")
-      ]
+      let hint = "have it do so: `systemctl --user enable --now kistd.socket`"
+      return [.note("service", "systemd does not start kistd", hint: hint)]
     default:
-      return [
-        .note(
-          "service", "kistd is not known to the systemd of this user",
-          hint: "`kistd -- COMMAND` serves for one command")
-      ]
+      let hint = "`kistd -- COMMAND` serves for one command"
+      return [.note("service", "kistd is not known to the systemd of this user", hint: hint)]
     }
   }
 

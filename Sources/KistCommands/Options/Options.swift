@@ -1,16 +1,16 @@
-package import ArgumentParser
+internal import ArgumentParser
+internal import Glibc
 internal import KistClient
+internal import KistSystem
 internal import KistWire
 
 /// The options of every command.
-package struct CommonOptions: ParsableArguments {
+struct CommonOptions: ParsableArguments {
   @Flag(help: "Print JSON, one object on a line; errors too.")
-  package var json = false
+  var json = false
 
   @Option(help: ArgumentHelp("Where kistd listens.", valueName: "path"))
-  package var socket: String?
-
-  package init() {}
+  var socket: String?
 
   /// Returns the path of kistd's socket: the option's, or the default of the protocol.
   func socketPath() throws(StorageError) -> String {
@@ -25,11 +25,9 @@ package struct CommonOptions: ParsableArguments {
 }
 
 /// The option that turns off prompts.
-package struct PromptOptions: ParsableArguments {
+struct PromptOptions: ParsableArguments {
   @Flag(help: "Ask nobody to unlock what is locked.")
-  package var noPrompt = false
-
-  package init() {}
+  var noPrompt = false
 }
 
 struct ConfirmationOptions: ParsableArguments {
@@ -82,8 +80,6 @@ struct ExpiryOptions: ParsableArguments {
 
 /// The time until a credential expires: a number and a unit, from a second to 36,500 days.
 struct Lifetime: Equatable {
-  static let longest: Int64 = 36_500 * 86_400
-
   let seconds: Int64
 
   /// Reads `90s`, `15m`, `12h`, `90d` or `4w`; returns `nil` for anything else.
@@ -93,7 +89,7 @@ struct Lifetime: Equatable {
       digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(digits)
     else { return nil }
     let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
-    guard !overflow, (1...Self.longest).contains(seconds) else { return nil }
+    guard !overflow, (1...36_500 * 86_400).contains(seconds) else { return nil }
     self.seconds = seconds
   }
 
@@ -187,26 +183,65 @@ struct SecretOptions: ParsableArguments {
   func secret(from terminal: Terminal) throws(StorageError) -> Secret {
     guard let generate else { return try terminal.newSecret(exact: exact) }
     guard !exact else { throw .badRequest("--exact and --generate exclude each other") }
-    guard let length = Int(generate), RandomSecret.lengths.contains(length) else {
+    guard let length = Int(generate), (8...1024).contains(length) else {
       throw .badRequest("--generate is not a length from 8 to 1024")
     }
-    return RandomSecret.make(length: length)
+    return randomSecret(length: length)
   }
 }
 
-/// Secrets of letters and digits, each drawn from the system's generator: getrandom(2).
+/// Returns a secret of letters and digits, each drawn from the system's generator: getrandom(2).
 ///
 /// A character is one of 62 and adds 5.95 bits, so 22 characters exceed 128 bits.
-enum RandomSecret {
-  static let lengths = 8...1024
+private func randomSecret(length: Int) -> Secret {
+  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+  var bytes = WipedBytes(capacity: length)
+  // `randomElement` rejects values that would make some characters more likely than others.
+  for _ in 0..<length { bytes.append(alphabet.randomElement()!) }
+  return Secret(bytes)
+}
 
-  static func make(length: Int) -> Secret {
-    var bytes = WipedBytes(capacity: length)
-    // `randomElement` rejects values that would make some characters more likely than others.
-    for _ in 0..<length { bytes.append(alphabet.randomElement()!) }
-    return Secret(bytes)
+/// The option for the key file of the store.
+struct KeyFileOption: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The key file that opens the store; by default $KISTD_KEY_FILE, or the key file at kistd's usual place.",
+      valueName: "path"))
+  var keyFile: String?
+}
+
+extension KeySlots {
+  /// Adds the key of a key file to each change without a passphrase.
+  func provedByKeyFile(_ option: KeyFileOption) -> KeySlots {
+    KeySlots(
+      list: list,
+      add: { addition throws(StorageError) in
+        var addition = addition
+        if addition.current == nil { addition.currentKey = try option.key() }
+        return try await add(addition)
+      },
+      remove: { removal throws(StorageError) in
+        var removal = removal
+        if removal.current == nil { removal.currentKey = try option.key() }
+        return try await remove(removal)
+      })
   }
+}
 
-  private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+extension KeyFileOption {
+  fileprivate func key() throws(StorageError) -> Secret {
+    guard let path = keyFile ?? Host.live.keyFile else {
+      throw .refused(
+        "there is no HOME to look for the key file in",
+        hint: "name the key file that opens the store with `--key-file`")
+    }
+    let what = "the key file \(path)"
+    let file: CInt
+    do throws(UnfitFile) { file = try openOwnFile(path, O_RDONLY) } catch {
+      throw StorageError(
+        error.isMissing ? .badRequest : .denied, "\(what) \(error.clause)",
+        hint: "name the key file that opens the store with `--key-file`", outcome: .unchanged)
+    }
+    return try contents(of: file, upTo: 32, what)
+  }
 }

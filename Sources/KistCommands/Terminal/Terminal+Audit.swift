@@ -69,11 +69,7 @@ extension AuditedRequest {
 extension Terminal {
   /// Prints the result of a check of the audit log; throws `corrupt` if it has a fault.
   func write(_ verdict: AuditVerdict, asJSON: Bool) throws(StorageError) {
-    if asJSON {
-      try writeJSON(verdict.json())
-    } else {
-      try writeLines(verdict.lines)
-    }
+    try asJSON ? writeJSON(verdict.json()) : writeLines(verdict.lines)
     guard let fault = verdict.fault else { return }
     throw StorageError(.corrupt, fault.description, hint: verdict.hint(for: fault))
   }
@@ -81,7 +77,12 @@ extension Terminal {
 
 extension AuditVerdict {
   fileprivate var lines: [String] {
-    var lines = [verifiedLine]
+    var lines = ["ok: no line uses the current key"]
+    if verified > 0 || fault != nil {
+      lines[0] =
+        (fault == nil ? "ok: " : "") + "verified \(count(verified))"
+        + (since.map { " from \($0)" } ?? "") + (until.map { " to \($0)" } ?? "")
+    }
     if unchained > 0 {
       lines.append(
         "\(count(unchained)) without a chain: kistd had no key, or another program wrote "
@@ -92,12 +93,6 @@ extension AuditVerdict {
       lines.append("kist did not check \(count(unchecked, "earlier line")), because \(reason).")
     }
     return lines
-  }
-
-  private var verifiedLine: String {
-    if verified == 0, fault == nil { return "ok: no line uses the current key" }
-    return (fault == nil ? "ok: " : "") + "verified \(count(verified))"
-      + (since.map { " from \($0)" } ?? "") + (until.map { " to \($0)" } ?? "")
   }
 
   fileprivate func hint(for fault: Fault) -> String? {
@@ -114,8 +109,9 @@ extension AuditVerdict.Fault {
   fileprivate var description: String {
     let (first, last) = (lines.lowerBound, lines.upperBound)
     let place = first == last ? "at line \(first)" : "among lines \(first) to \(last)"
-    let missing = count == 1 ? "1 line is missing" : "\(number) are missing"
-    let added = count == 1 ? "1 line was added" : "\(number) were added"
+    let number = count.map { KistCommands.count($0) } ?? "lines"
+    let missing = "\(number) \(count == 1 ? "is" : "are") missing"
+    let added = "\(number) \(count == 1 ? "was" : "were") added"
     switch kind {
     case .changed: return "\(file): a line was changed \(place)"
     case .removed: return "\(file): \(missing) at or before line \(last)"
@@ -128,8 +124,6 @@ extension AuditVerdict.Fault {
       return "\(file): kistd did not read this file, which is larger than `--audit` allows"
     }
   }
-
-  private var number: String { count.map { KistCommands.count($0) } ?? "lines" }
 }
 
 private func count(_ number: Int, _ noun: String = "line") -> String {

@@ -99,9 +99,7 @@ package struct ImportPlan: Sendable {
     var compared = 0
     for some in indices.portions {
       let keys = some.map { rows[$0].entry.credential.key }
-      let loaded = await concurrently(keys) { key throws(StorageError) in
-        try await storage.stored(key)
-      }
+      let loaded = await concurrently(keys, storage.stored)
       for (index, result) in zip(some, loaded) {
         let old = try result.get()
         rows[index].stored = old?.summary

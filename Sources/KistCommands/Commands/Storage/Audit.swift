@@ -67,7 +67,7 @@ struct Audit: RequiresAuditLog {
       }
       return try terminal.write(await log.verify(), asJSON: common.json)
     }
-    let most = try lines.map { (text) throws(StorageError) in try number(text, of: "--lines") }
+    let most = try number(lines, of: "--lines")
     var records: [AuditRecord] = []
     var cursors = SeenCursors()
     var skipped = 0
@@ -109,29 +109,26 @@ struct Audit: RequiresAuditLog {
   private func query(at now: Timestamp) throws(StorageError) -> AuditQuery {
     var query = AuditQuery()
     query.names = RequestedNames(service: service, account: account)
-    if let operation {
-      guard AuditQuery.operations.contains(operation) else {
-        throw .badRequest(
-          "--operation is none that the log has",
-          hint: "it is one of \(AuditQuery.operations.joined(separator: ", "))")
-      }
-      query.operation = operation
+    if let operation, !AuditQuery.operations.contains(operation) {
+      throw .badRequest(
+        "--operation is none that the log has",
+        hint: "it is one of \(AuditQuery.operations.joined(separator: ", "))")
     }
-    if let outcome {
-      guard outcome == "ok" || StorageError.Code(rawValue: outcome) != nil else {
-        throw .badRequest(
-          "--outcome is neither ok nor the code of an error",
-          hint: "the codes are those of the protocol: notFound, locked, denied …")
-      }
-      query.outcome = outcome
+    query.operation = operation
+    if let outcome, outcome != "ok", StorageError.Code(rawValue: outcome) == nil {
+      throw .badRequest(
+        "--outcome is neither ok nor the code of an error",
+        hint: "the codes are those of the protocol: notFound, locked, denied …")
     }
+    query.outcome = outcome
     query.since = try since.map { (text) throws(StorageError) in try moment(text, now) }
     query.unit = unit
-    query.pid = try pid.map { (text) throws(StorageError) in try number(text, of: "--pid") }
+    query.pid = try number(pid, of: "--pid")
     return query
   }
 
-  private func number(_ text: String, of option: String) throws(StorageError) -> Int {
+  private func number(_ text: String?, of option: String) throws(StorageError) -> Int? {
+    guard let text else { return nil }
     guard let number = Int(text), (1...Int(Int32.max)).contains(number) else {
       throw .badRequest("\(option) is not a number from 1 to \(Int32.max)")
     }

@@ -119,11 +119,9 @@ struct Run: RequiresUserStorage {
   }
 
   private func read(_ options: [String], _ name: String) throws(StorageError) -> [Variable] {
-    var variables: [Variable] = []
-    for (index, option) in options.enumerated() {
-      variables.append(try Variable(option: option, place: place(name, index, of: options)))
+    try options.enumerated().map { (index, option) throws(StorageError) in
+      try Variable(option: option, place: place(name, index, of: options))
     }
-    return variables
   }
 
   /// Returns an error's name for an option: with a number, counted from 1, if there are several.
@@ -161,8 +159,9 @@ struct SecretFiles {
 
   private func path(of name: String) -> String { "\(directory)/\(name)" }
 
-  private static func makeDirectory(under runtimeDirectory: String?) throws(StorageError) -> String
-  {
+  private static func makeDirectory(
+    under runtimeDirectory: String?
+  ) throws(StorageError) -> String {
     guard let runtimeDirectory, runtimeDirectory.hasPrefix("/") else {
       throw .refused(
         "there is no XDG_RUNTIME_DIR for the files of --file", as: .unavailable,
@@ -179,11 +178,9 @@ struct SecretFiles {
         "XDG_RUNTIME_DIR is not for this user alone", as: .unavailable,
         hint: "it must be this user's and have mode 700; or give the command the secret with --env")
     }
-    guard let path = makeTemporaryDirectory("\(runtimeDirectory)/kist-run.") else {
-      throw .refused(
-        "there can be no files in XDG_RUNTIME_DIR: \(systemText(of: errno))", as: .unavailable)
-    }
-    return path
+    if let path = makeTemporaryDirectory("\(runtimeDirectory)/kist-run.") { return path }
+    throw .refused(
+      "there can be no files in XDG_RUNTIME_DIR: \(systemText(of: errno))", as: .unavailable)
   }
 
   /// Whether a directory is on a file system in memory: statfs(2).

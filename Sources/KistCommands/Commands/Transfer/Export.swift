@@ -77,19 +77,11 @@ struct Export: RequiresUserStorage {
     var count = 0
     try await eachPage(of: query, storage.find) { (page) throws(StorageError) in
       for portion in page.credentials.portions {
-        let keys = portion.map(\.key)
-        let loaded = await concurrently(keys) { key throws(StorageError) in
-          try await storage.load(LoadRequest(key: key, allowExpired: true))
-        }
-        for result in loaded {
-          switch result {
-          case .success(let credential):
-            try write(credential.json().withNewline)
-            count += 1
-          // It was deleted after it was found.
-          case .failure(let error) where error.code == .notFound: continue
-          case .failure(let error): throw error
-          }
+        for result in await concurrently(portion.map(\.key), storage.stored) {
+          // Without one, it was deleted after it was found.
+          guard let credential = try result.get() else { continue }
+          try write(credential.json().withNewline)
+          count += 1
         }
       }
     }
