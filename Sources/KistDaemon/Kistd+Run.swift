@@ -71,8 +71,7 @@ private func preparation(
   // Before kistd opens descriptors for signals, event loops, the lock and the socket.
   let source = try EncryptedFile.KeySource(options)
   try options.checkFirstPassphrase(source)
-  let keySource = TakenOnce(
-    source, then: options.keySource.descriptor == nil ? source : .none)
+  let keySource = TakenOnce(source, then: options.keySource.unread)
   let sockets = try PassedSockets.take(environment: environment)
   let logger = Logger.kistd(level: options.logLevel, on: standardError)
   let start = ContinuousClock.now

@@ -27,10 +27,9 @@ let package = Package(
     .target(
       name: "KistDaemon", dependencies: ["KistCore", "KistFile", "KistSystem", "KistWire"],
       sources: [
-        "Audit/AuditChain.swift", "Audit/AuditFile.swift", "Audit/AuditMark.swift",
-        "Audit/AuditReader.swift", "Audit/AuditVerifier.swift", "Audit/BackwardLines.swift",
-        "Audit/OpenAuditFile.swift", "Audit/OpenLog.swift",
-        "Hardening/SystemError.swift", "Socket/SocketDirectory.swift",
+        "Audit/AuditChain.swift", "Audit/AuditFile.swift", "Audit/AuditReader.swift",
+        "Audit/AuditVerifier.swift", "Audit/OpenLog.swift",
+        "Hardening/SystemError.swift",
       ]),
     .systemLibrary(name: "CFuzzer", path: "CFuzzer"),
     .executableTarget(

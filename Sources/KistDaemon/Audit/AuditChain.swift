@@ -1,4 +1,6 @@
+internal import Glibc
 internal import KistCore
+internal import KistSystem
 internal import KistWire
 
 /// The state of the chain that links the lines of the log.
@@ -24,9 +26,7 @@ struct AuditChain: Sendable {
     var size: Int
     /// The end of the last line that has a link; 0 if no line has one.
     var linkEnd = 0
-    /// That link.
-    ///
-    /// If it comes from the file, kistd has not verified it.
+    /// That link; kistd has not verified it if it comes from the file.
     var link: Head?
   }
 
@@ -39,12 +39,9 @@ struct AuditChain: Sendable {
 
   init(mark: AuditMark) { self.mark = mark }
 
-  /// Forgets the last link.
-  ///
-  /// The mark has the last link of the next key.
+  /// Forgets the last link; the mark has that of the next key.
   mutating func forgetKey() { head = nil }
 
-  /// Returns the last known link of this key.
   func head(under hash: ChainHash) -> Head? {
     let known = head ?? mark.read(under: hash)
     return known == Head() ? nil : known
@@ -150,14 +147,11 @@ struct ChainHash: Sendable {
     hash = seal.hash
   }
 
-  /// Returns the hash of a piece of lines that have no chain.
   func unchained(_ piece: [UInt8], after chain: [UInt8]) -> [UInt8]? {
     digest(.unchained, chain, piece[...])
   }
 
-  /// Returns the hash of a block.
-  ///
-  /// It covers the parts of all lines except the last, and the last line up to its chain.
+  /// Returns the hash of the parts of all lines except the last, and the last up to its chain.
   func block(
     _ parts: ArraySlice<UInt8>, _ last: ArraySlice<UInt8>, after chain: [UInt8]
   ) -> [UInt8]? { digest(.block, chain, parts, last) }
@@ -177,4 +171,46 @@ struct ChainHash: Sendable {
 /// Returns a number as 8 bytes, the lowest first.
 func bytes(ofNumber number: Int) -> [UInt8] {
   (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+}
+
+/// A small file beside the audit log with the last link of the chain.
+///
+/// With it, kistd detects a truncated log even after a restart. kistd writes it after the log. It
+/// flushes neither of them.
+struct AuditMark: Sendable {
+  let path: String
+
+  /// The size of a number of 8 bytes, a chain, and the hash of both.
+  private static let size = 8 + 2 * AuditLink.chainSize
+  /// The highest number of a mark, which leaves later links readable and prevents an overflow.
+  private static let greatestNumber = 1 << 52
+
+  /// Returns the last link; `nil` if the mark is missing, damaged, or of another key.
+  func read(under hash: ChainHash) -> AuditChain.Head? {
+    guard let descriptor = try? openOwnFile(path, O_RDONLY) else { return nil }
+    defer { close(descriptor) }
+    let content = bytes(of: descriptor, 0..<Self.size + 1)
+    guard content.count == Self.size else { return nil }
+    let number = content[..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
+    let head = AuditChain.Head(
+      number: number, chain: Array(content[8..<8 + AuditLink.chainSize]))
+    guard
+      (0...Self.greatestNumber).contains(number),
+      hash.mark(head) == Array(content[(8 + AuditLink.chainSize)...])
+    else { return nil }
+    return head
+  }
+
+  /// Replaces the mark; does nothing while the storage is locked.
+  func write(_ head: AuditChain.Head, under hash: ChainHash) throws(StorageError) {
+    guard let proof = hash.mark(head) else { return }
+    let hint = "check the file and its directory"
+    let descriptor = try openOwnFile(path, O_WRONLY | O_CREAT, hint: hint)
+    defer { close(descriptor) }
+    let content = bytes(ofNumber: head.number) + head.chain + proof
+    guard
+      writeAll(content.span, to: descriptor, at: 0) == 0,
+      ftruncate(descriptor, off_t(content.count)) == 0
+    else { throw .failed("write", path, hint: hint) }
+  }
 }

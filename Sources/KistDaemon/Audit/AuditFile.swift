@@ -3,9 +3,7 @@ internal import KistCore
 internal import KistSystem
 internal import KistWire
 
-/// The file of the audit log.
-///
-/// kistd renames it to the older file when it is full.
+/// The file of the audit log, which kistd renames to the older file when it is full.
 struct AuditFile: Sendable {
   let path: String
   /// The maximum total size of both files in bytes.
@@ -16,22 +14,20 @@ struct AuditFile: Sendable {
   /// The file that has the last link of the chain.
   var mark: AuditMark { AuditMark(path: path + ".mark") }
 
-  /// Appends whole lines and chains them to the lines before.
-  ///
-  /// Begins a new file if this one is full.
+  /// Appends whole lines, links the last of them, and begins a new file if this one is full.
   ///
   /// Opens the file each time, because another program may have removed it. An idle kistd keeps no
   /// file open.
   ///
   /// - Parameters:
-  ///   - block: the lines; the last of them gets the link of the chain.
-  ///   - chain: the state of the chain.
   ///   - hash: the hash that chains lines; `nil` without a key.
   ///   - waiting: whether to wait up to a second for another program's lock on the file.
   func append(
     _ block: inout AuditBlock, to chain: inout AuditChain, under hash: ChainHash?,
     waiting: Bool = true
   ) throws(StorageError) {
+    let hint =
+      "kistd serves requests without it; check the directory, or start kistd with `--audit off`"
     try makeDirectory(directory(of: path), hint: hint)
     var file = try OpenAuditFile(path, waiting: waiting, hint: hint)
     chain.look(at: file, under: hash, upTo: limit / 2)
@@ -51,8 +47,64 @@ struct AuditFile: Sendable {
     try file.append(block.text)
     if let link { chain.note(link, in: file) } else { chain.noteSize(of: file) }
   }
+}
 
-  private var hint: String {
-    "kistd serves requests without it; check the directory, or start kistd with `--audit off`"
+/// The file of the audit log, opened and locked for writing.
+struct OpenAuditFile: ~Copyable {
+  private let descriptor: CInt
+  let path: String
+  private let hint: String
+  /// The number that distinguishes the file from others that exist at the same time.
+  let number: UInt64
+  private(set) var size: Int
+
+  /// Opens the file for this user alone, and creates it if it is missing.
+  init(_ path: String, waiting: Bool, hint: String) throws(StorageError) {
+    self.path = path
+    self.hint = hint
+    while true {
+      let descriptor = try openOwnFile(path, O_RDWR | O_CREAT | O_APPEND, hint: hint)
+      fchmod(descriptor, 0o600)
+      guard lockLog(descriptor, attempts: waiting ? 100 : 1) else {
+        close(descriptor)
+        throw .lockedLog(path, hint: hint)
+      }
+      // Another kistd may have renamed the file before this one locked it.
+      if let status = fileStatus(of: descriptor), let named = fileStatus(ofLink: path),
+        named.isSameFile(as: status)
+      {
+        self.descriptor = descriptor
+        number = UInt64(status.st_ino)
+        size = Int(status.st_size)
+        return
+      }
+      close(descriptor)
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Appends all lines or none, as far as the file system allows.
+  mutating func append(_ lines: [UInt8]) throws(StorageError) {
+    let failure = writeAll(lines.span, to: descriptor)
+    guard failure == 0 else {
+      ftruncate(descriptor, off_t(size))
+      throw .failed("write", path, hint: hint, errno: failure)
+    }
+    size += lines.count
+  }
+
+  /// Adds the missing newline after a line that a power failure cut off.
+  mutating func endLine() {
+    let newline = [UInt8(ascii: "\n")]
+    if size > 0, bytes(of: descriptor, size - 1..<size) != newline,
+      writeAll(newline.span, to: descriptor) == 0
+    {
+      size += 1
+    }
+  }
+
+  func readPieces(_ range: Range<Int>, _ body: ([UInt8]) -> Void) {
+    KistDaemon.readPieces(of: descriptor, range, body)
   }
 }

@@ -19,7 +19,7 @@ struct AuditLog: Sendable {
     writer = AuditWriter(queue, file: file, logger: logger)
   }
 
-  /// Opens the log that the options request; `nil` if they turn it off.
+  /// Creates the log that the options request; `nil` if they turn it off.
   init?(_ options: Options, logger: Logger) {
     guard options.auditSize > 0 else { return nil }
     self.init(AuditFile(path: options.auditFile, limit: options.auditSize), logger: logger)
@@ -27,7 +27,7 @@ struct AuditLog: Sendable {
 
   /// Returns the notes of a client's requests, which add a line for each.
   func notes(of peer: Peer) -> RequestNotes {
-    let client = AuditClient(peer)
+    let client = AuditLines.Client(peer)
     return RequestNotes(now: { SystemTick.now().nanoseconds }) { note in
       put(AuditEvent(client: client, note: note))
     }
@@ -52,7 +52,7 @@ struct AuditLog: Sendable {
     note.failure = failure
     note.start = start.nanoseconds
     note.end = SystemTick.now().nanoseconds
-    put(AuditEvent(client: AuditClient(peer), note: note))
+    put(AuditEvent(client: AuditLines.Client(peer), note: note))
   }
 
   private func put(_ event: AuditEvent) {
@@ -74,27 +74,28 @@ struct AuditLog: Sendable {
   /// Writes all waiting requests.
   func flush() async { await Task.detached { await writer.write() }.value }
 
-  /// Returns the functions that search and verify the log.
-  ///
-  /// Both include the waiting requests.
+  /// Returns the functions that search and verify the log, including the waiting requests.
   ///
   /// - Parameter seal: opens the names and verifies the chain.
   func access(_ seal: NameSeal?) -> AuditAccess {
     AuditAccess(
       find: { query throws(StorageError) in
         // Detached, because the caller's event loop must not wait for files and locks.
-        let reading = Task.detached {
+        try await Task.detached {
           await writer.write()
           return Result { () throws(StorageError) in try AuditReader(file, seal).page(of: query) }
-        }
-        return try await reading.value.get()
+        }.value.get()
       },
       verify: { () throws(StorageError) in
-        guard let seal else { throw .noChain }
-        let verifying = Task.detached {
-          await verification.verdict(on: file, writer.writtenChain(), seal)
+        guard let seal else {
+          throw StorageError(
+            .unavailable,
+            "kistd cannot verify the audit log, because this storage has no key for it",
+            hint: "the encrypted file has one: see `kistd migrate --help`")
         }
-        return try await verifying.value.get()
+        return try await Task.detached {
+          await verification.verdict(on: file, writer.writtenChain(), seal)
+        }.value.get()
       })
   }
 }
@@ -111,10 +112,22 @@ private actor AuditVerificationQueue {
   }
 }
 
-extension StorageError {
-  fileprivate static var noChain: StorageError {
-    StorageError(
-      .unavailable, "kistd cannot verify the audit log, because this storage has no key for it",
-      hint: "the encrypted file has one: see `kistd migrate --help`")
+extension OpenStorage {
+  /// Returns the same storage; its key seals names in the audit log while the storage has the key.
+  ///
+  /// Waiting requests are written before the storage is locked or closed.
+  func audited(by log: AuditLog?) async -> OpenStorage {
+    guard let log else { return self }
+    await log.seal(with: nameSeal)
+    var storage = self
+    storage.access.lock = { [lock = access.lock] () throws(StorageError) in
+      await log.flush()
+      return try await lock()
+    }
+    storage.close = { [close] in
+      await log.seal(with: nil)
+      await close()
+    }
+    return storage
   }
 }

@@ -1,4 +1,26 @@
+internal import Glibc
+internal import KistCore
+internal import KistServer
+internal import KistWire
 private import Synchronization
+
+/// A request that waits for the audit log; small, since every load makes one.
+struct AuditEvent: Sendable {
+  var client: AuditLines.Client
+  /// The note, with the ticks of the request and of its answer.
+  var note: RequestNotes.Note
+}
+
+extension AuditLines.Client {
+  init(_ peer: Peer) {
+    self.init(
+      AuditedPeer(
+        pid: Int(peer.pid), uid: Int(peer.uid),
+        unit: ProcessUnit(cgroup: peer.process.cgroup)?.name,
+        claims: peer.process.name.isEmpty ? nil : peer.process.name,
+        evidence: peer.process.evidence))
+  }
+}
 
 /// The requests that wait to be written, up to a limit; adding one never waits.
 final class AuditQueue: Sendable {
@@ -19,14 +41,12 @@ final class AuditQueue: Sendable {
     var isDue = false
   }
 
-  /// The number of requests that are written at once, early.
-  ///
-  /// They are few enough to stay in a processor's cache.
+  /// The number of requests that are written early; they stay in a processor's cache.
   private let crowd: Int
   private let room: Int
   private let state = Mutex(State())
 
-  init(room: Int = 8192) {
+  init(room: Int) {
     self.room = room
     crowd = max(1, min(512, room / 4))
   }
@@ -44,9 +64,7 @@ final class AuditQueue: Sendable {
     }
   }
 
-  /// Takes all waiting requests, and reserves space for as many again.
-  ///
-  /// So a request seldom waits for memory.
+  /// Takes all waiting requests; reserves space for as many, so that few requests wait for memory.
   func take() -> Batch {
     var next = Batch()
     next.events.reserveCapacity(state.withLock { $0.waiting.events.count })
@@ -69,4 +87,43 @@ final class AuditQueue: Sendable {
       return state.waiting
     }
   }
+}
+
+/// Nanoseconds since the system started, sleep included.
+struct SystemTick: Sendable {
+  var nanoseconds: Int64
+
+  static func now() -> SystemTick {
+    let time = read(CLOCK_BOOTTIME)
+    return SystemTick(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
+}
+
+/// Converts a tick to a moment of the system's clock.
+struct AuditClock: Sendable {
+  // Separate, and the second is clamped, so that no clock makes the sums below overflow.
+  private let second: Int64
+  /// Add this to a tick for the time since that second.
+  private let nanoseconds: Int64
+
+  init(time: timespec = read(CLOCK_REALTIME), tick: SystemTick = .now()) {
+    second = Timestamp(clamping: max(0, Int64(time.tv_sec))).secondsSinceEpoch
+    nanoseconds = Int64(time.tv_nsec) - tick.nanoseconds
+  }
+
+  /// Returns the moment, clamped to the years from 1970 to 9999.
+  func moment(of tick: SystemTick) -> AuditRecord.Moment {
+    let nanoseconds = nanoseconds + tick.nanoseconds
+    // Rounded down, because a request came before the clock was read.
+    let seconds = (nanoseconds - (nanoseconds < 0 ? 999_999_999 : 0)) / 1_000_000_000
+    return AuditRecord.Moment(
+      second: Timestamp(clamping: max(0, second + seconds)),
+      milliseconds: Int((nanoseconds - seconds * 1_000_000_000) / 1_000_000))
+  }
+}
+
+private func read(_ clock: CInt) -> timespec {
+  var time = timespec()
+  unsafe clock_gettime(clock, &time)
+  return time
 }

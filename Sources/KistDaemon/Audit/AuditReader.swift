@@ -10,8 +10,7 @@ struct AuditReader {
   private static let examinedLines = 20_000
   /// The number of bytes after which a page reads no more; an overlong line may exceed it.
   private static let examinedBytes = 32 << 20
-  /// The number of JSON bytes after which a page takes no more records, so that it fits into a
-  /// line.
+  /// The number of JSON bytes after which a page is full, so that it fits into a line.
   private static let pageBytes = 900 << 10
 
   init(_ file: AuditFile, _ seal: NameSeal?) {
@@ -20,11 +19,13 @@ struct AuditReader {
   }
 
   func page(of query: AuditQuery) throws(StorageError) -> AuditPage {
-    if query.asksForNames, seal == nil { throw .noNames }
+    if query.asksForNames, seal == nil {
+      throw StorageError(
+        .unavailable, "this storage has no key to seal names with, so that the audit log has none",
+        hint: "leave out --service and --account")
+    }
     var page = AuditPage()
-    var room = Self.pageBytes
-    var examined = 0
-    var bytes = 0
+    var (room, examined, bytes) = (Self.pageBytes, 0, 0)
     for lines in try files(query.after.map(Cursor.init(reading:))) {
       while let (line, end) = lines.next() {
         guard
@@ -112,13 +113,5 @@ extension Cursor {
       throw .badRequest("`after` is not a cursor of this query")
     }
     self.init(number: number, end: end)
-  }
-}
-
-extension StorageError {
-  fileprivate static var noNames: StorageError {
-    StorageError(
-      .unavailable, "this storage has no key to seal names with, so that the audit log has none",
-      hint: "leave out --service and --account")
   }
 }

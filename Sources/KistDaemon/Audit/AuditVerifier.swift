@@ -17,9 +17,7 @@ struct AuditVerifier {
   private var last: AuditChain.Head?
   /// The last link that was verified.
   private var verified: AuditChain.Head?
-  /// The first fault before a verified link.
-  ///
-  /// It is not a fault if the preceding lines use another key.
+  /// The first fault before a verified link; none if the preceding lines use another key.
   private var suspect: AuditVerdict.Fault?
 
   /// A size above the largest block that kistd writes at once.
@@ -96,9 +94,7 @@ struct AuditVerifier {
     }
     if before == AuditChain.Head().chain {
       guard verified == nil else { return note(section.fault(.restarted)) }
-      suspect = nil
-      verdict.unchecked = seen
-      verdict.unchained = 0
+      beginAgain()
     } else if suspect != nil {
       return verdict.fault = suspect
     } else if let last, before != last.chain || head.number != last.number + section.count {
@@ -116,6 +112,13 @@ struct AuditVerifier {
     if link.isForeign { verdict.fault = section.fault(.added, count: link.unchained) }
   }
 
+  /// Counts the lines so far as unchecked.
+  private mutating func beginAgain() {
+    suspect = nil
+    verdict.unchecked = seen
+    verdict.unchained = 0
+  }
+
   /// Whether the older file has at least half the size of a full one.
   ///
   /// If it has no link, kistd may have filled it while it had no key.
@@ -128,9 +131,7 @@ struct AuditVerifier {
     guard let last, link.after == nil || link.after == last.chain else { return nil }
     let missing = link.number - last.number - section.count
     if missing == 0 { return nil }
-    guard missing > 0 else {
-      return section.fault(.added, count: min(-missing, section.count))
-    }
+    if missing < 0 { return section.fault(.added, count: min(-missing, section.count)) }
     // The number is not verified. A forged one must not be reported as a count.
     let isPossible = link.number <= head?.number ?? 0
     return section.fault(.removed, count: isPossible ? missing : nil)
@@ -199,12 +200,11 @@ struct AuditVerifier {
   }
 
   private mutating func verifyEnd(atLine line: Int) {
-    if let suspect {
-      guard head == nil else { return verdict.fault = suspect }
-      verdict.unchecked = seen
-      verdict.unchained = 0
+    guard let head else {
+      if suspect != nil { beginAgain() }
+      return
     }
-    guard let head else { return }
+    if let suspect { return verdict.fault = suspect }
     let missing = head.number - (verified?.number ?? 0)
     guard missing > 0 || (missing == 0 && head != verified) else { return }
     verdict.fault = AuditVerdict.Fault(
@@ -223,7 +223,6 @@ private struct AuditSection {
   var last = 0
   /// The chain of the previous link in the same file.
   var chain: [UInt8]?
-
   var count: Int { last - first + 1 }
 
   /// Returns the section after this one, without any lines yet.

@@ -14,9 +14,7 @@ actor AuditWriter {
   private var isFailing = false
   private var isMarkFailing = false
 
-  /// The size in bytes at which a block is written.
-  ///
-  /// A few hundred lines stay in a processor's cache.
+  /// The size in bytes at which a block is written; a few hundred lines stay in a processor's cache.
   private let block: Int
   /// Space for one more line, with the longest sealed names.
   private static let longestLine = 4 << 10
@@ -46,9 +44,7 @@ actor AuditWriter {
   /// Writes all waiting requests.
   func write() { write(queue.take()) }
 
-  /// Writes the due requests.
-  ///
-  /// Returns `false` if there are none. Then the next request starts the timer again.
+  /// Writes the due requests; returns `false` if there are none.
   func writeInTime() -> Bool {
     let batch = queue.takeInTime()
     write(batch)
@@ -65,7 +61,7 @@ actor AuditWriter {
     for index in events.indices {
       begin(&lines, clock)
       lines.append(
-        events[index].note, of: events[index].client.lines,
+        events[index].note, of: events[index].client,
         at: clock.moment(of: SystemTick(nanoseconds: events[index].note.start)))
       requests += 1
       if lines.count >= block {
@@ -85,9 +81,7 @@ actor AuditWriter {
     if lines.count == 0, lost > 0 { lines.append(lost: lost, at: clock.moment(of: .now())) }
   }
 
-  /// Writes the lines of this number of requests and empties the block.
-  ///
-  /// If that fails, the requests are lost.
+  /// Writes the lines of this number of requests, or loses them, and empties the block.
   private func write(_ lines: inout AuditLines, of requests: Int) {
     let hash = ChainHash(seal)
     do throws(StorageError) {

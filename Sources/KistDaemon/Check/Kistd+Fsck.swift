@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 internal import KistFile
+internal import KistJSON
 
 /// The flags of `kistd fsck` as typed.
 struct FsckCommand: ParsableCommand {
@@ -10,23 +11,13 @@ struct FsckCommand: ParsableCommand {
       "Look for damage in the encrypted file, while no kistd has it open; change nothing.",
     usage: "kistd fsck [--salvage DIRECTORY] [OPTIONS]")
 
-  @Option(
-    help: ArgumentHelp(
-      "Copy what is whole into a new store in this directory.", valueName: "directory"))
+  @Option(help: .value("directory", "Copy what is whole into a new store in this directory."))
   var salvage: String?
 
   @Flag(help: "Print JSON, one object on a line.")
   var json = false
 
   @OptionGroup var store: StoreOptions
-
-  /// Returns the options of a kistd with these flags.
-  func options(environment: (String) -> String?) throws(StorageError) -> Options {
-    if salvage?.isEmpty == true {
-      throw .wrongUsage("--salvage is empty; it must be a path", of: Self.self)
-    }
-    return try options(environment: environment) { $0.store = store }
-  }
 }
 
 /// Runs `kistd fsck`: reports damage in the encrypted file, and returns the exit status.
@@ -38,7 +29,10 @@ func fsck(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) throws(StorageError) -> CInt {
   let command = try parse(FsckCommand.self, arguments)
-  let options = try command.options(environment: environment)
+  if command.salvage == "" {
+    throw .wrongUsage("--salvage is empty; it must be a path", of: FsckCommand.self)
+  }
+  let options = try command.options(environment: environment) { $0.store = command.store }
   let report: FsckReport
   do throws(StorageError) {
     // Comes first, so that the user does not type a passphrase in vain.
@@ -65,9 +59,10 @@ extension FsckReport {
     progress: EncryptedFile.ProgressOptions?, salvage directory: String?
   ) throws(StorageError) {
     guard let directory else {
-      let examination = try EncryptedFile.examine(
-        path: store, keySource: keySource, progress: progress)
-      self.init(store: store, examination: examination)
+      self.init(
+        store: store,
+        examination: try EncryptedFile.examine(
+          path: store, keySource: keySource, progress: progress))
       return
     }
     var options = EncryptedFile.Options(
@@ -80,5 +75,147 @@ extension FsckReport {
         store: store, examination: salvage.examination,
         copies: Copies(count: salvage.copied, directory: directory))
     } catch { throw error.withoutKistd }
+  }
+}
+
+/// The report of `kistd fsck`.
+struct FsckReport {
+  /// The salvaged credentials.
+  struct Copies {
+    var count: Int
+    var directory: String
+  }
+
+  /// The path of the store.
+  var store: String
+  var examination: EncryptedFile.Examination
+  var copies: Copies?
+
+  /// The results that have different exit statuses.
+  enum State: String {
+    case whole, damaged, older, locked
+  }
+
+  var state: State {
+    if examination.faults.contains(where: { $0.part != .progress }) { return .damaged }
+    if !examination.faults.isEmpty { return .older }
+    return examination.locked == nil ? .whole : .locked
+  }
+
+  /// The exit status; 0 also if salvaging lost nothing.
+  var exitStatus: CInt {
+    switch state {
+    case .whole: 0
+    case .damaged, .older:
+      copies != nil && examination.isComplete ? 0 : StorageError.Code.corrupt.exitStatus
+    case .locked: (examination.locked?.code ?? .locked).exitStatus
+    }
+  }
+
+  /// The report for the user.
+  var lines: [String] {
+    var lines = [head]
+    lines += examination.faults.map { fault in
+      "- \(fault.part.rawValue): "
+        + (fault.key.map { "\(CredentialReference($0)): " } ?? "") + fault.message
+    }
+    lines += notes.map { "- note: \($0)" }
+    if let locked = examination.locked {
+      lines.append("what is sealed was not looked at: \(locked.message)")
+      if locked.code != .corrupt, let hint = locked.withoutKistd.hint {
+        lines.append("hint: \(hint)")
+      }
+    }
+    if let copies { return lines + advice(copies) }
+    if state == .older { lines += examination.faults.compactMap(\.hint).map { "hint: \($0)" } }
+    if state == .damaged {
+      lines.append("nothing was changed")
+      if examination.good > 0 {
+        lines.append(
+          "hint: restore the store from a backup, or copy what is whole into a new one: give this "
+            + "command `--salvage DIRECTORY`, too")
+      } else {
+        lines.append("hint: restore the store from a backup")
+      }
+    }
+    return lines
+  }
+
+  /// Remarks that are not faults.
+  var notes: [String] {
+    var notes = examination.unknownSlots.map {
+      "key slot \($0) is of a kind that this kistd does not know"
+    }
+    if examination.extended > 0 {
+      notes.append(
+        "a later version of kist keeps data with \(counted(examination.extended)) that this kistd "
+          + "does not know")
+    }
+    return notes
+  }
+
+  private var head: String {
+    let found = counted(examination.found)
+    return switch state {
+    case .whole: "\(store) is whole: \(found)"
+    case .older: "\(store) is whole, but kistd refuses it as older than it was: \(found)"
+    case .locked: "\(store) shows no damage from outside: \(found)"
+    case .damaged where examination.locked != nil: "\(store) is damaged: \(found) found"
+    case .damaged where examination.counted == nil:
+      "\(store) is damaged: \(examination.good) of \(found) found good; the original number is "
+        + "unknown"
+    case .damaged:
+      "\(store) is damaged: \(examination.good) of "
+        + "\(counted(max(examination.found, examination.counted ?? 0))) good"
+    }
+  }
+
+  /// Returns the advice on how to continue after salvaging a store.
+  private func advice(_ copies: Copies) -> [String] {
+    let new = copies.directory + "/credentials.db"
+    var lines = ["copied \(counted(copies.count)) into \(new), which opens as the old one does"]
+    if state == .damaged, !examination.isComplete {
+      lines.append("what could not be copied is lost, unless it is in a backup")
+    }
+    if state != .whole {
+      lines.append(
+        "the old store is as it was. To have kistd use the new one, move the files of the old "
+          + "one (\(store), and its -wal where there is one) away, and the new one to its place. Then "
+          + EncryptedFile.ProgressOptions.acceptance)
+    }
+    return lines
+  }
+}
+
+extension FsckReport {
+  /// The report for a program: one object on one line.
+  var json: Secret {
+    JSONWriter.object { writer in
+      writer.member("store", store)
+      writer.member("state", state.rawValue)
+      writer.member("counted", examination.counted)
+      writer.member("found", examination.found)
+      writer.member("good", examination.locked == nil ? examination.good : nil)
+      writer.member("faults", arrayOf: examination.faults) { fault, writer in
+        writer.braced { writer in
+          writer.member("part", fault.part.rawValue)
+          writer.member("service", fault.key?.service)
+          writer.member("account", fault.key?.account)
+          writer.member("message", fault.message)
+        }
+      }
+      if !notes.isEmpty {
+        writer.member("notes", arrayOf: notes) { note, writer in writer.element(note) }
+      }
+      if let locked = examination.locked {
+        writer.member(
+          "locked",
+          object: { writer in
+            writer.member("code", locked.code.rawValue)
+            writer.member("message", locked.message)
+          })
+      }
+      writer.member("copied", copies?.count)
+    }
   }
 }

@@ -20,6 +20,22 @@ func openIfPresent(_ path: String, hint: String) throws(StorageError) -> CInt? {
   }
 }
 
+/// Returns whether the path is a directory of this user, and not a link.
+func isOurDirectory(_ path: String) -> Bool {
+  fileStatus(ofLink: path).map { $0.isKind(S_IFDIR) && $0.st_uid == geteuid() } ?? false
+}
+
+func isFile(_ path: String) -> Bool { fileStatus(of: path)?.isKind(S_IFREG) ?? false }
+
+func isSocket(_ path: String) -> Bool { fileStatus(of: path)?.isKind(S_IFSOCK) ?? false }
+
+/// Makes a directory of mode 0700 and its missing parent directories.
+///
+/// - Parameter hint: the hint if the directory cannot be made.
+func makeDirectory(_ path: String, hint: String) throws(StorageError) {
+  guard makeDirectory(path) else { throw .failed("make the directory", path, hint: hint) }
+}
+
 extension StorageError {
   static func failed(
     _ action: String, _ path: String, hint: String, errno number: CInt = errno

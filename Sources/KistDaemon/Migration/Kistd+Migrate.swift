@@ -10,12 +10,10 @@ struct MigrateCommand: ParsableCommand {
     abstract: "Move all credentials to another storage; kistd must not be running.",
     usage: "kistd migrate [--from KIND] --to KIND [OPTIONS]")
 
-  @Option(
-    help: ArgumentHelp(
-      "Where from; by default the other storage, if there is only one.", valueName: "kind"))
+  @Option(help: .value("kind", "Where from; by default the other storage, if there is only one."))
   var from: String?
 
-  @Option(help: ArgumentHelp("Where to: \(StorageKind.namesInHelp).", valueName: "kind"))
+  @Option(help: .value("kind", "Where to: \(StorageKind.namesInHelp)."))
   var to: String
 
   @OptionGroup var store: StoreOptions
@@ -60,7 +58,11 @@ func migrate(
   let pinFile = PinFile(path: options.pinFile)
   let pin = try pinFile.read().map { pinFile.settled($0, on: probes[$0.kind]) }
   if let pin {
-    guard [source, target].contains(pin.kind) else { throw .elsewhere(pin.kind) }
+    guard [source, target].contains(pin.kind) else {
+      throw StorageError(
+        .unavailable, "credentials are kept in \(pin.kind.name)",
+        hint: "move them with --from \(pin.kind.rawValue), or name another store with --data")
+    }
     // A pinned store that is missing or replaced is not a valid source or target.
     if let probe = probes[pin.kind] { try pin.check(probe) }
   }
@@ -79,8 +81,14 @@ func migrate(
     }
     return try report.show(.moved(0, left: []))
   }
-  if target.countLaterData == nil, case .open? = probes[source] {
-    try refuseLoss(of: source.countLaterData?(context) ?? 0, in: target)
+  if target.countLaterData == nil, case .open? = probes[source],
+    let count = try source.countLaterData?(context), count > 0
+  {
+    throw StorageError(
+      .denied,
+      "a later version of kist keeps data with \(counted(count)) that would be lost in "
+        + "\(target.name); nothing was copied or removed",
+      hint: "move them with that version of kistd", outcome: .unchanged)
   }
   // The source comes first, so that no target is made if the source is out of reach.
   return try await source.whileOpen(context, pin) { [context] from throws(StorageError) in
@@ -105,7 +113,7 @@ func migrate(
       }
       let new = Pin(kind: target, storeID: to.id)
       let outcome = try await Migration(
-        from: from.credentials, to: to.credentials, isSwitched: pin == new,
+        source: from.credentials, target: to.credentials, isSwitched: pin == new,
         keepsSource: report.keepsSource,
         switchPin: { [previous] () throws(StorageError) in
           try pinFile.write(new, insteadOf: previous)
@@ -145,21 +153,3 @@ extension StorageKind {
   }
 }
 
-/// Throws if a later version of kist keeps data with credentials that the target cannot store.
-private func refuseLoss(of count: Int, in target: StorageKind) throws(StorageError) {
-  guard count == 0 else {
-    throw StorageError(
-      .denied,
-      "a later version of kist keeps data with \(counted(count)) that would be lost in "
-        + "\(target.name); nothing was copied or removed",
-      hint: "move them with that version of kistd", outcome: .unchanged)
-  }
-}
-
-extension StorageError {
-  fileprivate static func elsewhere(_ kind: StorageKind) -> StorageError {
-    StorageError(
-      .unavailable, "credentials are kept in \(kind.name)",
-      hint: "move them with --from \(kind.rawValue), or name another store with --data")
-  }
-}

@@ -1,32 +1,31 @@
-package import KistCore
+internal import KistCore
+internal import KistSystem
+internal import Logging
 
 /// Moves all credentials from one storage to another.
 ///
 /// It copies and compares them, then switches the pin, then removes them. If it is interrupted,
 /// every credential is in the storage that counts, and the next run finishes it.
-package struct Migration: Sendable {
-  package var source: UserStorage
-  package var target: UserStorage
+struct Migration: Sendable {
+  var source: UserStorage
+  var target: UserStorage
   /// Whether the pin already names the target; then only leftovers in the source are removed.
-  package var isSwitched: Bool
+  var isSwitched: Bool
   /// Whether the source keeps its credentials, because another store also uses it.
-  package var keepsSource: Bool
+  var keepsSource = false
   /// Records that the target is the storage that counts.
-  package var switchPin: @Sendable () throws(StorageError) -> Void
+  var switchPin: @Sendable () throws(StorageError) -> Void
   /// Called with the number of credentials that were compared, copied or removed, and the total.
-  package var report: @Sendable (Step, _ done: Int, _ of: Int) -> Void
+  var report: @Sendable (Step, _ done: Int, _ of: Int) -> Void = { _, _, _ in }
 
   /// A step of the migration.
-  package enum Step: String, Sendable {
-    case compared, copied, removed
-  }
+  enum Step: String { case compared, copied, removed }
 
   /// The outcome of the migration.
-  package enum Outcome: Sendable, Equatable {
-    /// The target counts, and has this many credentials that are no longer in the source.
+  enum Outcome: Sendable, Equatable {
+    /// The target counts, and has this many credentials, which only a kept source still has.
     ///
-    /// A source that keeps its credentials still has them. Those in `left` are in the source only,
-    /// or differ.
+    /// Those in `left` are in the source only, or differ.
     case moved(Int, left: [CredentialKey])
     /// These credentials differ in the target; nothing was copied, switched or removed.
     case differing([CredentialKey])
@@ -34,79 +33,61 @@ package struct Migration: Sendable {
     case damaged([CredentialKey])
   }
 
-  package init(
-    from source: UserStorage, to target: UserStorage, isSwitched: Bool, keepsSource: Bool = false,
-    switchPin: @escaping @Sendable () throws(StorageError) -> Void,
-    report: @escaping @Sendable (Step, Int, Int) -> Void = { _, _, _ in }
-  ) {
-    self.source = source
-    self.target = target
-    self.isSwitched = isSwitched
-    self.keepsSource = keepsSource
-    self.switchPin = switchPin
-    self.report = report
-  }
-
-  package func run() async throws(StorageError) -> Outcome {
-    var (same, missing, differing, damaged) = try await compare()
-    guard damaged.isEmpty else { return .damaged(damaged) }
-    let total = same.count + missing.count + differing.count
+  func run() async throws(StorageError) -> Outcome {
+    var found = try await compare()
+    guard found.damaged.isEmpty else { return .damaged(found.damaged) }
+    let total = found.same.count + found.missing.count + found.differing.count
     if !isSwitched {
-      guard differing.isEmpty else { return .differing(differing) }
-      for (number, key) in missing.enumerated() {
-        same.append(try await copy(key))
-        report(.copied, number + 1, missing.count)
+      guard found.differing.isEmpty else { return .differing(found.differing) }
+      for (number, key) in found.missing.enumerated() {
+        found.same.append(try await copy(key))
+        report(.copied, number + 1, found.missing.count)
       }
       try switchPin()
     } else {
       // Once the target counts, a missing credential was deleted there, and must not come back.
-      differing += missing
+      found.differing += found.missing
     }
-    for (number, summary) in same.enumerated() where !keepsSource {
+    for (number, summary) in found.same.enumerated() where !keepsSource {
       do throws(StorageError) {
         _ = try await source.delete(DeleteRequest(key: summary.key, ifRevision: summary.revision))
       } catch {
         // Another program has changed it since it was compared.
         guard error.code == .conflict else { throw error }
-        differing.append(summary.key)
+        found.differing.append(summary.key)
       }
-      report(.removed, number + 1, same.count)
+      report(.removed, number + 1, found.same.count)
     }
-    return .moved(total - differing.count, left: differing)
+    return .moved(total - found.differing.count, left: found.differing)
   }
 
-  /// Compares all credentials before the first is copied.
-  ///
-  /// A copy becomes outdated while the source stays in use.
-  private func compare() async throws(StorageError) -> (
-    same: [CredentialSummary], missing: [CredentialKey], differing: [CredentialKey],
-    damaged: [CredentialKey]
-  ) {
-    let keys = try await source.findAll().map(\.key)
+  private struct Comparison {
     var same: [CredentialSummary] = []
     var missing: [CredentialKey] = []
     var differing: [CredentialKey] = []
     var damaged: [CredentialKey] = []
+  }
+
+  /// Compares all credentials before one is copied, since copies go out of date.
+  private func compare() async throws(StorageError) -> Comparison {
+    let keys = try await source.findAll().map(\.key)
+    var found = Comparison()
     for (number, key) in keys.enumerated() {
       let request = LoadRequest(key: key, allowExpired: true)
       do throws(StorageError) {
         let original = try await source.load(request)
-        if let copy = try await target.loadIfThere(request) {
-          if copy.hasSameContent(as: original) {
-            same.append(original.summary)
-          } else {
-            differing.append(key)
-          }
-        } else {
-          missing.append(key)
+        switch try await target.loadIfThere(request)?.hasSameContent(as: original) {
+        case true?: found.same.append(original.summary)
+        case false?: found.differing.append(key)
+        case nil: found.missing.append(key)
         }
       } catch {
         guard error.code == .corrupt else { throw error }
-        damaged.append(key)
+        found.damaged.append(key)
       }
       report(.compared, number + 1, keys.count)
     }
-    return (same, missing, differing, damaged)
+    return found
   }
 
   /// Copies a credential that the target lacks, reads it back, and returns the original.
@@ -147,5 +128,104 @@ extension Credential {
   fileprivate func hasSameContent(as other: Credential) -> Bool {
     NewCredential(copying: self) == NewCredential(copying: other)
       && (summary.label ?? "").hasSameBytes(as: other.summary.label ?? "")
+  }
+}
+
+extension Migration {
+  /// Runs the migration, with a hint that needs no running kistd if a storage becomes locked.
+  func runAsCommand() async throws(StorageError) -> Outcome {
+    do throws(StorageError) { return try await run() } catch {
+      guard error.code == .locked else { throw error }
+      throw .locked(error.message, hint: "run `kistd migrate` again, which unlocks it")
+    }
+  }
+}
+
+/// Prints the outcome of a migration.
+struct MigrationReport {
+  var source: StorageKind
+  var target: StorageKind
+  /// Whether credentials were kept in the target before.
+  var wasSwitched: Bool
+  /// Whether the source keeps its credentials, because another store also uses it.
+  var keepsSource: Bool
+  var options: Options
+
+  /// Prints the outcome, and returns the exit status.
+  func show(_ outcome: Migration.Outcome) throws(StorageError) -> CInt {
+    switch outcome {
+    case .moved(let count, let left):
+      printLine(summary(of: count))
+      if keepsSource {
+        printLine("\(source.name) was left as it is: kistd without --data keeps credentials there")
+      }
+      guard !left.isEmpty else { return 0 }
+      list(left, "differs")
+      throw StorageError(
+        .conflict,
+        "\(source.name) still has \(left.count) that are not, or not the same, in \(target.name), "
+          + "which counts",
+        hint: "they were left as they are; to delete one of them: \(options.deletion(from: source))"
+      )
+    case .differing(let keys):
+      list(keys, "differs")
+      let deletion = options.deletion(from: target)
+      throw StorageError(
+        .conflict,
+        "\(target.name) has something else under \(keys.count) of the keys; nothing was "
+          + "copied or removed, and credentials are kept where they were",
+        hint: keepsSource
+          ? "delete those in \(target.name) with \(deletion), and run it again; "
+            + "those in \(source.name) are also those of kistd without --data"
+          : "delete the one that you do not need of each two, with "
+            + "`kistd -- kist delete SERVICE ACCOUNT` where credentials are kept, or else with "
+            + deletion + "; then run it again",
+        outcome: .unchanged)
+    case .damaged(let keys):
+      list(keys, "damaged")
+      throw StorageError(
+        .corrupt,
+        "\(keys.count) of the credentials cannot be read, in \(source.name) or in \(target.name); "
+          + "nothing was copied or removed, and credentials are kept where they were",
+        hint: "`kist load` says what is the matter with each of those that are kept",
+        outcome: .unchanged)
+    }
+  }
+
+  /// Returns a line about the credentials that need no attention.
+  private func summary(of count: Int) -> String {
+    let credentials = counted(count)
+    return switch (wasSwitched, count) {
+    case (false, 0): "there was nothing to move; credentials are kept in \(target.name) from now on"
+    case (false, _):
+      "\(keepsSource ? "copied" : "moved") \(credentials) from \(source.name) to \(target.name)"
+    case (true, 0): "credentials are kept in \(target.name) already; nothing was moved"
+    case (true, _):
+      "credentials are kept in \(target.name) already; removed \(credentials) from "
+        + "\(source.name) that had been left there"
+    }
+  }
+
+  private func list(_ keys: [CredentialKey], _ what: String) {
+    for key in keys.sorted() {
+      StandardError().write("\(what): \(CredentialReference(key))", level: .notice)
+    }
+  }
+}
+
+extension Options {
+  /// Returns whether a migration leaves the source unchanged.
+  ///
+  /// There is one external storage for each user. It stays unchanged if kistd without `--data` also
+  /// keeps credentials in it.
+  func keepsInMigration(_ source: StorageKind) throws(StorageError) -> Bool {
+    guard source.isExternal, pinFile != usualPinFile else { return false }
+    return try PinFile(path: usualPinFile).read()?.kind == source
+  }
+
+  /// Returns the command that deletes a credential from the storage that is not in use.
+  func deletion(from kind: StorageKind) -> String {
+    let data = kind.isExternal ? "\"$(mktemp -d)\"" : shellQuoted(dataDirectory)
+    return "`kistd --storage \(kind.rawValue) --data \(data) -- kist delete SERVICE ACCOUNT`"
   }
 }

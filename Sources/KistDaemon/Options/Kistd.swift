@@ -27,13 +27,11 @@ struct Kistd: ParsableCommand {
     version: KistVersion.current)
 
   @Option(
-    help: ArgumentHelp(
-      "The socket, in a directory of mode 0700; by default where kist looks for it.",
-      valueName: "path"))
+    help: .value(
+      "path", "The socket, in a directory of mode 0700; by default where kist looks for it."))
   var socket: String?
 
-  @Option(
-    help: ArgumentHelp("auto, \(StorageKind.namesInHelp); auto.", valueName: "kind"))
+  @Option(help: .value("kind", "auto, \(StorageKind.namesInHelp); auto."))
   var storage: String?
 
   @OptionGroup var store: StoreOptions
@@ -43,26 +41,21 @@ struct Kistd: ParsableCommand {
   @OptionGroup var use: UseOptions
 
   @Option(
-    help: ArgumentHelp(
-      "The clients that are served at once; \(Server.usualMaximumConnections).",
-      valueName: "number"))
+    help: .value(
+      "number", "The clients that are served at once; \(Server.usualMaximumConnections)."))
   var maxConnections: String?
 
   @Option(
-    help: ArgumentHelp(
-      "End when nobody has been connected for so long, if the storage opens again by itself.",
-      valueName: "duration"))
+    help: .value(
+      "duration", "End when nobody has been connected for so long, if the storage opens again by itself."))
   var idleExit: String?
 
   @Option(
-    help: ArgumentHelp(
-      "Lock the encrypted file when no credential was asked for in so long.",
-      valueName: "duration"))
+    help: .value(
+      "duration", "Lock the encrypted file when no credential was asked for in so long."))
   var lockAfter: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "How much of the audit log is kept, such as 64MiB, or off; 16MiB.", valueName: "size"))
+  @Option(help: .value("size", "How much of the audit log is kept, such as 64MiB, or off; 16MiB."))
   var audit: String?
 
   @Flag(help: "Open an encrypted file that is older than the one that kistd last had open.")
@@ -84,13 +77,16 @@ enum KistdCommand: String, CaseIterable {
 
 /// The flags for the use of a storage.
 struct UseOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "How long a request may take: 30s, 500ms, 2m; 30s.", valueName: "duration"))
+  @Option(help: .value("duration", "How long a request may take: 30s, 500ms, 2m; 30s."))
   var deadline: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "trace, debug, info, notice, warning, error or critical; info.", valueName: "level"))
+  @Option(help: .value("level", "trace, debug, info, notice, warning, error or critical; info."))
   var logLevel: String?
+}
+
+extension ArgumentHelp {
+  /// Creates the help of an option or argument whose value has a name.
+  static func value(_ name: String, _ text: String) -> ArgumentHelp {
+    ArgumentHelp(text, valueName: name)
+  }
 }

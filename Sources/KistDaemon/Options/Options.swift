@@ -1,11 +1,13 @@
-package import Logging
+internal import ArgumentParser
+internal import KistCore
+internal import KistServer
+internal import Logging
 
 /// The options of kistd, read from flags and the environment.
-package struct Options: Sendable, Equatable {
+struct Options: Sendable, Equatable {
   /// The source of the store's key.
-  package enum KeySource: Sendable, Equatable {
+  enum KeySource: Sendable, Equatable {
     case file(path: String)
-    /// A file with a passphrase.
     case passphraseFile(path: String)
     /// A descriptor to read a passphrase from.
     case passphrase(descriptor: CInt)
@@ -15,37 +17,133 @@ package struct Options: Sendable, Equatable {
   }
 
   /// The path of the socket, if one was given.
-  package var socket: String?
+  var socket: String?
   /// The storage to open; `nil` to select one automatically.
-  package var storage: StorageKind?
+  var storage: StorageKind?
   /// The directory of the store.
-  package var dataDirectory: String
-  package var keySource: KeySource
+  var dataDirectory: String
+  var keySource: KeySource
   /// Whether a new passphrase of the store may have fewer than 8 bytes.
-  package var allowsWeakPassphrase: Bool
+  var allowsWeakPassphrase: Bool
   /// The file that records where credentials are kept.
-  package var pinFile: String
+  var pinFile: String
   /// The same file for a kistd without `--data`.
-  package var usualPinFile: String
-  /// The file that is locked while the keyring is served; one for each user, whatever `--data`
-  /// says.
-  package var keyringLock: String
+  var usualPinFile: String
+  /// The file that is locked while the keyring is served; one for each user.
+  var keyringLock: String
   /// The directory of the progress notes of stores; `nil` without a home directory.
-  package var progressDirectory: String?
+  var progressDirectory: String?
   /// Whether to open an encrypted file that is older than its progress note.
-  package var acceptsRollback: Bool
+  var acceptsRollback: Bool
   /// The file of the audit log.
-  package var auditFile: String
+  var auditFile: String
   /// The number of bytes of the audit log to keep; 0 for no log.
-  package var auditSize: Int
-  package var maximumConnections: Int
+  var auditSize: Int
+  var maximumConnections: Int
   /// The time without a connected client after which kistd ends; `nil` for never.
-  package var idleExit: Duration?
-  /// The time without a credential request after which the encrypted file is locked; `nil` for
-  /// never.
-  package var lockAfter: Duration?
-  package var deadline: Duration
-  package var logLevel: Logger.Level
+  var idleExit: Duration?
+  /// The time without a credential request that locks the encrypted file; `nil` for never.
+  var lockAfter: Duration?
+  var deadline: Duration
+  var logLevel: Logger.Level
   /// The command to serve for; empty to serve until kistd is stopped.
-  package var command: [String]
+  var command: [String]
+}
+
+extension Kistd {
+  /// Reads the options.
+  ///
+  /// A flag overrides its variable. An empty variable counts as unset. Throws `badRequest`, naming
+  /// the flag or variable that is wrong.
+  func options(
+    environment: (String) -> String?, isFile: (String) -> Bool = isFile
+  ) throws(StorageError) -> Options {
+    func variable(_ name: String) -> String? {
+      environment(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+    func setting(_ flag: String, _ value: String?) -> Setting? {
+      if let value { return Setting(name: "--" + flag, text: value) }
+      let name = "KISTD_" + flag.uppercased().replacing("-", with: "_")
+      return variable(name).map { Setting(name: name, text: $0) }
+    }
+    /// Returns a directory of the XDG Base Directory Specification, which ignores relative paths.
+    func home(_ name: String, _ standard: String) -> String? {
+      if let path = variable(name), path.hasPrefix("/") { return path + "/kist" }
+      return variable("HOME").map { $0 + standard + "/kist" }
+    }
+
+    let ownData = try setting("data", store.place.data)?.path()
+    guard let data = ownData ?? home("XDG_DATA_HOME", "/.local/share") else {
+      throw .wrongUsage("there is no HOME", hint: "say with --data where the store is")
+    }
+
+    let keySource: Options.KeySource
+    if let directory = variable("CREDENTIALS_DIRECTORY"),
+      let credential = serviceCredential(in: directory, isFile: isFile)
+    {
+      keySource = credential
+    } else if let descriptor = setting("passphrase-fd", store.passphraseFd) {
+      keySource = .passphrase(descriptor: CInt(try descriptor.integer(in: 0...Int(CInt.max))))
+    } else if let path = try setting("key-file", store.place.keyFile)?.path()
+      ?? home("XDG_STATE_HOME", "/.local/state").map({ $0 + "/key" })
+    {
+      keySource = .file(path: path)
+    } else {
+      throw .wrongUsage("there is no HOME", hint: "say with --key-file where the key is")
+    }
+
+    // A passphrase implies the encrypted file; a key file, the default, does not.
+    let kind: StorageKind? =
+      if let asked = setting("storage", storage) {
+        try asked.storageKind()
+      } else if case .file = keySource { nil } else { .encryptedFile }
+    let stateHome = home("XDG_STATE_HOME", "/.local/state")
+    let state = stateHome ?? data
+    return Options(
+      socket: try setting("socket", socket)?.path(),
+      storage: kind,
+      dataDirectory: data,
+      keySource: keySource,
+      allowsWeakPassphrase: try setting("weak", strength.weak ? "1" : nil)?.flag() ?? false,
+      // A directory that the user names has its own pin and audit log.
+      pinFile: (ownData ?? state) + "/storage",
+      usualPinFile: state + "/storage",
+      keyringLock: state + "/keyring.lock",
+      progressDirectory: stateHome,
+      acceptsRollback: acceptRollback,
+      auditFile: (ownData ?? state) + "/audit.jsonl",
+      auditSize: try setting("audit", audit)?.auditSize() ?? 16 << 20,
+      maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
+        ?? Server.usualMaximumConnections,
+      idleExit: try setting("idle-exit", idleExit)?.duration(),
+      lockAfter: try setting("lock-after", lockAfter)?.duration(),
+      deadline: try setting("deadline", use.deadline)?.duration() ?? .seconds(30),
+      logLevel: try setting("log-level", use.logLevel)?.logLevel() ?? .info,
+      command: command)
+  }
+}
+
+extension ParsableCommand {
+  /// Returns the options of a kistd with the flags that it shares with this command.
+  func options(
+    environment: (String) -> String?, _ setFlags: (inout Kistd) -> Void
+  ) throws(StorageError) -> Options {
+    do {
+      var kistd = try Kistd.parse([])
+      setFlags(&kistd)
+      return try kistd.options(environment: environment)
+    } catch { throw usageError(error, of: Self.self) }
+  }
+}
+
+/// Returns the source of the key or passphrase that a service manager passed to kistd.
+///
+/// See systemd.exec(5), `LoadCredential=`.
+func serviceCredential(
+  in directory: String, isFile: (String) -> Bool
+) -> Options.KeySource? {
+  let key = directory + "/kist.key"
+  if isFile(key) { return .file(path: key) }
+  let passphrase = directory + "/kist.passphrase"
+  return isFile(passphrase) ? .passphraseFile(path: passphrase) : nil
 }

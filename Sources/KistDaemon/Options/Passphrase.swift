@@ -13,10 +13,9 @@ enum AskedPassphrase: String {
 
 /// Reads a passphrase from a descriptor to its end, without one trailing newline, and closes it.
 ///
-/// At a terminal, it asks with hidden input and leaves the terminal open for the next question.
-///
-/// A standard descriptor is left at /dev/null, so that no file takes its number. The process must
-/// have inherited the descriptor: FD_CLOEXEC means that the process opened it itself.
+/// At a terminal, it asks with hidden input and leaves the terminal open for the next question. A
+/// standard descriptor is left at /dev/null, so that no file takes its number. The process must have
+/// inherited the descriptor: FD_CLOEXEC means that the process opened it itself.
 func readPassphrase(
   _ asked: AskedPassphrase = .ofStore, from descriptor: CInt
 ) throws(StorageError) -> Secret {
@@ -42,9 +41,7 @@ func refuseOneDescriptor(for first: CInt?, and second: CInt?) throws(StorageErro
 }
 
 private func ask(_ asked: AskedPassphrase) throws(StorageError) -> Secret {
-  let ask = { (question: String) throws(StorageError) in
-    try hiddenLine(asking: question, on: "/dev/tty")
-  }
+  let ask = { (prompt) throws(StorageError) in try hiddenLine(asking: prompt, on: "/dev/tty") }
   return asked == .newOfStore
     ? try newPassphrase(asking: asked.rawValue, by: ask) : try ask(asked.rawValue)
 }
@@ -55,17 +52,7 @@ private func allOfPassphrase(from descriptor: CInt) throws(StorageError) -> Secr
   let room = Limits.passphrase + Secret.longestNewline + 1
   var bytes = WipedBytes(capacity: room)
   var failure: CInt = 0
-  bytes.append(upTo: room) { output in
-    while !output.isFull, failure == 0 {
-      let count = unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
-        let count = unsafe read(descriptor, buffer.baseAddress! + filled, buffer.count - filled)
-        filled += max(count, 0)
-        return count
-      }
-      if count == 0 { return }
-      if count < 0, errno != EINTR { failure = errno }
-    }
-  }
+  bytes.append(upTo: room) { output in failure = readAll(into: &output, from: descriptor) }
   guard failure == 0 else { throw .unreadable(descriptor, systemText(of: failure)) }
   return Secret(bytes).withoutNewline
 }
@@ -76,9 +63,7 @@ extension StorageError {
       .badRequest, "cannot read the passphrase from descriptor \(descriptor): \(why)",
       hint: "open it for reading where the command is begun: for descriptor 3, with 3<FILE")
   }
-}
 
-extension StorageError {
   /// The error for a command without a running kistd that could unlock the store.
   var withoutKistd: StorageError {
     guard code == .locked else { return self }

@@ -14,9 +14,8 @@ struct RekeyCommand: ParsableCommand {
       """)
 
   @Option(
-    help: ArgumentHelp(
-      "A descriptor to read the passphrase from that opens the store from then on.",
-      valueName: "number"))
+    help: .value(
+      "number", "A descriptor to read the passphrase from that opens the store from then on."))
   var newPassphraseFd: String?
 
   @Flag(help: "Leave out the key slots that you give nothing for.")

@@ -13,16 +13,15 @@ struct RestoreCommand: ParsableCommand {
       with its key file, which is made where there is none, or with a passphrase of its own.
       """)
 
-  @Argument(help: ArgumentHelp("The backup.", valueName: "file"))
+  @Argument(help: .value("file", "The backup."))
   var file: String
 
   @Flag(help: "Read all of the backup, count the credentials, and make nothing.")
   var verify = false
 
   @Option(
-    help: ArgumentHelp(
-      "A descriptor to read a passphrase from that opens the store, in place of a key file.",
-      valueName: "number"))
+    help: .value(
+      "number", "A descriptor to read a passphrase from that opens the store, in place of a key file."))
   var newPassphraseFd: String?
 
   @OptionGroup var strength: WeakOption
@@ -30,8 +29,7 @@ struct RestoreCommand: ParsableCommand {
   @OptionGroup var place: StorePlace
 
   @Option(
-    help: ArgumentHelp(
-      "A descriptor to read the backup's passphrase from; standard input.", valueName: "number"))
+    help: .value("number", "A descriptor to read the backup's passphrase from; standard input."))
   var passphraseFd: String?
 
   /// Returns the options of a kistd with the store, and the descriptor of the backup's passphrase.

@@ -1,14 +1,14 @@
 internal import Glibc
-package import KistCore
+internal import KistCore
 internal import KistServer
 internal import KistSystem
-package import KistWire
+internal import KistWire
 
 /// The daemon's listening socket.
-package struct DaemonSocket: Sendable {
-  package let path: String
+struct DaemonSocket: Sendable {
+  let path: String
   /// The descriptor to accept connections from; the server closes it.
-  package let descriptor: CInt
+  let descriptor: CInt
   /// The lock of the path; `nil` for a passed socket.
   private let lock: ProcessLock?
   private let identity: stat?
@@ -25,7 +25,7 @@ package struct DaemonSocket: Sendable {
   ///
   /// It replaces a socket that no program listens on, and leaves anything else unchanged. Throws
   /// `unavailable`, naming the pid, if a daemon is already running.
-  package init(claiming location: SocketLocation) throws(StorageError) {
+  init(claiming location: SocketLocation) throws(StorageError) {
     path = location.path
     try prepareSocketDirectory(directory(of: path))
     lock = try socketLock(beside: path)
@@ -36,7 +36,7 @@ package struct DaemonSocket: Sendable {
   }
 
   /// Removes the socket from the file system, if it is still this one.
-  package func remove() {
+  func remove() {
     if let identity, fileStatus(ofLink: path)?.isSameFile(as: identity) == true {
       unsafe unlink(path)
     }
@@ -78,12 +78,9 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   }
   guard !isListenedOn(path) else {
     throw StorageError(
-      .unavailable, "another program is listening at \(path)",
-      hint: otherSocketHint)
+      .unavailable, "another program is listening at \(path)", hint: otherSocketHint)
   }
-  guard unsafe unlink(path) == 0 else {
-    throw .failed("replace", path, hint: otherSocketHint)
-  }
+  guard unsafe unlink(path) == 0 else { throw .failed("replace", path, hint: otherSocketHint) }
 }
 
 /// Returns whether a program accepts connections at a socket's path.
@@ -96,3 +93,32 @@ func isListenedOn(_ path: String) -> Bool {
   // Any other failure, such as a full backlog, does not prove that no program listens.
   return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
 }
+
+/// Makes the directory of a socket with mode 0700, or checks that only this user can enter it.
+func prepareSocketDirectory(_ directory: String) throws(StorageError) {
+  try makeDirectory(directory, hint: otherSocketHint)
+  guard let status = fileStatus(ofLink: directory) else {
+    throw .failed("look at", directory, hint: otherSocketHint)
+  }
+  guard status.isKind(S_IFDIR) else {
+    throw StorageError(
+      .denied, "the socket's directory \(directory) is not a directory",
+      hint: "name a real one, not a link, with --socket")
+  }
+  guard status.st_uid == geteuid() else {
+    throw StorageError(
+      .denied, "the socket's directory \(directory) belongs to another user",
+      hint: "name one of your own with --socket")
+  }
+  guard status.st_mode & 0o077 == 0 else {
+    throw StorageError(
+      .denied,
+      "others may enter the socket's directory \(directory): its mode is "
+        + String(status.permissions, radix: 8),
+      hint:
+        "name a socket in a directory of mode 700 with --socket, or take the rights of others away")
+  }
+}
+
+/// The hint if a socket cannot be made.
+let otherSocketHint = "name another path with --socket"

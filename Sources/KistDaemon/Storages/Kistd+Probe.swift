@@ -13,19 +13,10 @@ struct ProbeCommand: ParsableCommand {
   @Flag(help: "Print JSON, one object on a line.")
   var json = false
 
-  @Option(
-    help: ArgumentHelp("auto, \(StorageKind.namesInHelp); auto.", valueName: "kind"))
+  @Option(help: .value("kind", "auto, \(StorageKind.namesInHelp); auto."))
   var storage: String?
 
   @OptionGroup var store: StoreOptions
-
-  /// Returns the options of a kistd with these flags.
-  func options(environment: (String) -> String?) throws(StorageError) -> Options {
-    try options(environment: environment) { kistd in
-      kistd.storage = storage
-      kistd.store = store
-    }
-  }
 }
 
 /// Runs `kistd probe`: reports which storage kistd would open, why, and the state of the keyring.
@@ -35,15 +26,14 @@ func probe(
   _ arguments: [String], environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
   let command = try parse(ProbeCommand.self, arguments)
-  let options = try command.options(environment: environment)
+  let options = try command.options(environment: environment) { kistd in
+    kistd.storage = command.storage
+    kistd.store = command.store
+  }
   let diagnosis = await StorageDiagnosis(
     StorageContext(
       options: options, environment: environment, logger: .kistd(level: options.logLevel)))
-  if command.json {
-    printJSON(diagnosis.json())
-  } else {
-    diagnosis.lines.forEach(printLine)
-  }
+  if command.json { printJSON(diagnosis.json()) } else { diagnosis.lines.forEach(printLine) }
   guard case .failure(let error) = diagnosis.choice else { return 0 }
   return error.code.exitStatus
 }

@@ -4,20 +4,12 @@ internal import KistFile
 internal import KistSystem
 
 /// The record of where credentials are kept, written before the first save is answered.
-package struct Pin: Sendable, Equatable {
-  package var kind: StorageKind
+struct Pin: Sendable, Equatable {
+  var kind: StorageKind
   /// The id of the store; `nil` for a kind of which there is only one.
-  package var storeID: String?
-  /// The id of a store that is about to replace it.
-  ///
-  /// Files are renamed one after another, so the one of the two that exists counts.
-  package var nextStoreID: String?
-
-  package init(kind: StorageKind, storeID: String?, nextStoreID: String? = nil) {
-    self.kind = kind
-    self.storeID = storeID
-    self.nextStoreID = nextStoreID
-  }
+  var storeID: String?
+  /// The id of a store that is about to replace it; the one of the two that exists counts.
+  var nextStoreID: String?
 
   /// Returns the pin with the id of the store that exists.
   func settled(on probe: StorageProbe?) -> Pin {
@@ -49,21 +41,16 @@ extension Pin {
   /// Parses the line; throws `corrupt` if it is not valid.
   init(_ text: String, at path: String) throws(StorageError) {
     let words = text.dropLast().split(separator: " ", omittingEmptySubsequences: false)
+    let unclear = StorageError(
+      .corrupt, "\(path) does not say where credentials are kept; it was left as it is",
+      hint: "bring it back from a backup, or remove it so that kistd chooses a storage again")
     guard
       words.count >= 2, let kind = StorageKind(rawValue: String(words[1])),
       kind.identity == nil ? words.count == 2 : (3...4).contains(words.count)
-    else { throw .unclearPin(path) }
+    else { throw unclear }
     let ids = words.dropFirst(2).map(String.init)
     self.init(kind: kind, storeID: ids.first, nextStoreID: ids.count == 2 ? ids[1] : nil)
-    guard self.text.hasSameBytes(as: text) else { throw .unclearPin(path) }
-  }
-}
-
-extension StorageError {
-  fileprivate static func unclearPin(_ path: String) -> StorageError {
-    StorageError(
-      .corrupt, "\(path) does not say where credentials are kept; it was left as it is",
-      hint: "bring it back from a backup, or remove it so that kistd chooses a storage again")
+    guard self.text.hasSameBytes(as: text) else { throw unclear }
   }
 }
 

@@ -1,4 +1,6 @@
 internal import KistCore
+internal import KistFile
+internal import KistSystem
 
 /// The storage that kistd opens, and the reason.
 struct Selection: Sendable, Equatable {
@@ -47,17 +49,27 @@ extension Selection {
       return Selection(
         kind: pin.kind, reason: "\(pin.kind.name): credentials have been kept there before")
     }
-    let others = probes.filter { $0.kind != asked }
-    for (kind, probe) in others where !kind.isExternal {
+    var filled: [StorageKind] = []
+    for (kind, probe) in probes where kind != asked {
+      switch probe {
+      case .open(let hasCredentials, _): if hasCredentials { filled.append(kind) }
       // It may have credentials that would seem to vanish.
-      if case .unusable(let error) = probe { throw error }
+      case .unusable(let error): if !kind.isExternal { throw error }
+      case .locked: break
+      }
     }
-    let filled = others.filter { $0.probe.hasCredentials }.map(\.kind)
     if let asked {
       if let kind = filled.first { throw .elsewhere(kind, asked: asked) }
       return Selection(kind: asked, reason: "\(asked.name): it was asked for")
     }
-    if filled.count > 1 { throw .inSeveral(filled) }
+    if filled.count > 1 {
+      throw StorageError(
+        .unavailable, "there are credentials in \(listed(filled.map(\.name), "and in"))",
+        hint:
+          "bring them together with `kistd migrate`, given "
+          + listed(filled.map { "--to \($0.rawValue)" }, "or")
+          + ", and the same --data if one was given")
+    }
     if let kind = filled.first {
       let credentials = kind.isExternal ? "credentials of kist" : "credentials"
       return Selection(kind: kind, reason: "\(kind.name): it had \(credentials)")
@@ -82,12 +94,6 @@ extension Selection {
   }
 }
 
-extension StorageProbe {
-  fileprivate var hasCredentials: Bool {
-    if case .open(hasCredentials: true, _) = self { true } else { false }
-  }
-}
-
 extension StorageError {
   fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
     StorageError(
@@ -96,13 +102,32 @@ extension StorageError {
         "move them with \(asked.migration); or name another store with --data, or leave out what "
         + "asks for \(asked.name)")
   }
+}
 
-  fileprivate static func inSeveral(_ kinds: [StorageKind]) -> StorageError {
-    StorageError(
-      .unavailable, "there are credentials in \(listed(kinds.map(\.name), "and in"))",
-      hint:
-        "bring them together with `kistd migrate`, given "
-        + listed(kinds.map { "--to \($0.rawValue)" }, "or")
-        + ", and the same --data if one was given")
+extension OpenStorage {
+  /// Selects a storage and opens it to serve it; logs the reason, and the creation of a store.
+  ///
+  /// - Parameter start: when kistd started; it may have opened the storage before.
+  static func open(
+    _ context: StorageContext, since start: ContinuousClock.Instant = .now
+  ) async throws(StorageError) -> OpenStorage {
+    let options = context.options
+    let pinFile = PinFile(path: options.pinFile)
+    let written = try pinFile.read()
+    removeUnfinished(of: pinFile.path)
+    let probes = await Probes(context, pin: written)
+    let pin = written.map { pinFile.settled($0, on: probes[$0.kind]) }
+    let selection = try Selection.select(asked: options.storage, pin: pin, probes)
+    let kind = selection.kind
+    var storage = kind.served(try await kind.open(context, pin), options)
+    if pin == nil {
+      let new = Pin(kind: kind, storeID: storage.id)
+      storage.credentials = storage.credentials.pinning { () throws(StorageError) in
+        try pinFile.write(new, insteadOf: nil)
+      }
+    }
+    storage.reason = selection.reason
+    storage.access = storage.access.reporting(reason: selection.reason, since: start)
+    return storage
   }
 }

@@ -8,18 +8,16 @@ private import Synchronization
 
 extension StorageKind {
   /// The encrypted file.
-  package static let encryptedFile = StorageKind(
+  static let encryptedFile = StorageKind(
     rawValue: "encrypted-file", name: "the encrypted file", isExternal: false,
     isChosenByItself: true,
     identity: Identity(missing: .storeIsGone, replaced: .anotherStore),
     files: { options in
-      var files = Files(store: [options.storePath])
       switch options.keySource {
-      case .file(let path): files.store.append(path)
-      case .passphraseFile(let path): files.read.append(path)
-      case .passphrase: break
+      case .file(let path): Files(store: [options.storePath, path])
+      case .passphraseFile(let path): Files(store: [options.storePath], read: [path])
+      case .passphrase: Files(store: [options.storePath])
       }
-      return files
     },
     probe: { context in
       switch EncryptedFile.presence(at: context.options.storePath) {
@@ -28,7 +26,9 @@ extension StorageKind {
       case .unreadable(let error): .unusable(error)
       }
     },
-    check: { context throws(StorageError) in try context.options.keySource.checkFile() },
+    check: { context throws(StorageError) in
+      try EncryptedFile.checkFile(of: context.options.keySource.unread)
+    },
     open: openEncryptedFile,
     served: { storage, options in
       options.lockAfter.map(storage.lockingWhenIdle) ?? storage
@@ -40,11 +40,10 @@ extension StorageKind {
     whenLocked: { error, status, context in
       guard error.code == .locked else { return error }
       if status.unlocksWith == .passphrase { return error.withoutKistd }
-      let isKeyFile = if case .keyFile = context.keySource { true } else { false }
-      return .locked(
-        error.message,
-        hint: isKeyFile
-          ? "name the store's key file with --key-file" : "put it right, and run it again")
+      if case .keyFile = context.keySource {
+        return .locked(error.message, hint: "name the store's key file with --key-file")
+      }
+      return .locked(error.message, hint: "put it right, and run it again")
     })
 }
 
@@ -70,14 +69,10 @@ private func openEncryptedFile(
 
 /// The flags for the location of the encrypted file and its key.
 struct StorePlace: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "The directory of the store; by default $XDG_DATA_HOME/kist.", valueName: "directory"))
+  @Option(help: .value("directory", "The directory of the store; by default $XDG_DATA_HOME/kist."))
   var data: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The file of the store's key; by default $XDG_STATE_HOME/kist/key.", valueName: "path"))
+  @Option(help: .value("path", "The file of the store's key; by default $XDG_STATE_HOME/kist/key."))
   var keyFile: String?
 }
 
@@ -86,9 +81,8 @@ struct StoreOptions: ParsableArguments {
   @OptionGroup var place: StorePlace
 
   @Option(
-    help: ArgumentHelp(
-      "A descriptor to read the store's passphrase from, in place of a key file.",
-      valueName: "number"))
+    help: .value(
+      "number", "A descriptor to read the store's passphrase from, in place of a key file."))
   var passphraseFd: String?
 }
 
@@ -128,21 +122,12 @@ extension Options {
 }
 
 extension Options.KeySource {
-  /// The storage that a given passphrase implies; a key file implies none, because it is the
-  /// default.
-  var impliedStorage: StorageKind? {
+  /// The same source for the encrypted file; none for a passphrase that a descriptor has.
+  var unread: EncryptedFile.KeySource {
     switch self {
-    case .file: nil
-    case .passphraseFile, .passphrase: .encryptedFile
-    }
-  }
-
-  /// Refuses a file that kistd would not accept; does not read a passphrase from a descriptor.
-  fileprivate func checkFile() throws(StorageError) {
-    switch self {
-    case .file(let path): try EncryptedFile.checkFile(of: .keyFile(path: path))
-    case .passphraseFile(let path): try EncryptedFile.checkFile(of: .passphraseFile(path: path))
-    case .passphrase: break
+    case .file(let path): .keyFile(path: path)
+    case .passphraseFile(let path): .passphraseFile(path: path)
+    case .passphrase: .none
     }
   }
 }
@@ -152,14 +137,10 @@ extension EncryptedFile.KeySource {
   ///
   /// At a terminal, it asks for the passphrase of a new store twice.
   init(_ options: Options) throws(StorageError) {
-    switch options.keySource {
-    case .file(let path): self = .keyFile(path: path)
-    case .passphraseFile(let path): self = .passphraseFile(path: path)
-    case .passphrase(let descriptor):
-      let isNew =
-        isatty(descriptor) == 1 && EncryptedFile.presence(at: options.storePath) == .absent
-      self = .passphrase(try readPassphrase(isNew ? .newOfStore : .ofStore, from: descriptor))
-    }
+    self = options.keySource.unread
+    guard let descriptor = options.keySource.descriptor else { return }
+    let isNew = isatty(descriptor) == 1 && EncryptedFile.presence(at: options.storePath) == .absent
+    self = .passphrase(try readPassphrase(isNew ? .newOfStore : .ofStore, from: descriptor))
   }
 }
 
@@ -172,15 +153,14 @@ extension EncryptedFile.ProgressOptions {
     let acceptance = TakenOnce(options.acceptsRollback, then: false)
     self.init(
       directory: directory, acceptsRollback: acceptance.take,
-      report: { error in
+      report: {
         logger.warning(
           "kistd cannot use its progress note, so it cannot detect an older store",
-          metadata: ["reason": "\(error)"])
+          metadata: ["reason": "\($0)"])
       },
-      reportAccepted: { error in
+      reportAccepted: {
         logger.notice(
-          "opened an older store, which --accept-rollback allows",
-          metadata: ["reason": "\(error)"])
+          "opened an older store, which --accept-rollback allows", metadata: ["reason": "\($0)"])
       })
   }
 }

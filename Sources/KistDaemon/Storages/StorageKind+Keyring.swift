@@ -7,7 +7,7 @@ internal import KistSystem
 
 extension StorageKind {
   /// The user's keyring, through libsecret.
-  package static let libsecret = StorageKind(
+  static let libsecret = StorageKind(
     rawValue: "libsecret", name: "the keyring", isExternal: true, isChosenByItself: true,
     identity: nil,
     files: { Files(own: [$0.keyringLock]) },
@@ -65,9 +65,9 @@ extension StorageError {
   /// Returns the error of a keyring with advice for a kistd with this pin.
   fileprivate func ofKeyring(_ pinFile: PinFile) -> StorageError {
     do throws(StorageError) {
-      guard let pin = try pinFile.read() else { return ofKeyring(isPinned: false) }
+      let pin = try pinFile.read()
       // If credentials are kept elsewhere, kistd works without the keyring.
-      return pin.kind == .libsecret ? ofKeyring(isPinned: true) : self
+      return pin == nil || pin?.kind == .libsecret ? ofKeyring(isPinned: pin != nil) : self
     } catch {
       // The keyring may be pinned.
       return ofKeyring(isPinned: true)
@@ -75,24 +75,13 @@ extension StorageError {
   }
 
   /// Returns the error of a keyring with advice that only the daemon can give.
-  ///
-  /// The daemon knows whether credentials are kept in the keyring, and that there is another
-  /// storage.
   func ofKeyring(isPinned: Bool) -> StorageError {
-    switch code {
-    case .unavailable where isPinned:
-      adding(
-        "credentials are kept in the keyring, and can be used and moved only where it is reached; "
-          + "`kistd --data DIRECTORY` has another store")
-    case .unavailable where !isPinned, .locked where !isPinned:
-      adding(
-        "to do without the keyring, start `kistd --storage encrypted-file` once no other kistd runs"
-      )
-    default: self
-    }
-  }
-
-  private func adding(_ advice: String) -> StorageError {
+    guard code == .unavailable || code == .locked && !isPinned else { return self }
+    let advice =
+      isPinned
+      ? "credentials are kept in the keyring, and can be used and moved only where it is reached; "
+        + "`kistd --data DIRECTORY` has another store"
+      : "to do without the keyring, start `kistd --storage encrypted-file` once no other kistd runs"
     var error = self
     error.hint = (hint.map { $0 + "; " } ?? "") + advice
     return error
@@ -125,48 +114,42 @@ private func escaped(_ path: String) -> String {
   }.joined()
 }
 
-#if Libsecret
-  private func openKeyring(
-    busAddress: String?, deadline: Duration
-  ) throws(StorageError) -> OpenStorage {
-    Libsecret.open(Libsecret.Options(busAddress: busAddress, deadline: deadline))
-  }
+/// Items of other programs, and the number of items in locked keyrings.
+typealias ForeignItems = (items: [(attributes: [String: String], value: Secret?)], locked: Int)
 
-  private func probeKeyring(busAddress: String?) async -> StorageProbe {
-    await Libsecret.probe(Libsecret.Options(busAddress: busAddress, deadline: .seconds(3)))
-  }
-
-  /// Returns other programs' items that have one of these sets of attributes.
-  ///
-  /// Also returns the number of items in locked keyrings.
-  func foreignItems(
-    with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
-  ) async throws(StorageError) -> (
-    items: [(attributes: [String: String], value: Secret?)], locked: Int
-  ) {
+/// Returns other programs' items that have one of these sets of attributes.
+func foreignItems(
+  with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
+) async throws(StorageError) -> ForeignItems {
+  #if Libsecret
     let found = try await Libsecret.foreignItems(
       with: searches, prompting: prompting,
       Libsecret.Options(busAddress: busAddress, deadline: deadline))
     return (found.items, found.locked)
-  }
-#else
-  private func openKeyring(
-    busAddress: String?, deadline: Duration
-  ) throws(StorageError) -> OpenStorage {
+  #else
     throw .noKeyrings
-  }
+  #endif
+}
 
-  private func probeKeyring(busAddress: String?) async -> StorageProbe { .unusable(.noKeyrings) }
-
-  /// Throws, because this build has no keyring support.
-  func foreignItems(
-    with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
-  ) async throws(StorageError) -> (
-    items: [(attributes: [String: String], value: Secret?)], locked: Int
-  ) {
+private func openKeyring(
+  busAddress: String?, deadline: Duration
+) throws(StorageError) -> OpenStorage {
+  #if Libsecret
+    Libsecret.open(Libsecret.Options(busAddress: busAddress, deadline: deadline))
+  #else
     throw .noKeyrings
-  }
+  #endif
+}
 
+private func probeKeyring(busAddress: String?) async -> StorageProbe {
+  #if Libsecret
+    await Libsecret.probe(Libsecret.Options(busAddress: busAddress, deadline: .seconds(3)))
+  #else
+    .unusable(.noKeyrings)
+  #endif
+}
+
+#if !Libsecret
   extension StorageError {
     fileprivate static var noKeyrings: StorageError {
       StorageError(

@@ -5,9 +5,9 @@ internal import Logging
 /// A kind of storage, with everything that kistd knows about it.
 ///
 /// `all` is the table of storages. Each row is in a file of its own, which alone knows the storage.
-package struct StorageKind: Sendable {
+struct StorageKind: Sendable {
   /// The name in options, in the pin and in `status`.
-  package let rawValue: String
+  let rawValue: String
   /// The name in a sentence.
   let name: String
   /// Whether another program provides the storage.
@@ -75,7 +75,7 @@ extension StorageKind {
 }
 
 extension StorageKind: Equatable {
-  package static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
+  static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }
 
 /// What kistd opens storages with.

@@ -16,24 +16,18 @@ struct KeyringItemsCommand: ParsableCommand {
 
   @OptionGroup var use: UseOptions
 
-  /// Returns the options of a kistd with these flags.
-  func options(environment: (String) -> String?) throws(StorageError) -> Options {
-    try options(environment: environment) { $0.use = use }
-  }
 }
 
-/// Runs `kistd keyring-items`: prints other programs' items as lines of JSON, and returns the
-/// status.
+/// Runs `kistd keyring-items`: prints other programs' items as lines of JSON.
 ///
-/// The output includes items without a value, and a line for each item in a locked keyring.
-///
-/// `kist import keyring` reads them through a pipe, because it is not linked to a keyring. The
-/// items are not printed to a terminal, or to a file that other users can read.
+/// The output includes items without a value, and a line for each item in a locked keyring. `kist
+/// import keyring` reads them through a pipe, because it is not linked to a keyring. The items are
+/// not printed to a terminal, or to a file that other users can read.
 func printKeyringItems(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
   let command = try parse(KeyringItemsCommand.self, arguments)
-  let options = try command.options(environment: environment)
+  let options = try command.options(environment: environment) { $0.use = command.use }
   guard isPrivatePipe(STDOUT_FILENO) || isPrivateFile(STDOUT_FILENO) else {
     throw StorageError(
       .denied,
@@ -79,15 +73,7 @@ private func line(of attributes: [String: String], _ value: Secret?) -> Secret {
 private let lineOfLocked = JSONWriter.object { $0.member("locked", true) }.withNewline
 
 private func writeOutput(_ bytes: Secret) throws(StorageError) {
-  let failure = bytes.withBytes { bytes -> CInt in
-    var written = 0
-    while written < bytes.count {
-      let count = unsafe bytes.extracting(written...).withUnsafeBufferPointer { rest in
-        unsafe write(STDOUT_FILENO, rest.baseAddress, rest.count)
-      }
-      if count >= 0 { written += count } else if errno != EINTR { return errno }
-    }
-    return 0
+  guard bytes.withBytes({ writeAll($0, to: STDOUT_FILENO) }) == 0 else {
+    throw .internal("standard output could not be written")
   }
-  guard failure == 0 else { throw .internal("standard output could not be written") }
 }

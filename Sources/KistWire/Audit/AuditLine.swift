@@ -20,9 +20,9 @@ package enum AuditLine {
 
     /// Reads a line without its newline; returns `nil` if it is not a line of the log.
     package init?(_ line: Secret) {
-      guard
-        let object = try? JSONObject(line), let record = try? AuditRecord(object)
-      else { return nil }
+      guard let object = try? JSONObject(line), let record = try? AuditRecord(object) else {
+        return nil
+      }
       self.record = record
       self.line = line
       sealed = (try? object["names"]?.base64()) ?? nil
@@ -31,7 +31,6 @@ package enum AuditLine {
 
     /// The sealed names; empty if there are none.
     package var sealedNames: Secret { sealed ?? Secret(utf8: "") }
-
     /// Whether the line has names.
     package var hasNames: Bool { sealed != nil }
 
@@ -41,18 +40,14 @@ package enum AuditLine {
       let tail =
         linkCount + beforeNames.utf8CodeUnitCount + base64Count(of: sealed.count)
         + afterNames.utf8CodeUnitCount
-      guard line.count > tail else { throw .corrupt }
+      guard line.count > tail else {
+        throw StorageError(.corrupt, "a line of the audit log was changed")
+      }
       return try line.withBytes { line throws(StorageError) in
         try sealed.withBytes { sealed throws(StorageError) in
           try seal.open(sealed, line.extracting(..<(line.count - tail)))
         }
       }
     }
-  }
-}
-
-extension StorageError {
-  fileprivate static var corrupt: StorageError {
-    StorageError(.corrupt, "a line of the audit log was changed")
   }
 }

@@ -1,9 +1,7 @@
 package import KistCore
 internal import KistJSON
 
-/// Consecutive lines of the audit log.
-///
-/// `AuditLine.Content` reads one of them.
+/// Consecutive lines of the audit log, which `AuditLine.Content` reads.
 ///
 /// Text that lines have in common is encoded once, because encoding is most of the work.
 package struct AuditLines: ~Copyable {
@@ -25,9 +23,7 @@ package struct AuditLines: ~Copyable {
   private var line = WipedBytes(capacity: 1024)
   private var sealed = WipedBytes(capacity: 256)
 
-  /// Begins lines.
-  ///
-  /// Their names are sealed, or left out if `seal` is `nil`.
+  /// Begins lines, with sealed names, or without names if `seal` is `nil`.
   package init(capacity: Int, sealedBy seal: NameSeal?) {
     block.reserveCapacity(capacity)
     self.seal = seal?.begin()

@@ -1,17 +1,13 @@
 internal import KistCore
 internal import KistJSON
 
-/// The members at the end of a line of the audit log that link it to the line of the previous link.
-///
-/// They chain this line and all lines between the two.
+/// The members at the end of a line of the audit log that chain it and all lines after the last link.
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
   /// The chain that this line continues; `nil` if that is the last one before it in its file.
   package var after: [UInt8]?
-  /// The number of lines without a chain directly before the lines of this write.
-  ///
-  /// kistd had no key, or another program wrote them.
+  /// The number of lines directly before this write that kistd wrote without a key, or did not write.
   package var unchained: Int
   /// Whether kistd knows that another program wrote to the file before this line.
   package var isForeign: Bool
@@ -50,7 +46,7 @@ package struct AuditLink: Sendable, Equatable {
       text.append(decimal: unchained)
     }
     if isForeign { text.append(utf8: ",\"foreign\":true") }
-    return text.withBytes { text in text.indices.map { text[$0] } }
+    return text.withBytes(array)
   }
 
   /// Returns the text after these members: the chain and the end of the line.
@@ -59,7 +55,7 @@ package struct AuditLink: Sendable, Equatable {
     beforeChain.withBytes { text.append($0) }
     appendBase64(chain.span, to: &text)
     text.append(utf8: "\"}\n")
-    return text.withBytes { text in text.indices.map { text[$0] } }
+    return text.withBytes(array)
   }
 
   /// Returns the range of a link's members in a line without its newline; `nil` if there are none.
@@ -111,10 +107,11 @@ extension AuditLink {
   private static let maximum = (1 << 53) - 1
 
   private static func bytes(_ value: JSONValue?) -> [UInt8]? {
-    guard let secret = try? value?.base64() else { return nil }
-    return secret.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+    (try? value?.base64())?.withBytes(array)
   }
 
   /// Returns the part of a line with a chain that the chain covers: everything before `,"chain":`.
   package static func covered(of line: [UInt8]) -> ArraySlice<UInt8> { line.dropLast(tail) }
 }
+
+private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[$0] } }

@@ -16,9 +16,7 @@ extension AuditRecord {
 }
 
 extension AuditedRequest {
-  /// Reads a request.
-  ///
-  /// An unknown code or word comes from a newer kistd.
+  /// Reads a request; an unknown code or word comes from a newer kistd.
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     let outcome = try object.required("outcome").string()
     self.init(
@@ -32,10 +30,8 @@ extension AuditedRequest {
     if let reason = try object["sealed"]?.string() {
       names = .sealed(StorageError.Code(rawValue: reason) ?? .internal)
     } else {
-      let service = try object["service"]?.string()
-      let account = try object["account"]?.string()
-      guard service != nil || account != nil else { return }
-      names = .open(RequestedNames(service: service, account: account))
+      let requested = try object.requestedNames()
+      if requested != RequestedNames(service: nil, account: nil) { names = .open(requested) }
     }
   }
 }

@@ -1,14 +1,13 @@
+package import KistCore
+internal import KistJSON
+
 /// The result of a check of the audit log's chain.
 package struct AuditVerdict: Sendable, Equatable {
   /// The number of unchanged lines up to the fault that kistd wrote under the key of this storage.
   package var verified = 0
-  /// The number of lines up to the fault that have no chain.
-  ///
-  /// kistd had no key, or another program wrote them.
+  /// The number of lines up to the fault that have no chain: without a key, or of another program.
   package var unchained = 0
-  /// The number of lines before the chain begins.
-  ///
-  /// They use another key, or have no chain.
+  /// The number of lines before the chain begins, which use another key or have no chain.
   package var unchecked = 0
   /// The time of the first request in a verified line.
   package var since: AuditRecord.Moment?
@@ -24,9 +23,7 @@ package struct AuditVerdict: Sendable, Equatable {
     package var kind: Kind
     /// The name of the file.
     package var file: String
-    /// The line numbers in that file, from 1.
-    ///
-    /// The fault is at one or more of these lines.
+    /// The line numbers in that file, from 1; the fault is at one or more of them.
     package var lines: ClosedRange<Int>
     /// The number of missing or added lines, if it is known.
     package var count: Int?
@@ -52,5 +49,50 @@ package struct AuditVerdict: Sendable, Equatable {
     case restarted
     /// The file is larger than the limit of the log, and kistd did not read it.
     case tooLarge
+  }
+}
+
+extension AuditVerdict {
+  /// Returns the text of one JSON object: the protocol's reply to `auditVerify`.
+  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
+
+  init(_ object: JSONObject) throws(JSONError) {
+    self.init()
+    verified = try object.required("verified").integer()
+    unchained = try object.required("unchained").integer()
+    unchecked = try object.required("unchecked").integer()
+    since = try object["since"]?.moment()
+    until = try object["until"]?.moment()
+    fault = try object["fault"].map { (value) throws(JSONError) in try Fault(value.object()) }
+  }
+}
+
+extension AuditVerdict.Fault {
+  /// Reads a fault; an unknown kind comes from a newer kistd.
+  fileprivate init(_ object: JSONObject) throws(JSONError) {
+    let first = try object.required("first").integer()
+    self.init(
+      AuditVerdict.Kind(rawValue: try object.required("kind").string()) ?? .changed,
+      file: try object.required("file").string(),
+      lines: first...max(first, try object.required("last").integer()),
+      count: try object["count"]?.integer())
+  }
+}
+
+extension JSONWriter {
+  mutating func members(of verdict: AuditVerdict) {
+    member("verified", verdict.verified)
+    member("unchained", verdict.unchained)
+    member("unchecked", verdict.unchecked)
+    member("since", verdict.since?.description)
+    member("until", verdict.until?.description)
+    guard let fault = verdict.fault else { return }
+    member("fault") { (writer: inout JSONWriter) in
+      writer.member("kind", fault.kind.rawValue)
+      writer.member("file", fault.file)
+      writer.member("first", fault.lines.lowerBound)
+      writer.member("last", fault.lines.upperBound)
+      writer.member("count", fault.count)
+    }
   }
 }

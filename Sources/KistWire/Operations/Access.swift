@@ -4,12 +4,12 @@ internal import KistJSON
 extension Operation where Input == Void, Output == StorageStatus {
   /// Describes the storage.
   static var status: Self {
-    Operation(name: "status", keys: [], request: .nothing, reply: .status)
+    Operation(name: "status", keys: [], request: .nothing, reply: statusMember)
   }
 
   /// Forgets the keys of the storage.
   static var lock: Self {
-    Operation(name: "lock", effect: .access, keys: [], request: .nothing, reply: .status)
+    Operation(name: "lock", effect: .access, keys: [], request: .nothing, reply: statusMember)
   }
 }
 
@@ -17,7 +17,8 @@ extension Operation where Input == Secret?, Output == StorageStatus {
   /// Opens the storage with its passphrase, or with the key that kistd was given.
   static var unlock: Self {
     Operation(
-      name: "unlock", effect: .access, keys: ["passphrase"], request: .passphrase, reply: .status)
+      name: "unlock", effect: .access, keys: ["passphrase"], request: passphraseMember,
+      reply: statusMember)
   }
 }
 
@@ -33,15 +34,11 @@ func limitingPassphrase(
   }
 }
 
-extension Codec<Secret?> {
-  fileprivate static var passphrase: Self {
-    Self(
-      read: { object throws(JSONError) in try object["passphrase"]?.secret() },
-      write: { passphrase, writer throws(StorageError) in
-        try writer.member("passphrase", passphrase: passphrase)
-      })
-  }
-}
+private let passphraseMember = Codec<Secret?>(
+  read: { object throws(JSONError) in try object["passphrase"]?.secret() },
+  write: { value, writer throws(StorageError) in
+    try writer.member("passphrase", passphrase: value)
+  })
 
 extension JSONWriter {
   mutating func member(_ name: StaticString, passphrase: Secret?) throws(StorageError) {
@@ -53,12 +50,6 @@ extension JSONWriter {
   }
 }
 
-extension Codec<StorageStatus> {
-  fileprivate static var status: Self {
-    Self(
-      read: { object throws(JSONError) in
-        try StorageStatus(object.required("status").object())
-      },
-      write: { status, writer in writer.member("status") { $0.members(of: status) } })
-  }
-}
+private let statusMember = Codec<StorageStatus>(
+  read: { object throws(JSONError) in try StorageStatus(object.required("status").object()) },
+  write: { status, writer in writer.member("status") { $0.members(of: status) } })

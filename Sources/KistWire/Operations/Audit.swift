@@ -9,14 +9,14 @@ extension Operation where Input == AuditQuery, Output == AuditPage {
       keys: [
         "service", "account", "operation", "outcome", "since", "unit", "pid", "limit", "after",
       ],
-      request: .auditQuery, reply: .auditPage)
+      request: auditQuery, reply: auditPage)
   }
 }
 
 extension Operation where Input == Void, Output == AuditVerdict {
   /// Checks that kistd wrote the lines of the audit log.
   static var auditVerify: Self {
-    Operation(name: "auditVerify", keys: [], request: .nothing, reply: .auditVerdict)
+    Operation(name: "auditVerify", keys: [], request: .nothing, reply: auditVerdict)
   }
 }
 
@@ -30,63 +30,44 @@ func limitingPage(_ audit: @escaping AuditLookup) -> AuditLookup {
   }
 }
 
-extension Codec<AuditQuery> {
-  fileprivate static var auditQuery: Self {
-    Self(
-      read: { object throws(JSONError) in
-        var query = AuditQuery()
-        query.names = try object.requestedNames()
-        query.operation = try object["operation"]?.string()
-        query.outcome = try object["outcome"]?.string()
-        query.since = try object["since"]?.timestamp()
-        query.unit = try object["unit"]?.string()
-        query.pid = try object["pid"]?.integer()
-        query.limit = try object["limit"]?.integer() ?? Limits.page
-        query.after = try object["after"]?.string()
-        return query
-      },
-      write: { query, writer in
-        writer.member("service", query.names.service)
-        writer.member("account", query.names.account)
-        writer.member("operation", query.operation)
-        writer.member("outcome", query.outcome)
-        writer.member("since", query.since)
-        writer.member("unit", query.unit)
-        writer.member("pid", query.pid)
-        if query.limit != Limits.page { writer.member("limit", query.limit) }
-        writer.member("after", query.after)
-      })
-  }
-}
+private let auditQuery = Codec<AuditQuery>(
+  read: { object throws(JSONError) in
+    var query = AuditQuery()
+    query.names = try object.requestedNames()
+    query.operation = try object["operation"]?.string()
+    query.outcome = try object["outcome"]?.string()
+    query.since = try object["since"]?.timestamp()
+    query.unit = try object["unit"]?.string()
+    query.pid = try object["pid"]?.integer()
+    query.limit = try object["limit"]?.integer() ?? Limits.page
+    query.after = try object["after"]?.string()
+    return query
+  },
+  write: { query, writer in
+    writer.member("service", query.names.service)
+    writer.member("account", query.names.account)
+    writer.member("operation", query.operation)
+    writer.member("outcome", query.outcome)
+    writer.member("since", query.since)
+    writer.member("unit", query.unit)
+    writer.member("pid", query.pid)
+    if query.limit != Limits.page { writer.member("limit", query.limit) }
+    writer.member("after", query.after)
+  })
 
-extension Codec<AuditPage> {
-  fileprivate static var auditPage: Self {
-    Self(
-      read: { object throws(JSONError) in
-        var page = AuditPage(
-          next: try object["next"]?.string(),
-          // Limits the number, which no page reaches, because the numbers of all pages are added
-          // up.
-          skipped: max(0, min(try object["skipped"]?.integer() ?? 0, 1 << 32)))
-        for element in try object.required("records").elements() {
-          page.records.append(try AuditRecord(element.object()))
-        }
-        return page
-      },
-      write: { page, writer in
-        writer.member("records", arrayOf: page.records) { record, writer in
-          writer.braced { $0.members(of: record) }
-        }
-        writer.member("next", page.next)
-        if page.skipped > 0 { writer.member("skipped", page.skipped) }
-      })
-  }
-}
+private let auditPage = Codec<AuditPage>(
+  read: { object throws(JSONError) in
+    AuditPage(
+      records: try object.objects("records", AuditRecord.init),
+      next: try object["next"]?.string(),
+      // No page reaches this limit. The numbers of all pages are added up.
+      skipped: max(0, min(try object["skipped"]?.integer() ?? 0, 1 << 32)))
+  },
+  write: { page, writer in
+    writer.member("records", objects: page.records) { $1.members(of: $0) }
+    writer.member("next", page.next)
+    if page.skipped > 0 { writer.member("skipped", page.skipped) }
+  })
 
-extension Codec<AuditVerdict> {
-  fileprivate static var auditVerdict: Self {
-    Self(
-      read: { object throws(JSONError) in try AuditVerdict(object) },
-      write: { verdict, writer in writer.members(of: verdict) })
-  }
-}
+private let auditVerdict = Codec<AuditVerdict>(
+  read: AuditVerdict.init, write: { verdict, writer in writer.members(of: verdict) })

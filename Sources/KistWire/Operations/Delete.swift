@@ -6,36 +6,25 @@ extension Operation where Input == DeleteRequest, Output == Bool {
   static var delete: Self {
     Operation(
       name: "delete", effect: .change, keys: ["service", "account", "ifRevision"],
-      names: .key, request: .deleteRequest, reply: .deleted)
+      names: .key, request: deleteRequest, reply: deletedMember)
   }
 }
 
-extension Codec<DeleteRequest> {
-  fileprivate static var deleteRequest: Self {
-    Self(
-      read: { object throws(JSONError) in
-        DeleteRequest(
-          key: try object.credentialKey(),
-          ifRevision: try object["ifRevision"].map { (value) throws(JSONError) in
-            Revision(rawValue: try value.string())
-          })
-      },
-      write: { request, writer in
-        writer.members(of: request.key)
-        writer.member("ifRevision", request.ifRevision?.rawValue)
-      })
-  }
-}
+private let deleteRequest = Codec<DeleteRequest>(
+  read: { object throws(JSONError) in
+    DeleteRequest(
+      key: try object.credentialKey(), ifRevision: try object["ifRevision"]?.revision())
+  },
+  write: { request, writer in
+    writer.members(of: request.key)
+    writer.member("ifRevision", request.ifRevision?.rawValue)
+  })
 
 /// Returns the text of one JSON object: the protocol's `deleted`.
 package func json(deleted wasThere: Bool) -> Secret {
   JSONWriter.object { $0.member("deleted", wasThere) }
 }
 
-extension Codec<Bool> {
-  fileprivate static var deleted: Self {
-    Self(
-      read: { object throws(JSONError) in try object.required("deleted").bool() },
-      write: { deleted, writer in writer.member("deleted", deleted) })
-  }
-}
+private let deletedMember = Codec<Bool>(
+  read: { object throws(JSONError) in try object.required("deleted").bool() },
+  write: { deleted, writer in writer.member("deleted", deleted) })

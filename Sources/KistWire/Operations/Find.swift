@@ -6,8 +6,7 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   static var find: Self {
     Operation(
       name: "find", keys: ["service", "account", "attributes", "limit", "after"],
-      names: .query,
-      request: .credentialQuery, reply: .credentialPage)
+      names: .query, request: credentialQuery, reply: credentialPage)
   }
 
   /// Returns the server's end.
@@ -29,36 +28,26 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
 /// The most bytes that `ok` and an `id` of 128 escaped bytes need.
 private let envelopeSize = 1024
 
-extension Codec<CredentialQuery> {
-  fileprivate static var credentialQuery: Self {
-    Self(
-      read: { object throws(JSONError) in
-        CredentialQuery(
-          service: try object["service"]?.string(), account: try object["account"]?.string(),
-          attributes: try object.attributes(),
-          limit: try object["limit"]?.integer() ?? Limits.page,
-          after: try object["after"]?.string())
-      },
-      write: { query, writer in
-        writer.member("service", query.service)
-        writer.member("account", query.account)
-        if !query.attributes.isEmpty { writer.members(of: query.attributes) }
-        if query.limit != Limits.page { writer.member("limit", query.limit) }
-        writer.member("after", query.after)
-      })
-  }
-}
+private let credentialQuery = Codec<CredentialQuery>(
+  read: { object throws(JSONError) in
+    CredentialQuery(
+      service: try object["service"]?.string(), account: try object["account"]?.string(),
+      attributes: try object.attributes(),
+      limit: try object["limit"]?.integer() ?? Limits.page,
+      after: try object["after"]?.string())
+  },
+  write: { query, writer in
+    writer.member("service", query.service)
+    writer.member("account", query.account)
+    if !query.attributes.isEmpty { writer.members(of: query.attributes) }
+    if query.limit != Limits.page { writer.member("limit", query.limit) }
+    writer.member("after", query.after)
+  })
 
-extension Codec<CredentialPage> {
-  fileprivate static var credentialPage: Self {
-    Self(
-      read: { object throws(JSONError) in
-        var page = CredentialPage(credentials: [], next: try object["next"]?.string())
-        for element in try object.required("credentials").elements() {
-          page.credentials.append(try CredentialSummary(element.object()))
-        }
-        return page
-      },
-      write: { page, writer in writer.members(of: page) })
-  }
-}
+private let credentialPage = Codec<CredentialPage>(
+  read: { object throws(JSONError) in
+    CredentialPage(
+      credentials: try object.objects("credentials", CredentialSummary.init),
+      next: try object["next"]?.string())
+  },
+  write: { page, writer in writer.members(of: page) })

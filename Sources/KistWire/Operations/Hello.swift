@@ -3,9 +3,7 @@ internal import KistJSON
 
 /// The description that kistd gives of itself.
 package struct Hello: Sendable, Equatable {
-  /// The version of the protocol.
-  ///
-  /// It changes only if clients must change.
+  /// The version of the protocol, which changes only if clients must change.
   package var protocolVersion = 1
   /// The version of kistd.
   package var version: String
@@ -28,38 +26,32 @@ package typealias HelloLookup = @Sendable () async throws(StorageError) -> Hello
 extension Operation where Input == Void, Output == Hello {
   /// Describes kistd.
   static var hello: Self {
-    Operation(name: "hello", keys: [], request: .nothing, reply: .hello)
+    Operation(name: "hello", keys: [], request: .nothing, reply: description)
   }
 }
 
-extension Codec<Hello> {
-  fileprivate static var hello: Self {
-    Self(
-      read: { object throws(JSONError) in
-        var hello = Hello(
-          version: try object.required("version").string(),
-          durability: StorageStatus.Durability(
-            rawValue: try object.required("durability").string()))
-        hello.protocolVersion = try object.required("protocol").integer()
-        hello.operations = try object.required("operations").texts()
-        hello.features = try object.required("features").texts()
-        return hello
-      },
-      write: { hello, writer in
-        writer.member("protocol", hello.protocolVersion)
-        writer.member("version", hello.version)
-        writer.member("operations", arrayOf: hello.operations) { $1.element($0) }
-        writer.member("features", arrayOf: hello.features) { $1.element($0) }
-        writer.memberLimits()
-        writer.member("durability", hello.durability.rawValue)
-      })
-  }
-}
+private let description = Codec<Hello>(
+  read: { object throws(JSONError) in
+    var hello = Hello(
+      version: try object.required("version").string(),
+      durability: StorageStatus.Durability(
+        rawValue: try object.required("durability").string()))
+    hello.protocolVersion = try object.required("protocol").integer()
+    hello.operations = try object.required("operations").texts()
+    hello.features = try object.required("features").texts()
+    return hello
+  },
+  write: { hello, writer in
+    writer.member("protocol", hello.protocolVersion)
+    writer.member("version", hello.version)
+    writer.member("operations", arrayOf: hello.operations) { $1.element($0) }
+    writer.member("features", arrayOf: hello.features) { $1.element($0) }
+    writer.memberLimits()
+    writer.member("durability", hello.durability.rawValue)
+  })
 
 extension JSONValue {
   fileprivate func texts() throws(JSONError) -> [String] {
-    var texts: [String] = []
-    for element in try elements() { texts.append(try element.string()) }
-    return texts
+    try elements().map { (element) throws(JSONError) in try element.string() }
   }
 }

@@ -3,7 +3,7 @@ internal import KistJSON
 
 extension Operation where Input == Void, Output == [KeySlotSummary] {
   /// Lists the key slots.
-  static var slots: Self { Operation(name: "slots", keys: [], request: .nothing, reply: .slots) }
+  static var slots: Self { Operation(name: "slots", keys: [], request: .nothing, reply: slotList) }
 }
 
 extension Operation where Input == KeySlotAddition, Output == [KeySlotSummary] {
@@ -12,7 +12,7 @@ extension Operation where Input == KeySlotAddition, Output == [KeySlotSummary] {
     Operation(
       name: "slotAdd", effect: .change,
       keys: ["passphrase", "current", "currentKey", "replaceCurrent", "weak"],
-      request: .addition, reply: .slots)
+      request: slotAddition, reply: slotList)
   }
 }
 
@@ -21,65 +21,45 @@ extension Operation where Input == KeySlotRemoval, Output == [KeySlotSummary] {
   static var slotRemove: Self {
     Operation(
       name: "slotRemove", effect: .change, keys: ["number", "current", "currentKey"],
-      request: .removal, reply: .slots)
+      request: slotRemoval, reply: slotList)
   }
 }
 
-extension Codec<KeySlotAddition> {
-  fileprivate static var addition: Self {
-    Self(
-      read: { object throws(JSONError) in
-        KeySlotAddition(
-          passphrase: try object.required("passphrase").secret(),
-          current: try object["current"]?.secret(),
-          currentKey: try object["currentKey"]?.base64(),
-          replacesCurrent: try object["replaceCurrent"]?.bool() ?? false,
-          allowsWeak: try object["weak"]?.bool() ?? false)
-      },
-      write: { addition, writer throws(StorageError) in
-        try writer.member("passphrase", passphrase: addition.passphrase)
-        try writer.member("current", passphrase: addition.current)
-        if let key = addition.currentKey { writer.member("currentKey", base64: key) }
-        if addition.replacesCurrent { writer.member("replaceCurrent", true) }
-        if addition.allowsWeak { writer.member("weak", true) }
-      })
-  }
-}
+private let slotAddition = Codec<KeySlotAddition>(
+  read: { object throws(JSONError) in
+    KeySlotAddition(
+      passphrase: try object.required("passphrase").secret(),
+      current: try object["current"]?.secret(),
+      currentKey: try object["currentKey"]?.base64(),
+      replacesCurrent: try object["replaceCurrent"]?.bool() ?? false,
+      allowsWeak: try object["weak"]?.bool() ?? false)
+  },
+  write: { addition, writer throws(StorageError) in
+    try writer.member("passphrase", passphrase: addition.passphrase)
+    try writer.member("current", passphrase: addition.current)
+    if let key = addition.currentKey { writer.member("currentKey", base64: key) }
+    if addition.replacesCurrent { writer.member("replaceCurrent", true) }
+    if addition.allowsWeak { writer.member("weak", true) }
+  })
 
-extension Codec<KeySlotRemoval> {
-  fileprivate static var removal: Self {
-    Self(
-      read: { object throws(JSONError) in
-        KeySlotRemoval(
-          number: try object.required("number").integer(),
-          current: try object["current"]?.secret(),
-          currentKey: try object["currentKey"]?.base64())
-      },
-      write: { removal, writer throws(StorageError) in
-        writer.member("number", removal.number)
-        try writer.member("current", passphrase: removal.current)
-        if let key = removal.currentKey { writer.member("currentKey", base64: key) }
-      })
-  }
-}
+private let slotRemoval = Codec<KeySlotRemoval>(
+  read: { object throws(JSONError) in
+    KeySlotRemoval(
+      number: try object.required("number").integer(),
+      current: try object["current"]?.secret(),
+      currentKey: try object["currentKey"]?.base64())
+  },
+  write: { removal, writer throws(StorageError) in
+    writer.member("number", removal.number)
+    try writer.member("current", passphrase: removal.current)
+    if let key = removal.currentKey { writer.member("currentKey", base64: key) }
+  })
 
-extension Codec<[KeySlotSummary]> {
-  fileprivate static var slots: Self {
-    Self(
-      read: { object throws(JSONError) in
-        var slots: [KeySlotSummary] = []
-        for element in try object.required("slots").elements() {
-          slots.append(try KeySlotSummary(element.object()))
-        }
-        return slots
-      },
-      write: { slots, writer in
-        writer.member("slots", arrayOf: slots) { slot, writer in
-          writer.braced { $0.members(of: slot) }
-        }
-      })
-  }
-}
+private let slotList = Codec<[KeySlotSummary]>(
+  read: { object throws(JSONError) in try object.objects("slots", KeySlotSummary.init) },
+  write: { slots, writer in
+    writer.member("slots", objects: slots) { $1.members(of: $0) }
+  })
 
 extension KeySlotSummary {
   /// Returns the text of one JSON object: the protocol's slot.

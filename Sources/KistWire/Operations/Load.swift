@@ -6,7 +6,7 @@ extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Crede
   static var load: Self {
     Operation(
       name: "load", keys: ["service", "account", "encoding", "allowExpired"],
-      names: .key, request: .loadRequest, reply: .loadedCredential)
+      names: .key, request: loadRequest, reply: loadedCredential)
   }
 
   /// Returns the server's end, which answers in the requested encoding.
@@ -32,35 +32,27 @@ struct Encoded<Value: Sendable>: Sendable {
   }
 }
 
-extension Codec<Encoded<LoadRequest>> {
-  fileprivate static var loadRequest: Self {
-    Self(
-      read: { object throws(JSONError) in
-        Encoded(
-          LoadRequest(
-            key: try object.credentialKey(),
-            allowExpired: try object["allowExpired"]?.bool() ?? false),
-          as: try object["encoding"]?.secretEncoding())
-      },
-      write: { request, writer in
-        writer.members(of: request.value.key)
-        writer.member("encoding", request.encoding?.rawValue)
-        if request.value.allowExpired { writer.member("allowExpired", true) }
-      })
-  }
-}
+private let loadRequest = Codec<Encoded<LoadRequest>>(
+  read: { object throws(JSONError) in
+    Encoded(
+      LoadRequest(
+        key: try object.credentialKey(),
+        allowExpired: try object["allowExpired"]?.bool() ?? false),
+      as: try object["encoding"]?.secretEncoding())
+  },
+  write: { request, writer in
+    writer.members(of: request.value.key)
+    writer.member("encoding", request.encoding?.rawValue)
+    if request.value.allowExpired { writer.member("allowExpired", true) }
+  })
 
-extension Codec<Encoded<Credential>> {
-  fileprivate static var loadedCredential: Self {
-    Self(
-      read: { object throws(JSONError) in
-        Encoded(try Credential(object.required("credential").object()))
-      },
-      write: { reply, writer throws(StorageError) in
-        try writer.member("credential") { (writer) throws(StorageError) in
-          writer.members(of: reply.value.summary)
-          try writer.member(secret: reply.value.secret, as: reply.encoding)
-        }
-      })
-  }
-}
+private let loadedCredential = Codec<Encoded<Credential>>(
+  read: { object throws(JSONError) in
+    Encoded(try Credential(object.required("credential").object()))
+  },
+  write: { reply, writer throws(StorageError) in
+    try writer.member("credential") { (writer) throws(StorageError) in
+      writer.members(of: reply.value.summary)
+      try writer.member(secret: reply.value.secret, as: reply.encoding)
+    }
+  })

@@ -10,46 +10,37 @@ extension Operation where Input == SaveRequest, Output == CredentialSummary {
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
         "ifRevision",
       ],
-      names: .key, request: .saveRequest, reply: .savedCredential)
+      names: .key, request: saveRequest, reply: savedCredential)
   }
 }
 
-extension Codec<SaveRequest> {
-  fileprivate static var saveRequest: Self {
-    Self(
-      read: { object throws(JSONError) in
-        SaveRequest(
-          credential: try NewCredential(object), condition: try object.saveCondition())
-      },
-      write: { request, writer throws(StorageError) in
-        let credential = request.credential
-        writer.members(of: credential.key)
-        try writer.member(secret: credential.secret, as: nil)
-        writer.member("label", credential.label)
-        if !credential.attributes.isEmpty { writer.members(of: credential.attributes) }
-        writer.member("expiresAt", credential.expiresAt)
-        switch request.condition {
-        case .always: break
-        case .ifAbsent: writer.memberNull("ifRevision")
-        case .ifRevision(let revision): writer.member("ifRevision", revision.rawValue)
-        }
-      })
-  }
-}
+private let saveRequest = Codec<SaveRequest>(
+  read: { object throws(JSONError) in
+    SaveRequest(credential: try NewCredential(object), condition: try object.saveCondition())
+  },
+  write: { request, writer throws(StorageError) in
+    let credential = request.credential
+    writer.members(of: credential.key)
+    try writer.member(secret: credential.secret, as: nil)
+    writer.member("label", credential.label)
+    if !credential.attributes.isEmpty { writer.members(of: credential.attributes) }
+    writer.member("expiresAt", credential.expiresAt)
+    switch request.condition {
+    case .always: break
+    case .ifAbsent: writer.memberNull("ifRevision")
+    case .ifRevision(let revision): writer.member("ifRevision", revision.rawValue)
+    }
+  })
 
-extension Codec<CredentialSummary> {
-  fileprivate static var savedCredential: Self {
-    Self(
-      read: { object throws(JSONError) in
-        try CredentialSummary(object.required("credential").object())
-      },
-      write: { summary, writer in writer.member("credential") { $0.members(of: summary) } })
-  }
-}
+private let savedCredential = Codec<CredentialSummary>(
+  read: { object throws(JSONError) in
+    try CredentialSummary(object.required("credential").object())
+  },
+  write: { summary, writer in writer.member("credential") { $0.members(of: summary) } })
 
 extension JSONObject {
   fileprivate func saveCondition() throws(JSONError) -> Condition {
     guard let value = self["ifRevision"] else { return .always }
-    return value.isNull ? .ifAbsent : .ifRevision(Revision(rawValue: try value.string()))
+    return value.isNull ? .ifAbsent : .ifRevision(try value.revision())
   }
 }

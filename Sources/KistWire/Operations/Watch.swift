@@ -12,24 +12,19 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   /// The changes are not part of the reply: see `served` and `WatchCredentials.remote`.
   static var watch: Self {
     Operation(
-      name: "watch", keys: ["service"],
-      names: .query, request: .watchRequest,
-      reply: .position)
+      name: "watch", keys: ["service"], names: .query, request: watchRequest,
+      reply: positionMember)
   }
 
   /// Returns the server's end: it starts a stream of the changes, and replies with the position.
   func served(by watch: WatchCredentials, _ beginStream: @escaping BeginStream) -> Exchange {
     served { request throws(StorageError) in
       let changes = try await watch.begin(request)
-      beginStream(lines(of: changes))
+      beginStream { () throws(StorageError) in
+        try await changes.makeAsyncIterator().next().map { Line($0.json()) }
+      }
       return changes.position
     }
-  }
-}
-
-private func lines(of changes: CredentialChanges) -> NextLine {
-  { () throws(StorageError) in
-    try await changes.makeAsyncIterator().next().map { Line($0.json()) }
   }
 }
 
@@ -63,27 +58,13 @@ private func change(in line: Line) throws(StorageError) -> CredentialChange {
   throw failure
 }
 
-extension Codec<WatchRequest> {
-  fileprivate static var watchRequest: Self {
-    Self(
-      read: { object throws(JSONError) in
-        WatchRequest(service: try object["service"]?.string())
-      },
-      write: { request, writer in writer.member("service", request.service) })
-  }
-}
+private let watchRequest = Codec<WatchRequest>(
+  read: { object throws(JSONError) in WatchRequest(service: try object["service"]?.string()) },
+  write: { request, writer in writer.member("service", request.service) })
 
-extension Codec<Revision?> {
-  fileprivate static var position: Self {
-    Self(
-      read: { object throws(JSONError) in
-        try object["position"].map { (value) throws(JSONError) in
-          Revision(rawValue: try value.string())
-        }
-      },
-      write: { position, writer in writer.member("position", position?.rawValue) })
-  }
-}
+private let positionMember = Codec<Revision?>(
+  read: { object throws(JSONError) in try object["position"]?.revision() },
+  write: { position, writer in writer.member("position", position?.rawValue) })
 
 extension CredentialChange {
   /// Returns the text of one JSON object: the protocol's line for a change.
@@ -110,14 +91,9 @@ extension CredentialChange {
   init(_ object: JSONObject) throws(JSONError) {
     switch try object.required("event").string() {
     case "saved":
-      self = .saved(
-        try object.credentialKey(), Revision(rawValue: try object.required("revision").string()))
+      self = .saved(try object.credentialKey(), try object.required("revision").revision())
     case "deleted":
-      self = .deleted(
-        try object.credentialKey(),
-        try object["revision"].map { (value) throws(JSONError) in
-          Revision(rawValue: try value.string())
-        })
+      self = .deleted(try object.credentialKey(), try object["revision"]?.revision())
     default: self = .reset
     }
   }

@@ -12,7 +12,7 @@ extension CredentialSummary {
       createdAt: try object.required("createdAt").timestamp(),
       modifiedAt: try object.required("modifiedAt").timestamp(),
       expiresAt: try object["expiresAt"]?.timestamp(),
-      revision: Revision(rawValue: try object.required("revision").string()))
+      revision: try object.required("revision").revision())
   }
 }
 
@@ -58,14 +58,28 @@ extension JSONWriter {
   }
 
   mutating func members(of page: CredentialPage) {
-    member("credentials", arrayOf: page.credentials) { summary, writer in
-      writer.braced { $0.members(of: summary) }
-    }
+    member("credentials", objects: page.credentials) { $1.members(of: $0) }
     member("next", page.next)
   }
 }
 
+extension JSONWriter {
+  /// Writes an array of objects.
+  mutating func member<Element>(
+    _ name: StaticString, objects: [Element], _ members: (Element, inout JSONWriter) -> Void
+  ) {
+    member(name, arrayOf: objects) { object, writer in writer.braced { members(object, &$0) } }
+  }
+}
+
 extension JSONObject {
+  /// Reads the elements of an array of objects.
+  func objects<Element>(
+    _ name: StaticString, _ read: (JSONObject) throws(JSONError) -> Element
+  ) throws(JSONError) -> [Element] {
+    try required(name).elements().map { (element) throws(JSONError) in try read(element.object()) }
+  }
+
   func credentialKey() throws(JSONError) -> CredentialKey {
     CredentialKey(
       service: try required("service").string(), account: try self["account"]?.string() ?? "")
@@ -73,17 +87,41 @@ extension JSONObject {
 
   func attributes() throws(JSONError) -> Attributes {
     var attributes = Attributes()
-    guard let value = self["attributes"] else { return attributes }
-    for (name, text) in try value.strings() { attributes[name] = text }
+    for (name, text) in try self["attributes"]?.strings() ?? [] { attributes[name] = text }
     return attributes
   }
 }
 
 extension JSONValue {
+  func revision() throws(JSONError) -> Revision { Revision(rawValue: try string()) }
+
   func timestamp() throws(JSONError) -> Timestamp {
     guard let moment = Timestamp(rfc3339: try string()) else {
       throw error("is not a date and time (RFC 3339)")
     }
     return moment
+  }
+}
+
+extension NewCredential {
+  /// Reads the text of one JSON object, as `Credential.json()` writes it.
+  ///
+  /// Ignores the times of saves and the revision, because the storage sets them itself.
+  package init(json text: Secret) throws(StorageError) {
+    do throws(JSONError) {
+      let object = try JSONObject(text)
+      try object.refuseKeys(besides: [
+        "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
+        "createdAt", "modifiedAt", "revision",
+      ])
+      try self.init(object)
+    } catch { throw .badRequest(error.description) }
+  }
+
+  init(_ object: JSONObject) throws(JSONError) {
+    self.init(
+      key: try object.credentialKey(), secret: try object.secret(),
+      label: try object["label"]?.string(), attributes: try object.attributes(),
+      expiresAt: try object["expiresAt"]?.timestamp())
   }
 }

@@ -1,8 +1,7 @@
 package import KistCore
 internal import KistJSON
 
-/// The storage that kistd would open if it started now, as `kistd probe` reports it to `kist
-/// doctor`.
+/// The storage that kistd would open now, as `kistd probe` reports it to `kist doctor`.
 package struct StorageDiagnosis: Sendable, Equatable {
   /// A storage, and the reason for choosing it.
   package struct Choice: Sendable, Equatable {

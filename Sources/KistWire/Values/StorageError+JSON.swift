@@ -5,18 +5,14 @@ extension StorageError {
   /// Returns the text of one JSON object: the protocol's `error`.
   package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
 
-  /// Reads an error.
-  ///
-  /// An unknown code or outcome comes from a newer kistd.
+  /// Reads an error; an unknown code or outcome comes from a newer kistd.
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
       Code(rawValue: try object.required("code").string()) ?? .internal,
       try object.required("message").string(), hint: try object["hint"]?.string(),
-      outcome: try object["outcome"].map { (value) throws(JSONError) in
-        Outcome(rawValue: try value.string()) ?? .unknown
-      },
+      outcome: (try object["outcome"]?.string()).map { Outcome(rawValue: $0) ?? .unknown },
       current: try object["current"].map { (value) throws(JSONError) in
-        value.isNull ? .absent : .revision(Revision(rawValue: try value.string()))
+        value.isNull ? .absent : .revision(try value.revision())
       })
   }
 }

@@ -80,7 +80,7 @@
       try await source.save(.sample())
       var locked = source
       locked.load = { _ throws(StorageError) in throw .locked("the keyring is locked") }
-      let migration = Migration(from: locked, to: .inMemory(), isSwitched: false, switchPin: {})
+      let migration = Migration(source: locked, target: .inMemory(), isSwitched: false, switchPin: {})
       let error = try #require(
         await #expect(throws: StorageError.self) { try await migration.runAsCommand() })
       #expect(error.code == .locked)
@@ -92,7 +92,7 @@
       let target = UserStorage.inMemory()
       try await source.save(.sample())
       let migration = Migration(
-        from: source, to: target, isSwitched: false, keepsSource: true, switchPin: {})
+        source: source, target: target, isSwitched: false, keepsSource: true, switchPin: {})
       #expect(try await migration.run() == .moved(1, left: []))
       #expect(try await source.findAll().count == 1)
       #expect(try await target.findAll().count == 1)

@@ -1,9 +1,10 @@
 import KistCore
-import KistDaemon
 import KistFile
 import KistTesting
 import Synchronization
 import Testing
+
+@testable import KistDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct `A migration` {
   @Test func `moves every credential with its secret, label, attributes and expiry`() async throws {
@@ -103,8 +104,8 @@ import Testing
       return storage
     }
     let migration = Migration(
-      from: isInSource ? damage(world.source) : world.source,
-      to: isInSource ? world.target : damage(world.target), isSwitched: false,
+      source: isInSource ? damage(world.source) : world.source,
+      target: isInSource ? world.target : damage(world.target), isSwitched: false,
       switchPin: { Issue.record("it was switched") })
     let outcome = try await migration.run()
     guard case .damaged(let keys) = outcome else {
@@ -162,7 +163,7 @@ import Testing
       try await source.save(.sample(secret: "newer"))
       return try await source.delete(request)
     }
-    let migration = Migration(from: shared, to: .inMemory(), isSwitched: false, switchPin: {})
+    let migration = Migration(source: shared, target: .inMemory(), isSwitched: false, switchPin: {})
     #expect(try await migration.run() == .moved(0, left: [.sample]))
     #expect(try await source.load(.sample).secret == Secret(utf8: "newer"))
   }
@@ -176,7 +177,7 @@ import Testing
       return try await world.target.save(request)
     }
     let migration = Migration(
-      from: world.source, to: lossy, isSwitched: false,
+      source: world.source, target: lossy, isSwitched: false,
       switchPin: { Issue.record("it was switched") })
     await #expect(throws: StorageError.self) { try await migration.run() }
     #expect(try await world.source.findAll().count == World.credentials.count)
@@ -192,7 +193,7 @@ import Testing
     let told = Mutex<[String]>([])
     let world = try await World()
     let migration = Migration(
-      from: world.source, to: world.target, isSwitched: false, switchPin: {},
+      source: world.source, target: world.target, isSwitched: false, switchPin: {},
       report: { step, done, total in told.withLock { $0.append("\(step) \(done)/\(total)") } })
     _ = try await migration.run()
     #expect(
@@ -236,7 +237,7 @@ private final class World: Sendable {
   func migrate() async throws(StorageError) -> Migration.Outcome {
     calls.withLock { $0 = 0 }
     return try await Migration(
-      from: counted(source), to: counted(target), isSwitched: isSwitched,
+      source: counted(source), target: counted(target), isSwitched: isSwitched,
       switchPin: { () throws(StorageError) in
         try self.before()
         self.setSwitched()

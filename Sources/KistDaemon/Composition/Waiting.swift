@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Synchronization
 
 /// Detects when no request has come for some time, once for each quiet period.
@@ -67,4 +68,38 @@ extension Duration {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
+}
+
+/// Waits without the timer that `Task.sleep` causes.
+///
+/// On Linux, `Task.sleep` uses a thread that libdispatch then watches with a timer. That timer
+/// wakes the process every second.
+func sleepUnwatched(for duration: Duration) async {
+  let nanoseconds = duration / .nanoseconds(1)
+  await withCheckedContinuation { continuation in
+    // libdispatch does not watch the threads of a private queue.
+    DispatchQueue(label: "kist.sleep").asyncAfter(
+      deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0)))
+    ) {
+      continuation.resume()
+    }
+  }
+}
+
+/// Stops waiting for an uncancellable operation when the task is cancelled.
+///
+/// Then it returns `nil`. The operation continues, and its result is dropped.
+func untilCancelled<Result: Sendable>(
+  _ body: @escaping @Sendable () async throws -> Result
+) async throws -> Result? {
+  let (results, result) = AsyncThrowingStream.makeStream(of: Result.self)
+  Task {
+    do {
+      result.yield(try await body())
+    } catch {
+      result.finish(throwing: error)
+    }
+  }
+  for try await result in results { return result }
+  return nil
 }
