@@ -33,9 +33,7 @@ func runKistd(_ arguments: [String]) async -> Never {
   exit(await prepareKistd(arguments)())
 }
 
-/// Reads the options, and confines the process if it is to serve.
-///
-/// Returns a function that does the rest and returns the exit status.
+/// Confines the process if it is to serve; returns what does the rest and returns the exit status.
 private func prepareKistd(_ arguments: [String]) -> @Sendable () async -> CInt {
   var standardError = StandardError()
   do {

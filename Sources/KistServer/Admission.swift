@@ -18,25 +18,16 @@ final class Admission: Sendable {
     var emptySince = NIODeadline.now()
   }
 
-  private let maximumConnections: Int
-  private let admits: @Sendable (Peer) -> Bool
-  private let whenRefused: @Sendable (Peer, Refusal) -> Void
-  private let logger: Logger
+  private let server: Server
   private let otherUsersGate: LogGate
   private let evictionGate: LogGate
   private let turns = Turns()
   private let state = Mutex(State())
 
-  init(
-    maximumConnections: Int, logInterval: Duration, admits: @escaping @Sendable (Peer) -> Bool,
-    whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in }, logger: Logger
-  ) {
-    self.maximumConnections = maximumConnections
-    otherUsersGate = LogGate(interval: logInterval)
-    evictionGate = LogGate(interval: logInterval)
-    self.admits = admits
-    self.whenRefused = whenRefused
-    self.logger = logger
+  init(of server: Server) {
+    self.server = server
+    otherUsersGate = LogGate(interval: server.logInterval)
+    evictionGate = LogGate(interval: server.logInterval)
   }
 
   /// The number of admitted connections.
@@ -62,7 +53,7 @@ final class Admission: Sendable {
       if let refusal = error as? StorageError {
         // A new socket has space for the refusal. A client that has already gone does not get it.
         channel.send(refusal: refusal)
-        if let peer { whenRefused(peer, .connection(refusal)) }
+        if let peer { server.whenRefused(peer, .connection(refusal)) }
       }
       channel.close(promise: nil)
       throw error
@@ -87,7 +78,7 @@ final class Admission: Sendable {
       state.isStopping = true
       return Array(state.admitted.values)
     }
-    for connection in admitted { connection.cancelStream() }
+    for connection in admitted { connection.lines.cancelStream() }
   }
 
   /// Cuts the remaining connections.
@@ -100,9 +91,9 @@ final class Admission: Sendable {
   }
 
   private func check(_ peer: Peer) throws(StorageError) {
-    if admits(peer) { return }
+    if server.admits(peer) { return }
     if let heldBack = otherUsersGate.pass() {
-      logger.warning(
+      server.logger.warning(
         "refused a connection of another user",
         metadata: ["pid": "\(peer.pid)", "uid": "\(peer.uid)", "unlogged": "\(heldBack)"])
     }
@@ -114,17 +105,20 @@ final class Admission: Sendable {
   private func enter(_ connection: Connection) throws {
     let isFull = try state.withLock { state in
       if state.isStopping { throw ChannelError.ioOnClosedChannel }
-      return state.admitted.count >= maximumConnections
+      return state.admitted.count >= server.maximumConnections
     }
     if isFull {
-      let reason = StorageError.tooManyConnections(limit: maximumConnections)
+      let reason = StorageError(
+        .busy,
+        "no more connections are served at once than the limit, \(server.maximumConnections)",
+        hint: "connect again, or give kistd a larger --max-connections", outcome: .unchanged)
       guard let evicted = evictOne(because: reason) else {
         warn("refused a connection: there are too many, all with requests under way")
         throw reason
       }
       leave(evicted)
       warn("evicted a connection: there are too many")
-      whenRefused(evicted.peer, .connection(reason))
+      server.whenRefused(evicted.peer, .connection(reason))
     }
     state.withLock { $0.admitted[ObjectIdentifier(connection.channel)] = connection }
   }
@@ -133,7 +127,7 @@ final class Admission: Sendable {
   private func evictOne(because reason: StorageError) -> Connection? {
     let all = state.withLock { Array($0.admitted.values) }
     var closable = all.compactMap { connection in
-      connection.evictionPriority.map { (priority: $0, connection: connection) }
+      connection.lines.evictionPriority().map { (priority: $0, connection: connection) }
     }
     // The first attempt nearly always succeeds.
     while let least = closable.indices.min(by: { closable[$0].priority < closable[$1].priority }) {
@@ -145,7 +139,7 @@ final class Admission: Sendable {
 
   private func warn(_ message: Logger.Message) {
     guard let heldBack = evictionGate.pass() else { return }
-    logger.warning(
-      message, metadata: ["limit": "\(maximumConnections)", "unlogged": "\(heldBack)"])
+    server.logger.warning(
+      message, metadata: ["limit": "\(server.maximumConnections)", "unlogged": "\(heldBack)"])
   }
 }

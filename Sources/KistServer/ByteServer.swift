@@ -19,25 +19,17 @@ package struct ByteServer: Sendable {
     }
   }
 
-  /// The number of connections that are answered at once.
-  ///
-  /// A further connection takes the place of a client that does not read, or waits.
-  package var maximumConnections: Int
+  /// The number of connections that are answered at once; a further one evicts another, or waits.
+  package var maximumConnections = 64
   /// How long a client may take to read its bytes.
-  package var deadline: Duration
+  package var deadline = Duration.seconds(30)
   /// How long clients may take when the server is stopped.
-  package var grace: Duration
+  package var grace = Duration.seconds(10)
   package var logger: Logger
   /// Decides on the answer to a client; `nil` closes the connection at once.
   package var answer: @Sendable (Peer) -> Answer?
 
-  package init(
-    maximumConnections: Int = 64, deadline: Duration = .seconds(30), grace: Duration = .seconds(10),
-    logger: Logger, answer: @escaping @Sendable (Peer) -> Answer?
-  ) {
-    self.maximumConnections = maximumConnections
-    self.deadline = deadline
-    self.grace = grace
+  package init(logger: Logger, answer: @escaping @Sendable (Peer) -> Answer?) {
     self.logger = logger
     self.answer = answer
   }
@@ -94,8 +86,7 @@ package struct ByteServer: Sendable {
             }
           }
         } catch is CancellationError {
-          // The grace was over before the listener had closed: connections not yet taken are
-          // dropped.
+          // The grace was over before the listener had closed. Connections not taken are dropped.
         }
       }
     }

@@ -62,3 +62,29 @@ extension WipedBytes {
     }
   }
 }
+
+extension ByteBuffer {
+  /// Overwrites the readable bytes in place, for every buffer that shares this storage.
+  ///
+  /// Writing through `ByteBuffer` would copy shared storage and leave the original unchanged. The
+  /// pool of receive buffers and the queue of pending writes share it. The bytes must not be in use
+  /// any more.
+  func wipe() {
+    unsafe withUnsafeReadableBytes { bytes in
+      guard let start = bytes.baseAddress else { return }
+      unsafe explicit_bzero(UnsafeMutableRawPointer(mutating: start), bytes.count)
+    }
+  }
+}
+
+/// Runs tasks on an event loop, so that a request is read, performed and answered on one thread.
+final class EventLoopExecutor: TaskExecutor {
+  private let loop: any EventLoop
+
+  init(_ loop: any EventLoop) { self.loop = loop }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+}

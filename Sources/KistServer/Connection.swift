@@ -7,7 +7,7 @@ internal import NIOCore
 struct Connection: Sendable {
   let channel: any Channel
   let peer: Peer
-  private let lines: LineHandler
+  let lines: LineHandler
 
   /// Wraps a channel that is not active yet, so that nothing has been read from it.
   init(wrapping channel: any Channel, peer: Peer, turns: Turns) throws {
@@ -22,25 +22,11 @@ struct Connection: Sendable {
     self.peer = peer
   }
 
-  /// Answers each line until there are no more, reports refused input, and closes the connection.
-  func run(
-    _ answer: @escaping @Sendable (Line) async -> Line,
-    whenRefused: @escaping @Sendable (StorageError) -> Void
-  ) async { await lines.run(answer, whenRefused: whenRefused) }
-
   /// Starts a watch stream after the reply to the current line.
   func beginStream(_ next: @escaping NextLine) {
     channel.eventLoop.preconditionInEventLoop()
     lines.beginStream(next)
   }
-
-  /// Ends the watch stream.
-  func cancelStream() { lines.cancelStream() }
-}
-
-extension Connection {
-  /// The eviction priority of the connection; `nil` while a request is being answered.
-  var evictionPriority: EvictionPriority? { lines.evictionPriority() }
 
   /// Evicts the connection unless a request has arrived meanwhile, and returns whether it did.
   ///
@@ -69,13 +55,6 @@ extension Connection {
 }
 
 extension StorageError {
-  /// The error for a refused or evicted connection.
-  static func tooManyConnections(limit: Int) -> StorageError {
-    StorageError(
-      .busy, "no more connections are served at once than the limit, \(limit)",
-      hint: "connect again, or give kistd a larger --max-connections", outcome: .unchanged)
-  }
-
   static var unfinished: StorageError {
     StorageError(
       .badRequest, "the stream ended within a line", hint: "end each request with a newline",

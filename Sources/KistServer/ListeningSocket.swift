@@ -8,16 +8,18 @@ internal import NIOCore
 package func listen(at path: String) throws(StorageError) -> CInt {
   do {
     let address = try SocketAddress(unixDomainSocketPath: path)
-    let descriptor = socket(
-      AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
+    let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+    let descriptor = try checked("socket", socket(AF_UNIX, CInt(kind), 0))
     do {
-      try bind(descriptor, to: address)
-      // The umask may have removed permissions.
-      guard unsafe chmod(path, 0o600) == 0 else { throw IOError(errnoCode: errno, reason: "chmod") }
-      guard Glibc.listen(descriptor, backlog) == 0 else {
-        throw IOError(errnoCode: errno, reason: "listen")
+      // Linux gives the file the mode of the socket minus the umask, so it is never more open.
+      try checked("fchmod", fchmod(descriptor, 0o600))
+      _ = try unsafe address.withSockAddr { address, size in
+        try checked("bind", unsafe bind(descriptor, address, socklen_t(size)))
       }
+      // The umask may have removed permissions.
+      try checked("chmod", unsafe chmod(path, 0o600))
+      // The number of connections that wait to be accepted; further clients wait to connect.
+      try checked("listen", Glibc.listen(descriptor, 128))
     } catch {
       close(descriptor)
       throw error
@@ -28,12 +30,9 @@ package func listen(at path: String) throws(StorageError) -> CInt {
   }
 }
 
-/// The number of connections that wait to be accepted; further clients wait to connect.
-private let backlog: CInt = 128
-
-private func bind(_ descriptor: CInt, to address: SocketAddress) throws {
-  // Linux gives the file the mode of the socket minus the umask, so the file is never more open.
-  guard fchmod(descriptor, 0o600) == 0 else { throw IOError(errnoCode: errno, reason: "fchmod") }
-  let result = unsafe address.withSockAddr { unsafe Glibc.bind(descriptor, $0, socklen_t($1)) }
-  guard result == 0 else { throw IOError(errnoCode: errno, reason: "bind") }
+/// Returns the result of a system call, or throws its error.
+@discardableResult
+func checked(_ call: String, _ result: CInt) throws -> CInt {
+  guard result >= 0 else { throw IOError(errnoCode: errno, reason: call) }
+  return result
 }

@@ -1,12 +1,13 @@
 internal import Glibc
+internal import KistSystem
+package import KistWire
 internal import NIOCore
 
 /// The process at the other end of a connection, as it was when it connected.
 package struct Peer: Sendable, Equatable {
   package var pid: Int32
   package var uid: UInt32
-  /// The abstract name of its socket (unix(7)), without the leading zero byte; empty if it has
-  /// none.
+  /// The abstract name of its socket (unix(7)) without the leading zero byte; may be empty.
   package var abstractName: [UInt8]
   package var process: PeerProcess
 
@@ -42,12 +43,11 @@ package struct Peer: Sendable, Equatable {
 private func abstractPeerName(of descriptor: CInt) throws -> [UInt8] {
   var address = sockaddr_un()
   var size = socklen_t(MemoryLayout<sockaddr_un>.size)
-  let result = unsafe withUnsafeMutablePointer(to: &address) { address in
-    unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-      unsafe getpeername(descriptor, address, &size)
+  try unsafe withUnsafeMutablePointer(to: &address) { address in
+    try unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+      _ = try checked("getpeername", unsafe getpeername(descriptor, address, &size))
     }
   }
-  guard result == 0 else { throw IOError(errnoCode: errno, reason: "getpeername") }
   return unsafe withUnsafeBytes(of: &address.sun_path) { path in
     let path = unsafe path.prefix(max(Int(size) - MemoryLayout<sa_family_t>.size, 0))
     return unsafe path.first == 0 ? Array(path.dropFirst()) : []
@@ -58,7 +58,65 @@ private func read<Value: BitwiseCopyable>(
   _ value: UnsafeMutablePointer<Value>, from descriptor: CInt, option: CInt
 ) throws {
   var size = socklen_t(MemoryLayout<Value>.size)
-  guard unsafe getsockopt(descriptor, SOL_SOCKET, option, value, &size) == 0 else {
-    throw IOError(errnoCode: errno, reason: "getsockopt")
+  try checked("getsockopt", unsafe getsockopt(descriptor, SOL_SOCKET, option, value, &size))
+}
+
+/// Facts about the process at the other end, from the time when it connected.
+package struct PeerProcess: Sendable, Equatable {
+  /// The text of /proc/PID/cgroup (cgroups(7)); empty if the process had ended.
+  package var cgroup: String
+  /// The text of /proc/PID/comm, which every process can set itself; empty if it had ended.
+  package var name: String
+  package var evidence: AuditedPeer.Evidence
+
+  package init(cgroup: String, name: String, evidence: AuditedPeer.Evidence) {
+    self.cgroup = cgroup
+    self.name = name
+    self.evidence = evidence
   }
+
+  /// A process that had ended.
+  package static let gone = PeerProcess(cgroup: "", name: "", evidence: .gone)
+}
+
+extension PeerProcess {
+  /// Reads the facts about the process with this pid that is connected to a socket.
+  ///
+  /// The facts in /proc count only if the process still has its pid afterwards. A descriptor of the
+  /// process proves that (unix(7), SO_PEERPIDFD, Linux 6.5 and later). On an older kernel, another
+  /// process may already have had the pid.
+  init(_ pid: pid_t, connectedTo descriptor: CInt) {
+    var process: CInt = -1
+    var size = socklen_t(MemoryLayout<CInt>.size)
+    // SO_PEERPIDFD, which the headers of older systems do not have.
+    guard unsafe getsockopt(descriptor, SOL_SOCKET, 77, &process, &size) == 0 else {
+      let isOldKernel = errno == ENOPROTOOPT
+      self = isOldKernel ? Self(pid, evidence: .pid) : .gone
+      return
+    }
+    defer { close(process) }
+    let found = Self(pid, evidence: .pidfd)
+    self = hasItsPid(process) ? found : .gone
+  }
+
+  private init(_ pid: pid_t, evidence: AuditedPeer.Evidence) {
+    guard let cgroup = text(ofProcFile: "/proc/\(pid)/cgroup"),
+      let name = text(ofProcFile: "/proc/\(pid)/comm")
+    else {
+      self = .gone
+      return
+    }
+    self.init(
+      cgroup: cgroup, name: name.hasSuffix("\n") ? String(name.dropLast()) : name,
+      evidence: evidence)
+  }
+}
+
+/// Returns whether a process still has its pid: it is running, or was not waited for yet.
+private func hasItsPid(_ process: CInt) -> Bool {
+  var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+  if unsafe poll(&end, 1, 0) == 0 { return true }
+  let lines = (text(ofProcFile: "/proc/self/fdinfo/\(process)") ?? "").split(separator: "\n")
+  let pid = lines.first { $0.hasPrefix("Pid:\t") }?.dropFirst("Pid:\t".count)
+  return pid.flatMap { Int($0) }.map { $0 > 0 } ?? false
 }

@@ -10,17 +10,17 @@ package struct Server: Sendable {
   package static let usualMaximumConnections = 128
 
   /// The number of connections that are served at once; one more evicts another.
-  package var maximumConnections: Int
+  package var maximumConnections = Server.usualMaximumConnections
   /// How long the last replies may take when the server is stopped.
-  package var grace: Duration
+  package var grace = Duration.seconds(10)
   /// The shortest time between two log lines about refused or evicted connections.
-  package var logInterval: Duration
+  package var logInterval = Duration.seconds(10)
   /// Decides which peers are served.
-  package var admits: @Sendable (Peer) -> Bool
+  package var admits: @Sendable (Peer) -> Bool = Peer.isOwner
   /// Called for connections that are refused or evicted, and for invalid lines.
-  package var whenRefused: @Sendable (Peer, Refusal) -> Void
+  package var whenRefused: @Sendable (Peer, Refusal) -> Void = { _, _ in }
   /// Called once, when the server answers requests.
-  package var whenServing: @Sendable () -> Void
+  package var whenServing: @Sendable () -> Void = {}
   package var heartbeat: Heartbeat?
   /// When to stop the server by itself, as cancelling its task would.
   package var idleExit: IdleExit?
@@ -31,22 +31,9 @@ package struct Server: Sendable {
   package var serve: @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
 
   package init(
-    maximumConnections: Int = usualMaximumConnections, grace: Duration = .seconds(10),
-    logInterval: Duration = .seconds(10),
-    admits: @escaping @Sendable (Peer) -> Bool = Peer.isOwner,
-    whenRefused: @escaping @Sendable (Peer, Refusal) -> Void = { _, _ in },
-    whenServing: @escaping @Sendable () -> Void = {}, heartbeat: Heartbeat? = nil,
-    idleExit: IdleExit? = nil, logger: Logger,
+    logger: Logger,
     serve: @escaping @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
   ) {
-    self.maximumConnections = maximumConnections
-    self.grace = grace
-    self.logInterval = logInterval
-    self.admits = admits
-    self.whenRefused = whenRefused
-    self.whenServing = whenServing
-    self.heartbeat = heartbeat
-    self.idleExit = idleExit
     self.logger = logger
     self.serve = serve
   }
@@ -69,9 +56,7 @@ package struct Server: Sendable {
 
   /// Returns whether every connection came to its end.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
-    let admission = Admission(
-      maximumConnections: maximumConnections, logInterval: logInterval, admits: admits,
-      whenRefused: whenRefused, logger: logger)
+    let admission = Admission(of: self)
     // The bootstrap pauses for a second when the process is out of descriptors. It accepts one
     // client at a time, since connected clients wait during an admission.
     let listener = try await ServerBootstrap(group: loop)
@@ -131,7 +116,7 @@ package struct Server: Sendable {
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
             let peer = connection.peer
-            await connection.run(serve(peer, connection.beginStream)) {
+            await connection.lines.run(serve(peer, connection.beginStream)) {
               whenRefused(peer, .line($0))
             }
             admission.leave(connection)
@@ -159,4 +144,40 @@ package enum Refusal: Sendable {
   case connection(StorageError)
   /// Input that is not a valid line: too long, or cut off.
   case line(StorageError)
+}
+
+/// The conditions under which an idle server stops by itself.
+package struct IdleExit: Sendable {
+  /// How long no client may be connected before the server stops.
+  package var after: Duration
+  /// Decides at that time whether to stop; if `false`, it is called again after the same time.
+  package var isAllowed: @Sendable () async -> Bool
+  /// Called when nothing can prevent the stop any more.
+  package var whenStopping: @Sendable () -> Void
+
+  package init(
+    after: Duration, isAllowed: @escaping @Sendable () async -> Bool,
+    whenStopping: @escaping @Sendable () -> Void = {}
+  ) {
+    self.after = after
+    self.isAllowed = isAllowed
+    self.whenStopping = whenStopping
+  }
+}
+
+extension IdleExit {
+  /// Waits until no client has been connected for `after`; `false` if the task is cancelled.
+  ///
+  /// Runs on the event loop that admits connections, so there is still none when it returns.
+  func isDue(_ admission: Admission) async -> Bool {
+    var due = NIODeadline.now() + TimeAmount(after)
+    while (try? await Task.sleep(for: Duration(due - .now()))) != nil {
+      let since = admission.emptySince
+      due = (since ?? .now()) + TimeAmount(after)
+      guard due <= .now() else { continue }
+      if await isAllowed(), admission.emptySince == since { return true }
+      due = .now() + TimeAmount(after)
+    }
+    return false
+  }
 }

@@ -85,12 +85,12 @@ import Testing
     defer { close(ends[1]) }
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .withConnectedSocket(ends[0]).get()
-    let admission = Admission(
-      maximumConnections: 1, logInterval: .seconds(10),
-      admits: { _ in
-        channel.close(promise: nil)
-        return true
-      }, logger: Logger(label: "test"))
+    var server = Server(logger: Logger(label: "test"), serve: echo)
+    server.admits = { _ in
+      channel.close(promise: nil)
+      return true
+    }
+    let admission = Admission(of: server)
     try await channel.eventLoop.submit {
       _ = #expect(throws: (any Error).self) { try admission.admit(channel) }
     }.get()

@@ -29,15 +29,17 @@ import Testing
     grace: Duration = .seconds(10),
     bytes: @escaping @Sendable (Peer) async -> Secret
   ) -> ByteServer {
-    ByteServer(
-      maximumConnections: maximumConnections, deadline: deadline, grace: grace,
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    ) { peer in
+    var server = ByteServer(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+      peer in
       let group = peer.abstractName.split(separator: UInt8(ascii: "/")).first
       return ByteServer.Answer(group: group.map { String(decoding: $0, as: UTF8.self) }) {
         await bytes(peer)
       }
     }
+    server.maximumConnections = maximumConnections
+    server.deadline = deadline
+    server.grace = grace
+    return server
   }
 
   private static let many = Secret(copying: [UInt8](repeating: 0x61, count: 500_000))

@@ -3,10 +3,7 @@ internal import KistCore
 internal import KistSystem
 internal import KistWire
 
-/// The state of the chain that links the lines of the log.
-///
-/// The last line of each write has a link, which covers all lines since the previous link. So a
-/// request costs little.
+/// The state of the chain: the last line of each write has a link, which covers all since the last.
 struct AuditChain: Sendable {
   /// The number and the chain of a link.
   struct Head: Sendable, Equatable {

@@ -74,9 +74,7 @@ final class AuditQueue: Sendable {
     }
   }
 
-  /// Takes all waiting requests for the task that `writeSoon` started.
-  ///
-  /// If there are none, the next request starts a task again.
+  /// Takes all waiting requests; if there are none, the next request is answered `writeSoon`.
   func takeInTime() -> Batch {
     let batch = take()
     guard batch.isEmpty else { return batch }

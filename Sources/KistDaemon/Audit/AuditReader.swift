@@ -78,8 +78,7 @@ struct AuditReader {
     }
   }
 
-  /// Returns the open files from the cursor's position on, so that they do not change during the
-  /// search.
+  /// Opens the files from the cursor's position on, so that they stay the same during the search.
   private func files(_ cursor: Cursor?) throws(StorageError) -> [BackwardLines] {
     var files: [BackwardLines] = []
     for path in [file.path, file.olderPath] {

@@ -119,9 +119,7 @@ struct AuditVerifier {
     verdict.unchained = 0
   }
 
-  /// Whether the older file has at least half the size of a full one.
-  ///
-  /// If it has no link, kistd may have filled it while it had no key.
+  /// Whether the older file is at least half full: kistd may have filled it while it had no key.
   private var isOlderFileLarge: Bool {
     files.contains { $0.path == log.olderPath && $0.size >= log.limit / 4 }
   }
@@ -185,9 +183,7 @@ struct AuditVerifier {
     if verified == nil { suspect = suspect ?? fault } else { verdict.fault = fault }
   }
 
-  /// Counts the lines after the last link of a file as unchained.
-  ///
-  /// They are a fault if this kistd ended the file with that link.
+  /// Counts the lines after the last link as unchained; a fault if kistd ended the file with it.
   private mutating func verifyRest(_ section: AuditSection) {
     guard section.count > 0 else { return }
     if let end = chain.end, end.file == section.file.number, end.linkEnd == end.size,

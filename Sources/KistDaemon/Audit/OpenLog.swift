@@ -10,9 +10,7 @@ final class OpenLog {
   let size: Int
   fileprivate let descriptor: CInt
 
-  /// Opens a file; `nil` if there is none.
-  ///
-  /// - Parameter locking: whether to wait until no write to the file is in progress.
+  /// Opens a file, after the end of writes to it if it locks the file; `nil` if there is none.
   init?(_ path: String, locking: Bool = true, hint: String) throws(StorageError) {
     self.path = path
     guard let descriptor = try openIfPresent(path, hint: hint) else { return nil }
@@ -42,9 +40,7 @@ final class OpenLog {
     /// The bytes that were read from that position on.
     fileprivate var bytes: ArraySlice<UInt8> = []
 
-    /// Returns the next line without its newline, empty if it is too long; `nil` at the end.
-    ///
-    /// Text without a newline at its end does not count as a line.
+    /// Returns the next complete line without its newline, empty if too long; `nil` at the end.
     mutating func next() -> [UInt8]? {
       var size = 0
       while true {
@@ -148,9 +144,7 @@ final class BackwardLines {
 /// The number of bytes that are read at once; the chain of unchained lines depends on it.
 private let pieceSize = 64 << 10
 
-/// Passes the bytes of a range of a file to the closure in pieces of 64 KiB; the last may be shorter.
-///
-/// It stops at the end of the file.
+/// Passes the bytes of a range to the closure in pieces of 64 KiB, up to the end of the file.
 func readPieces(of descriptor: CInt, _ range: Range<Int>, _ body: ([UInt8]) -> Void) {
   var start = range.lowerBound
   while start < range.upperBound {

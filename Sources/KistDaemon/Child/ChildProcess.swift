@@ -24,9 +24,7 @@ struct ChildProcess: Sendable {
     (pid, starter) = forked
   }
 
-  /// Starts the command; returns `false` if a signal came before.
-  ///
-  /// Call it once. From then on, signals to kistd are for the command.
+  /// Starts the command once, which gets all signals from then on; `false` if a signal came before.
   func start() throws -> Bool {
     defer { close(starter) }
     guard Signals.handOver() == nil else { return false }
@@ -35,9 +33,7 @@ struct ChildProcess: Sendable {
     return true
   }
 
-  /// Serves until the command ends.
-  ///
-  /// Returns the command's exit status, or 128 plus the signal that ended it.
+  /// Serves until the command ends; returns its exit status, or 128 plus the signal that ended it.
   func status(whileRunning server: @escaping @Sendable () async throws -> Void) async throws -> CInt
   {
     try await withThrowingTaskGroup(of: CInt?.self) { group in
@@ -73,9 +69,7 @@ struct CommandNotStarted: Error, CustomStringConvertible {
   var hint: String { "see whether it is on PATH, and may be run" }
 }
 
-/// Starts a process that waits to become a command, with one more environment variable.
-///
-/// Returns its pid and the descriptor for `kist_start_command`, or `nil` with `errno` set.
+/// Starts a process that waits to become a command; `nil` with `errno` set if that fails.
 func forkCommand(
   _ command: [String], setting variable: String, to value: String
 ) -> (pid: pid_t, starter: CInt)? {

@@ -59,9 +59,7 @@ extension Daemon {
 }
 
 extension StorageStatus {
-  /// Whether opening it again needs no user and leads to the same state.
-  ///
-  /// A locked storage may have been locked by the user.
+  /// Whether opening it again leads to the same state; a locked storage needs the user.
   fileprivate var reopensByItself: Bool { !isLocked && reopensAtRestart }
 }
 

@@ -18,9 +18,7 @@ extension Daemon {
       environment: environment, uid: geteuid(), isOurDirectory: isOurDirectory)
   }
 
-  /// Starts a process that waits to become the command.
-  ///
-  /// Unless a path was given, the command gets its own daemon with its own socket.
+  /// Starts a process that waits to become the command, with a socket of its own by default.
   mutating func prepareCommand(previous: Hardening.Previous) throws {
     if options.socket == nil {
       let parent =
@@ -81,8 +79,7 @@ extension Daemon {
     return number
   }
 
-  /// The number of descriptors that are opened later: by storages, the log, checks of clients,
-  /// units.
+  /// The number of descriptors for storages, the log, checks of clients, and units.
   private var descriptorsOfOurOwn: Int { sockets.credentials == nil ? 32 : 96 }
 }
 

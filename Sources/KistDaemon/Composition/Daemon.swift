@@ -73,26 +73,24 @@ struct Daemon: Sendable {
       kist_give_back_memory()
     }
     let served = ServedStorage(lease: storage, audit: audit, quiet: quiet, holdBack: holdBack)
-    let server = Server(
-      maximumConnections: connectionsWithDescriptors(),
-      whenRefused: { peer, refusal in audit?.put(refusal, of: peer) },
-      whenServing: { manager.notify(.ready) },
-      heartbeat: manager.watchdogInterval.map { limit in
-        Heartbeat(every: limit / 2) { manager.notify(.watchdog) }
-      },
-      idleExit: options.idleExit.map { time in
-        IdleExit(after: time) {
-          // A unit that requested a credential counts as a client, too.
-          guard quiet.isQuiet(for: time) else { return false }
-          return await mayExit(storage)
-        } whenStopping: {
-          logger.info("stopping, since nobody is connected")
-          manager.notify(.stopping)
-        }
-      },
-      logger: logger,
-      serve: served.answer)
-    try await withThrowingDiscardingTaskGroup { group in
+    var server = Server(logger: logger, serve: served.answer)
+    server.maximumConnections = connectionsWithDescriptors()
+    server.whenRefused = { peer, refusal in audit?.put(refusal, of: peer) }
+    server.whenServing = { manager.notify(.ready) }
+    server.heartbeat = manager.watchdogInterval.map { limit in
+      Heartbeat(every: limit / 2) { manager.notify(.watchdog) }
+    }
+    server.idleExit = options.idleExit.map { time in
+      IdleExit(after: time) {
+        // A unit that requested a credential counts as a client, too.
+        guard quiet.isQuiet(for: time) else { return false }
+        return await mayExit(storage)
+      } whenStopping: {
+        logger.info("stopping, since nobody is connected")
+        manager.notify(.stopping)
+      }
+    }
+    try await withThrowingDiscardingTaskGroup { [server] group in
       if let descriptor = sockets.credentials {
         let credentials = served.unitCredentials(logger: logger)
         group.addTask {

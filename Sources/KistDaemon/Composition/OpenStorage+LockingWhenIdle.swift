@@ -2,8 +2,6 @@ internal import KistCore
 
 extension OpenStorage {
   /// Locks the storage after `time` without a request for a credential or a backup.
-  ///
-  /// Status requests do not count.
   func lockingWhenIdle(after time: Duration) -> OpenStorage {
     let watch = QuietWatch(after: time) { _ = try? await access.lock() }
     var storage = self

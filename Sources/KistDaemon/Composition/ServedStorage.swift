@@ -3,9 +3,7 @@ internal import KistServer
 internal import KistWire
 internal import Logging
 
-/// An open storage and the handler of requests on it.
-///
-/// A class, so that a request does not copy all its closures.
+/// An open storage and its handler; a class, so that a request does not copy all its closures.
 final class Served: Sendable {
   let storage: OpenStorage
   let dispatch: Dispatch

@@ -9,8 +9,7 @@ extension StorageAccess {
     } catch { return "\(error)" }
   }
 
-  /// Adds facts to each status that only the daemon knows: the reason for this storage, and the
-  /// uptime.
+  /// Adds to each status what only the daemon knows: the reason for this storage, and the uptime.
   func reporting(reason: String, since start: ContinuousClock.Instant) -> StorageAccess {
     @Sendable func complete(_ status: StorageStatus) -> StorageStatus {
       var status = status

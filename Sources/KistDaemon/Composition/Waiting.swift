@@ -1,9 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Detects when no request has come for some time, once for each quiet period.
-///
-/// It does not wake the process during a quiet period.
+/// Detects once for each quiet period that no request has come for some time, without waking in it.
 final class QuietWatch: Sendable {
   private let time: Duration
   private let start = ContinuousClock.now
@@ -86,9 +84,7 @@ func sleepUnwatched(for duration: Duration) async {
   }
 }
 
-/// Stops waiting for an uncancellable operation when the task is cancelled.
-///
-/// Then it returns `nil`. The operation continues, and its result is dropped.
+/// Returns `nil` if the task is cancelled before the operation, which is not cancelled, has ended.
 func untilCancelled<Result: Sendable>(
   _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {

@@ -82,9 +82,7 @@ private func restrictFiles(
 }
 
 extension Confinement.State {
-  /// Returns why a confinement is not in force; throws for an unexpected error.
-  ///
-  /// Expected reasons are an old kernel, a sandbox and a limit.
+  /// Returns why a confinement is not in force: an old kernel, a sandbox or a limit; else throws.
   fileprivate static func notInForce(
     _ name: String, _ number: CInt, missing: [CInt]
   ) throws(StorageError) -> Confinement.State {

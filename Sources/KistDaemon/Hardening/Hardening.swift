@@ -88,7 +88,9 @@ enum StandardDescriptors {
 
   private static func openNull() throws(StorageError) -> CInt {
     let descriptor = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .internal("cannot open /dev/null: \(systemText(of: errno))") }
+    guard descriptor >= 0 else {
+      throw .internal("cannot open /dev/null: \(systemText(of: errno))")
+    }
     return descriptor
   }
 }

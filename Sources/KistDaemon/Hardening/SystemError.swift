@@ -3,9 +3,7 @@ internal import KistCore
 internal import KistFile
 internal import KistSystem
 
-/// Opens a small file of kistd (`KistSystem.openOwnFile`), or throws why it is refused.
-///
-/// - Parameter hint: the hint if the system does not open the file.
+/// Opens a small file of kistd (`KistSystem.openOwnFile`); the hint is for an error of the system.
 func openOwnFile(_ path: String, _ flags: CInt, hint: String) throws(StorageError) -> CInt {
   do throws(UnfitFile) { return try openOwnFile(path, flags) } catch {
     throw .unfit(error, path, hint: hint)
@@ -30,8 +28,6 @@ func isFile(_ path: String) -> Bool { fileStatus(of: path)?.isKind(S_IFREG) ?? f
 func isSocket(_ path: String) -> Bool { fileStatus(of: path)?.isKind(S_IFSOCK) ?? false }
 
 /// Makes a directory of mode 0700 and its missing parent directories.
-///
-/// - Parameter hint: the hint if the directory cannot be made.
 func makeDirectory(_ path: String, hint: String) throws(StorageError) {
   guard makeDirectory(path) else { throw .failed("make the directory", path, hint: hint) }
 }
@@ -46,9 +42,7 @@ extension StorageError {
       hint: code == .full ? "free some space and try again" : hint)
   }
 
-  /// Returns the error for a small file that kistd refuses to use.
-  ///
-  /// - Parameter hint: the hint if the system does not open the file.
+  /// Returns the error for a small file that kistd refuses; the hint is for an error of the system.
   static func unfit(_ file: UnfitFile, _ path: String, hint: String) -> StorageError {
     if case .notOpened(let number) = file {
       return .failed("open", path, hint: hint, errno: number)

@@ -122,9 +122,7 @@ extension NewCredential {
 }
 
 extension Credential {
-  /// Returns whether all bytes are the same.
-  ///
-  /// `==` would treat `\u{e9}` and `e\u{301}` in a label as equal.
+  /// Returns whether all bytes are the same; `==` treats `\u{e9}` and `e\u{301}` as equal.
   fileprivate func hasSameContent(as other: Credential) -> Bool {
     NewCredential(copying: self) == NewCredential(copying: other)
       && (summary.label ?? "").hasSameBytes(as: other.summary.label ?? "")

@@ -7,8 +7,7 @@ private let others: Set<String> = [
   "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
 ]
 
-/// Variables that a service manager sets for kistd alone, and that kistd passes to no other
-/// program.
+/// Variables that a service manager sets for kistd alone, and that no other program gets.
 private let ofThisProcess: Set<String> = [
   "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "LISTEN_PIDFDID", "NOTIFY_SOCKET", "WATCHDOG_PID",
   "WATCHDOG_USEC",

@@ -47,7 +47,8 @@ struct Kistd: ParsableCommand {
 
   @Option(
     help: .value(
-      "duration", "End when nobody has been connected for so long, if the storage opens again by itself."))
+      "duration",
+      "End when nobody has been connected for so long, if the storage opens again by itself."))
   var idleExit: String?
 
   @Option(

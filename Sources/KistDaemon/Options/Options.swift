@@ -51,10 +51,9 @@ struct Options: Sendable, Equatable {
 }
 
 extension Kistd {
-  /// Reads the options.
+  /// Reads the options; throws `badRequest`, naming the flag or variable that is wrong.
   ///
-  /// A flag overrides its variable. An empty variable counts as unset. Throws `badRequest`, naming
-  /// the flag or variable that is wrong.
+  /// A flag overrides its variable. An empty variable counts as unset.
   func options(
     environment: (String) -> String?, isFile: (String) -> Bool = isFile
   ) throws(StorageError) -> Options {
@@ -136,9 +135,7 @@ extension ParsableCommand {
   }
 }
 
-/// Returns the source of the key or passphrase that a service manager passed to kistd.
-///
-/// See systemd.exec(5), `LoadCredential=`.
+/// Returns the key or passphrase from a service manager (systemd.exec(5), `LoadCredential=`).
 func serviceCredential(
   in directory: String, isFile: (String) -> Bool
 ) -> Options.KeySource? {

@@ -77,9 +77,7 @@ struct Setting {
   }
 }
 
-/// Returns the error for a wrong command line, worded like other errors of kistd.
-///
-/// It repeats no arguments except the names of options.
+/// Returns the error for a wrong command line, which repeats only the names of options.
 func usageError<Command: ParsableCommand>(
   _ error: any Error, of command: Command.Type = Kistd.self, in arguments: [String] = []
 ) -> StorageError {

@@ -49,9 +49,7 @@ extension Options.KeySource {
   }
 }
 
-/// Runs `kistd rekey`, and returns the exit status.
-///
-/// It replaces the encrypted file with a copy under a new key.
+/// Runs `kistd rekey`: replaces the encrypted file with a copy under a new key.
 func rekey(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) throws(StorageError) -> CInt {

@@ -21,7 +21,8 @@ struct RestoreCommand: ParsableCommand {
 
   @Option(
     help: .value(
-      "number", "A descriptor to read a passphrase from that opens the store, in place of a key file."))
+      "number",
+      "A descriptor to read a passphrase from that opens the store, in place of a key file."))
   var newPassphraseFd: String?
 
   @OptionGroup var strength: WeakOption
@@ -54,9 +55,7 @@ func descriptor(_ text: String?, of flag: String) throws(StorageError) -> CInt? 
   return CInt(try Setting(name: flag, text: text).integer(in: 0...Int(CInt.max)))
 }
 
-/// Runs `kistd restore`, and returns the exit status.
-///
-/// It makes the encrypted file of a backup, as a first start would make it.
+/// Runs `kistd restore`: makes the encrypted file of a backup, as a first start would make it.
 func restore(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) throws(StorageError) -> CInt {

@@ -7,9 +7,7 @@ internal import KistSystem
 struct Signals: Sendable {
   private let mailbox: CInt
 
-  /// Takes the signals; from then on, none of them ends the process by itself.
-  ///
-  /// - Parameter forCommand: whether to take also those that kistd itself does not use.
+  /// Takes the signals, which no longer end the process; all of them if they are for a command.
   static func take(forCommand: Bool) throws(StorageError) -> Signals {
     let mailbox = kist_take_signals(forCommand ? 1 : 0)
     guard mailbox >= 0 else { throw .internal("cannot take the signals: \(systemText(of: errno))") }
@@ -27,9 +25,7 @@ struct Signals: Sendable {
     }
   }
 
-  /// Hands the signals over to a command.
-  ///
-  /// Returns a signal that came before, if any; then the command must not be started.
+  /// Hands the signals over to a command, unless a signal came before, which it returns.
   static func handOver() -> CInt? {
     let signal = kist_hand_over_signals()
     return signal == 0 ? nil : signal

@@ -10,8 +10,6 @@ final class ProcessLock: Sendable {
   private let descriptor: CInt
 
   /// Takes the lock, or throws the error that `refusal` makes of its owner, such as "pid 123".
-  ///
-  /// - Parameter hint: the hint if the file cannot be locked at all.
   init(
     at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {
@@ -25,10 +23,7 @@ final class ProcessLock: Sendable {
     }
   }
 
-  /// Throws the error that `refusal` makes of the owner, if there is one; takes and creates
-  /// nothing.
-  ///
-  /// - Parameter hint: the hint if the file cannot be opened.
+  /// Throws the error that `refusal` makes of the owner, if any; takes and creates nothing.
   static func checkIsFree(
     at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {

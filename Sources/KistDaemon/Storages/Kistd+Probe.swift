@@ -19,9 +19,7 @@ struct ProbeCommand: ParsableCommand {
   @OptionGroup var store: StoreOptions
 }
 
-/// Runs `kistd probe`: reports which storage kistd would open, why, and the state of the keyring.
-///
-/// Returns the exit status. It is that of the error if kistd would open none.
+/// Runs `kistd probe`; the exit status is that of the error if kistd would open no storage.
 func probe(
   _ arguments: [String], environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {

@@ -91,10 +91,7 @@ struct PinFile: Sendable {
     return settled
   }
 
-  /// Writes the pin; when this returns, it is completely on disk.
-  ///
-  /// A first pin never replaces another first pin. If two daemons begin at once, one of them throws
-  /// `unavailable`.
+  /// Writes the pin completely to disk; throws `unavailable` if another kistd wrote a first pin.
   func write(_ pin: Pin, insteadOf previous: Pin?) throws(StorageError) {
     try makeDirectory(directory(of: path), hint: Self.hint)
     do throws(StorageError) {

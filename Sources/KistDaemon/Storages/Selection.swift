@@ -13,9 +13,7 @@ struct Selection: Sendable, Equatable {
 typealias Probes = [(kind: StorageKind, probe: StorageProbe)]
 
 extension Probes {
-  /// Looks at the storages that make a difference to `Selection.select`.
-  ///
-  /// An external storage answers slowly, so it is looked at only if kistd is to choose.
+  /// Looks at the storages that matter: at an external one, which is slow, only to choose one.
   init(_ context: StorageContext, pin: Pin?) async {
     let isChoice = pin == nil && context.options.storage == nil
     await self.init(
@@ -34,12 +32,10 @@ extension Probes {
 }
 
 extension Selection {
-  /// Selects a storage.
+  /// Selects a storage; `asked` is `nil` if none was requested by name.
   ///
-  /// kistd keeps using a pinned storage, even if it is unusable now. The storage then reports its
-  /// error, because credentials that seem to vanish are worse than an error.
-  ///
-  /// `asked` is `nil` if no storage was requested by name.
+  /// A pinned storage stays selected even if it is unusable now, and reports its error, because
+  /// credentials that seem to vanish are worse than an error.
   static func select(
     asked: StorageKind?, pin: Pin?, _ probes: Probes
   ) throws(StorageError) -> Selection {

@@ -88,9 +88,7 @@ extension StorageError {
   }
 }
 
-/// Returns the address of the session bus, or `nil` if there is none, since kistd never starts one.
-///
-/// See the D-Bus specification, "Well-known Message Bus Instances".
+/// Returns the session bus's address (D-Bus specification); `nil` if there is none: kistd starts none.
 func sessionBusAddress(
   environment: (String) -> String?, isSocket: (String) -> Bool
 ) -> String? {

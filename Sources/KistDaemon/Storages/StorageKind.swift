@@ -29,8 +29,7 @@ struct StorageKind: Sendable {
   let open: @Sendable (StorageContext, Pin?) async throws(StorageError) -> OpenStorage
   /// Adds what the options demand of a storage that is served.
   let served: @Sendable (OpenStorage, Options) -> OpenStorage
-  /// Returns the number of credentials with data of a later version of kist; `nil` if the storage
-  /// cannot keep such data.
+  /// Counts credentials with data of a later version of kist; `nil` if it cannot keep such data.
   let countLaterData: (@Sendable (StorageContext) throws(StorageError) -> Int)?
   /// Returns the error of a command that cannot unlock the storage.
   let whenLocked: @Sendable (StorageError, StorageStatus, StorageContext) -> StorageError

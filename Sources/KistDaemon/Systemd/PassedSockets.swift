@@ -10,8 +10,7 @@ struct PassedSockets: Equatable {
 }
 
 extension PassedSockets {
-  /// Takes the sockets that were passed to this process, and hides them from programs that it
-  /// starts.
+  /// Takes the sockets that were passed to this process, and hides them from other programs.
   ///
   /// Throws `badRequest` if one is not a listening Unix stream socket, or has no use.
   static func take(

@@ -35,9 +35,7 @@ private func firstUnit(
   return (name, rest.dropFirst())
 }
 
-/// Removes the underscore that systemd puts before names that the kernel could use.
-///
-/// An example is `_memory.service`.
+/// Removes the underscore that systemd puts before names of the kernel, as in `_memory.service`.
 private func unescapedGroup(_ name: String) -> String {
   name.hasPrefix("_") ? String(name.dropFirst()) : name
 }

@@ -73,9 +73,7 @@ extension ServiceManager.Notice {
   }
 }
 
-/// The address of a service manager's notification socket (sd_notify(3), unix(7)).
-///
-/// It is a path, or `@` and a name in the abstract namespace.
+/// The notification socket (sd_notify(3), unix(7)): a path, or `@` and an abstract name.
 struct NotifySocketAddress: Sendable {
   private let bytes: [UInt8]
 

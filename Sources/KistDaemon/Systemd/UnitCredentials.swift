@@ -70,8 +70,6 @@ final class LogGates: Sendable {
   private let gates = Mutex<[String?: LogGate]>([:])
 
   /// Returns the number of lines of a unit that were held back, if one may be written now.
-  ///
-  /// Clients without a unit share a gate.
   func pass(_ unit: String?) -> Int? {
     let gate = gates.withLock { gates in
       let unit = gates.count < Self.most || gates[unit] != nil ? unit : nil
@@ -98,8 +96,7 @@ extension Secret {
   }()
 }
 
-/// A credential that the service manager requests for a unit that it starts (systemd.exec(5),
-/// `LoadCredential=`).
+/// A credential that the service manager requests for a unit (systemd.exec(5), `LoadCredential=`).
 struct CredentialRequest: Equatable {
   /// The name of the unit.
   var unit: String
@@ -108,9 +105,7 @@ struct CredentialRequest: Equatable {
 }
 
 extension CredentialRequest {
-  /// Parses the address that the manager connects from, `RANDOM/unit/UNIT/ID`.
-  ///
-  /// Returns `nil` for any other address.
+  /// Parses the address that the manager connects from, `RANDOM/unit/UNIT/ID`; `nil` for any other.
   init?(address: [UInt8]) {
     let parts = address.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard

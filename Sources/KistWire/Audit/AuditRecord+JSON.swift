@@ -1,16 +1,33 @@
-package import KistCore
-internal import KistJSON
+internal import KistCore
+package import KistJSON
 
-extension AuditRecord {
-  /// Returns the text of one JSON object: the protocol's `record`.
-  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
-
+extension AuditRecord: JSONMembers {
   init(_ object: JSONObject) throws(JSONError) {
     let moment = try object.required("time").moment()
     if let lost = try object["lost"]?.integer() {
       self.init(moment: moment, event: .lost(lost))
     } else {
       self.init(moment: moment, event: .request(try AuditedRequest(object)))
+    }
+  }
+
+  /// Writes the protocol's `record`.
+  package func write(to writer: inout JSONWriter) {
+    let time = moment.rfc3339
+    writer.member("time", ascii: time.span)
+    switch event {
+    case .lost(let count): writer.member("lost", count)
+    case .request(let request):
+      writer.members(
+        ofRequest: request.operation, request.failure, microseconds: request.microseconds)
+      writer.members(of: request.peer)
+      switch request.names {
+      case nil: break
+      case .sealed(let reason): writer.member("sealed", reason.rawValue)
+      case .open(let names):
+        writer.member("service", names.service)
+        writer.member("account", names.account)
+      }
     }
   }
 }
@@ -37,24 +54,6 @@ extension AuditedRequest {
 }
 
 extension JSONWriter {
-  mutating func members(of record: AuditRecord) {
-    let time = record.moment.rfc3339
-    member("time", ascii: time.span)
-    switch record.event {
-    case .lost(let count): member("lost", count)
-    case .request(let request):
-      members(ofRequest: request.operation, request.failure, microseconds: request.microseconds)
-      members(of: request.peer)
-      switch request.names {
-      case nil: break
-      case .sealed(let reason): member("sealed", reason.rawValue)
-      case .open(let names):
-        member("service", names.service)
-        member("account", names.account)
-      }
-    }
-  }
-
   mutating func members(
     ofRequest operation: String?, _ failure: StorageError.Code?, microseconds: Int
   ) {

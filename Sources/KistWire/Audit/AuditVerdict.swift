@@ -1,5 +1,4 @@
-package import KistCore
-internal import KistJSON
+package import KistJSON
 
 /// The result of a check of the audit log's chain.
 package struct AuditVerdict: Sendable, Equatable {
@@ -52,10 +51,7 @@ package struct AuditVerdict: Sendable, Equatable {
   }
 }
 
-extension AuditVerdict {
-  /// Returns the text of one JSON object: the protocol's reply to `auditVerify`.
-  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
-
+extension AuditVerdict: JSONMembers {
   init(_ object: JSONObject) throws(JSONError) {
     self.init()
     verified = try object.required("verified").integer()
@@ -64,6 +60,23 @@ extension AuditVerdict {
     since = try object["since"]?.moment()
     until = try object["until"]?.moment()
     fault = try object["fault"].map { (value) throws(JSONError) in try Fault(value.object()) }
+  }
+
+  /// Writes the protocol's reply to `auditVerify`.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("verified", verified)
+    writer.member("unchained", unchained)
+    writer.member("unchecked", unchecked)
+    writer.member("since", since?.description)
+    writer.member("until", until?.description)
+    guard let fault else { return }
+    writer.member("fault") { (writer: inout JSONWriter) in
+      writer.member("kind", fault.kind.rawValue)
+      writer.member("file", fault.file)
+      writer.member("first", fault.lines.lowerBound)
+      writer.member("last", fault.lines.upperBound)
+      writer.member("count", fault.count)
+    }
   }
 }
 
@@ -76,23 +89,5 @@ extension AuditVerdict.Fault {
       file: try object.required("file").string(),
       lines: first...max(first, try object.required("last").integer()),
       count: try object["count"]?.integer())
-  }
-}
-
-extension JSONWriter {
-  mutating func members(of verdict: AuditVerdict) {
-    member("verified", verdict.verified)
-    member("unchained", verdict.unchained)
-    member("unchecked", verdict.unchecked)
-    member("since", verdict.since?.description)
-    member("until", verdict.until?.description)
-    guard let fault = verdict.fault else { return }
-    member("fault") { (writer: inout JSONWriter) in
-      writer.member("kind", fault.kind.rawValue)
-      writer.member("file", fault.file)
-      writer.member("first", fault.lines.lowerBound)
-      writer.member("last", fault.lines.upperBound)
-      writer.member("count", fault.count)
-    }
   }
 }

@@ -52,4 +52,4 @@ extension JSONWriter {
 
 private let statusMember = Codec<StorageStatus>(
   read: { object throws(JSONError) in try StorageStatus(object.required("status").object()) },
-  write: { status, writer in writer.member("status") { $0.members(of: status) } })
+  write: { status, writer in writer.member("status", object: status) })

@@ -64,7 +64,7 @@ private let auditPage = Codec<AuditPage>(
       skipped: max(0, min(try object["skipped"]?.integer() ?? 0, 1 << 32)))
   },
   write: { page, writer in
-    writer.member("records", objects: page.records) { $1.members(of: $0) }
+    writer.member("records", objects: page.records)
     writer.member("next", page.next)
     if page.skipped > 0 { writer.member("skipped", page.skipped) }
   })

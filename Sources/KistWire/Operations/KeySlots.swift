@@ -1,5 +1,5 @@
 package import KistCore
-internal import KistJSON
+package import KistJSON
 
 extension Operation where Input == Void, Output == [KeySlotSummary] {
   /// Lists the key slots.
@@ -57,27 +57,21 @@ private let slotRemoval = Codec<KeySlotRemoval>(
 
 private let slotList = Codec<[KeySlotSummary]>(
   read: { object throws(JSONError) in try object.objects("slots", KeySlotSummary.init) },
-  write: { slots, writer in
-    writer.member("slots", objects: slots) { $1.members(of: $0) }
-  })
+  write: { slots, writer in writer.member("slots", objects: slots) })
 
-extension KeySlotSummary {
-  /// Returns the text of one JSON object: the protocol's slot.
-  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
-
+extension KeySlotSummary: JSONMembers {
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     self.init(
       number: try object.required("number").integer(),
       kind: Kind(rawValue: try object.required("kind").string()),
       passes: try object["passes"]?.integer(), kibibytes: try object["kibibytes"]?.integer())
   }
-}
 
-extension JSONWriter {
-  fileprivate mutating func members(of slot: KeySlotSummary) {
-    member("number", slot.number)
-    member("kind", slot.kind.rawValue)
-    member("passes", slot.passes)
-    member("kibibytes", slot.kibibytes)
+  /// Writes the protocol's slot.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("number", number)
+    writer.member("kind", kind.rawValue)
+    writer.member("passes", passes)
+    writer.member("kibibytes", kibibytes)
   }
 }

@@ -36,7 +36,7 @@ private let savedCredential = Codec<CredentialSummary>(
   read: { object throws(JSONError) in
     try CredentialSummary(object.required("credential").object())
   },
-  write: { summary, writer in writer.member("credential") { $0.members(of: summary) } })
+  write: { summary, writer in writer.member("credential", object: summary) })
 
 extension JSONObject {
   fileprivate func saveCondition() throws(JSONError) -> Condition {

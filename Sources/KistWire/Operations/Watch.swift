@@ -1,5 +1,5 @@
 package import KistCore
-internal import KistJSON
+package import KistJSON
 
 /// Starts a watch stream, given the function that returns the lines to send after the reply.
 ///
@@ -66,14 +66,12 @@ private let positionMember = Codec<Revision?>(
   read: { object throws(JSONError) in try object["position"]?.revision() },
   write: { position, writer in writer.member("position", position?.rawValue) })
 
-extension CredentialChange {
-  /// Returns the text of one JSON object: the protocol's line for a change.
-  package func json() -> Secret {
-    JSONWriter.object { writer in
-      writer.member("event", event)
-      if let key { writer.members(of: key) }
-      writer.member("revision", revision?.rawValue)
-    }
+extension CredentialChange: JSONMembers {
+  /// Writes the protocol's line for a change.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("event", event)
+    if let key { writer.members(of: key) }
+    writer.member("revision", revision?.rawValue)
   }
 
   /// The event's name in the protocol.
@@ -85,9 +83,7 @@ extension CredentialChange {
     }
   }
 
-  /// Reads a change.
-  ///
-  /// An unknown event comes from a newer kistd, and is read as a `reset`.
+  /// Reads a change; an unknown event, which comes from a newer kistd, is a `reset`.
   init(_ object: JSONObject) throws(JSONError) {
     switch try object.required("event").string() {
     case "saved":

@@ -1,10 +1,47 @@
 package import KistCore
-internal import KistJSON
+package import KistJSON
 
-extension CredentialSummary {
-  /// Returns the text of one JSON object: the protocol's `credential`, without a secret.
-  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
+/// A value whose members the protocol writes, as an object or as part of one.
+package protocol JSONMembers {
+  /// Writes the members.
+  func write(to writer: inout JSONWriter)
+}
 
+extension JSONMembers {
+  /// Returns the text of one JSON object, as the protocol has it.
+  package func json() -> Secret { JSONWriter.object { write(to: &$0) } }
+}
+
+extension JSONWriter {
+  mutating func members(of value: some JSONMembers) { value.write(to: &self) }
+
+  mutating func member(_ name: StaticString, object value: some JSONMembers) {
+    member(name) { value.write(to: &$0) }
+  }
+
+  mutating func member(_ name: StaticString, objects: [some JSONMembers]) {
+    member(name, arrayOf: objects) { object, writer in writer.braced { object.write(to: &$0) } }
+  }
+}
+
+extension CredentialKey: JSONMembers {
+  /// Writes the service and the account.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("service", service)
+    writer.member("account", account)
+  }
+}
+
+extension Attributes: JSONMembers {
+  /// Writes the attributes as one member.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("attributes") { writer in
+      for (name, value) in sorted { writer.member(escaping: name, value) }
+    }
+  }
+}
+
+extension CredentialSummary: JSONMembers {
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
       key: try object.credentialKey(), label: try object["label"]?.string(),
@@ -14,61 +51,36 @@ extension CredentialSummary {
       expiresAt: try object["expiresAt"]?.timestamp(),
       revision: try object.required("revision").revision())
   }
+
+  /// Writes the protocol's `credential`, without a secret.
+  package func write(to writer: inout JSONWriter) {
+    writer.members(of: key)
+    writer.member("label", label)
+    writer.members(of: attributes)
+    writer.member("createdAt", createdAt)
+    writer.member("modifiedAt", modifiedAt)
+    writer.member("expiresAt", expiresAt)
+    writer.member("revision", revision.rawValue)
+  }
 }
 
-extension Credential {
-  /// Returns the text of one JSON object: the protocol's `credential`, with its secret.
-  package func json() -> Secret {
-    JSONWriter.object { writer in
-      writer.members(of: summary)
-      writer.member(secret: secret)
-    }
-  }
-
+extension Credential: JSONMembers {
   init(_ object: JSONObject) throws(JSONError) {
     self.init(summary: try CredentialSummary(object), secret: try object.secret())
   }
-}
 
-extension CredentialPage {
-  /// Returns the text of one JSON object: `credentials`, and `next` if there are more.
-  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
-}
-
-extension JSONWriter {
-  mutating func members(of key: CredentialKey) {
-    member("service", key.service)
-    member("account", key.account)
-  }
-
-  mutating func members(of attributes: Attributes) {
-    member("attributes") { writer in
-      for (name, value) in attributes.sorted { writer.member(escaping: name, value) }
-    }
-  }
-
-  mutating func members(of summary: CredentialSummary) {
-    members(of: summary.key)
-    member("label", summary.label)
-    members(of: summary.attributes)
-    member("createdAt", summary.createdAt)
-    member("modifiedAt", summary.modifiedAt)
-    member("expiresAt", summary.expiresAt)
-    member("revision", summary.revision.rawValue)
-  }
-
-  mutating func members(of page: CredentialPage) {
-    member("credentials", objects: page.credentials) { $1.members(of: $0) }
-    member("next", page.next)
+  /// Writes the protocol's `credential`, with its secret.
+  package func write(to writer: inout JSONWriter) {
+    writer.members(of: summary)
+    writer.member(secret: secret)
   }
 }
 
-extension JSONWriter {
-  /// Writes an array of objects.
-  mutating func member<Element>(
-    _ name: StaticString, objects: [Element], _ members: (Element, inout JSONWriter) -> Void
-  ) {
-    member(name, arrayOf: objects) { object, writer in writer.braced { members(object, &$0) } }
+extension CredentialPage: JSONMembers {
+  /// Writes `credentials`, and `next` if there are more.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("credentials", objects: credentials)
+    writer.member("next", next)
   }
 }
 

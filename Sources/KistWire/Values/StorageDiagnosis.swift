@@ -1,5 +1,5 @@
 package import KistCore
-internal import KistJSON
+package import KistJSON
 
 /// The storage that kistd would open now, as `kistd probe` reports it to `kist doctor`.
 package struct StorageDiagnosis: Sendable, Equatable {
@@ -26,19 +26,16 @@ package struct StorageDiagnosis: Sendable, Equatable {
   }
 }
 
-extension StorageDiagnosis {
-  /// Returns the text of one JSON object.
-  package func json() -> Secret {
-    JSONWriter.object { writer in
-      switch choice {
-      case .success(let choice):
-        writer.member("storage", choice.storage)
-        writer.member("reason", choice.reason)
-      case .failure(let error):
-        writer.member("error", object: { $0.members(of: error) })
-      }
-      writer.member("keyring", object: { $0.members(of: keyring) })
+extension StorageDiagnosis: JSONMembers {
+  /// Writes the choice and the state of the keyring.
+  package func write(to writer: inout JSONWriter) {
+    switch choice {
+    case .success(let choice):
+      writer.member("storage", choice.storage)
+      writer.member("reason", choice.reason)
+    case .failure(let error): writer.member("error", object: error)
     }
+    writer.member("keyring", object: keyring)
   }
 
   /// Reads such an object; returns `nil` for any other text.
@@ -60,7 +57,7 @@ extension StorageDiagnosis {
   }
 }
 
-extension StorageProbe {
+extension StorageProbe: JSONMembers {
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     if let error = try object["error"]?.object() {
       self = .unusable(try StorageError(error))
@@ -70,16 +67,15 @@ extension StorageProbe {
       self = .open(hasCredentials: try object.required("hasCredentials").bool())
     }
   }
-}
 
-extension JSONWriter {
-  fileprivate mutating func members(of keyring: StorageProbe) {
-    switch keyring {
+  /// Writes the state without the id of a store.
+  package func write(to writer: inout JSONWriter) {
+    switch self {
     case .open(let hasCredentials, _):
-      member("locked", false)
-      member("hasCredentials", hasCredentials)
-    case .locked: member("locked", true)
-    case .unusable(let error): member("error", object: { $0.members(of: error) })
+      writer.member("locked", false)
+      writer.member("hasCredentials", hasCredentials)
+    case .locked: writer.member("locked", true)
+    case .unusable(let error): writer.member("error", object: error)
     }
   }
 }

@@ -1,10 +1,7 @@
 package import KistCore
-internal import KistJSON
+package import KistJSON
 
-extension StorageError {
-  /// Returns the text of one JSON object: the protocol's `error`.
-  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
-
+extension StorageError: JSONMembers {
   /// Reads an error; an unknown code or outcome comes from a newer kistd.
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
@@ -15,18 +12,17 @@ extension StorageError {
         value.isNull ? .absent : .revision(try value.revision())
       })
   }
-}
 
-extension JSONWriter {
-  mutating func members(of error: StorageError) {
-    member("code", error.code.rawValue)
-    member("message", error.message)
-    member("hint", error.hint)
-    member("outcome", error.outcome?.rawValue)
-    switch error.current {
+  /// Writes the protocol's `error`.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("code", code.rawValue)
+    writer.member("message", message)
+    writer.member("hint", hint)
+    writer.member("outcome", outcome?.rawValue)
+    switch current {
     case nil: break
-    case .absent: memberNull("current")
-    case .revision(let revision): member("current", revision.rawValue)
+    case .absent: writer.memberNull("current")
+    case .revision(let revision): writer.member("current", revision.rawValue)
     }
   }
 }

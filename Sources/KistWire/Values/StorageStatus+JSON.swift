@@ -1,10 +1,7 @@
 package import KistCore
-internal import KistJSON
+package import KistJSON
 
-extension StorageStatus {
-  /// Returns the text of one JSON object: the protocol's `status`.
-  package func json() -> Secret { JSONWriter.object { $0.members(of: self) } }
-
+extension StorageStatus: JSONMembers {
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
       storage: try object.required("storage").string(), reason: try object["reason"]?.string(),
@@ -19,25 +16,26 @@ extension StorageStatus {
       count: try object["count"]?.integer(),
       uptime: try object["uptime"]?.integer())
   }
+
+  /// Writes the protocol's `status`.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("storage", storage)
+    writer.member("reason", reason)
+    writer.member("locked", isLocked)
+    writer.member("unlocksWith", unlocksWith?.rawValue)
+    writer.member("reopensAtRestart", reopensAtRestart)
+    writer.member("durability", durability.rawValue)
+    writer.member("keyProtection", keyProtection)
+    writer.member("sessionEncrypted", isSessionEncrypted)
+    writer.member("keysInRAM", keysInRAM)
+    writer.member("integrity", integrity?.rawValue)
+    writer.member("count", count)
+    writer.memberLimits()
+    writer.member("uptime", uptime)
+  }
 }
 
 extension JSONWriter {
-  mutating func members(of status: StorageStatus) {
-    member("storage", status.storage)
-    member("reason", status.reason)
-    member("locked", status.isLocked)
-    member("unlocksWith", status.unlocksWith?.rawValue)
-    member("reopensAtRestart", status.reopensAtRestart)
-    member("durability", status.durability.rawValue)
-    member("keyProtection", status.keyProtection)
-    if let isEncrypted = status.isSessionEncrypted { member("sessionEncrypted", isEncrypted) }
-    member("keysInRAM", status.keysInRAM)
-    member("integrity", status.integrity?.rawValue)
-    member("count", status.count)
-    memberLimits()
-    member("uptime", status.uptime)
-  }
-
   /// Writes the limits, which version 1 of the protocol fixes.
   ///
   /// They are for users and other clients; kist's own clients do not read them.

@@ -80,7 +80,8 @@
       try await source.save(.sample())
       var locked = source
       locked.load = { _ throws(StorageError) in throw .locked("the keyring is locked") }
-      let migration = Migration(source: locked, target: .inMemory(), isSwitched: false, switchPin: {})
+      let migration = Migration(
+        source: locked, target: .inMemory(), isSwitched: false, switchPin: {})
       let error = try #require(
         await #expect(throws: StorageError.self) { try await migration.runAsCommand() })
       #expect(error.code == .locked)
