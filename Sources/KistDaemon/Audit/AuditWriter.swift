@@ -14,7 +14,7 @@ actor AuditWriter {
   private var isFailing = false
   private var isMarkFailing = false
 
-  /// The size in bytes at which a block is written; a few hundred lines stay in a processor's cache.
+  /// The size at which a block is written; a few hundred lines stay in a processor's cache.
   private let block: Int
   /// Space for one more line, with the longest sealed names.
   private static let longestLine = 4 << 10

@@ -44,26 +44,14 @@ extension Daemon {
     unsafe unlink(ownDirectory + "/kist.sock.lock")
     unsafe rmdir(ownDirectory)
   }
-}
 
-extension StorageError {
-  static var unknownUser: StorageError {
-    StorageError(
-      .denied,
-      "uid \(geteuid()) represents every user without a number in this user namespace, so kistd "
-        + "cannot distinguish other users from you",
-      hint: "run kistd as a user with a number in the namespace")
-  }
-}
-
-extension Daemon {
-  /// Returns the number of connections to serve at once.
+  /// Returns the number of connections to serve at once: fewer than requested without descriptors.
   ///
-  /// It is the requested number, or less if the process may not open enough descriptors. The log
-  /// reports a lower number. Without a free descriptor, kistd could not even refuse a waiting
-  /// connection.
+  /// Without a free descriptor, kistd could not even refuse a waiting connection.
   func connectionsWithDescriptors() -> Int {
-    let allowed = descriptorLimit()
+    var limit = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let allowed = Int(clamping: limit.rlim_cur)
     // The lowest free number is about the number of descriptors in use.
     let taken = Int(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
     close(CInt(taken))
@@ -81,10 +69,4 @@ extension Daemon {
 
   /// The number of descriptors for storages, the log, checks of clients, and units.
   private var descriptorsOfOurOwn: Int { sockets.credentials == nil ? 32 : 96 }
-}
-
-private func descriptorLimit() -> Int {
-  var limit = rlimit()
-  unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  return Int(clamping: limit.rlim_cur)
 }

@@ -38,10 +38,7 @@ struct Confinement {
   /// The paths of rules that did not exist, and so stay out of reach.
   private(set) var unreachable: [String] = []
 
-  /// Confines this process.
-  ///
-  /// It forbids new privileges, files outside the rules, and system calls that the systemd unit
-  /// also forbids.
+  /// Forbids new privileges, files outside the rules, and calls that the systemd unit forbids.
   ///
   /// Landlock applies to the calling thread and the threads it starts, so call this before there
   /// are others. Confinement that the kernel does not support is left out. Throws if a supported
@@ -68,9 +65,7 @@ private func restrictFiles(
   defer { close(descriptor) }
   for rule in rules
   where unsafe kist_landlock_allow(descriptor, version, rule.path, rule.rights) != 0 {
-    guard errno == ENOENT || errno == ENOTDIR || errno == EACCES else {
-      throw .notConfined(errno)
-    }
+    guard [ENOENT, ENOTDIR, EACCES].contains(errno) else { throw .notConfined(errno) }
     // A rule for the parent directory would also allow its other files.
     unreachable.append(rule.path)
   }
@@ -87,12 +82,9 @@ extension Confinement.State {
     _ name: String, _ number: CInt, missing: [CInt]
   ) throws(StorageError) -> Confinement.State {
     if missing.contains(number) { return .missing(name) }
-    switch number {
-    case EPERM: return .refused("EPERM")
-    case EACCES: return .refused("EACCES")
-    case E2BIG: return .refused("E2BIG")
-    default: throw .notConfined(number)
-    }
+    let refusals = [EPERM: "EPERM", EACCES: "EACCES", E2BIG: "E2BIG"]
+    guard let refusal = refusals[number] else { throw .notConfined(number) }
+    return .refused(refusal)
   }
 }
 

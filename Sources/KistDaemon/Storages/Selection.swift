@@ -7,31 +7,7 @@ struct Selection: Sendable, Equatable {
   var kind: StorageKind
   /// A clause for the log and for `status`; it describes the start, and may be outdated later.
   var reason: String
-}
 
-/// The storages that were looked at, in the order of the table.
-typealias Probes = [(kind: StorageKind, probe: StorageProbe)]
-
-extension Probes {
-  /// Looks at the storages that matter: at an external one, which is slow, only to choose one.
-  init(_ context: StorageContext, pin: Pin?) async {
-    let isChoice = pin == nil && context.options.storage == nil
-    await self.init(
-      of: StorageKind.all.filter { $0.isExternal ? isChoice : pin == nil || pin?.kind == $0 },
-      context)
-  }
-
-  /// Looks at these storages.
-  init(of kinds: [StorageKind], _ context: StorageContext) async {
-    self = []
-    for kind in kinds { append((kind, await kind.probe(context))) }
-  }
-
-  /// What was found of a storage; `nil` if it was not looked at.
-  subscript(kind: StorageKind) -> StorageProbe? { first { $0.kind == kind }?.probe }
-}
-
-extension Selection {
   /// Selects a storage; `asked` is `nil` if none was requested by name.
   ///
   /// A pinned storage stays selected even if it is unusable now, and reports its error, because
@@ -88,6 +64,28 @@ extension Selection {
     }
     throw failure ?? .internal("there is no storage to choose")
   }
+}
+
+/// The storages that were looked at, in the order of the table.
+typealias Probes = [(kind: StorageKind, probe: StorageProbe)]
+
+extension Probes {
+  /// Looks at the storages that matter: at an external one, which is slow, only to choose one.
+  init(_ context: StorageContext, pin: Pin?) async {
+    let isChoice = pin == nil && context.options.storage == nil
+    await self.init(
+      of: StorageKind.all.filter { $0.isExternal ? isChoice : pin == nil || pin?.kind == $0 },
+      context)
+  }
+
+  /// Looks at these storages.
+  init(of kinds: [StorageKind], _ context: StorageContext) async {
+    self = []
+    for kind in kinds { append((kind, await kind.probe(context))) }
+  }
+
+  /// What was found of a storage; `nil` if it was not looked at.
+  subscript(kind: StorageKind) -> StorageProbe? { first { $0.kind == kind }?.probe }
 }
 
 extension StorageError {

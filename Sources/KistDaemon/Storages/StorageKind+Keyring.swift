@@ -88,7 +88,7 @@ extension StorageError {
   }
 }
 
-/// Returns the session bus's address (D-Bus specification); `nil` if there is none: kistd starts none.
+/// Returns the address of a running session bus (D-Bus specification); kistd starts none.
 func sessionBusAddress(
   environment: (String) -> String?, isSocket: (String) -> Bool
 ) -> String? {

@@ -7,9 +7,7 @@ struct PassedSockets: Equatable {
   var requests: CInt?
   /// The socket named `credentials`, on which the manager requests credentials for other units.
   var credentials: CInt?
-}
 
-extension PassedSockets {
   /// Takes the sockets that were passed to this process, and hides them from other programs.
   ///
   /// Throws `badRequest` if one is not a listening Unix stream socket, or has no use.

@@ -18,8 +18,6 @@ struct ServiceManager: Sendable {
     case watchdog
   }
 
-  /// Whether there is a manager.
-  var isThere: Bool
   /// How often the manager expects `watchdog`; `nil` if it does not.
   var watchdogInterval: Duration?
   /// Sends a notification; a lost one is not sent again.
@@ -28,7 +26,7 @@ struct ServiceManager: Sendable {
 
 extension ServiceManager {
   /// No service manager.
-  static let none = ServiceManager(isThere: false, watchdogInterval: nil, notify: { _ in })
+  static let none = ServiceManager(notify: { _ in })
 
   /// Connects to the manager at `$NOTIFY_SOCKET`.
   init(environment: (String) -> String?, pid: pid_t = getpid()) {
@@ -37,7 +35,7 @@ extension ServiceManager {
       return
     }
     self.init(
-      isThere: true, watchdogInterval: Self.watchdogInterval(environment, pid),
+      watchdogInterval: Self.watchdogInterval(environment, pid),
       notify: { notice in address.send(notice.text, mayBeLost: notice == .watchdog) })
   }
 
@@ -80,10 +78,10 @@ struct NotifySocketAddress: Sendable {
   /// Parses an address; `nil` if it is neither form, or too long.
   init?(_ text: String) {
     var bytes = Array(text.utf8)
-    guard bytes.first == UInt8(ascii: "/") || bytes.first == UInt8(ascii: "@") else { return nil }
-    guard bytes.count > 1, bytes.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path) else {
-      return nil
-    }
+    guard
+      text.hasPrefix("/") || text.hasPrefix("@"), bytes.count > 1,
+      bytes.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)
+    else { return nil }
     if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
     self.bytes = bytes
   }

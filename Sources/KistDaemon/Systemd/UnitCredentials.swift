@@ -12,8 +12,7 @@ struct UnitCredentials: Sendable {
   var logger: Logger
   let gates = LogGates()
 
-  /// Returns the secret for the service named like the unit and the account named like the
-  /// credential.
+  /// Returns the secret whose service is named like the unit, and its account like the credential.
   ///
   /// A manager takes the end of the stream for the end of a credential. To it, an empty stream is
   /// an empty credential. Only an answer above its size limit makes the unit fail. So kistd refuses
@@ -24,14 +23,10 @@ struct UnitCredentials: Sendable {
       refuse(peer, "the address is not one that systemd connects from for a unit")
       return nil
     }
-    guard Peer.isOwner(peer) else {
-      refuse(peer, "another user asked")
-      return .refusal
-    }
+    guard Peer.isOwner(peer) else { return refuse(peer, "another user asked") }
     let unit = ProcessUnit(name: request.unit, userManager: "user@\(peer.uid).service")
     guard ProcessUnit(cgroup: peer.process.cgroup) == unit else {
-      refuse(peer, "the client is not in the unit that it asked for")
-      return .refusal
+      return refuse(peer, "the client is not in the unit that it asked for")
     }
     return ByteServer.Answer(group: request.unit) { await secret(for: request, of: peer) }
   }
@@ -46,9 +41,12 @@ struct UnitCredentials: Sendable {
     }
   }
 
-  private func refuse(_ peer: Peer, _ reason: String) {
+  /// Reports a refusal; returns the answer to a client that is not proven to be in the unit.
+  @discardableResult
+  private func refuse(_ peer: Peer, _ reason: String) -> ByteServer.Answer {
     whenRefused(peer)
     warn("refused a credential", of: nil, ["pid": "\(peer.pid)", "reason": "\(reason)"])
+    return ByteServer.Answer(group: nil) { .moreThanACredential }
   }
 
   private func warn(_ message: Logger.Message, of unit: String?, _ metadata: Logger.Metadata) {
@@ -56,11 +54,6 @@ struct UnitCredentials: Sendable {
     logger.warning(
       message, metadata: metadata.merging(["unlogged": "\(heldBack)"]) { first, _ in first })
   }
-}
-
-extension ByteServer.Answer {
-  /// The answer to a client that is not proven to be in the unit of its request.
-  fileprivate static let refusal = Self(group: nil) { .moreThanACredential }
 }
 
 /// One log gate for each unit, so that a unit with many requests does not hide other units' lines.
@@ -73,12 +66,9 @@ final class LogGates: Sendable {
   func pass(_ unit: String?) -> Int? {
     let gate = gates.withLock { gates in
       let unit = gates.count < Self.most || gates[unit] != nil ? unit : nil
-      return gates[unit]
-        ?? {
-          let gate = LogGate()
-          gates[unit] = gate
-          return gate
-        }()
+      let gate = gates[unit] ?? LogGate()
+      gates[unit] = gate
+      return gate
     }
     return gate.pass()
   }

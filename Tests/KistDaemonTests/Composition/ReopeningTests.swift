@@ -15,7 +15,7 @@ private final class Manager: Sendable {
   private let (stream, continuation) = AsyncStream.makeStream(of: ServiceManager.Notice.self)
 
   var serviceManager: ServiceManager {
-    ServiceManager(isThere: true, watchdogInterval: nil) { notice in
+    ServiceManager { notice in
       self.notices.withLock { $0.append(notice) }
       self.continuation.yield(notice)
     }
