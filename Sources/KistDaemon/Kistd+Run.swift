@@ -100,7 +100,6 @@ private func preparation(
   return { [daemon] in try await untilStopped(daemon, by: signals, hasTerminal: hasTerminal) }
 }
 
-/// Performs one of kistd's commands and returns its exit status.
 private func status(
   of command: KistdCommand, _ rest: [String],
   environment: @escaping @Sendable (String) -> String?

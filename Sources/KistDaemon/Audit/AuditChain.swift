@@ -5,7 +5,6 @@ internal import KistWire
 
 /// The state of the chain: the last line of each write has a link, which covers all since the last.
 struct AuditChain: Sendable {
-  /// The number and the chain of a link.
   struct Head: Sendable, Equatable {
     var number = 0
     var chain = [UInt8](repeating: 0, count: AuditLink.chainSize)

@@ -9,7 +9,6 @@ struct AuditFile: Sendable {
   /// The maximum total size of both files in bytes.
   let limit: Int
 
-  /// The path of the older file.
   var olderPath: String { path + ".1" }
   /// The file that has the last link of the chain.
   var mark: AuditMark { AuditMark(path: path + ".mark") }

@@ -71,7 +71,6 @@ struct AuditLog: Sendable {
     await Task.detached { await writer.seal(with: seal) }.value
   }
 
-  /// Writes all waiting requests.
   func flush() async { await Task.detached { await writer.write() }.value }
 
   /// Returns the functions that search and verify the log, including the waiting requests.

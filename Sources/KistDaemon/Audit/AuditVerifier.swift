@@ -15,7 +15,6 @@ struct AuditVerifier {
   private var seen = 0
   /// The previous link, verified or not.
   private var last: AuditChain.Head?
-  /// The last link that was verified.
   private var verified: AuditChain.Head?
   /// The first fault before a verified link; none if the preceding lines use another key.
   private var suspect: AuditVerdict.Fault?
@@ -46,7 +45,6 @@ struct AuditVerifier {
     }
   }
 
-  /// Reads all lines up to the first fault.
   mutating func verify() throws(StorageError) -> AuditVerdict {
     var lines = 0
     for file in files {

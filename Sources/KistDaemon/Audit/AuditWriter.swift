@@ -41,7 +41,6 @@ actor AuditWriter {
     return chain
   }
 
-  /// Writes all waiting requests.
   func write() { write(queue.take()) }
 
   /// Writes the due requests; returns `false` if there are none.

@@ -29,10 +29,8 @@ final class OpenLog {
     KistDaemon.readPieces(of: descriptor, range, body)
   }
 
-  /// Returns the lines from a position on.
   func lines(from start: Int = 0) -> Lines { Lines(file: self, position: start) }
 
-  /// Lines that are read piece by piece.
   struct Lines {
     fileprivate let file: OpenLog
     /// The position of the next line.

@@ -3,7 +3,6 @@ internal import KistCore
 internal import KistFile
 internal import KistJSON
 
-/// The flags of `kistd fsck` as typed.
 struct FsckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd fsck",
@@ -78,15 +77,12 @@ extension FsckReport {
   }
 }
 
-/// The report of `kistd fsck`.
 struct FsckReport {
-  /// The salvaged credentials.
   struct Copies {
     var count: Int
     var directory: String
   }
 
-  /// The path of the store.
   var store: String
   var examination: EncryptedFile.Examination
   var copies: Copies?
@@ -112,7 +108,6 @@ struct FsckReport {
     }
   }
 
-  /// The report for the user.
   var lines: [String] {
     var lines = [head]
     lines += examination.faults.map { fault in
@@ -129,29 +124,25 @@ struct FsckReport {
     if let copies { return lines + advice(copies) }
     if state == .older { lines += examination.faults.compactMap(\.hint).map { "hint: \($0)" } }
     if state == .damaged {
-      lines.append("nothing was changed")
-      if examination.good > 0 {
-        lines.append(
-          "hint: restore the store from a backup, or copy what is whole into a new one: give this "
-            + "command `--salvage DIRECTORY`, too")
-      } else {
-        lines.append("hint: restore the store from a backup")
-      }
+      let salvaging =
+        ", or copy what is whole into a new one: give this command `--salvage DIRECTORY`, too"
+      lines += [
+        "nothing was changed",
+        "hint: restore the store from a backup" + (examination.good > 0 ? salvaging : ""),
+      ]
     }
     return lines
   }
 
   /// Remarks that are not faults.
   var notes: [String] {
-    var notes = examination.unknownSlots.map {
+    let slots = examination.unknownSlots.map {
       "key slot \($0) is of a kind that this kistd does not know"
     }
-    if examination.extended > 0 {
-      notes.append(
-        "a later version of kist keeps data with \(counted(examination.extended)) that this kistd "
-          + "does not know")
-    }
-    return notes
+    if examination.extended == 0 { return slots }
+    let count = counted(examination.extended)
+    return slots
+      + ["a later version of kist keeps data with \(count) that this kistd does not know"]
   }
 
   private var head: String {
@@ -208,12 +199,10 @@ extension FsckReport {
         writer.member("notes", arrayOf: notes) { note, writer in writer.element(note) }
       }
       if let locked = examination.locked {
-        writer.member(
-          "locked",
-          object: { writer in
-            writer.member("code", locked.code.rawValue)
-            writer.member("message", locked.message)
-          })
+        writer.member("locked") { (writer: inout JSONWriter) in
+          writer.member("code", locked.code.rawValue)
+          writer.member("message", locked.message)
+        }
       }
       writer.member("copied", copies?.count)
     }

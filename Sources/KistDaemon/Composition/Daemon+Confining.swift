@@ -34,7 +34,6 @@ extension Daemon {
     }
   }
 
-  /// Returns the directories that kistd keeps files in.
   private func directories() throws(StorageError) -> (always: [String], ofStore: [String]) {
     var always = [options.pinFile, options.auditFile] + filesOfStorages.flatMap(\.own)
     if sockets.requests == nil { always.append(try socketLocation().path) }

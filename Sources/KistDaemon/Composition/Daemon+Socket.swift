@@ -11,7 +11,6 @@ extension Daemon {
     return try DaemonSocket(claiming: socketLocation())
   }
 
-  /// Returns the location where kistd makes its socket.
   func socketLocation() throws(StorageError) -> SocketLocation {
     if let path = options.socket { return try SocketLocation(path: path) }
     return try SocketLocation(
@@ -38,7 +37,6 @@ extension Daemon {
     }
   }
 
-  /// Removes the directory that was made for the socket of a command.
   func removeOwnDirectory() {
     guard let ownDirectory else { return }
     unsafe unlink(ownDirectory + "/kist.sock.lock")

@@ -17,7 +17,6 @@ struct Daemon: Sendable {
   var logger: Logger
   var sockets = PassedSockets()
   var manager = ServiceManager.none
-  /// The command that kistd serves for.
   var child: ChildProcess?
   /// The directory that was made for the socket of a command.
   var ownDirectory: String?
@@ -156,10 +155,8 @@ struct Daemon: Sendable {
 
   func logServing(_ storage: Leased<Served>, at socket: DaemonSocket) async {
     let reason = await storage.use { $0.storage.reason }
-    logger.info(
-      "serving", metadata: ["reason": "\(reason ?? "")", "socket": "\(socket.path)"])
-    logger.debug(
-      "opened", metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
+    logger.info("serving", metadata: ["reason": "\(reason ?? "")", "socket": "\(socket.path)"])
+    logger.debug("opened", metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
   }
 
   func notifyStatus(_ storage: Leased<Served>) async throws {

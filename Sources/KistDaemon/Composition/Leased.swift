@@ -27,7 +27,12 @@ final class Leased<Value: Sendable>: Sendable {
 
   private func enter() async -> Value {
     while true {
-      if let value = valueForOneMore() { return value }
+      let value = state.withLock { state -> Value? in
+        if state.isBeingReplaced { return nil }
+        state.users += 1
+        return state.value
+      }
+      if let value { return value }
       await waitForTheNext()
     }
   }
@@ -43,14 +48,6 @@ final class Leased<Value: Sendable>: Sendable {
       return state.waiting
     }
     for continuation in waiting { continuation.resume() }
-  }
-
-  private func valueForOneMore() -> Value? {
-    state.withLock { state in
-      if state.isBeingReplaced { return nil }
-      state.users += 1
-      return state.value
-    }
   }
 
   private func leave() {

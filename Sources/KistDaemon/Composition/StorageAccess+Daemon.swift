@@ -1,7 +1,6 @@
 internal import KistCore
 
 extension StorageAccess {
-  /// Returns the state of the storage in a few words.
   func summary() async -> String {
     do throws(StorageError) {
       let status = try await status()

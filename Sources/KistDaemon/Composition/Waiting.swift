@@ -24,7 +24,6 @@ final class QuietWatch: Sendable {
     self.whenQuiet = whenQuiet
   }
 
-  /// Records that a request has come.
   func note() {
     latest.store(start.duration(to: now()).nanoseconds, ordering: .sequentiallyConsistent)
     if !isWatching.load(ordering: .sequentiallyConsistent) { watch() }

@@ -3,7 +3,6 @@ internal import KistCore
 internal import KistFile
 internal import Logging
 
-/// The flags of `kistd migrate` as typed.
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd migrate",
@@ -22,7 +21,6 @@ struct MigrateCommand: ParsableCommand {
 
   @OptionGroup var use: UseOptions
 
-  /// Returns the two storages, and the options of a kistd with these flags.
   func options(
     environment: (String) -> String?
   ) throws(StorageError) -> (source: StorageKind, target: StorageKind, Options) {

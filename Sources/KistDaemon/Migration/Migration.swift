@@ -18,10 +18,8 @@ struct Migration: Sendable {
   /// Called with the number of credentials that were compared, copied or removed, and the total.
   var report: @Sendable (Step, _ done: Int, _ of: Int) -> Void = { _, _, _ in }
 
-  /// A step of the migration.
   enum Step: String { case compared, copied, removed }
 
-  /// The outcome of the migration.
   enum Outcome: Sendable, Equatable {
     /// The target counts, and has this many credentials, which only a kept source still has.
     ///
@@ -103,7 +101,6 @@ struct Migration: Sendable {
 }
 
 extension UserStorage {
-  /// Loads a credential; `nil` if there is none.
   fileprivate func loadIfThere(_ request: LoadRequest) async throws(StorageError) -> Credential? {
     do throws(StorageError) { return try await load(request) } catch {
       guard error.code == .notFound else { throw error }
@@ -130,7 +127,6 @@ extension Credential {
 }
 
 extension Migration {
-  /// Runs the migration, with a hint that needs no running kistd if a storage becomes locked.
   func runAsCommand() async throws(StorageError) -> Outcome {
     do throws(StorageError) { return try await run() } catch {
       guard error.code == .locked else { throw error }
@@ -139,7 +135,6 @@ extension Migration {
   }
 }
 
-/// Prints the outcome of a migration.
 struct MigrationReport {
   var source: StorageKind
   var target: StorageKind
@@ -190,7 +185,6 @@ struct MigrationReport {
     }
   }
 
-  /// Returns a line about the credentials that need no attention.
   private func summary(of count: Int) -> String {
     let credentials = counted(count)
     return switch (wasSwitched, count) {

@@ -68,15 +68,9 @@ struct Kistd: ParsableCommand {
 
 /// The commands of kistd: the first word of a command line that does not serve.
 enum KistdCommand: String, CaseIterable {
-  case fsck
-  case keyringItems = "keyring-items"
-  case migrate
-  case probe
-  case rekey
-  case restore
+  case fsck, keyringItems = "keyring-items", migrate, probe, rekey, restore
 }
 
-/// The flags for the use of a storage.
 struct UseOptions: ParsableArguments {
   @Option(help: .value("duration", "How long a request may take: 30s, 500ms, 2m; 30s."))
   var deadline: String?

@@ -6,14 +6,11 @@ internal import Logging
 
 /// The options of kistd, read from flags and the environment.
 struct Options: Sendable, Equatable {
-  /// The source of the store's key.
   enum KeySource: Sendable, Equatable {
     case file(path: String)
     case passphraseFile(path: String)
-    /// A descriptor to read a passphrase from.
     case passphrase(descriptor: CInt)
 
-    /// The number of the descriptor, if the source is a descriptor.
     var descriptor: CInt? { if case .passphrase(let number) = self { number } else { nil } }
   }
 
@@ -21,7 +18,6 @@ struct Options: Sendable, Equatable {
   var socket: String?
   /// The storage to open; `nil` to select one automatically.
   var storage: StorageKind?
-  /// The directory of the store.
   var dataDirectory: String
   var keySource: KeySource
   /// Whether a new passphrase of the store may have fewer than 8 bytes.
@@ -36,7 +32,6 @@ struct Options: Sendable, Equatable {
   var progressDirectory: String?
   /// Whether to open an encrypted file that is older than its progress note.
   var acceptsRollback: Bool
-  /// The file of the audit log.
   var auditFile: String
   /// The number of bytes of the audit log to keep; 0 for no log.
   var auditSize: Int

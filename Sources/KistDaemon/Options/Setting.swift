@@ -24,7 +24,6 @@ struct Setting {
     return number
   }
 
-  /// Returns a duration, given as a number and a unit.
   func duration() throws(StorageError) -> Duration {
     if let number = Int(text), number > 0 {
       throw error("has no unit", hint: "say \(number)s for seconds")
@@ -46,7 +45,6 @@ struct Setting {
     return size
   }
 
-  /// Returns a kind of storage; `nil` for `auto`.
   func storageKind() throws(StorageError) -> StorageKind? {
     if text == "auto" { return nil }
     guard let kind = StorageKind(rawValue: text) else {
@@ -96,12 +94,12 @@ func usageError<Command: ParsableCommand>(
 ///
 /// The usual advice, `--` before the word, would run a program of that name.
 private func hint(atWordTooManyIn arguments: [String]) -> String {
-  arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first
-    .map { "`kistd \($0.rawValue)` comes first, then its options" }
-    ?? "kistd's own commands are \(ownCommands); others stand behind --: `kistd -- COMMAND`"
+  if let command = arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first {
+    return "`kistd \(command.rawValue)` comes first, then its options"
+  }
+  let commands = KistdCommand.allCases.map(\.rawValue).joined(separator: ", ")
+  return "kistd's own commands are \(commands); others stand behind --: `kistd -- COMMAND`"
 }
-
-private let ownCommands = KistdCommand.allCases.map(\.rawValue).joined(separator: ", ")
 
 extension StorageError {
   /// Returns the error for a wrong option or variable, without its value.

@@ -17,7 +17,6 @@ struct StandardError: Sendable {
 }
 
 extension Logger.Level {
-  /// The priority of syslog(3).
   fileprivate var priority: Int {
     switch self {
     case .trace, .debug: 7

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistFile
 
-/// The flags of `kistd rekey` as typed.
 struct RekeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd rekey",
@@ -88,12 +87,10 @@ func rekey(
   return 0
 }
 
-/// The hint if there is no encrypted file that could get a new key.
 private let moveHint =
   "move them with \(StorageKind.encryptedFile.migration); or name another store with --data"
 
 extension EncryptedFile.Rekeyed {
-  /// Returns the lines that the user must know.
   fileprivate func lines(of store: String, keyFile: String?, hasNewPassphrase: Bool) -> [String] {
     var lines = ["\(store) has a new key: \(counted(count))"]
     if let keyFile, let oldKeyFile {

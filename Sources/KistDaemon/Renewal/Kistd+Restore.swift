@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistFile
 
-/// The flags of `kistd restore` as typed.
 struct RestoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd restore",
@@ -33,7 +32,6 @@ struct RestoreCommand: ParsableCommand {
     help: .value("number", "A descriptor to read the backup's passphrase from; standard input."))
   var passphraseFd: String?
 
-  /// Returns the options of a kistd with the store, and the descriptor of the backup's passphrase.
   func options(
     environment: (String) -> String?
   ) throws(StorageError) -> (options: Options, passphrase: CInt) {
@@ -49,7 +47,6 @@ struct RestoreCommand: ParsableCommand {
   }
 }
 
-/// Returns the number of a descriptor, if one was given.
 func descriptor(_ text: String?, of flag: String) throws(StorageError) -> CInt? {
   guard let text else { return nil }
   return CInt(try Setting(name: flag, text: text).integer(in: 0...Int(CInt.max)))
@@ -99,7 +96,6 @@ private func passphraseOfBackup(from descriptor: CInt) throws(StorageError) -> S
 }
 
 extension Options {
-  /// The clause that says how the store is opened.
   fileprivate var opening: String {
     switch keySource {
     case .file(let path): "its key \(path) opens: keep a copy of the key elsewhere"

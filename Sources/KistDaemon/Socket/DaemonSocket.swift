@@ -4,7 +4,6 @@ internal import KistServer
 internal import KistSystem
 internal import KistWire
 
-/// The daemon's listening socket.
 struct DaemonSocket: Sendable {
   let path: String
   /// The descriptor to accept connections from; the server closes it.
@@ -120,5 +119,4 @@ func prepareSocketDirectory(_ directory: String) throws(StorageError) {
   }
 }
 
-/// The hint if a socket cannot be made.
 let otherSocketHint = "name another path with --socket"

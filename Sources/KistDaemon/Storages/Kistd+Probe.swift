@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistWire
 
-/// The flags of `kistd probe` as typed.
 struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd probe",
@@ -50,7 +49,6 @@ extension StorageDiagnosis {
     self.init(choice: choice, keyring: await StorageKind.libsecret.probe(context))
   }
 
-  /// The diagnosis for the user.
   fileprivate var lines: [String] {
     let chosen: [String] =
       switch choice {

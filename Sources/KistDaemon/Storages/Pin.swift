@@ -58,7 +58,6 @@ extension Pin {
 struct PinFile: Sendable {
   let path: String
 
-  /// Reads the pin; `nil` if there is none.
   func read() throws(StorageError) -> Pin? {
     let descriptor: CInt
     do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {

@@ -78,7 +78,6 @@ extension Probes {
       context)
   }
 
-  /// Looks at these storages.
   init(of kinds: [StorageKind], _ context: StorageContext) async {
     self = []
     for kind in kinds { append((kind, await kind.probe(context))) }

@@ -7,7 +7,6 @@ internal import Logging
 private import Synchronization
 
 extension StorageKind {
-  /// The encrypted file.
   static let encryptedFile = StorageKind(
     rawValue: "encrypted-file", name: "the encrypted file", isExternal: false,
     isChosenByItself: true,
@@ -67,7 +66,6 @@ private func openEncryptedFile(
   return storage
 }
 
-/// The flags for the location of the encrypted file and its key.
 struct StorePlace: ParsableArguments {
   @Option(help: .value("directory", "The directory of the store; by default $XDG_DATA_HOME/kist."))
   var data: String?
@@ -76,7 +74,6 @@ struct StorePlace: ParsableArguments {
   var keyFile: String?
 }
 
-/// The flags for the location of the encrypted file and its key or passphrase.
 struct StoreOptions: ParsableArguments {
   @OptionGroup var place: StorePlace
 
@@ -86,17 +83,14 @@ struct StoreOptions: ParsableArguments {
   var passphraseFd: String?
 }
 
-/// The flag for short passphrases.
 struct WeakOption: ParsableArguments {
   @Flag(help: "Allow a new passphrase of fewer than \(Limits.shortestNewPassphrase) bytes.")
   var weak = false
 }
 
 extension Options {
-  /// The path of the encrypted file.
   var storePath: String { dataDirectory + "/credentials.db" }
 
-  /// Returns the options of the encrypted file with this key source.
   func ofEncryptedFile(_ keySource: EncryptedFile.KeySource) -> EncryptedFile.Options {
     var file = EncryptedFile.Options(path: storePath, keySource: keySource)
     file.allowsWeakPassphrase = allowsWeakPassphrase

@@ -6,7 +6,6 @@ internal import KistSystem
 #endif
 
 extension StorageKind {
-  /// The user's keyring, through libsecret.
   static let libsecret = StorageKind(
     rawValue: "libsecret", name: "the keyring", isExternal: true, isChosenByItself: true,
     identity: nil,
@@ -43,7 +42,6 @@ private func openKeyring(_ context: StorageContext) throws(StorageError) -> Open
   return storage
 }
 
-/// The hint for a keyring lock that cannot be opened.
 private let lockHint = "see to the directory, or name another one in XDG_STATE_HOME"
 
 extension StorageContext {

@@ -36,9 +36,7 @@ struct StorageKind: Sendable {
 
   /// What is wrong with a store whose id the pin does not have.
   struct Identity: Sendable {
-    /// The pinned store is missing.
     var missing: StorageError
-    /// Another store is in its place.
     var replaced: StorageError
   }
 
@@ -57,7 +55,6 @@ extension StorageKind {
   /// The table of storages; kistd prefers an earlier one.
   static let all: [StorageKind] = [.libsecret, .encryptedFile]
 
-  /// Finds the kind with a name; `nil` if there is none.
   init?(rawValue: String) {
     guard let kind = Self.all.first(where: { $0.rawValue == rawValue }) else { return nil }
     self = kind

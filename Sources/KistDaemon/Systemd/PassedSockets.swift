@@ -3,7 +3,6 @@ internal import KistCore
 
 /// The listening sockets that a service manager passes to kistd (sd_listen_fds(3)).
 struct PassedSockets: Equatable {
-  /// The socket for requests.
   var requests: CInt?
   /// The socket named `credentials`, on which the manager requests credentials for other units.
   var credentials: CInt?

@@ -1,6 +1,5 @@
 /// The systemd unit that a process runs in.
 struct ProcessUnit: Equatable {
-  /// The name of the unit.
   var name: String
   /// The user manager that started the unit, such as `user@1000.service`; `nil` for the system's.
   var userManager: String?

@@ -4,18 +4,12 @@ internal import KistSystem
 
 /// The service manager that started kistd and receives its state (sd_notify(3)).
 struct ServiceManager: Sendable {
-  /// A notification to the manager.
   enum Notice: Sendable, Equatable {
-    /// kistd answers requests.
-    case ready
+    case ready, stopping, watchdog
     /// The state of the service, as text for the user.
     case status(String)
     /// A reload has begun, at a time of CLOCK_MONOTONIC; it ends with `ready`.
     case reloading(microseconds: UInt64)
-    /// The service is stopping.
-    case stopping
-    /// The service is alive.
-    case watchdog
   }
 
   /// How often the manager expects `watchdog`; `nil` if it does not.
@@ -25,7 +19,6 @@ struct ServiceManager: Sendable {
 }
 
 extension ServiceManager {
-  /// No service manager.
   static let none = ServiceManager(notify: { _ in })
 
   /// Connects to the manager at `$NOTIFY_SOCKET`.
@@ -44,9 +37,8 @@ extension ServiceManager {
     _ environment: (String) -> String?, _ pid: pid_t
   ) -> Duration? {
     if let owner = environment("WATCHDOG_PID"), owner != "\(pid)" { return nil }
-    return environment("WATCHDOG_USEC").flatMap(Int64.init).flatMap {
-      $0 > 0 ? .microseconds($0) : nil
-    }
+    let interval = environment("WATCHDOG_USEC").flatMap(Int64.init)
+    return interval.flatMap { $0 > 0 ? .microseconds($0) : nil }
   }
 }
 
@@ -62,12 +54,10 @@ extension ServiceManager.Notice {
     }
   }
 
-  /// Returns `reloading` with the current time.
   static func reloadingNow() -> Self {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return .reloading(
-      microseconds: UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000)
+    return .reloading(microseconds: UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000)
   }
 }
 

@@ -3,7 +3,6 @@ internal import KistServer
 internal import Logging
 internal import Synchronization
 
-/// Answers a service manager that requests the credentials of units.
 struct UnitCredentials: Sendable {
   /// Loads a credential for a client.
   var load: @Sendable (LoadRequest, Peer) async throws(StorageError) -> Credential
@@ -88,7 +87,6 @@ extension Secret {
 
 /// A credential that the service manager requests for a unit (systemd.exec(5), `LoadCredential=`).
 struct CredentialRequest: Equatable {
-  /// The name of the unit.
   var unit: String
   /// The name that the unit gives to the credential.
   var id: String

@@ -4,7 +4,6 @@ internal import KistCore
 internal import KistJSON
 internal import KistSystem
 
-/// The flags of `kistd keyring-items` as typed.
 struct KeyringItemsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd keyring-items",
