@@ -1,7 +1,7 @@
 internal import Glibc
 internal import KistCore
 internal import KistWire
-internal import Logging
+package import Logging
 internal import NIOCore
 internal import Synchronization
 
@@ -30,7 +30,6 @@ final class Admission: Sendable {
     evictionGate = LogGate(interval: server.logInterval)
   }
 
-  /// The number of admitted connections.
   var count: Int { state.withLock { $0.admitted.count } }
 
   /// The time since which no client has been connected; `nil` while one is connected.
@@ -60,7 +59,6 @@ final class Admission: Sendable {
     }
   }
 
-  /// Removes a connection whose last line was answered.
   func leave(_ connection: Connection) {
     state.withLock { state in
       state.admitted.removeValue(forKey: ObjectIdentifier(connection.channel))
@@ -81,7 +79,6 @@ final class Admission: Sendable {
     for connection in admitted { connection.lines.cancelStream() }
   }
 
-  /// Cuts the remaining connections.
   func sever() { shutDown(SHUT_RDWR) }
 
   private func shutDown(_ how: some BinaryInteger) {
@@ -92,11 +89,9 @@ final class Admission: Sendable {
 
   private func check(_ peer: Peer) throws(StorageError) {
     if server.admits(peer) { return }
-    if let heldBack = otherUsersGate.pass() {
-      server.logger.warning(
-        "refused a connection of another user",
-        metadata: ["pid": "\(peer.pid)", "uid": "\(peer.uid)", "unlogged": "\(heldBack)"])
-    }
+    server.logger.warning(
+      "refused a connection of another user", through: otherUsersGate,
+      ["pid": "\(peer.pid)", "uid": "\(peer.uid)"])
     throw StorageError(
       .denied, "this daemon serves the user that runs it only", hint: "start a kistd of your own",
       outcome: .unchanged)
@@ -129,7 +124,6 @@ final class Admission: Sendable {
     var closable = all.compactMap { connection in
       connection.lines.evictionPriority().map { (priority: $0, connection: connection) }
     }
-    // The first attempt nearly always succeeds.
     while let least = closable.indices.min(by: { closable[$0].priority < closable[$1].priority }) {
       let connection = closable.remove(at: least).connection
       if connection.evict(because: reason) { return connection }
@@ -138,8 +132,94 @@ final class Admission: Sendable {
   }
 
   private func warn(_ message: Logger.Message) {
-    guard let heldBack = evictionGate.pass() else { return }
     server.logger.warning(
-      message, metadata: ["limit": "\(server.maximumConnections)", "unlogged": "\(heldBack)"])
+      message, through: evictionGate, ["limit": "\(server.maximumConnections)"])
   }
+}
+
+/// Lets one log line through per interval, to limit the log during a flood of events.
+package final class LogGate: Sendable {
+  private struct State {
+    var opensAt: NIODeadline?
+    var heldBack = 0
+  }
+
+  private let interval: TimeAmount
+  private let state = Mutex(State())
+
+  package init(interval: Duration = .seconds(10)) { self.interval = TimeAmount(interval) }
+
+  /// Returns the number of lines held back since the last one, or `nil` if none may be written now.
+  package func pass() -> Int? { pass(at: .now()) }
+
+  func pass(at now: NIODeadline) -> Int? {
+    state.withLock { state in
+      if let opensAt = state.opensAt, now < opensAt {
+        state.heldBack += 1
+        return nil
+      }
+      defer { state = State(opensAt: now + interval) }
+      return state.heldBack
+    }
+  }
+}
+
+extension Logger {
+  /// Logs a warning if the gate lets it through, with the number of those held back.
+  package func warning(
+    _ message: Message, through gate: LogGate, _ metadata: @autoclosure () -> Metadata
+  ) {
+    guard let heldBack = gate.pass() else { return }
+    warning(
+      message, metadata: metadata().merging(["unlogged": "\(heldBack)"]) { first, _ in first })
+  }
+}
+
+/// The eviction priority of a connection: what its client would lose, least first.
+enum EvictionPriority: Comparable {
+  /// Nothing: the client has sent no request yet.
+  case nothing(since: Turn)
+  /// Replies that the client has had time to read.
+  case neglectedReplies(since: NIODeadline)
+  /// Its place: it has all its replies, and can reconnect for its next request.
+  case place(since: Turn)
+  /// A watch: the client can watch again, and must read everything again.
+  case watch(since: Turn)
+  /// Replies that the client may be reading.
+  case replies(since: NIODeadline)
+}
+
+/// The position of an event in the order of events on an event loop.
+typealias Turn = UInt
+
+/// A counter that orders events on one event loop; cheaper than a clock.
+@safe
+final class Turns: @unchecked Sendable {
+  private var latest: Turn = 0
+
+  func next() -> Turn {
+    latest += 1
+    return latest
+  }
+}
+
+extension LineHandler {
+  /// How long unread replies protect a connection from eviction.
+  private static let patience = TimeAmount.seconds(10)
+
+  /// Returns the eviction priority, on the event loop; `nil` while a line is being answered.
+  func evictionPriority(at now: NIODeadline = .now()) -> EvictionPriority? {
+    if isAnswering, !isStreaming { return nil }
+    if hasUnreadReplies {
+      return unwrittenSince + Self.patience <= now
+        ? .neglectedReplies(since: unwrittenSince) : .replies(since: unwrittenSince)
+    }
+    if isStreaming { return .watch(since: answered ?? connected) }
+    // While there is space for replies, every received line is about to be answered.
+    if unanswered > 0 { return nil }
+    return answered.map { .place(since: $0) } ?? .nothing(since: connected)
+  }
+
+  /// Whether the socket has no space for the last of the replies.
+  var hasUnreadReplies: Bool { unwritten > 0 }
 }

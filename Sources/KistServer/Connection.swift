@@ -3,7 +3,6 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// The connection of one client.
 struct Connection: Sendable {
   let channel: any Channel
   let peer: Peer
@@ -28,9 +27,7 @@ struct Connection: Sendable {
     lines.beginStream(next)
   }
 
-  /// Evicts the connection unless a request has arrived meanwhile, and returns whether it did.
-  ///
-  /// No request that the client could send is lost.
+  /// Evicts the connection, unless that would lose a request; returns whether it did.
   func evict(because reason: StorageError) -> Bool {
     let isAsked = try? channel.withDescriptor { descriptor in
       // A client that does not read its replies has no more requests read.
@@ -55,16 +52,89 @@ struct Connection: Sendable {
 }
 
 extension StorageError {
-  static var unfinished: StorageError {
-    StorageError(
-      .badRequest, "the stream ended within a line", hint: "end each request with a newline",
-      outcome: .unchanged)
+  static let unfinished = StorageError(
+    .badRequest, "the stream ended within a line", hint: "end each request with a newline",
+    outcome: .unchanged)
+
+  static let lineTooLong = StorageError(
+    .tooLarge, "the line is longer than \(Limits.line) bytes",
+    hint: "the connection is closed; what was sent before the line was carried out",
+    outcome: .unchanged)
+}
+
+extension Channel {
+  /// Passes the socket to the closure, on the event loop; throws if the socket is closed.
+  func withDescriptor<Result>(_ body: (CInt) throws -> Result) throws -> Result {
+    guard
+      let result = try pipeline.syncOperations.withUnsafeTransportIfAvailable(
+        of: NIOBSDSocket.Handle.self, body)
+    else { throw ChannelError.operationUnsupported }
+    return result
   }
 
-  static var lineTooLong: StorageError {
-    StorageError(
-      .tooLarge, "the line is longer than \(Limits.line) bytes",
-      hint: "the connection is closed; what was sent before the line was carried out",
-      outcome: .unchanged)
+  /// Returns the peer of an accepted channel, and keeps its socket from programs that kistd starts.
+  func peer() throws -> Peer {
+    try withDescriptor { descriptor in
+      // NIO accepts without SOCK_CLOEXEC.
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      return try Peer(connectedTo: descriptor)
+    }
+  }
+
+  /// Sends a client the reason why it is not served, if its socket has space.
+  func send(refusal: StorageError) {
+    var bytes = WipedBytes(capacity: 512)
+    bytes.append(Line.refusal(refusal))
+    _ = try? withDescriptor { bytes.send(to: $0) }
+  }
+}
+
+/// Returns whether a socket has unread bytes.
+func hasInput(_ descriptor: CInt) -> Bool {
+  var byte: UInt8 = 0
+  return unsafe recv(descriptor, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) == 1
+}
+
+extension WipedBytes {
+  /// Appends a line and its newline.
+  mutating func append(_ line: Line) {
+    line.content.withBytes { append($0) }
+    append(UInt8(ascii: "\n"))
+  }
+
+  /// Sends the bytes that the socket takes now, none if the client has gone; returns their number.
+  func send(to descriptor: CInt) -> Int {
+    withBytes { bytes in
+      unsafe bytes.withUnsafeBytes { bytes in
+        let sent = unsafe Glibc.send(
+          descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+        return max(sent, 0)
+      }
+    }
+  }
+}
+
+extension ByteBuffer {
+  /// Overwrites the readable bytes in place, for every buffer that shares this storage.
+  ///
+  /// Writing through `ByteBuffer` would copy the storage, which the pool of receive buffers and the
+  /// queue of pending writes share. The bytes must not be in use any more.
+  func wipe() {
+    unsafe withUnsafeReadableBytes { bytes in
+      guard let start = bytes.baseAddress else { return }
+      unsafe explicit_bzero(UnsafeMutableRawPointer(mutating: start), bytes.count)
+    }
+  }
+}
+
+/// Runs tasks on an event loop, so that a request is read, performed and answered on one thread.
+final class EventLoopExecutor: TaskExecutor {
+  private let loop: any EventLoop
+
+  init(_ loop: any EventLoop) { self.loop = loop }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }

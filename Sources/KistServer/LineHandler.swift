@@ -18,7 +18,6 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias OutboundIn = Never
   typealias OutboundOut = ByteBuffer
 
-  /// The number of bytes of one read.
   static let readSize = 16 << 10
   private static let readAhead = 4
   private static let bytesAhead = 64 << 10
@@ -27,9 +26,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private static let costOfLine = 1 << 10
 
   private let turns: Turns
-  /// When the client connected.
   let connected: Turn
-  /// When a line was last answered.
   private(set) var answered: Turn?
   private let loop: any EventLoop
   let executor: EventLoopExecutor
@@ -75,8 +72,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Answers each line, one after another, until there are no more, and closes the channel.
   ///
-  /// A client that has gone gets no reply, but the requests it sent are still performed. Call it on
-  /// the channel's event loop only.
+  /// A client that has gone gets no reply, but its requests are still performed. On the event loop.
   func run(
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void
@@ -103,9 +99,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Answering
 
-  /// Answers the received lines while the client has space for replies.
-  ///
-  /// Replies to lines that are answered at once are sent together.
+  /// Answers the received lines while the client has space; sends replies made at once together.
   func answerAll() {
     // Events that occur during a write are handled after it.
     guard let answer, !isWriting, !isResting else { return }
@@ -130,9 +124,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Whether the client reads its replies, or can no longer read.
   var hasRoom: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
 
-  /// Lets other connections have their turn.
-  ///
-  /// It uses a timer, since the loop checks no socket while it has tasks to execute.
+  /// Lets other connections have their turn; by a timer, since the loop executes all tasks first.
   private func rest() {
     isResting = true
     loop.scheduleTask(in: .microseconds(50)) {
@@ -143,8 +135,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Answers a line, before returning if nothing has to be waited for.
   ///
-  /// With the executor preference, a waiting answer continues on the event loop. Without it,
-  /// answering a change would involve one more thread.
+  /// A waiting answer continues on the event loop, so that no other thread is involved.
   private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
     isStarting = true
     defer { isStarting = false }
@@ -291,7 +282,6 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 }
 
 extension LineSplitter.Event {
-  /// The number of bytes of the event's line.
   fileprivate var size: Int {
     if case .line(let line) = self { line.content.count } else { 0 }
   }

@@ -1,4 +1,5 @@
 internal import Glibc
+package import KistCore
 internal import KistSystem
 package import KistWire
 internal import NIOCore
@@ -77,9 +78,7 @@ package struct PeerProcess: Sendable, Equatable {
 
   /// A process that had ended.
   package static let gone = PeerProcess(cgroup: "", name: "", evidence: .gone)
-}
 
-extension PeerProcess {
   /// Reads the facts about the process with this pid that is connected to a socket.
   ///
   /// The facts in /proc count only if the process still has its pid afterwards. A descriptor of the
@@ -100,12 +99,10 @@ extension PeerProcess {
   }
 
   private init(_ pid: pid_t, evidence: AuditedPeer.Evidence) {
+    self = .gone
     guard let cgroup = text(ofProcFile: "/proc/\(pid)/cgroup"),
       let name = text(ofProcFile: "/proc/\(pid)/comm")
-    else {
-      self = .gone
-      return
-    }
+    else { return }
     self.init(
       cgroup: cgroup, name: name.hasSuffix("\n") ? String(name.dropLast()) : name,
       evidence: evidence)
@@ -119,4 +116,37 @@ private func hasItsPid(_ process: CInt) -> Bool {
   let lines = (text(ofProcFile: "/proc/self/fdinfo/\(process)") ?? "").split(separator: "\n")
   let pid = lines.first { $0.hasPrefix("Pid:\t") }?.dropFirst("Pid:\t".count)
   return pid.flatMap { Int($0) }.map { $0 > 0 } ?? false
+}
+
+/// Makes a listening Unix socket at an unused path: mode 0600 whatever the umask, closed on exec.
+package func listen(at path: String) throws(StorageError) -> CInt {
+  do {
+    let address = try SocketAddress(unixDomainSocketPath: path)
+    let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+    let descriptor = try checked("socket", socket(AF_UNIX, CInt(kind), 0))
+    do {
+      // Linux gives the file the mode of the socket minus the umask, so it is never more open.
+      try checked("fchmod", fchmod(descriptor, 0o600))
+      _ = try unsafe address.withSockAddr { address, size in
+        try checked("bind", unsafe bind(descriptor, address, socklen_t(size)))
+      }
+      // The umask may have removed permissions.
+      try checked("chmod", unsafe chmod(path, 0o600))
+      // The number of connections that wait to be accepted; further clients wait to connect.
+      try checked("listen", Glibc.listen(descriptor, 128))
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  } catch {
+    throw StorageError(.unavailable, "cannot listen at \(path): \(error)")
+  }
+}
+
+/// Returns the result of a system call, or throws its error.
+@discardableResult
+func checked(_ call: String, _ result: CInt) throws -> CInt {
+  guard result >= 0 else { throw IOError(errnoCode: errno, reason: call) }
+  return result
 }

@@ -25,9 +25,7 @@ package struct Server: Sendable {
   /// When to stop the server by itself, as cancelling its task would.
   package var idleExit: IdleExit?
   package var logger: Logger
-  /// Returns the handler that answers the lines of one connection, one after another.
-  ///
-  /// The handler may start a watch stream after a reply. It is never cancelled.
+  /// Returns the handler that answers the lines of a connection in order, and is never cancelled.
   package var serve: @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
 
   package init(
@@ -38,10 +36,9 @@ package struct Server: Sendable {
     self.serve = serve
   }
 
-  /// Serves until the task is cancelled, then performs the received requests and returns.
+  /// Serves until the task is cancelled, then performs the received requests within `grace`.
   ///
-  /// After the cancellation it accepts no more connections. It finishes the replies, all within
-  /// `grace`. The socket is closed at the end. Throws if the socket cannot listen.
+  /// It closes the socket at the end. Throws if the socket cannot listen.
   package func run(listeningOn descriptor: CInt) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     do {
@@ -140,7 +137,6 @@ package struct Heartbeat: Sendable {
 
 /// Input that the server refused without trying it.
 package enum Refusal: Sendable {
-  /// A connection.
   case connection(StorageError)
   /// Input that is not a valid line: too long, or cut off.
   case line(StorageError)
@@ -163,9 +159,7 @@ package struct IdleExit: Sendable {
     self.isAllowed = isAllowed
     self.whenStopping = whenStopping
   }
-}
 
-extension IdleExit {
   /// Waits until no client has been connected for `after`; `false` if the task is cancelled.
   ///
   /// Runs on the event loop that admits connections, so there is still none when it returns.

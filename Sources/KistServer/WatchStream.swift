@@ -13,7 +13,6 @@ final class WatchStream: @unchecked Sendable {
   private var sending: Task<Void, Never>?
   private var whenWritable: CheckedContinuation<Void, Never>?
   private var isCancelled = false
-  /// Whether the stream has begun.
   private(set) var isUnderWay = false
 
   init(_ next: @escaping NextLine, on lines: LineHandler) {
@@ -21,7 +20,6 @@ final class WatchStream: @unchecked Sendable {
     self.lines = lines
   }
 
-  /// Sends all lines of the stream, then ends it.
   func begin() {
     isUnderWay = true
     sending = Task.immediate(executorPreference: lines.executor) {
@@ -64,7 +62,6 @@ extension LineHandler {
     isOver = true
   }
 
-  /// Whether a watch stream is sending lines.
   var isStreaming: Bool { stream?.isUnderWay ?? false }
 
   /// Ends the watch stream; closes the connection if the stream has begun.

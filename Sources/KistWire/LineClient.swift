@@ -4,9 +4,7 @@ internal import KistJSON
 /// Returns the client's edge: it turns a message into a line, and an error reply into an error.
 package func exchange(over lines: @escaping LineExchange) -> Exchange {
   { request throws(StorageError) in
-    let line = try requestLine(request)
-    let reply = try await lines(line)
-    return try readReply(reply, to: request.operation)
+    try readReply(try await lines(requestLine(request)), to: request.operation)
   }
 }
 
@@ -50,9 +48,7 @@ func readReply(_ line: Line, to operation: String) throws(StorageError) -> Messa
 }
 
 extension StorageError {
-  /// Returns the error for a reply that cannot be read: a fault of the client or of kistd.
-  ///
-  /// The outcome of a change is unknown then.
+  /// Returns the error for a reply that cannot be read; the outcome of a change is unknown then.
   static func malformedReply(_ error: JSONError) -> StorageError {
     StorageError(
       .internal, "the reply does not follow the protocol: \(error)",

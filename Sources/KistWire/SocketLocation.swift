@@ -8,10 +8,7 @@ package struct SocketLocation: Sendable, Equatable {
   /// The path of the socket, at most 107 bytes of UTF-8.
   package let path: String
 
-  /// Takes a path.
-  ///
-  /// Throws `badRequest` if it is not a path, and `tooLarge`, with the path, if the kernel would
-  /// refuse it.
+  /// Takes a path; throws `badRequest` if it is none, and `tooLarge` if the kernel would refuse it.
   package init(path: String) throws(StorageError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw .badRequest("the socket path is empty or has a NUL in it")
@@ -41,19 +38,16 @@ package struct SocketLocation: Sendable, Equatable {
     func value(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
     func absolute(_ name: String) -> String? { value(name).flatMap { $0.first == "/" ? $0 : nil } }
 
-    let runtime = "/run/user/\(uid)"
-    if let path = value("KIST_SOCKET") {
-      try self.init(path: path)
-    } else if let directory = absolute("XDG_RUNTIME_DIR") {
-      try self.init(path: directory + "/kist/kist.sock")
-    } else if isOurDirectory(runtime) {
-      try self.init(path: runtime + "/kist/kist.sock")
-    } else if let home = absolute("HOME") {
-      try self.init(path: home + "/.local/state/kist/kist.sock")
-    } else {
+    func directory() -> String? {
+      let runtime = "/run/user/\(uid)"
+      return absolute("XDG_RUNTIME_DIR") ?? (isOurDirectory(runtime) ? runtime : nil)
+        ?? absolute("HOME").map { $0 + "/.local/state" }
+    }
+    guard let path = value("KIST_SOCKET") ?? directory().map({ $0 + "/kist/kist.sock" }) else {
       throw StorageError(
         .unavailable, "there is no place for the socket: neither XDG_RUNTIME_DIR nor HOME is set",
         hint: "set KIST_SOCKET to the path of the socket")
     }
+    try self.init(path: path)
   }
 }

@@ -81,7 +81,7 @@ struct AuditChain: Sendable {
     let before = head ?? Head()
     var chain: [UInt8]? = before.chain
     var unchained = 0
-    file.readPieces(end.linkEnd..<file.size) { piece in
+    readPieces(of: file.descriptor, end.linkEnd..<file.size) { piece in
       unchained += piece.count { $0 == UInt8(ascii: "\n") }
       chain = chain.flatMap { hash.unchained(piece, after: $0) }
     }
@@ -108,8 +108,8 @@ struct AuditChain: Sendable {
 
   /// Writes a mark without a link before the first link of a key.
   ///
-  /// If kistd is killed before it writes the mark of that link, the next start finds the link by this
-  /// mark. A failure is not reported here, because writing the next mark fails, too.
+  /// If kistd is killed before it writes the mark of that link, the next start finds the link by it.
+  /// A failure is not reported here, because writing the next mark fails, too.
   func beginMark(under hash: ChainHash?) {
     guard head == nil, let hash else { return }
     try? mark.write(Head(), under: hash)

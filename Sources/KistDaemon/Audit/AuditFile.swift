@@ -50,7 +50,7 @@ struct AuditFile: Sendable {
 
 /// The file of the audit log, opened and locked for writing.
 struct OpenAuditFile: ~Copyable {
-  private let descriptor: CInt
+  let descriptor: CInt
   let path: String
   private let hint: String
   /// The number that distinguishes the file from others that exist at the same time.
@@ -101,9 +101,5 @@ struct OpenAuditFile: ~Copyable {
     {
       size += 1
     }
-  }
-
-  func readPieces(_ range: Range<Int>, _ body: ([UInt8]) -> Void) {
-    KistDaemon.readPieces(of: descriptor, range, body)
   }
 }

@@ -143,7 +143,7 @@ struct AuditVerifier {
     for _ in 0..<link.unchained { _ = lines.next() }
     guard section.end - lines.position <= Self.largestBlock else { return section.fault(.added) }
     var chain: [UInt8]? = before
-    section.file.readPieces(section.start..<lines.position) { piece in
+    readPieces(of: section.file.descriptor, section.start..<lines.position) { piece in
       chain = chain.flatMap { hash.unchained(piece, after: $0) }
     }
     var parts: [UInt8] = []

@@ -8,7 +8,7 @@ final class OpenLog {
   /// The number that distinguishes the file from others that exist at the same time.
   let number: UInt64
   let size: Int
-  fileprivate let descriptor: CInt
+  let descriptor: CInt
 
   /// Opens a file, after the end of writes to it if it locks the file; `nil` if there is none.
   init?(_ path: String, locking: Bool = true, hint: String) throws(StorageError) {
@@ -24,10 +24,6 @@ final class OpenLog {
   }
 
   deinit { close(descriptor) }
-
-  func readPieces(_ range: Range<Int>, _ body: ([UInt8]) -> Void) {
-    KistDaemon.readPieces(of: descriptor, range, body)
-  }
 
   func lines(from start: Int = 0) -> Lines { Lines(file: self, position: start) }
 

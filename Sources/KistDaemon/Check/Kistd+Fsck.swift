@@ -176,9 +176,7 @@ struct FsckReport {
     }
     return lines
   }
-}
 
-extension FsckReport {
   /// The report for a program: one object on one line.
   var json: Secret {
     JSONWriter.object { writer in

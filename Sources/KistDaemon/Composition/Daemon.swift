@@ -23,8 +23,8 @@ struct Daemon: Sendable {
 
   /// Serves until the task is cancelled or the command ends, and returns the exit status.
   ///
-  /// It finishes the replies in progress, and then closes the storage. It abandons a storage that is
-  /// still being opened, which is safe at any moment. Each of `requests` opens the storage again.
+  /// It finishes the replies in progress, and then closes the storage. It abandons an opening, which
+  /// is safe at any moment. Each of `requests` opens the storage again.
   func run(reopening requests: AsyncStream<Void>) async throws -> CInt {
     defer { removeOwnDirectory() }
     guard isOwnUserKnown() else {

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import KistCore
+internal import KistFile
 internal import KistSystem
 
 /// Protects the process's memory and files from other processes; the first step of kistd.
@@ -92,5 +93,97 @@ enum StandardDescriptors {
       throw .internal("cannot open /dev/null: \(systemText(of: errno))")
     }
     return descriptor
+  }
+}
+
+/// The rights that this process has given up until it ends, as far as the kernel supports it.
+struct Confinement {
+  /// The rights to keep for a directory tree or one file: one or more of `kist_may_…`.
+  struct Rule {
+    var path: String
+    var rights: UInt64
+  }
+
+  /// The state of one kind of confinement.
+  enum State: Equatable, CustomStringConvertible {
+    case inForce(String)
+    /// The kernel does not support it.
+    case missing(String)
+    /// The kernel supports it, but a sandbox or a limit forbids it; with the name of the error.
+    case refused(String)
+
+    var isInForce: Bool { if case .inForce = self { true } else { false } }
+
+    var description: String {
+      switch self {
+      case .inForce(let name): name
+      case .missing(let name): "not: this kernel has no \(name)"
+      case .refused(let error): "not: refused (\(error))"
+      }
+    }
+  }
+
+  /// The filter that refuses the system calls that kistd does not make.
+  let calls: State
+  /// The Landlock rules that refuse all other files.
+  let files: State
+  /// The paths of rules that did not exist, and so stay out of reach.
+  private(set) var unreachable: [String] = []
+
+  /// Forbids new privileges, files outside the rules, and calls that the systemd unit forbids.
+  ///
+  /// Landlock applies to the calling thread and the threads it starts, so call this before there
+  /// are others. Confinement that the kernel does not support is left out. Throws if a supported
+  /// kind fails.
+  init(_ rules: [Rule], scopes: UInt64) throws(StorageError) {
+    guard kist_forbid_new_privileges() == 0 else { throw .notConfined(errno) }
+    files = try restrictFiles(rules, scopes: scopes, unreachable: &unreachable)
+    calls =
+      kist_confine_calls() == 0
+      ? .inForce("seccomp")
+      : try .notInForce("seccomp filters", errno, missing: [EINVAL, ENOSYS])
+  }
+}
+
+private func restrictFiles(
+  _ rules: [Confinement.Rule], scopes: UInt64, unreachable: inout [String]
+) throws(StorageError) -> Confinement.State {
+  let version = kist_landlock_version()
+  guard version > 0 else {
+    return try .notInForce("Landlock", errno, missing: [ENOSYS, EOPNOTSUPP])
+  }
+  let descriptor = kist_landlock_rules(version, scopes)
+  guard descriptor >= 0 else { throw .notConfined(errno) }
+  defer { close(descriptor) }
+  for rule in rules
+  where unsafe kist_landlock_allow(descriptor, version, rule.path, rule.rights) != 0 {
+    guard [ENOENT, ENOTDIR, EACCES].contains(errno) else { throw .notConfined(errno) }
+    // A rule for the parent directory would also allow its other files.
+    unreachable.append(rule.path)
+  }
+  guard kist_landlock_restrict(descriptor) == 0 else {
+    // The kernel nests at most 16 Landlock rule sets.
+    return try .notInForce("Landlock", errno, missing: [])
+  }
+  return .inForce("Landlock \(version)")
+}
+
+extension Confinement.State {
+  /// Returns why a confinement is not in force: an old kernel, a sandbox or a limit; else throws.
+  fileprivate static func notInForce(
+    _ name: String, _ number: CInt, missing: [CInt]
+  ) throws(StorageError) -> Confinement.State {
+    if missing.contains(number) { return .missing(name) }
+    let refusals = [EPERM: "EPERM", EACCES: "EACCES", E2BIG: "E2BIG"]
+    guard let refusal = refusals[number] else { throw .notConfined(number) }
+    return .refused(refusal)
+  }
+}
+
+extension StorageError {
+  fileprivate static func notConfined(_ number: CInt) -> StorageError {
+    StorageError(
+      Code(errno: number), "kistd cannot confine itself: \(systemText(of: number))",
+      hint: "nothing was opened; try again")
   }
 }

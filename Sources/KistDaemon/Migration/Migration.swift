@@ -98,6 +98,13 @@ struct Migration: Sendable {
     }
     return original.summary
   }
+
+  func runAsCommand() async throws(StorageError) -> Outcome {
+    do throws(StorageError) { return try await run() } catch {
+      guard error.code == .locked else { throw error }
+      throw .locked(error.message, hint: "run `kistd migrate` again, which unlocks it")
+    }
+  }
 }
 
 extension UserStorage {
@@ -123,15 +130,6 @@ extension Credential {
   fileprivate func hasSameContent(as other: Credential) -> Bool {
     NewCredential(copying: self) == NewCredential(copying: other)
       && (summary.label ?? "").hasSameBytes(as: other.summary.label ?? "")
-  }
-}
-
-extension Migration {
-  func runAsCommand() async throws(StorageError) -> Outcome {
-    do throws(StorageError) { return try await run() } catch {
-      guard error.code == .locked else { throw error }
-      throw .locked(error.message, hint: "run `kistd migrate` again, which unlocks it")
-    }
   }
 }
 

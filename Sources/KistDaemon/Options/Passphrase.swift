@@ -13,9 +13,9 @@ enum AskedPassphrase: String {
 
 /// Reads a passphrase from a descriptor to its end, without one trailing newline, and closes it.
 ///
-/// At a terminal, it asks with hidden input and leaves the terminal open for the next question. A
-/// standard descriptor is left at /dev/null, so that no file takes its number. FD_CLOEXEC means that
-/// the process did not inherit the descriptor, but opened it itself.
+/// It asks with hidden input at a terminal, which stays open for the next question. It leaves a
+/// standard descriptor at /dev/null, so that no file takes its number. FD_CLOEXEC means that the
+/// process did not inherit the descriptor, but opened it itself.
 func readPassphrase(
   _ asked: AskedPassphrase = .ofStore, from descriptor: CInt
 ) throws(StorageError) -> Secret {

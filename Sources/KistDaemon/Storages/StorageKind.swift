@@ -51,7 +51,7 @@ struct StorageKind: Sendable {
   }
 }
 
-extension StorageKind {
+extension StorageKind: Equatable {
   /// The table of storages; kistd prefers an earlier one.
   static let all: [StorageKind] = [.libsecret, .encryptedFile]
 
@@ -68,9 +68,7 @@ extension StorageKind {
   var migration: String {
     "`kistd migrate --to \(rawValue)`, with the same --data if one was given"
   }
-}
 
-extension StorageKind: Equatable {
   static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }
 

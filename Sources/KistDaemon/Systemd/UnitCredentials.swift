@@ -49,9 +49,7 @@ struct UnitCredentials: Sendable {
   }
 
   private func warn(_ message: Logger.Message, of unit: String?, _ metadata: Logger.Metadata) {
-    guard let heldBack = gates.pass(unit) else { return }
-    logger.warning(
-      message, metadata: metadata.merging(["unlogged": "\(heldBack)"]) { first, _ in first })
+    logger.warning(message, through: gates.gate(of: unit), metadata)
   }
 }
 
@@ -61,15 +59,14 @@ final class LogGates: Sendable {
 
   private let gates = Mutex<[String?: LogGate]>([:])
 
-  /// Returns the number of lines of a unit that were held back, if one may be written now.
-  func pass(_ unit: String?) -> Int? {
-    let gate = gates.withLock { gates in
+  /// Returns the gate of a unit; clients without a unit share one.
+  func gate(of unit: String?) -> LogGate {
+    gates.withLock { gates in
       let unit = gates.count < Self.most || gates[unit] != nil ? unit : nil
       let gate = gates[unit] ?? LogGate()
       gates[unit] = gate
       return gate
     }
-    return gate.pass()
   }
 }
 

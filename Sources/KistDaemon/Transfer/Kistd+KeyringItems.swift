@@ -38,7 +38,9 @@ func printKeyringItems(
     busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
     deadline: options.deadline)
   for item in found.items { try writeOutput(line(of: item.attributes, item.value)) }
-  for _ in 0..<found.locked { try writeOutput(lineOfLocked) }
+  // Such a line shows nothing of an item in a locked keyring.
+  let locked = JSONWriter.object { $0.member("locked", true) }
+  for _ in 0..<found.locked { try writeOutput(locked) }
   return 0
 }
 
@@ -65,14 +67,11 @@ private func line(of attributes: [String: String], _ value: Secret?) -> Secret {
       }
     }
     if let value { writer.member("value", base64: value) }
-  }.withNewline
+  }
 }
 
-/// The line for an item in a locked keyring, which shows nothing of the item.
-private let lineOfLocked = JSONWriter.object { $0.member("locked", true) }.withNewline
-
-private func writeOutput(_ bytes: Secret) throws(StorageError) {
-  guard bytes.withBytes({ writeAll($0, to: STDOUT_FILENO) }) == 0 else {
+private func writeOutput(_ line: Secret) throws(StorageError) {
+  guard line.withNewline.withBytes({ writeAll($0, to: STDOUT_FILENO) }) == 0 else {
     throw .internal("standard output could not be written")
   }
 }

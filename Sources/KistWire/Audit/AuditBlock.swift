@@ -25,9 +25,7 @@ package struct AuditBlock: Sendable {
     (count, lastLine, partsBeforeLast) = (0, 0, 0)
   }
 
-  /// Appends a line, which ends in a newline, with its sealed names.
-  ///
-  /// Without names, `sealed` is empty.
+  /// Appends a line, which ends in a newline, with its sealed names; they are empty without names.
   package mutating func append(_ line: Span<UInt8>, sealed: Span<UInt8>) {
     lastLine = text.count
     partsBeforeLast = parts.count
@@ -42,8 +40,7 @@ package struct AuditBlock: Sendable {
     text += members
   }
 
-  /// Appends the part of a line that the chain covers, for a line that is not the last of its
-  /// block.
+  /// Appends the part of a line that the chain covers, unless it is the last of its block.
   ///
   /// The last 16 bytes of sealed names authenticate the names and the whole line before them. The
   /// chain covers only these 16 bytes, because each further byte makes loads slower.

@@ -1,13 +1,13 @@
 internal import KistCore
 internal import KistJSON
 
-/// The members at the end of a line of the audit log that chain it and all lines after the last link.
+/// The members at the end of a line that chain it and all lines since the previous link.
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
   /// The chain that this line continues; `nil` if that is the last one before it in its file.
   package var after: [UInt8]?
-  /// The number of lines directly before this write that kistd wrote without a key, or did not write.
+  /// The number of lines directly before this write that have no chain.
   package var unchained: Int
   /// Whether kistd knows that another program wrote to the file before this line.
   package var isForeign: Bool
@@ -79,9 +79,7 @@ package struct AuditLink: Sendable, Equatable {
         && text.indices.allSatisfy { text[$0] == line[offset + $0] }
     }
   }
-}
 
-extension AuditLink {
   /// Reads the link and the chain of a line without its newline; returns `nil` if there is none.
   package static func read(_ line: [UInt8]) -> (link: AuditLink, chain: [UInt8])? {
     guard let range = range(in: line.span), let brace = line.last else { return nil }

@@ -18,8 +18,7 @@ package struct AuditQuery: Sendable, Equatable {
 
   package init() {}
 
-  /// The possible operations of a request in the log; the last two are not operations of the
-  /// protocol.
+  /// The operations of requests in the log; the last two are not operations of the protocol.
   package static let operations = OperationRow.all.map(\.name) + ["connect", "credential"]
 
   /// Whether the query selects records by names.
@@ -79,14 +78,13 @@ package struct AuditAccess: Sendable {
   }
 
   /// An access that fails because there is no log.
-  package static let none = AuditAccess(
-    find: { _ throws(StorageError) in throw .noAuditLog },
-    verify: { () throws(StorageError) in throw .noAuditLog })
-}
-
-extension StorageError {
-  fileprivate static let noAuditLog = StorageError(
-    .unavailable, "kistd keeps no audit log", hint: "start kistd without `--audit off`")
+  package static let none = {
+    let error = StorageError(
+      .unavailable, "kistd keeps no audit log", hint: "start kistd without `--audit off`")
+    return AuditAccess(
+      find: { _ throws(StorageError) in throw error },
+      verify: { () throws(StorageError) in throw error })
+  }()
 }
 
 extension AuditedRequest {

@@ -1,7 +1,7 @@
 package import KistJSON
 
 /// The result of a check of the audit log's chain.
-package struct AuditVerdict: Sendable, Equatable {
+package struct AuditVerdict: Sendable, Equatable, JSONMembers {
   /// The number of unchanged lines up to the fault that kistd wrote under the key of this storage.
   package var verified = 0
   /// The number of lines up to the fault that have no chain: without a key, or of another program.
@@ -49,9 +49,7 @@ package struct AuditVerdict: Sendable, Equatable {
     /// The file is larger than the limit of the log, and kistd did not read it.
     case tooLarge
   }
-}
 
-extension AuditVerdict: JSONMembers {
   init(_ object: JSONObject) throws(JSONError) {
     self.init()
     verified = try object.required("verified").integer()

@@ -1,9 +1,7 @@
 package import KistCore
 internal import KistJSON
 
-/// One line of the protocol without its newline.
-///
-/// It is handled as a secret because it may contain one.
+/// One line of the protocol without its newline; a secret, because it may contain one.
 package struct Line: Sendable, Equatable {
   package let content: Secret
 
@@ -11,10 +9,7 @@ package struct Line: Sendable, Equatable {
 
   /// Whether the operation only reads: it does not change, lock or unlock anything.
   package var onlyAsks: Bool {
-    guard
-      let object = try? JSONObject(content), let operation = try? object["op"]?.string()
-    else { return false }
-    return OperationRow.isRead(operation)
+    (try? JSONObject(content)["op"]?.string()).map(OperationRow.isRead) ?? false
   }
 }
 
@@ -26,8 +21,7 @@ package typealias NextLine = @Sendable () async throws(StorageError) -> Line?
 
 /// Splits a stream of bytes into lines; holds at most one unfinished line of limited length.
 ///
-/// A connection uses one splitter from beginning to end, so that no pipelined or partial line is
-/// lost.
+/// A connection uses one splitter to its end, so that no pipelined or partial line is lost.
 package struct LineSplitter: ~Copyable {
   /// A part of a stream of bytes.
   package enum Event: Sendable, Equatable {
@@ -90,8 +84,6 @@ package struct LineSplitter: ~Copyable {
 extension Secret {
   /// Whether there is only JSON white space.
   fileprivate var isBlank: Bool {
-    withBytes { bytes in
-      bytes.indices.allSatisfy { [0x20, 0x09, 0x0D].contains(bytes[$0]) }
-    }
+    withBytes { bytes in bytes.indices.allSatisfy { [0x20, 0x09, 0x0D].contains(bytes[$0]) } }
   }
 }

@@ -1,4 +1,4 @@
-internal import KistCore
+package import KistCore
 internal import KistJSON
 
 extension Operation where Input == Void, Output == StorageStatus {
@@ -53,3 +53,58 @@ extension JSONWriter {
 private let statusMember = Codec<StorageStatus>(
   read: { object throws(JSONError) in try StorageStatus(object.required("status").object()) },
   write: { status, writer in writer.member("status", object: status) })
+
+/// The description that kistd gives of itself.
+package struct Hello: Sendable, Equatable {
+  /// The version of the protocol, which changes only if clients must change.
+  package var protocolVersion = 1
+  /// The version of kistd.
+  package var version: String
+  /// The names of the served operations, sorted.
+  package var operations = OperationRow.all.map(\.name).sorted()
+  /// The additions to the protocol since 1.0: keys, values, operations.
+  package var features: [String] = []
+  /// The failures that an answered change survives.
+  package var durability: StorageStatus.Durability
+
+  package init(version: String, durability: StorageStatus.Durability) {
+    self.version = version
+    self.durability = durability
+  }
+}
+
+/// Asks kistd for its description.
+package typealias HelloLookup = @Sendable () async throws(StorageError) -> Hello
+
+extension Operation where Input == Void, Output == Hello {
+  /// Describes kistd.
+  static var hello: Self {
+    Operation(name: "hello", keys: [], request: .nothing, reply: description)
+  }
+}
+
+private let description = Codec<Hello>(
+  read: { object throws(JSONError) in
+    var hello = Hello(
+      version: try object.required("version").string(),
+      durability: StorageStatus.Durability(
+        rawValue: try object.required("durability").string()))
+    hello.protocolVersion = try object.required("protocol").integer()
+    hello.operations = try object.required("operations").texts()
+    hello.features = try object.required("features").texts()
+    return hello
+  },
+  write: { hello, writer in
+    writer.member("protocol", hello.protocolVersion)
+    writer.member("version", hello.version)
+    writer.member("operations", arrayOf: hello.operations) { $1.element($0) }
+    writer.member("features", arrayOf: hello.features) { $1.element($0) }
+    writer.memberLimits()
+    writer.member("durability", hello.durability.rawValue)
+  })
+
+extension JSONValue {
+  fileprivate func texts() throws(JSONError) -> [String] {
+    try elements().map { (element) throws(JSONError) in try element.string() }
+  }
+}

@@ -1,9 +1,7 @@
 package import KistCore
 package import KistJSON
 
-/// Starts a watch stream, given the function that returns the lines to send after the reply.
-///
-/// Nothing else is answered from then on.
+/// Starts a watch stream of lines to send after the reply; nothing else is answered from then on.
 package typealias BeginStream = @Sendable (@escaping NextLine) -> Void
 
 extension Operation where Input == WatchRequest, Output == Revision? {
@@ -28,8 +26,7 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   }
 }
 
-/// Sends a line over a connection of its own; returns the reply and the function that waits for
-/// later lines.
+/// Sends a line over a connection of its own; returns the reply and what waits for later lines.
 package typealias Conversation =
   @Sendable (Line) async throws(StorageError) -> (reply: Line, next: NextLine)
 

@@ -22,6 +22,29 @@ extension JSONWriter {
   mutating func member(_ name: StaticString, objects: [some JSONMembers]) {
     member(name, arrayOf: objects) { object, writer in writer.braced { object.write(to: &$0) } }
   }
+
+  /// Writes a secret as text if it is UTF-8 without NUL and not longer than in base64.
+  mutating func member(secret: Secret) {
+    if let count = secret.withBytes(textCount(of:)), count <= base64Count(of: secret.count) {
+      member("secret", text: secret)
+    } else {
+      member("secretBase64", base64: secret)
+    }
+  }
+
+  /// Writes a secret in the requested encoding.
+  mutating func member(secret: Secret, as encoding: SecretEncoding?) throws(StorageError) {
+    switch encoding {
+    case nil: member(secret: secret)
+    case .base64: member("secretBase64", base64: secret)
+    case .text:
+      guard secret.withBytes(textCount(of:)) != nil else {
+        throw StorageError(
+          .badRequest, "the secret is not text", hint: "ask for it with `\"encoding\":\"base64\"`")
+      }
+      member("secret", text: secret)
+    }
+  }
 }
 
 extension CredentialKey: JSONMembers {
@@ -102,6 +125,16 @@ extension JSONObject {
     for (name, text) in try self["attributes"]?.strings() ?? [] { attributes[name] = text }
     return attributes
   }
+
+  /// Returns the bytes of a secret from exactly one of its two encodings.
+  func secret() throws(JSONError) -> Secret {
+    switch (self["secret"], self["secretBase64"]) {
+    case (let text?, nil): try text.secret()
+    case (nil, let base64?): try base64.base64()
+    case (let text?, _?): throw text.error("and `secretBase64` are both there")
+    case (nil, nil): throw .key("secret", "is missing, and so is `secretBase64`")
+    }
+  }
 }
 
 extension JSONValue {
@@ -112,6 +145,13 @@ extension JSONValue {
       throw error("is not a date and time (RFC 3339)")
     }
     return moment
+  }
+
+  func secretEncoding() throws(JSONError) -> SecretEncoding {
+    guard let encoding = SecretEncoding(rawValue: try string()) else {
+      throw error("must be `text` or `base64`")
+    }
+    return encoding
   }
 }
 
@@ -137,3 +177,6 @@ extension NewCredential {
       expiresAt: try object["expiresAt"]?.timestamp())
   }
 }
+
+/// The two encodings of a secret in a line: in the member `secret`, or in `secretBase64`.
+enum SecretEncoding: String { case text, base64 }

@@ -1,0 +1,178 @@
+package import KistCore
+internal import KistJSON
+
+extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Credential> {
+  /// Loads a credential with its secret.
+  static var load: Self {
+    Operation(
+      name: "load", keys: ["service", "account", "encoding", "allowExpired"],
+      names: .key, request: loadRequest, reply: loadedCredential)
+  }
+
+  /// Returns the server's end, which answers in the requested encoding.
+  func servedAsAsked(
+    by load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
+  ) -> Exchange {
+    { message throws(StorageError) in
+      let request = try decodeRequest(message)
+      return try encodeReply(Encoded(try await load(request.value), as: request.encoding))
+    }
+  }
+}
+
+/// A value, and the encoding of secrets in the reply to it, if the client chooses one.
+struct Encoded<Value: Sendable>: Sendable {
+  var value: Value
+  var encoding: SecretEncoding?
+
+  init(_ value: Value, as encoding: SecretEncoding? = nil) {
+    self.value = value
+    self.encoding = encoding
+  }
+}
+
+private let loadRequest = Codec<Encoded<LoadRequest>>(
+  read: { object throws(JSONError) in
+    Encoded(
+      LoadRequest(
+        key: try object.credentialKey(),
+        allowExpired: try object["allowExpired"]?.bool() ?? false),
+      as: try object["encoding"]?.secretEncoding())
+  },
+  write: { request, writer in
+    writer.members(of: request.value.key)
+    writer.member("encoding", request.encoding?.rawValue)
+    if request.value.allowExpired { writer.member("allowExpired", true) }
+  })
+
+private let loadedCredential = Codec<Encoded<Credential>>(
+  read: { object throws(JSONError) in
+    Encoded(try Credential(object.required("credential").object()))
+  },
+  write: { reply, writer throws(StorageError) in
+    try writer.member("credential") { (writer) throws(StorageError) in
+      writer.members(of: reply.value.summary)
+      try writer.member(secret: reply.value.secret, as: reply.encoding)
+    }
+  })
+
+extension Operation where Input == SaveRequest, Output == CredentialSummary {
+  /// Saves a credential, and replaces the one with the same key.
+  static var save: Self {
+    Operation(
+      name: "save", effect: .change,
+      keys: [
+        "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
+        "ifRevision",
+      ],
+      names: .key, request: saveRequest, reply: savedCredential)
+  }
+}
+
+private let saveRequest = Codec<SaveRequest>(
+  read: { object throws(JSONError) in
+    SaveRequest(credential: try NewCredential(object), condition: try object.saveCondition())
+  },
+  write: { request, writer throws(StorageError) in
+    let credential = request.credential
+    writer.members(of: credential.key)
+    try writer.member(secret: credential.secret, as: nil)
+    writer.member("label", credential.label)
+    if !credential.attributes.isEmpty { writer.members(of: credential.attributes) }
+    writer.member("expiresAt", credential.expiresAt)
+    switch request.condition {
+    case .always: break
+    case .ifAbsent: writer.memberNull("ifRevision")
+    case .ifRevision(let revision): writer.member("ifRevision", revision.rawValue)
+    }
+  })
+
+private let savedCredential = Codec<CredentialSummary>(
+  read: { object throws(JSONError) in
+    try CredentialSummary(object.required("credential").object())
+  },
+  write: { summary, writer in writer.member("credential", object: summary) })
+
+extension JSONObject {
+  fileprivate func saveCondition() throws(JSONError) -> Condition {
+    guard let value = self["ifRevision"] else { return .always }
+    return value.isNull ? .ifAbsent : .ifRevision(try value.revision())
+  }
+}
+
+extension Operation where Input == DeleteRequest, Output == Bool {
+  /// Deletes a credential.
+  static var delete: Self {
+    Operation(
+      name: "delete", effect: .change, keys: ["service", "account", "ifRevision"],
+      names: .key, request: deleteRequest, reply: deletedMember)
+  }
+}
+
+private let deleteRequest = Codec<DeleteRequest>(
+  read: { object throws(JSONError) in
+    DeleteRequest(
+      key: try object.credentialKey(), ifRevision: try object["ifRevision"]?.revision())
+  },
+  write: { request, writer in
+    writer.members(of: request.key)
+    writer.member("ifRevision", request.ifRevision?.rawValue)
+  })
+
+/// Returns the text of one JSON object: the protocol's `deleted`.
+package func json(deleted wasThere: Bool) -> Secret {
+  JSONWriter.object { $0.member("deleted", wasThere) }
+}
+
+private let deletedMember = Codec<Bool>(
+  read: { object throws(JSONError) in try object.required("deleted").bool() },
+  write: { deleted, writer in writer.member("deleted", deleted) })
+
+extension Operation where Input == CredentialQuery, Output == CredentialPage {
+  /// Lists credentials, without their secrets.
+  static var find: Self {
+    Operation(
+      name: "find", keys: ["service", "account", "attributes", "limit", "after"],
+      names: .query, request: credentialQuery, reply: credentialPage)
+  }
+
+  /// Returns the server's end, which halves a page while it is too long for a line.
+  func servedWithinALine(by find: @escaping Run) -> Exchange {
+    { request throws(StorageError) in
+      var query = try decodeRequest(request)
+      while true {
+        let page = try await find(query)
+        let reply = try encodeReply(page)
+        if reply.count <= Limits.line - envelopeSize || page.credentials.count <= 1 { return reply }
+        query.limit = page.credentials.count / 2
+      }
+    }
+  }
+}
+
+/// The most bytes that `ok` and an `id` of 128 escaped bytes need.
+private let envelopeSize = 1024
+
+private let credentialQuery = Codec<CredentialQuery>(
+  read: { object throws(JSONError) in
+    CredentialQuery(
+      service: try object["service"]?.string(), account: try object["account"]?.string(),
+      attributes: try object.attributes(),
+      limit: try object["limit"]?.integer() ?? Limits.page,
+      after: try object["after"]?.string())
+  },
+  write: { query, writer in
+    writer.member("service", query.service)
+    writer.member("account", query.account)
+    if !query.attributes.isEmpty { writer.members(of: query.attributes) }
+    if query.limit != Limits.page { writer.member("limit", query.limit) }
+    writer.member("after", query.after)
+  })
+
+private let credentialPage = Codec<CredentialPage>(
+  read: { object throws(JSONError) in
+    CredentialPage(
+      credentials: try object.objects("credentials", CredentialSummary.init),
+      next: try object["next"]?.string())
+  },
+  write: { page, writer in writer.members(of: page) })

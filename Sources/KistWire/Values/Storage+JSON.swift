@@ -1,0 +1,160 @@
+package import KistCore
+package import KistJSON
+
+extension StorageStatus: JSONMembers {
+  init(_ object: JSONObject) throws(JSONError) {
+    self.init(
+      storage: try object.required("storage").string(), reason: try object["reason"]?.string(),
+      isLocked: try object.required("locked").bool(),
+      unlocksWith: (try object["unlocksWith"]?.string()).map(Unlocking.init),
+      reopensAtRestart: try object.required("reopensAtRestart").bool(),
+      durability: Durability(rawValue: try object.required("durability").string()),
+      keyProtection: try object.required("keyProtection").string(),
+      isSessionEncrypted: try object["sessionEncrypted"]?.bool(),
+      keysInRAM: try object["keysInRAM"]?.bool(),
+      integrity: (try object["integrity"]?.string()).map(Integrity.init),
+      count: try object["count"]?.integer(),
+      uptime: try object["uptime"]?.integer())
+  }
+
+  /// Writes the protocol's `status`.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("storage", storage)
+    writer.member("reason", reason)
+    writer.member("locked", isLocked)
+    writer.member("unlocksWith", unlocksWith?.rawValue)
+    writer.member("reopensAtRestart", reopensAtRestart)
+    writer.member("durability", durability.rawValue)
+    writer.member("keyProtection", keyProtection)
+    writer.member("sessionEncrypted", isSessionEncrypted)
+    writer.member("keysInRAM", keysInRAM)
+    writer.member("integrity", integrity?.rawValue)
+    writer.member("count", count)
+    writer.memberLimits()
+    writer.member("uptime", uptime)
+  }
+}
+
+extension JSONWriter {
+  /// Writes the limits, which version 1 of the protocol fixes.
+  ///
+  /// They are for users and other clients; kist's own clients do not read them.
+  mutating func memberLimits() {
+    member("limits") { writer in
+      writer.member("line", Limits.line)
+      writer.member("secret", Limits.secret)
+      writer.member("service", Limits.keyPart)
+      writer.member("account", Limits.keyPart)
+      writer.member("label", Limits.label)
+      writer.member("attributes", Limits.attributes)
+      writer.member("attributeName", Limits.attributeName)
+      writer.member("attributeValue", Limits.attributeValue)
+      writer.member("attributesTotal", Limits.attributesTotal)
+      writer.member("page", Limits.page)
+      writer.member("passphrase", Limits.passphrase)
+    }
+  }
+}
+
+extension StorageError: JSONMembers {
+  /// Reads an error; an unknown code or outcome comes from a newer kistd.
+  init(_ object: JSONObject) throws(JSONError) {
+    self.init(
+      Code(rawValue: try object.required("code").string()) ?? .internal,
+      try object.required("message").string(), hint: try object["hint"]?.string(),
+      outcome: (try object["outcome"]?.string()).map { Outcome(rawValue: $0) ?? .unknown },
+      current: try object["current"].map { (value) throws(JSONError) in
+        value.isNull ? .absent : .revision(try value.revision())
+      })
+  }
+
+  /// Writes the protocol's `error`.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("code", code.rawValue)
+    writer.member("message", message)
+    writer.member("hint", hint)
+    writer.member("outcome", outcome?.rawValue)
+    switch current {
+    case nil: break
+    case .absent: writer.memberNull("current")
+    case .revision(let revision): writer.member("current", revision.rawValue)
+    }
+  }
+}
+
+/// The storage that kistd would open now, as `kistd probe` reports it to `kist doctor`.
+package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
+  /// A storage, and the reason for choosing it.
+  package struct Choice: Sendable, Equatable {
+    /// The name of the storage in `status`.
+    package var storage: String
+    package var reason: String
+
+    package init(storage: String, reason: String) {
+      self.storage = storage
+      self.reason = reason
+    }
+  }
+
+  /// The storage, or the reason why there is none.
+  package var choice: Result<Choice, StorageError>
+  /// The state of the keyring, whether or not it is chosen.
+  package var keyring: StorageProbe
+
+  package init(choice: Result<Choice, StorageError>, keyring: StorageProbe) {
+    self.choice = choice
+    self.keyring = keyring
+  }
+
+  /// Writes the choice and the state of the keyring.
+  package func write(to writer: inout JSONWriter) {
+    switch choice {
+    case .success(let choice):
+      writer.member("storage", choice.storage)
+      writer.member("reason", choice.reason)
+    case .failure(let error): writer.member("error", object: error)
+    }
+    writer.member("keyring", object: keyring)
+  }
+
+  /// Reads such an object; returns `nil` for any other text.
+  package init?(_ text: String) {
+    guard
+      let object = try? JSONObject(Secret(utf8: text)),
+      let keyring = try? StorageProbe(object.required("keyring").object())
+    else { return nil }
+    if let error = try? object["error"]?.object() {
+      guard let error = try? StorageError(error) else { return nil }
+      self.init(choice: .failure(error), keyring: keyring)
+    } else {
+      guard
+        let storage = try? object.required("storage").string(),
+        let reason = try? object.required("reason").string()
+      else { return nil }
+      self.init(choice: .success(Choice(storage: storage, reason: reason)), keyring: keyring)
+    }
+  }
+}
+
+extension StorageProbe: JSONMembers {
+  fileprivate init(_ object: JSONObject) throws(JSONError) {
+    if let error = try object["error"]?.object() {
+      self = .unusable(try StorageError(error))
+    } else if try object.required("locked").bool() {
+      self = .locked
+    } else {
+      self = .open(hasCredentials: try object.required("hasCredentials").bool())
+    }
+  }
+
+  /// Writes the state without the id of a store.
+  package func write(to writer: inout JSONWriter) {
+    switch self {
+    case .open(let hasCredentials, _):
+      writer.member("locked", false)
+      writer.member("hasCredentials", hasCredentials)
+    case .locked: writer.member("locked", true)
+    case .unusable(let error): writer.member("error", object: error)
+    }
+  }
+}
