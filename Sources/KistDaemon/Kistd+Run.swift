@@ -19,8 +19,7 @@ package func startKistd() -> Never {
     Task { @MainActor in exit(await run()) }
     dispatchMain()
   } catch {
-    StandardError().report(error.message, hint: error.hint)
-    exit(error.code.exitStatus)
+    exit(StandardError().status(reporting: error))
   }
 }
 
@@ -156,7 +155,6 @@ func hasTerminal() -> Bool {
 }
 
 extension StandardError {
-  /// Reports why kistd ends, and returns its exit status.
   fileprivate func status(reporting error: any Error) -> CInt {
     switch error {
     case let error as StorageError:

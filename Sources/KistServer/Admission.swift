@@ -204,7 +204,6 @@ final class Turns: @unchecked Sendable {
 }
 
 extension LineHandler {
-  /// How long unread replies protect a connection from eviction.
   private static let patience = TimeAmount.seconds(10)
 
   /// Returns the eviction priority, on the event loop; `nil` while a line is being answered.
@@ -220,6 +219,5 @@ extension LineHandler {
     return answered.map { .place(since: $0) } ?? .nothing(since: connected)
   }
 
-  /// Whether the socket has no space for the last of the replies.
   var hasUnreadReplies: Bool { unwritten > 0 }
 }

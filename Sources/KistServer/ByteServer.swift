@@ -133,14 +133,12 @@ final class BytePlaces: Sendable {
     var channel: any Channel
     var peer: Peer
     var group: String?
-    /// Whether the client has bytes to read.
     var isOffered = false
   }
 
   private let limit: Int
   private let logger: Logger
   private let gate = LogGate()
-  /// The places in the order in which they were taken.
   private let places = Mutex<[Place]>([])
   /// Notifies the caller that waits for a place to try again.
   private let (changes, change) = AsyncStream.makeStream(
@@ -159,7 +157,6 @@ final class BytePlaces: Sendable {
     return false
   }
 
-  /// Records that a client has bytes to read from now on.
   func note(offeredTo channel: any Channel) {
     places.withLock { places in
       if let index = places.firstIndex(where: { $0.channel === channel }) {

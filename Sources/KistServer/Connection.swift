@@ -89,14 +89,12 @@ extension Channel {
   }
 }
 
-/// Returns whether a socket has unread bytes.
 func hasInput(_ descriptor: CInt) -> Bool {
   var byte: UInt8 = 0
   return unsafe recv(descriptor, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) == 1
 }
 
 extension WipedBytes {
-  /// Appends a line and its newline.
   mutating func append(_ line: Line) {
     line.content.withBytes { append($0) }
     append(UInt8(ascii: "\n"))

@@ -30,7 +30,6 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private(set) var answered: Turn?
   private let loop: any EventLoop
   let executor: EventLoopExecutor
-  /// The channel's socket, if it has one.
   private let descriptor: CInt?
   private var answer: (@Sendable (Line) async -> Line)?
   private var whenRefused: (@Sendable (StorageError) -> Void)?
@@ -41,14 +40,12 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// The watch stream that begins after the last reply.
   var stream: WatchStream?
   private var isStarting = false
-  /// The replies that have not been sent yet.
   var outgoing = noReplies()
   /// The number of writes that the channel has not finished.
   private(set) var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
   /// Since when the channel has had unfinished writes.
   private(set) var unwrittenSince = NIODeadline.now()
-  /// Whether no more lines will come.
   var isOver = false
   /// Whether the client has gone and reads no more replies.
   private(set) var isGone = false
@@ -91,7 +88,6 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     try? await context?.channel.close()
   }
 
-  /// Discards the unanswered input before the channel is closed.
   func forget() {
     events.removeAll()
     unanswered = 0
@@ -176,7 +172,11 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// as much as the system call.
   func flush() {
     guard outgoing.count > 0, let context else { return }
-    let sent = sendAtOnce(context)
+    var sent = 0
+    // The socket is open while the channel is active. Replies must stay in order.
+    if let descriptor, unwritten == 0, context.channel.isActive {
+      sent = outgoing.send(to: descriptor)
+    }
     if sent < outgoing.count { write(after: sent, context) }
     // Frees the memory of a large reply.
     if outgoing.capacity > 2 * Self.readSize {
@@ -185,12 +185,6 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
       outgoing.removeAll()
     }
     readOn(context)
-  }
-
-  private func sendAtOnce(_ context: ChannelHandlerContext) -> Int {
-    // The socket is open while the channel is active. Replies must stay in order.
-    guard let descriptor, unwritten == 0, context.channel.isActive else { return 0 }
-    return outgoing.send(to: descriptor)
   }
 
   private func write(after sent: Int, _ context: ChannelHandlerContext) {

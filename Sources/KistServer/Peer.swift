@@ -89,8 +89,7 @@ package struct PeerProcess: Sendable, Equatable {
     var size = socklen_t(MemoryLayout<CInt>.size)
     // SO_PEERPIDFD, which the headers of older systems do not have.
     guard unsafe getsockopt(descriptor, SOL_SOCKET, 77, &process, &size) == 0 else {
-      let isOldKernel = errno == ENOPROTOOPT
-      self = isOldKernel ? Self(pid, evidence: .pid) : .gone
+      self = errno == ENOPROTOOPT ? Self(pid, evidence: .pid) : .gone
       return
     }
     defer { close(process) }

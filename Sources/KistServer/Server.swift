@@ -112,9 +112,8 @@ package struct Server: Sendable {
       try await listener.executeThenClose { connections in
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
-            let peer = connection.peer
-            await connection.lines.run(serve(peer, connection.beginStream)) {
-              whenRefused(peer, .line($0))
+            await connection.lines.run(serve(connection.peer, connection.beginStream)) {
+              whenRefused(connection.peer, .line($0))
             }
             admission.leave(connection)
           }

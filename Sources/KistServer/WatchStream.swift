@@ -36,13 +36,11 @@ final class WatchStream: @unchecked Sendable {
     if isCancelled { sending?.cancel() }
   }
 
-  /// Continues when the socket has space again.
   func goOn() {
     whenWritable?.resume()
     whenWritable = nil
   }
 
-  /// Ends the stream, even if it has not begun.
   func cancel() {
     isCancelled = true
     sending?.cancel()

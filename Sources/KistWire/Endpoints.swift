@@ -1,4 +1,5 @@
 package import KistCore
+internal import KistJSON
 
 /// The functions of one kistd, at either end of a connection.
 package struct Endpoints: Sendable {
@@ -34,9 +35,7 @@ package struct Endpoints: Sendable {
 
   /// Returns the functions of the kistd at the other end of a connection.
   ///
-  /// - Parameters:
-  ///   - exchange: sends a request, and returns its reply.
-  ///   - converse: sends the request of a watch, over a connection of its own.
+  /// - Parameter converse: sends the request of a watch, over a connection of its own.
   package static func remote(
     over exchange: @escaping Exchange,
     _ converse: @escaping Conversation = { _ throws(StorageError) in
@@ -47,7 +46,7 @@ package struct Endpoints: Sendable {
     return Endpoints(
       UserStorage(
         save: Operation.save.called(over: exchange),
-        load: { request throws(StorageError) in try await load(Encoded(request)).value },
+        load: { request throws(StorageError) in try await load(Encoded(value: request)).value },
         delete: Operation.delete.called(over: exchange),
         find: Operation.find.called(over: exchange)),
       StorageAccess(
@@ -66,5 +65,60 @@ package struct Endpoints: Sendable {
         verify: Operation.auditVerify.called(over: exchange)),
       watch: .remote(over: converse),
       hello: Operation.hello.called(over: exchange))
+  }
+}
+
+/// Returns the client's edge: it turns a message into a line, and an error reply into an error.
+package func exchange(over lines: @escaping LineExchange) -> Exchange {
+  { request throws(StorageError) in
+    try readReply(try await lines(requestLine(request)), to: request.operation)
+  }
+}
+
+/// Repeats a read once when the connection is lost during it; removes the outcome from its errors.
+///
+/// The connection itself repeats nothing, because it does not know what a line requests.
+package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
+  { request throws(StorageError) in
+    guard OperationRow.isRead(request.operation) else { return try await exchange(request) }
+    do throws(StorageError) {
+      do throws(StorageError) { return try await exchange(request) } catch {
+        guard error.code == .unavailable, error.outcome == .unknown else { throw error }
+        return try await exchange(request)
+      }
+    } catch {
+      // Only a change has an outcome.
+      var error = error
+      error.outcome = nil
+      throw error
+    }
+  }
+}
+
+func requestLine(_ request: Message) throws(StorageError) -> Line {
+  let text = request.requestText()
+  guard text.count <= Limits.line else {
+    throw StorageError.tooLarge("the request", limit: Limits.line, size: text.count)
+      .withOutcome(.unchanged)
+  }
+  return Line(text)
+}
+
+func readReply(_ line: Line, to operation: String) throws(StorageError) -> Message {
+  let failure: StorageError
+  do throws(JSONError) {
+    let reply = try JSONObject(line.content)
+    if try reply.required("ok").bool() { return Message(operation: operation, read: reply) }
+    failure = try StorageError(reply.required("error").object())
+  } catch { throw .malformedReply(error) }
+  throw failure
+}
+
+extension StorageError {
+  /// Returns the error for a reply that cannot be read; the outcome of a change is unknown then.
+  static func malformedReply(_ error: JSONError) -> StorageError {
+    StorageError(
+      .internal, "the reply does not follow the protocol: \(error)",
+      hint: "compare the versions of the client and of kistd")
   }
 }

@@ -187,9 +187,10 @@ import Testing
   }
 
   @Test func `closes at once a client that it has no answer for`() async throws {
-    let server = ByteServer(
-      maximumConnections: 1, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    ) { _ in nil }
+    var server = ByteServer(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { _ in
+      nil
+    }
+    server.maximumConnections = 1
     try await withByteServer(server) { path, _ in
       for _ in 0..<3 {
         let client = try RawClient(connectingTo: path)

@@ -72,7 +72,6 @@ struct AuditChain: Sendable {
     if end != nil { end = End(file: file.number, size: 0) }
   }
 
-  /// Records the size of the file after kistd changed it.
   mutating func noteSize(of file: borrowing OpenAuditFile) { end?.size = file.size }
 
   /// Returns the link of a block before it is appended to the file; `nil` without a key.
@@ -115,7 +114,6 @@ struct AuditChain: Sendable {
     try? mark.write(Head(), under: hash)
   }
 
-  /// Writes the last link to the mark.
   func writeMark(under hash: ChainHash) throws(StorageError) {
     if let head { try mark.write(head, under: hash) }
   }
@@ -171,8 +169,7 @@ func bytes(ofNumber number: Int) -> [UInt8] {
 
 /// A small file beside the audit log with the last link of the chain.
 ///
-/// With it, kistd detects a truncated log even after a restart. kistd writes it after the log. It
-/// flushes neither of them.
+/// With it, kistd detects a truncated log even after a restart. It flushes neither of them.
 struct AuditMark: Sendable {
   let path: String
 

@@ -18,9 +18,7 @@ struct AuditFile: Sendable {
   /// Opens the file each time, because another program may have removed it. An idle kistd keeps no
   /// file open.
   ///
-  /// - Parameters:
-  ///   - hash: the hash that chains lines; `nil` without a key.
-  ///   - waiting: whether to wait up to a second for another program's lock on the file.
+  /// - Parameter waiting: whether to wait up to a second for another program's lock on the file.
   func append(
     _ block: inout AuditBlock, to chain: inout AuditChain, under hash: ChainHash?,
     waiting: Bool = true

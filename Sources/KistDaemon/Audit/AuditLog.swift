@@ -74,8 +74,6 @@ struct AuditLog: Sendable {
   func flush() async { await Task.detached { await writer.write() }.value }
 
   /// Returns the functions that search and verify the log, including the waiting requests.
-  ///
-  /// - Parameter seal: opens the names and verifies the chain.
   func access(_ seal: NameSeal?) -> AuditAccess {
     AuditAccess(
       find: { query throws(StorageError) in

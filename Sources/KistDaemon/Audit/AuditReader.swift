@@ -50,7 +50,6 @@ struct AuditReader {
     return page
   }
 
-  /// Returns the record of a line if it matches the query.
   private func record(
     of content: AuditLine.Content, _ query: AuditQuery
   ) throws(StorageError) -> AuditRecord? {

@@ -110,7 +110,6 @@ struct AuditVerifier {
     if link.isForeign { verdict.fault = section.fault(.added, count: link.unchained) }
   }
 
-  /// Counts the lines so far as unchecked.
   private mutating func beginAgain() {
     suspect = nil
     verdict.unchecked = seen

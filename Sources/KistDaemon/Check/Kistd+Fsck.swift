@@ -87,7 +87,6 @@ struct FsckReport {
   var examination: EncryptedFile.Examination
   var copies: Copies?
 
-  /// The results that have different exit statuses.
   enum State: String {
     case whole, damaged, older, locked
   }

@@ -9,9 +9,7 @@ struct ChildProcess: Sendable {
   private let pid: pid_t
   private let starter: CInt
 
-  /// Starts a process that waits to become the command.
-  ///
-  /// The process is not confined, so call this before kistd confines itself.
+  /// Starts a process that waits to become the command, before kistd confines itself.
   ///
   /// The command is found in PATH. It gets kistd's environment with the socket in KIST_SOCKET, a
   /// clean signal mask, and the limits that kistd was started with.

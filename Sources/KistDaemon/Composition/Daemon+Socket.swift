@@ -53,7 +53,9 @@ extension Daemon {
     // The lowest free number is about the number of descriptors in use.
     let taken = Int(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
     close(CInt(taken))
-    let number = max(1, min(options.maximumConnections, allowed - taken - descriptorsOfOurOwn))
+    // For storages, the log, checks of clients, and units.
+    let later = sockets.credentials == nil ? 32 : 96
+    let number = max(1, min(options.maximumConnections, allowed - taken - later))
     if number < options.maximumConnections {
       logger.warning(
         "serving fewer connections at once than the limit: too few files may be open",
@@ -64,7 +66,4 @@ extension Daemon {
     }
     return number
   }
-
-  /// The number of descriptors for storages, the log, checks of clients, and units.
-  private var descriptorsOfOurOwn: Int { sockets.credentials == nil ? 32 : 96 }
 }

@@ -6,7 +6,6 @@ internal import KistSystem
 internal import KistWire
 internal import Logging
 
-/// The daemon, as its options describe it.
 struct Daemon: Sendable {
   var options: Options
   /// Opens the storage; an opening that has begun cannot be cancelled.

@@ -29,7 +29,6 @@ final class QuietWatch: Sendable {
     if !isWatching.load(ordering: .sequentiallyConsistent) { watch() }
   }
 
-  /// Returns whether no request has come for some time.
   func isQuiet(for time: Duration) -> Bool {
     let latest = Duration.nanoseconds(latest.load(ordering: .sequentiallyConsistent))
     return start.duration(to: now()) - latest >= time

@@ -104,10 +104,8 @@ struct Confinement {
     var rights: UInt64
   }
 
-  /// The state of one kind of confinement.
   enum State: Equatable, CustomStringConvertible {
     case inForce(String)
-    /// The kernel does not support it.
     case missing(String)
     /// The kernel supports it, but a sandbox or a limit forbids it; with the name of the error.
     case refused(String)

@@ -142,7 +142,6 @@ struct MigrationReport {
   var keepsSource: Bool
   var options: Options
 
-  /// Prints the outcome, and returns the exit status.
   func show(_ outcome: Migration.Outcome) throws(StorageError) -> CInt {
     switch outcome {
     case .moved(let count, let left):

@@ -80,7 +80,6 @@ struct UseOptions: ParsableArguments {
 }
 
 extension ArgumentHelp {
-  /// Creates the help of an option or argument whose value has a name.
   static func value(_ name: String, _ text: String) -> ArgumentHelp {
     ArgumentHelp(text, valueName: name)
   }

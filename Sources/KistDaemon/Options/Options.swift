@@ -4,7 +4,6 @@ internal import KistCore
 internal import KistServer
 internal import Logging
 
-/// The options of kistd, read from flags and the environment.
 struct Options: Sendable, Equatable {
   enum KeySource: Sendable, Equatable {
     case file(path: String)
@@ -14,7 +13,6 @@ struct Options: Sendable, Equatable {
     var descriptor: CInt? { if case .passphrase(let number) = self { number } else { nil } }
   }
 
-  /// The path of the socket, if one was given.
   var socket: String?
   /// The storage to open; `nil` to select one automatically.
   var storage: StorageKind?

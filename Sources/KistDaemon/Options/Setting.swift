@@ -90,9 +90,7 @@ func usageError<Command: ParsableCommand>(
   return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
 }
 
-/// Returns the hint for an unexpected word that is a command of kistd.
-///
-/// The usual advice, `--` before the word, would run a program of that name.
+/// Returns the hint for an unexpected word; `--` before one of our commands would run a program.
 private func hint(atWordTooManyIn arguments: [String]) -> String {
   if let command = arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first {
     return "`kistd \(command.rawValue)` comes first, then its options"

@@ -82,7 +82,6 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   guard unsafe unlink(path) == 0 else { throw .failed("replace", path, hint: otherSocketHint) }
 }
 
-/// Returns whether a program accepts connections at a socket's path.
 func isListenedOn(_ path: String) -> Bool {
   let descriptor = socket(
     AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)

@@ -11,7 +11,6 @@ struct Pin: Sendable, Equatable {
   /// The id of a store that is about to replace it; the one of the two that exists counts.
   var nextStoreID: String?
 
-  /// Returns the pin with the id of the store that exists.
   func settled(on probe: StorageProbe?) -> Pin {
     guard
       case .open(_, let id?) = probe, let nextStoreID, [storeID, nextStoreID].contains(id)
@@ -19,7 +18,6 @@ struct Pin: Sendable, Equatable {
     return Pin(kind: kind, storeID: id)
   }
 
-  /// Throws if the pinned store is missing, replaced or cannot be examined.
   func check(_ probe: StorageProbe) throws(StorageError) {
     guard let identity = kind.identity else { return }
     switch probe {
@@ -38,7 +36,6 @@ extension Pin {
       .joined(separator: " ") + "\n"
   }
 
-  /// Parses the line; throws `corrupt` if it is not valid.
   init(_ text: String, at path: String) throws(StorageError) {
     let words = text.dropLast().split(separator: " ", omittingEmptySubsequences: false)
     let unclear = StorageError(

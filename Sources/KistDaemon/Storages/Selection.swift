@@ -4,7 +4,6 @@ internal import KistFile
 internal import KistSystem
 internal import KistWire
 
-/// The storage that kistd opens, and the reason.
 struct Selection: Sendable, Equatable {
   var kind: StorageKind
   /// A clause for the log and for `status`; it describes the start, and may be outdated later.
@@ -51,7 +50,6 @@ struct Selection: Sendable, Equatable {
     return try selectEmpty(probes)
   }
 
-  /// Selects the first storage that can be used.
   private static func selectEmpty(_ probes: Probes) throws(StorageError) -> Selection {
     var failure: StorageError?
     for (kind, probe) in probes where kind.isChosenByItself {
@@ -85,7 +83,6 @@ extension Probes {
     for kind in kinds { append((kind, await kind.probe(context))) }
   }
 
-  /// What was found of a storage; `nil` if it was not looked at.
   subscript(kind: StorageKind) -> StorageProbe? { first { $0.kind == kind }?.probe }
 }
 
@@ -100,9 +97,7 @@ extension StorageError {
 }
 
 extension OpenStorage {
-  /// Selects a storage and opens it to serve it; logs the reason, and the creation of a store.
-  ///
-  /// - Parameter start: when kistd started; it may have opened the storage before.
+  /// Selects and opens a storage; kistd started at `start`, and may have opened it before.
   static func open(
     _ context: StorageContext, since start: ContinuousClock.Instant = .now
   ) async throws(StorageError) -> OpenStorage {
@@ -161,7 +156,6 @@ func probe(
 }
 
 extension StorageDiagnosis {
-  /// Examines the storages as kistd does when it starts.
   init(_ context: StorageContext) async {
     let choice: Result<Choice, StorageError>
     do throws(StorageError) {

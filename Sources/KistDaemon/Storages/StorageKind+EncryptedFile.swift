@@ -127,9 +127,7 @@ extension Options.KeySource {
 }
 
 extension EncryptedFile.KeySource {
-  /// Reads the passphrase, if there is one, before this process opens its own descriptors.
-  ///
-  /// At a terminal, it asks for the passphrase of a new store twice.
+  /// Reads the passphrase, if any, before this process opens its own descriptors.
   init(_ options: Options) throws(StorageError) {
     self = options.keySource.unread
     guard let descriptor = options.keySource.descriptor else { return }

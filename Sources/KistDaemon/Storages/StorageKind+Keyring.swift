@@ -51,7 +51,6 @@ extension StorageContext {
 }
 
 extension StorageError {
-  /// The error when another kistd of the user serves the keyring.
   fileprivate static func keyringServed(by owner: String) -> StorageError {
     StorageError(
       .unavailable, "kistd serves the keyring already, \(owner)",
@@ -60,7 +59,6 @@ extension StorageError {
         + "`kistd --storage encrypted-file --data DIRECTORY` has a store beside it")
   }
 
-  /// Returns the error of a keyring with advice for a kistd with this pin.
   fileprivate func ofKeyring(_ pinFile: PinFile) -> StorageError {
     do throws(StorageError) {
       let pin = try pinFile.read()
@@ -72,7 +70,6 @@ extension StorageError {
     }
   }
 
-  /// Returns the error of a keyring with advice that only the daemon can give.
   func ofKeyring(isPinned: Bool) -> StorageError {
     guard code == .unavailable || code == .locked && !isPinned else { return self }
     let advice =

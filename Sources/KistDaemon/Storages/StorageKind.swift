@@ -60,7 +60,6 @@ extension StorageKind: Equatable {
     self = kind
   }
 
-  /// The kinds in a sentence of a help text.
   static let namesInHelp = listed(
     all.map { $0.isExternal ? "\($0.rawValue) (\($0.name))" : $0.rawValue }, "or")
 
@@ -72,12 +71,9 @@ extension StorageKind: Equatable {
   static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }
 }
 
-/// What kistd opens storages with.
 struct StorageContext: Sendable {
   var options: Options
-  /// The source of the encrypted file's key.
   var keySource = EncryptedFile.KeySource.none
-  /// Where the progress notes of encrypted files are kept.
   var progress: EncryptedFile.ProgressOptions?
   /// The passphrase attempts, which successive openings share.
   var attempts = PassphraseAttempts()

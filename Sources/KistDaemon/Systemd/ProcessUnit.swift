@@ -17,7 +17,9 @@ extension ProcessUnit {
     let groups = line.dropFirst("0::/".utf8.count).split(separator: UInt8(ascii: "/"))
       .map { unescapedGroup(String(Substring($0))) }
     guard let (outer, below) = firstUnit(in: groups[...]) else { return nil }
-    if isUserManager(outer), let (inner, _) = firstUnit(in: below) {
+    if outer.hasPrefix("user@"), outer.hasSuffix(".service"),
+      let (inner, _) = firstUnit(in: below)
+    {
       self.init(name: inner, userManager: outer)
     } else {
       self.init(name: outer)
@@ -39,10 +41,6 @@ private func unescapedGroup(_ name: String) -> String {
   name.hasPrefix("_") ? String(name.dropFirst()) : name
 }
 
-private func isUserManager(_ unit: String) -> Bool {
-  unit.hasPrefix("user@") && unit.hasSuffix(".service")
-}
-
 /// Returns whether a name is that of a unit that can contain processes (systemd.unit(5)).
 func isUnit(_ name: String) -> Bool {
   isUnitName(name, endingIn: [".service", ".scope", ".socket", ".mount", ".swap"])
@@ -52,7 +50,6 @@ private func isUnitName(_ name: String, endingIn suffixes: [String]) -> Bool {
   suffixes.contains { name.hasSuffix($0) && name != $0 } && name.utf8.allSatisfy(isOfUnitName)
 }
 
-/// Returns whether systemd allows a byte in the name of a unit.
 private func isOfUnitName(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

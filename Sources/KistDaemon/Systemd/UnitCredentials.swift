@@ -4,7 +4,6 @@ internal import Logging
 internal import Synchronization
 
 struct UnitCredentials: Sendable {
-  /// Loads a credential for a client.
   var load: @Sendable (LoadRequest, Peer) async throws(StorageError) -> Credential
   /// Called for each client that is refused before a credential is loaded.
   var whenRefused: @Sendable (Peer) -> Void = { _ in }
@@ -85,7 +84,6 @@ extension Secret {
 /// A credential that the service manager requests for a unit (systemd.exec(5), `LoadCredential=`).
 struct CredentialRequest: Equatable {
   var unit: String
-  /// The name that the unit gives to the credential.
   var id: String
 }
 

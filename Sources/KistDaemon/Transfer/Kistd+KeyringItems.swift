@@ -47,9 +47,8 @@ func printKeyringItems(
 /// The attributes that find the items of each program.
 ///
 /// They are the attributes of git's contrib/credential/libsecret, docker's secretservice,
-/// cargo-credential-libsecret, and python-keyring's SecretService.
-///
-/// Before 2.43, git used a schema that other programs use too, but not for the web.
+/// cargo-credential-libsecret, and python-keyring's SecretService. Before 2.43, git used a schema
+/// that other programs use too, but not for the web.
 private let searches = [
   ["xdg:schema": "org.git.Password"],
   ["xdg:schema": "org.gnome.keyring.NetworkPassword", "protocol": "https"],

@@ -19,7 +19,6 @@ package struct AuditLines: ~Copyable {
   private let seal: NameSeal.Sealing?
   private var time = Time()
   private var kind = Kind(RequestNotes.Note())
-  // A buffer in which each line is assembled.
   private var line = WipedBytes(capacity: 1024)
   private var sealed = WipedBytes(capacity: 256)
 

@@ -58,9 +58,7 @@ package struct AuditLink: Sendable, Equatable {
     return text.withBytes(array)
   }
 
-  /// Returns the range of a link's members in a line without its newline; `nil` if there are none.
-  ///
-  /// The range goes from the comma before the number to the quote after the chain.
+  /// Returns the range of a link's members: from the comma before the number to the chain's quote.
   static func range(in line: Span<UInt8>) -> Range<Int>? {
     guard line.count > tail, matches(beforeChain, in: line, at: line.count - tail) else {
       return nil

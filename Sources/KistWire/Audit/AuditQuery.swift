@@ -86,8 +86,3 @@ package struct AuditAccess: Sendable {
       verify: { () throws(StorageError) in throw error })
   }()
 }
-
-extension AuditedRequest {
-  /// `ok`, or the code of the error.
-  package var outcome: String { failure?.rawValue ?? "ok" }
-}

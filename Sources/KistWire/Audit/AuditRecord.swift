@@ -66,6 +66,8 @@ package struct AuditedRequest: Sendable, Equatable {
   package var operation: String?
   /// The error code; `nil` if the request was carried out.
   package var failure: StorageError.Code?
+  /// `ok`, or the code of the error.
+  package var outcome: String { failure?.rawValue ?? "ok" }
   /// The duration of the request.
   package var microseconds: Int
   package var peer: AuditedPeer
@@ -174,7 +176,6 @@ extension AuditRecord.Moment: CustomStringConvertible {
 }
 
 extension InlineArray where Element == UInt8 {
-  /// Writes the three digits of milliseconds.
   mutating func put(milliseconds: Int, at offset: Int) {
     self[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds / 100)
     self[offset + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: milliseconds / 10 % 10)

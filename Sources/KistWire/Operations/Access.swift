@@ -102,9 +102,3 @@ private let description = Codec<Hello>(
     writer.memberLimits()
     writer.member("durability", hello.durability.rawValue)
   })
-
-extension JSONValue {
-  fileprivate func texts() throws(JSONError) -> [String] {
-    try elements().map { (element) throws(JSONError) in try element.string() }
-  }
-}

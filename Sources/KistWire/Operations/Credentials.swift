@@ -15,7 +15,8 @@ extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Crede
   ) -> Exchange {
     { message throws(StorageError) in
       let request = try decodeRequest(message)
-      return try encodeReply(Encoded(try await load(request.value), as: request.encoding))
+      let credential = try await load(request.value)
+      return try encodeReply(Encoded(value: credential, encoding: request.encoding))
     }
   }
 }
@@ -24,20 +25,15 @@ extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Crede
 struct Encoded<Value: Sendable>: Sendable {
   var value: Value
   var encoding: SecretEncoding?
-
-  init(_ value: Value, as encoding: SecretEncoding? = nil) {
-    self.value = value
-    self.encoding = encoding
-  }
 }
 
 private let loadRequest = Codec<Encoded<LoadRequest>>(
   read: { object throws(JSONError) in
     Encoded(
-      LoadRequest(
+      value: LoadRequest(
         key: try object.credentialKey(),
         allowExpired: try object["allowExpired"]?.bool() ?? false),
-      as: try object["encoding"]?.secretEncoding())
+      encoding: try object["encoding"]?.secretEncoding())
   },
   write: { request, writer in
     writer.members(of: request.value.key)
@@ -47,7 +43,7 @@ private let loadRequest = Codec<Encoded<LoadRequest>>(
 
 private let loadedCredential = Codec<Encoded<Credential>>(
   read: { object throws(JSONError) in
-    Encoded(try Credential(object.required("credential").object()))
+    Encoded(value: try Credential(object.required("credential").object()))
   },
   write: { reply, writer throws(StorageError) in
     try writer.member("credential") { (writer) throws(StorageError) in
@@ -71,7 +67,11 @@ extension Operation where Input == SaveRequest, Output == CredentialSummary {
 
 private let saveRequest = Codec<SaveRequest>(
   read: { object throws(JSONError) in
-    SaveRequest(credential: try NewCredential(object), condition: try object.saveCondition())
+    SaveRequest(
+      credential: try NewCredential(object),
+      condition: try object["ifRevision"].map { (value) throws(JSONError) -> Condition in
+        value.isNull ? .ifAbsent : .ifRevision(try value.revision())
+      } ?? .always)
   },
   write: { request, writer throws(StorageError) in
     let credential = request.credential
@@ -92,13 +92,6 @@ private let savedCredential = Codec<CredentialSummary>(
     try CredentialSummary(object.required("credential").object())
   },
   write: { summary, writer in writer.member("credential", object: summary) })
-
-extension JSONObject {
-  fileprivate func saveCondition() throws(JSONError) -> Condition {
-    guard let value = self["ifRevision"] else { return .always }
-    return value.isNull ? .ifAbsent : .ifRevision(try value.revision())
-  }
-}
 
 extension Operation where Input == DeleteRequest, Output == Bool {
   /// Deletes a credential.

@@ -6,8 +6,6 @@ package typealias BeginStream = @Sendable (@escaping NextLine) -> Void
 
 extension Operation where Input == WatchRequest, Output == Revision? {
   /// Reports each change from now on.
-  ///
-  /// The changes are not part of the reply: see `served` and `WatchCredentials.remote`.
   static var watch: Self {
     Operation(
       name: "watch", keys: ["service"], names: .query, request: watchRequest,

@@ -32,7 +32,6 @@ extension JSONWriter {
     }
   }
 
-  /// Writes a secret in the requested encoding.
   mutating func member(secret: Secret, as encoding: SecretEncoding?) throws(StorageError) {
     switch encoding {
     case nil: member(secret: secret)
@@ -108,7 +107,6 @@ extension CredentialPage: JSONMembers {
 }
 
 extension JSONObject {
-  /// Reads the elements of an array of objects.
   func objects<Element>(
     _ name: StaticString, _ read: (JSONObject) throws(JSONError) -> Element
   ) throws(JSONError) -> [Element] {
@@ -140,6 +138,10 @@ extension JSONObject {
 extension JSONValue {
   func revision() throws(JSONError) -> Revision { Revision(rawValue: try string()) }
 
+  func texts() throws(JSONError) -> [String] {
+    try elements().map { (element) throws(JSONError) in try element.string() }
+  }
+
   func timestamp() throws(JSONError) -> Timestamp {
     guard let moment = Timestamp(rfc3339: try string()) else {
       throw error("is not a date and time (RFC 3339)")
@@ -156,9 +158,7 @@ extension JSONValue {
 }
 
 extension NewCredential {
-  /// Reads the text of one JSON object, as `Credential.json()` writes it.
-  ///
-  /// Ignores the times of saves and the revision, because the storage sets them itself.
+  /// Reads what `Credential.json()` writes, except what the storage sets itself: times and revision.
   package init(json text: Secret) throws(StorageError) {
     do throws(JSONError) {
       let object = try JSONObject(text)

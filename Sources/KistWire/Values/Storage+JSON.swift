@@ -36,22 +36,17 @@ extension StorageStatus: JSONMembers {
 }
 
 extension JSONWriter {
-  /// Writes the limits, which version 1 of the protocol fixes.
-  ///
-  /// They are for users and other clients; kist's own clients do not read them.
+  /// Writes the limits, which version 1 of the protocol fixes, and which kist itself does not read.
   mutating func memberLimits() {
     member("limits") { writer in
-      writer.member("line", Limits.line)
-      writer.member("secret", Limits.secret)
-      writer.member("service", Limits.keyPart)
-      writer.member("account", Limits.keyPart)
-      writer.member("label", Limits.label)
-      writer.member("attributes", Limits.attributes)
-      writer.member("attributeName", Limits.attributeName)
-      writer.member("attributeValue", Limits.attributeValue)
-      writer.member("attributesTotal", Limits.attributesTotal)
-      writer.member("page", Limits.page)
-      writer.member("passphrase", Limits.passphrase)
+      let limits: [(StaticString, Int)] = [
+        ("line", Limits.line), ("secret", Limits.secret), ("service", Limits.keyPart),
+        ("account", Limits.keyPart), ("label", Limits.label), ("attributes", Limits.attributes),
+        ("attributeName", Limits.attributeName), ("attributeValue", Limits.attributeValue),
+        ("attributesTotal", Limits.attributesTotal), ("page", Limits.page),
+        ("passphrase", Limits.passphrase),
+      ]
+      for (name, limit) in limits { writer.member(name, limit) }
     }
   }
 }
@@ -119,20 +114,18 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
 
   /// Reads such an object; returns `nil` for any other text.
   package init?(_ text: String) {
-    guard
-      let object = try? JSONObject(Secret(utf8: text)),
-      let keyring = try? StorageProbe(object.required("keyring").object())
-    else { return nil }
-    if let error = try? object["error"]?.object() {
-      guard let error = try? StorageError(error) else { return nil }
-      self.init(choice: .failure(error), keyring: keyring)
-    } else {
-      guard
-        let storage = try? object.required("storage").string(),
-        let reason = try? object.required("reason").string()
-      else { return nil }
-      self.init(choice: .success(Choice(storage: storage, reason: reason)), keyring: keyring)
-    }
+    do throws(JSONError) {
+      let object = try JSONObject(Secret(utf8: text))
+      keyring = try StorageProbe(object.required("keyring").object())
+      if let error = try? object["error"]?.object() {
+        choice = .failure(try StorageError(error))
+      } else {
+        choice = .success(
+          Choice(
+            storage: try object.required("storage").string(),
+            reason: try object.required("reason").string()))
+      }
+    } catch { return nil }
   }
 }
 
