@@ -67,7 +67,7 @@ struct NotifySocketAddress: Sendable {
   init?(_ text: String) {
     var bytes = Array(text.utf8)
     guard
-      text.hasPrefix("/") || text.hasPrefix("@"), bytes.count > 1,
+      [UInt8(ascii: "/"), UInt8(ascii: "@")].contains(bytes.first), bytes.count > 1,
       bytes.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)
     else { return nil }
     if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
