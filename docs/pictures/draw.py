@@ -82,7 +82,7 @@ def modules() -> str:
 
 
 def request() -> str:
-    p = Picture(960, 430, "The way of one load, from line to line")
+    p = Picture(960, 430, "The path of one load, from line to line")
     p.text(20, 28, "kist, or any program", 12, FAINT, anchor="start")
     p.text(120, 168, "kistd: a task for each line, on the connection's event loop", 12, FAINT, anchor="start")
     p.text(20, 318, "the storage", 12, FAINT, anchor="start")
