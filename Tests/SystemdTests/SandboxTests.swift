@@ -50,7 +50,7 @@ struct `The sandbox of kistd.service` {
   @Test func `is documented with every directive in force`() throws {
     let page = try String(
       contentsOf: checkout.appending(path: "docs/systemd.md"), encoding: .utf8)
-    let sections = page.split(separator: "What it misses:")
+    let sections = page.split(separator: "The unit does not set these directives:")
     try #require(sections.count == 2)
     let (inForce, leftOut) = (directives(in: sections[0]), directives(in: sections[1]))
     #expect(Set(try sandbox().keys) == inForce)
