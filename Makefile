@@ -1,36 +1,36 @@
 # kist: build, test, try, install. `make help` lists the targets.
 
 PREFIX ?= $(HOME)/.local
-# Where systemd looks for the units of users: one place for a user, another for all of them.
+# Where systemd looks for user units: one directory for a single user, another one for all users.
 HOME_UNITS := $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/systemd/user
 UNITS ?= $(if $(filter $(HOME)/%,$(PREFIX)),$(HOME_UNITS),$(PREFIX)/lib/systemd/user)
 SOCKETS := $(notdir $(wildcard systemd/*.socket))
 SWIFT ?= swift
 # Imports that the manifest does not declare are errors.
 CHECKED := --explicit-target-dependency-import-check error
-# So many tests at once that each is answered within its deadlines, on a busy machine too.
+# The number of parallel tests. It is low enough that no test misses its deadlines on a busy machine.
 WIDTH := --experimental-maximum-parallelization-width 16
-# Where the two programs stand when they are built for use.
+# The directory of the release builds of the two programs.
 BIN := .build-release/bin
-# A static standard library: a program starts faster, and runs where no Swift is installed. Optimised
-# once more as a whole when it is linked, with a section for each function and without what debuggers read.
+# With a static standard library, a program starts faster, and runs on machines without Swift. Link-time
+# optimisation works on the whole program. There is no debugging information.
 RELEASE := -c release --static-swift-stdlib --experimental-lto-mode=full -Xswiftc -use-ld=lld -Xswiftc -gnone -Xcc -g0
-# kistd is linked to the libsodium and the SQLite of the system. All their addresses are looked up
-# at the start, since a lookup in passing leaves vector registers, secrets in them, on the stack.
-# What follows keeps little in memory: packed relocations; no table of its own symbols, which nobody
-# looks up; and the few functions of libstdc++ that Swift's runtime calls, in place of the library,
-# which the linker finds here first.
+# kistd is linked to the system's libsodium and SQLite. It resolves all their symbols at the start (-z now),
+# because a later lookup saves vector registers on the stack, and these may contain secrets.
+# The other options save memory: packed relocations; no table of kistd's own symbols, which no library looks
+# up; and a static libstdc++, of which Swift's runtime needs only a few functions. The linker finds it in
+# LIBSTDCXX first.
 LIBSTDCXX := .build-release/libstdc++
 KISTD := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-relocs \
   -Xlinker --no-export-dynamic -Xswiftc -L$(CURDIR)/$(LIBSTDCXX) --scratch-path .build-release/kistd --product kistd
-# kist is linked to nothing, which takes half of the time that it starts in. The option concerns
-# the compiler too, so with one folder for both programs each would be compiled again for the other.
+# kist is linked statically, which halves the time of its start. The compiler uses the option, too. So the two
+# programs have separate scratch directories: in one directory, each build would compile everything again.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
 
-# What `make bench` is asked for; with --check it fails where a bound is missed.
+# The options of `make bench`. With --check, it fails if a bound is missed.
 BENCH ?= --update-docs
 
-# The manual pages and the shells' completion, where they stand below PREFIX/share.
+# The manual pages and the shells' completion, with their paths below PREFIX/share.
 SHARE := .build-release/share
 COMPLETIONS := bash-completion/completions/kist fish/vendor_completions.d/kist.fish zsh/site-functions/_kist
 # A page for each command that docs/cli.md lists.
@@ -38,7 +38,7 @@ COMMANDS := $(shell sed -n 's/^| \[`kist \([a-z]*\)`\].*/\1/p' docs/cli.md)
 PAGES := $(patsubst %,man/man1/%.1,kist $(addprefix kist-,$(COMMANDS))) man/man7/kist-protocol.7 man/man8/kistd.8
 SHARED := $(COMPLETIONS) $(PAGES)
 
-# The names that other tools call kist by; not that of `keyring`, which may be another program's.
+# The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
 .PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard lint format clean
@@ -49,7 +49,7 @@ help: ## List the targets
 deps-build: ## Install the Debian packages that building and the demo need
 	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev python3 socat
 
-deps: deps-build ## Install the Debian packages that the tests need, too
+deps: deps-build ## Also install the Debian packages that the tests need
 	@scripts/install-packages dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
 	  python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xvfb
 
@@ -61,28 +61,28 @@ release: deps-build ## Build kistd and kist for use
 	@-ln -sf "$$("$$(dirname "$$(command -v $(SWIFT))")/clang" -print-file-name=libstdc++.a)" $(LIBSTDCXX)
 	$(SWIFT) build $(KISTD)
 	$(SWIFT) build $(KIST)
-	@# Without symbols, which are a third of a program and stay in the files that this copies.
+	@# The copies have no symbols, which are a third of a program. The built files keep them.
 	@install -s -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
 	@$(MAKE) --no-print-directory $(addprefix $(SHARE)/,$(SHARED))
 
-test: deps ## Install what the tests of the code need, and run those
+test: deps ## Install the test dependencies, and run the tests
 	$(SWIFT) test $(CHECKED) $(WIDTH) --skip KistLibsecretTests --skip EndToEndTests --skip SystemdTests
 	$(SWIFT) test $(CHECKED) --filter EndToEndTests
 	/usr/bin/python3 Tests/Reader/test_vectors.py
 	$(SWIFT) test $(CHECKED) --filter KistLibsecretTests
 
-test-release: release ## Run the end-to-end tests on the programs as they are released
+test-release: release ## Run the end-to-end tests on the release builds
 	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(SWIFT) test $(CHECKED) --filter EndToEndTests
 
-test-systemd: release ## Boot systemd 252 and 257 in containers and try kist there, as root
+test-systemd: release ## Boot systemd 252 and 257 in containers and test kist there, as root
 	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
 	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(SWIFT) test $(CHECKED) --filter SystemdTests
 
-test-transcript: release ## Carry out the sessions of Tests/Transcript, on a terminal and without one
+test-transcript: release ## Run the sessions of Tests/Transcript, on a terminal and without one
 	Tests/Transcript/run $(BIN)
 
-test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and others themselves
+test-integrations: release ## Test kist with the real git, docker, cargo, AWS, kubectl and others
 	@scripts/install-packages bash dbus-daemon fish git gnome-keyring keepassxc libglib2.0-bin libsecret-tools \
 	  openssh-client openssl python3-venv \
 	  skopeo xz-utils zsh
@@ -93,73 +93,73 @@ test-integrations: release ## Try kist with git, docker, cargo, AWS, kubectl and
 	PATH=$$tools:$$PATH /usr/bin/python3 -m unittest discover -s Tests/Integrations; \
 	$$tools/python -m pytest -q -p no:cacheprovider integrations/python/tests
 
-test-examples: ## Build and test the program of Examples, as one outside of kist would be
+test-examples: ## Build and test the program of Examples, which uses kist from outside
 	$(SWIFT) test --package-path Examples
 
 test-tsan: deps ## Run the tests and the programs under Thread Sanitizer
 	@scripts/install-packages binutils
 	SWIFT=$(SWIFT) Tests/Sanitizers/run thread
 
-test-tsan-short: deps ## The same without programs and keyrings
+test-tsan-short: deps ## Run the tests without programs and keyrings under Thread Sanitizer
 	@scripts/install-packages binutils
 	SWIFT=$(SWIFT) Tests/Sanitizers/run thread short
 
 test-asan: deps ## Run the tests and the programs under Address Sanitizer
 	SWIFT=$(SWIFT) Tests/Sanitizers/run address
 
-test-asan-short: deps ## The same without programs and keyrings
+test-asan-short: deps ## Run the tests without programs and keyrings under Address Sanitizer
 	SWIFT=$(SWIFT) Tests/Sanitizers/run address short
 
-leaks: release deps ## Look for leaks of kistd on a keyring: many rounds, and a few under valgrind
+leaks: release deps ## Look for memory leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
 	BIN=$(CURDIR)/$(BIN) SYMBOLS=$(CURDIR)/.build-release/kistd/release/kistd SWIFT=$(SWIFT) scripts/leaks
 
 TORTURE_SECONDS ?= 600
-torture: release deps ## Attack kist where it makes promises, TORTURE_SECONDS for each part without an end
+torture: release deps ## Attack kist's promises; endless parts run for TORTURE_SECONDS each
 	@scripts/install-packages gcc libc6-dev strace
 	Tests/Torture/run --bin $(BIN) --seconds $(TORTURE_SECONDS)
 
-torture-short: release deps ## A sample of each of these attacks
+torture-short: release deps ## Run a sample of each attack of `make torture`
 	@scripts/install-packages gcc libc6-dev strace
 	Tests/Torture/run --bin $(BIN) --short
 
 FOR ?= 600
-fuzz: deps-build ## Feed mutated input to all that reads what others wrote, FOR seconds; to one TARGET
+fuzz: deps-build ## Fuzz the parsers, or one TARGET, for FOR seconds each
 	FOR=$(FOR) TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run
 
-docs: ## Make the pages of the library KistClient, .build-docs/KistClient.doccarchive
+docs: ## Build the pages of the library KistClient, .build-docs/KistClient.doccarchive
 	rm -rf .build-docs/graphs
 	$(SWIFT) build --quiet --target KistClient --scratch-path .build-docs -Xswiftc -emit-symbol-graph \
 	  -Xswiftc -emit-symbol-graph-dir -Xswiftc $(CURDIR)/.build-docs/graphs
-	# The modules below it are a matter of the project.
+	# The pages do not include the internal modules that KistClient uses.
 	cd .build-docs/graphs && rm -f KistCore*.json KistJSON*.json KistWire*.json
 	docc convert Sources/KistClient/KistClient.docc --additional-symbol-graph-dir .build-docs/graphs \
 	  --output-dir .build-docs/KistClient.doccarchive --fallback-display-name KistClient \
 	  --fallback-bundle-identifier kist.KistClient --warnings-as-errors --transform-for-static-hosting
 
-fuzz-short: deps-build ## The same from the corpus on, for 5 seconds each
+fuzz-short: deps-build ## Run the corpus, and fuzz each parser for 5 seconds
 	TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run short
 
-fuzz-coverage: deps-build ## How many lines of what reads the corpus reaches
+fuzz-coverage: deps-build ## Show how many lines of the parsers the corpus covers
 	TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run coverage $(FILE)
 
-test-without-keyring: deps-build ## Build kistd without the trait Libsecret, and try it
+test-without-keyring: deps-build ## Build kistd without the trait Libsecret, and test it
 	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kistd
 	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kist
 	@BIN=$(CURDIR)/.build-without-keyring/debug scripts/check-without-keyring
 
-demo: release ## Save, load, list and delete on a fresh store, and show it
+demo: release ## Save, load, list and delete on a new store, and show the session
 	@BIN=$(CURDIR)/$(BIN) scripts/demo
 
-bench: deps release ## Measure kist beside its peers and the physical limits, into docs/performance.md
+bench: deps release ## Compare kist with its peers and the physical limits, and update docs/performance.md
 	@scripts/install-packages gcc git gnupg libc6-dev openssh-client pass python3-keyring python3-secretstorage
 	Benchmarks/run --bin $(BIN) $(BENCH)
 
-bench-guard: release ## Count what a load and a save cost, and compare with the baseline
+bench-guard: release ## Measure the cost of a load and a save, and compare it with the baseline
 	@scripts/install-packages binutils python3 strace valgrind
 	Benchmarks/guard --bin $(BIN)
 
-# Built where one is missing or older than a source: who installs may be without a compiler.
+# Builds the programs only if they are missing or older than a source: the user who installs may have no compiler.
 $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
 	$(MAKE) release
 
@@ -175,11 +175,11 @@ $(addprefix $(SHARE)/,$(COMPLETIONS)): scripts/completion $(BIN)/kist
 	@mkdir -p $(@D)
 	$(BIN)/kist --experimental-dump-help | scripts/completion $(patsubst completions/kist.%,%,$(filter completions/%,$^)) > $@
 
-# A program that its user cannot read is closed to the user's other programs from its first instruction on,
-# since exec(2) makes it undumpable. It can also make itself so, but only after they have had time to open its memory.
-# What root or a package owns is unreadable to all other users, what a user owns, to that user, too.
+# If the user cannot read a program, other programs of the user cannot read its memory from its first instruction on,
+# because exec(2) makes it undumpable. A program can also make itself undumpable, but until then others can open its memory.
+# Programs of root or of a package have mode 711, and programs of a user 111, so that the user cannot read them either.
 PROGRAM_MODE = $(if $(DESTDIR)$(filter 0,$(shell id -u)),711,111)
-install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Put all that kist is under PREFIX (default ~/.local)
+install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Install kist under PREFIX (default ~/.local)
 	@case '$(PREFIX)' in (/*) ;; (*) echo "PREFIX is not an absolute path" >&2; exit 1; esac
 	@case '$(PREFIX)$(UNITS)' in (*[!A-Za-z0-9/._@+-]*) \
 	  echo "PREFIX has a character that systemd or make reads as something else; name another one" >&2; exit 1; esac
@@ -195,7 +195,7 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Put all th
 	@echo "where there is no systemd: kistd &"
 	@case ":$$PATH:" in (*:'$(PREFIX)/bin':*) ;; (*) echo 'put it into PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
-uninstall: ## Stop kistd as a service and remove programs and units, never the data
+uninstall: ## Stop the service, and remove the programs and units, never the data
 	@-[ -n "$(DESTDIR)" ] || { systemctl --user disable --now $(SOCKETS) && systemctl --user stop kistd.service; } 2>/dev/null
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist $(HELPERS))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED) $(patsubst %,man/man1/%.1,$(HELPERS)))
@@ -225,5 +225,5 @@ lint: ## Check the formatting, and the words of documentation, comments, texts a
 format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
-clean: ## Remove what was built
+clean: ## Remove all build directories
 	rm -rf .build .build-asan .build-fuzz .build-release .build-tsan .build-without-keyring Examples/.build
