@@ -1,9 +1,9 @@
 # Completion of kist for bash.
 #
-# Nothing of what is typed or stored is evaluated: `compgen -W` would carry out `$(...)` in a name.
+# This script never evaluates typed or stored text. It does not use `compgen -W`, which would execute `$(...)` in a name.
 
-# Takes a command line apart: `words` as kist would get them, and `quote`, the quotation mark that is
-# open at its end. Fails where only a shell can tell what it gets.
+# Splits a command line into `words`, as kist would get them. `quote` is the quotation mark that is open at the end.
+# Fails if only a shell can determine the words.
 __kist_parse() {
   local line=$1 character word='' begun=''
   local -i i
@@ -32,25 +32,25 @@ __kist_parse() {
   words+=("$word")
 }
 
-# The services that there are, or the accounts of one, a line each. A name that begins with a dash would
-# be taken for an option. (`command`: what a person calls grep may colour what it prints.)
+# Prints the stored services, or the accounts of a service, one on each line. Leaves out names that begin with a dash,
+# because kist would read them as options. (`command`: an alias of grep may color its output.)
 __kist_names() {
   command timeout 2 kist list "${@:2}" 2>/dev/null </dev/null |
     command cut -f "$1" | command grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' | command sort -u
 }
 
-# Puts `rest`, what is still to be typed of a name, into the form in which bash reads it after `quote`.
+# Quotes `rest`, the missing part of a name, as bash needs it after `quote`.
 __kist_quote() {
   case $quote in
     \') rest=${rest//\'/"'\''"} ;;
     \")
       rest=${rest//\\/'\\'} rest=${rest//\"/'\"'} rest=${rest//\$/'\$'} rest=${rest//\`/'\`'}
-      # The history is looked up within double quotes, and no backslash keeps bash from that.
+      # bash expands the history within double quotes, and a backslash does not prevent that.
       rest=${rest//\!/"\"'!'\""}
       ;;
     *) [[ ! $rest ]] || printf -v rest %q "$rest" ;;
   esac
-  # Readline closes a quotation, unless its end looks as if it were closed.
+  # Readline closes a quotation, unless the text already seems to end with a closing mark.
   rest+=$quote
 }
 
@@ -108,7 +108,7 @@ _kist() {
     'one of '*) read -ra found <<<"${kind#one of }" ;;
   esac
 
-  # bash replaces no more than $2, which begins after a quotation mark, a colon or an equals sign.
+  # bash replaces only $2, which begins after a quotation mark, a colon or an equals sign.
   __kist_parse "${line%"$2"}" || return
   for name in "${found[@]}"; do
     name=$before$name

@@ -1,6 +1,6 @@
-# Completion of kist for fish, which puts into quotes itself what a command prints.
+# Completion of kist for fish. fish itself quotes the output of a command.
 
-# The command and its arguments so far, without options and what follows them.
+# Prints the command and its arguments so far, without options and their values.
 function __kist_words
     set -l skipped
     set -l ended
@@ -19,14 +19,14 @@ function __kist_words
     end
 end
 
-# Whether a command is being typed, and so many words of it are there.
+# Checks whether the user types this command, and whether it has this number of words so far.
 function __kist_at -a command count
     set -l words (__kist_words)
     test "$words[1]" = "$command"; or return
     test -z "$count"; or test (count $words) = "$count"
 end
 
-# An option that was typed, with its value.
+# Prints a typed option with its value.
 function __kist_option -a name
     set -l words (commandline -opc)
     for index in (seq (count $words))
@@ -39,8 +39,8 @@ function __kist_option -a name
     end
 end
 
-# The services that there are, or the accounts of one. A name that begins with a dash would be taken for
-# an option, and to a tilde at its beginning fish gives no quotes.
+# Prints the stored services, or the accounts of a service. Leaves out names that begin with a dash, because kist would
+# read them as options, and names that begin with a tilde, because fish does not quote the tilde.
 function __kist_names -a column
     set -l service
     if test "$column" = 2
@@ -52,7 +52,7 @@ function __kist_names -a column
         command cut -f $column | command grep -v -e '^[-~]' -e '^$' -e '[[:cntrl:]]' | command sort -u
 end
 
-# What completes the command after `--`.
+# Completes the command after `--`.
 function __kist_program
     set -l words (commandline -opc)
     set -l end (contains -i -- -- $words); or return

@@ -1,5 +1,5 @@
 #compdef kist
-# Completion of kist for zsh, which puts into quotes itself what is added with compadd.
+# Completion of kist for zsh. zsh itself quotes the names that are added with compadd.
 
 _kist_service() { _kist_names service 1 }
 
@@ -10,14 +10,14 @@ _kist_account() {
   _kist_names account 2 ${typed:+"--service=${(Q)typed}"}
 }
 
-# Puts what was typed after an option into `typed`, without the backslashes that _arguments adds.
+# Sets `typed` to the typed value of an option, without the backslashes that _arguments adds.
 _kist_typed() {
   local -a match mbegin mend
   typed=${opt_args[$1]//(#b)\\(?)/$match[1]}
 }
 
-# The services that there are, or the accounts of one. A name that begins with a dash would be taken for
-# an option.
+# Adds the stored services, or the accounts of a service. Leaves out names that begin with a dash, because kist would
+# read them as options.
 _kist_names() {
   local expl typed
   local -a names
@@ -29,7 +29,7 @@ _kist_names() {
   _wanted $1 expl $1 compadd -a names
 }
 
-# What completes the command after `--`.
+# Completes the command after `--`.
 _kist_program() {
   local end=${words[(i)--]}
   (( end < CURRENT )) || return
