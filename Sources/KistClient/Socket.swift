@@ -171,22 +171,22 @@ func storageError(for error: SocketError, at path: String, patience: Duration) -
     nothingListening(at: path)
   case .notConnected(EACCES), .notConnected(EPERM):
     StorageError(
-      .denied, "the socket \(path) may not be used",
+      .denied, "you may not use the socket \(path)",
       hint: "kistd serves only the user that it runs as")
   case .notOurs:
     StorageError(
       .denied, "another user's process listens at \(path)",
-      hint: "nothing was sent to it; use a socket in a directory that only you can write")
+      hint: "nothing was sent to it; use a socket in a directory that only you can write to")
   case .notConnected(let code):
-    StorageError(.unavailable, "no connection could be made to \(path): \(systemText(of: code))")
+    StorageError(.unavailable, "cannot connect to \(path): \(systemText(of: code))")
   case .ended:
     StorageError(
       .unavailable, "the connection to kistd ended before its reply",
-      hint: "see whether it still runs with `kist status`")
+      hint: "check whether kistd still runs with `kist status`")
   case .timedOut:
     StorageError(
       .timeout, "kistd did not answer within \(patience)",
-      hint: "see whether it still runs, and what its log says; a change may have been carried out")
+      hint: "check whether kistd still runs, and its log; a change may have been carried out")
   case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
   }
 }

@@ -7,13 +7,13 @@ internal import KistWire
 func nothingListening(at path: String) -> StorageError {
   if let status = fileStatus(of: path), !status.isKind(S_IFSOCK) {
     return StorageError(
-      .unavailable, "what is at \(path) is not a socket",
+      .unavailable, "\(path) is not a socket",
       hint: "name kistd's socket with --socket or KIST_SOCKET")
   }
   if let usual = usualSocket(otherThan: path) {
     return StorageError(
       .unavailable, "no kistd is listening at \(path)",
-      hint: "one is listening at \(usual): leave out --socket and KIST_SOCKET")
+      hint: "kistd is listening at \(usual): leave out --socket and KIST_SOCKET")
   }
   let command = startCommand(for: path)
   return StorageError(
@@ -21,9 +21,9 @@ func nothingListening(at path: String) -> StorageError {
     hint: mayListen(at: path)
       ? "start one with `\(command)`"
         + (command.hasPrefix("systemctl")
-          ? "; `journalctl --user -t kistd` says why one ended" : "")
-      : "kistd could not listen there either: name a socket in a directory of mode 700 that is "
-        + "yours, with --socket or KIST_SOCKET")
+          ? "; `journalctl --user -t kistd` shows why the last one ended" : "")
+      : "kistd cannot listen there: name a socket in a directory of your own with mode 700, "
+        + "with --socket or KIST_SOCKET")
 }
 
 /// Returns the default socket if it is a different one and this user's kistd listens there.

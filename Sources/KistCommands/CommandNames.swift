@@ -28,14 +28,15 @@ func noSuchCommand(among words: [String]) -> StorageError? {
   let subcommands = command(named: names).configuration.subcommands
   guard !subcommands.isEmpty, let word = words.dropFirst(names.count).first else { return nil }
   if names.isEmpty, commandsOfKistd.contains(word) {
-    return .badRequest("there is no such command", hint: "it is kistd's: `kistd \(word) --help`")
+    return .badRequest("there is no such command", hint: "use kistd: `kistd \(word) --help`")
   }
   let known = (["kist"] + names).joined(separator: " ")
   let meant = commandMeant(by: word, among: subcommands.map { $0._commandName })
   let question = meant.map { "did you mean `\(known) \($0)`? " } ?? ""
   return .badRequest(
     "there is no such command",
-    hint: "\(question)`\(known) --help` shows \(meant == nil ? "the commands" : "all")")
+    hint: "\(question)`\(known) --help` shows \(meant == nil ? "the commands" : "all commands")"
+  )
 }
 
 /// Returns an error if `kist help` cannot explain these words; `nil` if it can.
@@ -45,8 +46,8 @@ func nothingToExplain(with words: [String]) -> StorageError? {
   guard words.filter({ !["-h", "--help"].contains($0) }) != names else { return nil }
   let command = names.joined(separator: " ")
   return .badRequest(
-    "`kist help` takes the name of a command only",
-    hint: names.isEmpty ? "`kist --help` shows them" : "`kist help \(command)` explains that one")
+    "`kist help` takes only the name of a command",
+    hint: names.isEmpty ? "`kist --help` shows the commands" : "`kist help \(command)` explains it")
 }
 
 /// Returns the command that a word means in other tools, or that it is a misspelling of.

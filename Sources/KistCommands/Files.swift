@@ -30,8 +30,8 @@ struct NewFile: ~Copyable {
     let status = fileStatus(ofLink: path)
     guard status?.isKind(S_IFREG) ?? true else {
       throw .refused(
-        "the file is not a regular one, and is not replaced",
-        hint: "name a regular file, or one that is not there yet")
+        "the file is not a regular file, and was not replaced",
+        hint: "name a regular file, or one that does not exist yet")
     }
     if !replacing, status != nil { throw .fileIsThere }
     // Random, because a killed kist with the same process id may have left its name.
@@ -77,8 +77,8 @@ struct NewFile: ~Copyable {
     guard fsync(folder) == 0 else {
       throw StorageError(
         .unavailable,
-        "the file is there, but may not outlast a power cut: \(systemText(of: errno))",
-        hint: "see to the disk, and remove the file or write it again", outcome: .unknown)
+        "the file was written, but may not survive a power cut: \(systemText(of: errno))",
+        hint: "check the disk, and remove the file or write it again", outcome: .unknown)
     }
   }
 
@@ -136,15 +136,15 @@ func permissions(of file: CInt) -> mode_t {
 private func checkPrivate(_ permissions: mode_t) throws(StorageError) {
   guard permissions & 0o077 == 0 else {
     throw .refused(
-      "the file would have mode \(String(permissions, radix: 8)), open to others", as: .denied,
-      hint: "its file system does not keep the mode 600: name a file on another one")
+      "the file would have mode \(String(permissions, radix: 8)), open to other users", as: .denied,
+      hint: "its file system does not support mode 600: name a file on another file system")
   }
 }
 
 func notWritten(_ failure: CInt) -> StorageError {
   StorageError(
     StorageError.Code(failure: failure), "the file cannot be written: \(systemText(of: failure))",
-    hint: "what was there is unchanged; the folder must be there, and you must be let into it",
+    hint: "no file was changed; check that the directory exists and that you may write to it",
     outcome: .unchanged)
 }
 
@@ -152,8 +152,8 @@ extension StorageError {
   /// The error for an existing file that must not be replaced.
   static var fileIsThere: StorageError {
     .refused(
-      "the file is there already", as: .conflict,
-      hint: "name another one, or have it replaced with `--replace`")
+      "the file exists already", as: .conflict,
+      hint: "name another file, or replace it with `--replace`")
   }
 }
 
@@ -203,7 +203,7 @@ extension StorageError {
   static func notOpened(_ what: String, _ failure: CInt) -> StorageError {
     StorageError(
       Code(failure: failure), "\(what) cannot be opened: \(systemText(of: failure))",
-      hint: "see whether its path is right, and who may read it", outcome: .unchanged)
+      hint: "check its path and its permissions", outcome: .unchanged)
   }
 }
 

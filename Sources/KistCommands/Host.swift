@@ -86,9 +86,9 @@ extension Host {
     }
     let put = #"`export PATH="$HOME/.local/bin:$PATH"`, here and in ~/.profile"#
     if let folder, file("\(folder)/\(name)") != nil {
-      return "it is in ~/.local/bin; put that into PATH: \(put)"
+      return "it is in ~/.local/bin; add that directory to PATH: \(put)"
     }
-    return "make the link: \(link); and put its directory into PATH: \(put)"
+    return "make the link: \(link); then add its directory to PATH: \(put)"
   }
 }
 

@@ -23,7 +23,7 @@ package struct Kist: AsyncParsableCommand {
           Status.self, Lock.self, Unlock.self, Passphrase.self, Slots.self, Backup.self,
           Audit.self, Doctor.self,
         ]),
-      CommandGroup(name: "Moving", subcommands: [Import.self, Export.self]),
+      CommandGroup(name: "Import and export", subcommands: [Import.self, Export.self]),
       CommandGroup(
         name: "Integration", subcommands: [Run.self, Inject.self, Helper.self, Setup.self]),
     ])
@@ -84,7 +84,7 @@ extension Kist {
       }
       return 0
     } catch {
-      var error = error as? StorageError ?? .internal("something went wrong that has no name")
+      var error = error as? StorageError ?? .internal("an unexpected error occurred")
       error.hint = hint(error.hint, over: namedSocket(in: ours))
       terminal.report(error, asJSON: ours.contains("--json"))
       let name = ours.first { !$0.hasPrefix("-") }

@@ -14,7 +14,7 @@ struct CommandNotStarted: Error {
   var complaint: StorageError {
     let hint: String? =
       switch failure {
-      case ENOENT: "see how its name is spelt, and whether it is in a directory of PATH"
+      case ENOENT: "check the spelling of its name, and that it is in a directory of PATH"
       case E2BIG: "a variable holds 128 KiB at most; use --file for more"
       default: nil
       }
@@ -99,8 +99,8 @@ struct ChildEnvironment {
     for setting in settings {
       guard setting.value.withBytes({ bytes in bytes.indices.allSatisfy { bytes[$0] != 0 } }) else {
         throw .refused(
-          "a secret has a NUL in it, which no variable can have",
-          hint: "give it to the command as a file, with --file")
+          "a secret contains a NUL byte, which a variable cannot have",
+          hint: "pass it to the command as a file, with --file")
       }
       var entry = WipedBytes(capacity: setting.name.utf8.count + setting.value.count + 2)
       entry.append(utf8: setting.name)
@@ -135,7 +135,7 @@ func become(_ words: [String]) -> StorageError {
   let failure = replaceProcess(by: command, .unchanged).failure
   return StorageError(
     .unavailable, "\(words[0]) could not be run: \(systemText(of: failure))",
-    hint: "install \(words[0]), or see whether it is on PATH")
+    hint: "install \(words[0]), or check that it is on PATH")
 }
 
 func absolutePath(of program: String) -> String? {
@@ -168,11 +168,11 @@ func output(
   of words: [String], upTo limit: Int, silencing: Bool = false
 ) throws(StorageError) -> (output: Secret, status: CInt) {
   guard let program = absolutePath(of: words[0]) else {
-    throw .refused("\(words[0]) is not there", as: .unavailable, hint: "install \(words[0])")
+    throw .refused("there is no \(words[0]) on PATH", as: .unavailable, hint: "install \(words[0])")
   }
   var ends: [CInt] = [-1, -1]
   guard unsafe pipe(&ends) == 0 else {
-    throw StorageError(.unavailable, "no pipe could be opened: \(systemText(of: errno))")
+    throw StorageError(.unavailable, "cannot open a pipe: \(systemText(of: errno))")
   }
   for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
   let pid: pid_t

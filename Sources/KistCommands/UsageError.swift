@@ -8,21 +8,22 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
   let hasCommand = arguments.first.map { !$0.hasPrefix("-") } ?? false
   if hasCommand, let error = noSuchCommand(among: Array(arguments.prefix(2))) { return error }
   let command = (["kist"] + commandNames(in: arguments)).joined(separator: " ")
-  let help = "`\(command) --help` shows what can be said"
+  let help = "`\(command) --help` shows the arguments and options"
   if let error = invalidValue(message, help) { return error }
   let message =
     repeatsAWord(message, of: arguments)
-    ? "a word or an option is not one that `\(command)` takes"
+    ? "`\(command)` does not accept one of the arguments or options"
     : message.prefix(1).lowercased() + message.dropFirst()
   let hint =
     switch arguments.first {
-    case _ where !hasCommand: "the command comes first, then its options: `kist --help` shows both"
+    case _ where !hasCommand:
+      "write the command before its options; `kist --help` lists the commands"
     case "run" where !arguments.contains("--"):
       "write the command after --, with its arguments"
     case _ where arguments.prefix(while: { $0 != "--" }).contains(where: isDashed):
-      "a name that begins with a dash follows --, and such a value an equals sign: --name=-value"
+      "write a name that begins with a dash after --, and such a value as `--option=-value`"
     case "save", "unlock", "passphrase", "backup":
-      "a secret is piped in or typed at the prompt, never an argument; \(help)"
+      "pipe the secret in or type it at the prompt; it is never an argument; \(help)"
     default: help
     }
   return .badRequest(message, hint: hint)
@@ -46,7 +47,7 @@ private func invalidValue(_ message: String, _ help: String) -> StorageError? {
     : list.split(separator: "'").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
   return .badRequest(
     "the value of \(name) is not valid",
-    hint: values.isEmpty ? help : "it is one of \(values.joined(separator: ", "))")
+    hint: values.isEmpty ? help : "valid values: \(values.joined(separator: ", "))")
 }
 
 /// Whether a message repeats a word, or the value in a word `--name=value`.

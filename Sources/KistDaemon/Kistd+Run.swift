@@ -63,7 +63,7 @@ private func preparation(
   // A script may take the command's words from an empty variable.
   guard arguments.last != "--" || !command.command.isEmpty else {
     throw StorageError.wrongUsage(
-      "there is no command to serve for", hint: "write it after --, with its arguments")
+      "there is no command to run", hint: "write it after --, with its arguments")
   }
   let options = try command.options(environment: environment)
   // Before kistd opens descriptors for signals, event loops, the lock and the socket.

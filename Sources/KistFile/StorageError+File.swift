@@ -8,19 +8,18 @@ internal import KistVault
 extension StorageError {
   /// The store that contained the credentials is missing.
   package static let storeIsGone = StorageError(
-    .unavailable, "credentials are kept in the encrypted file, which is not there",
+    .unavailable, "the encrypted file with your credentials is missing",
     hint:
       "bring it back, from a backup with `kistd restore`, or with the disk that it is on; a new "
       + "one is not made")
 
   /// Another store is in the place of the one that contained the credentials.
   package static let anotherStore = StorageError(
-    .unavailable, "the encrypted file is not the one that credentials have been kept in",
-    hint: "bring that one back, or name the directory of this one with --data")
+    .unavailable, "the encrypted file is not the one that has your credentials",
+    hint: "put the right one back, or name the directory of this one with --data")
 
   /// SQLite finds a fault in the pages.
   static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }
-
 
   /// A small file is refused; `what` is its name in the error.
   static func unfit(_ file: UnfitFile, _ what: String, _ path: String) -> StorageError {
@@ -37,7 +36,7 @@ extension StorageError {
       switch code {
       case ENOSPC, EDQUOT: "free some space and try again"
       case EROFS, EACCES, EPERM:
-        "it must be kistd's to write; `--data` and `--key-file` name other places"
+        "kistd must be able to write it; `--data` and `--key-file` name other places"
       default: nil
       }
     return StorageError(
@@ -85,9 +84,9 @@ extension StorageError {
       case SQLITE_BUSY, SQLITE_LOCKED:
         StorageError(
           .unavailable, "another program has the store's database locked",
-          hint: "close whatever else has it open, and try again")
+          hint: "close the other program, and try again")
       case SQLITE_IOERR: .unreadableFiles(number)
-      case SQLITE_NOMEM: StorageError(.unavailable, "there is no memory for the database")
+      case SQLITE_NOMEM: StorageError(.unavailable, "there is not enough memory for the database")
       default: .internal("the database failed (\(number))")
       }
   }
@@ -98,7 +97,7 @@ extension StorageError {
   private static func unreadableFiles(_ number: String) -> StorageError {
     StorageError(
       .unavailable, "the store's files cannot be read or written (\(number))",
-      hint: "look at the disk, and try again")
+      hint: "check the disk, and try again")
   }
 }
 

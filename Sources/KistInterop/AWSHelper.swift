@@ -17,7 +17,7 @@ package func answerAWS(_ call: HelperCall, _ storage: UserStorage) async -> Help
     let id = key.summary.key.account
     guard !id.isEmpty else {
       throw .badRequest(
-        "the credential has no account, which is the access key id",
+        "the credential has no account, which must be the access key id",
         hint: "save it again: `kist save aws:NAME ACCESS_KEY_ID`")
     }
     let token = try await storage.usable(AWSKeys.token(of: name, id: id), for: .aws)

@@ -16,22 +16,22 @@ package func answerAskpass(_ call: HelperCall, _ storage: UserStorage) async -> 
     }
     guard let text = call.variable("KIST_ASKPASS") else {
       throw .badRequest(
-        "KIST_ASKPASS does not say which credential is meant",
+        "KIST_ASKPASS does not name a credential",
         hint: "set it to kist://SERVICE/ACCOUNT")
     }
     let reference = try CredentialReference(text, at: "KIST_ASKPASS")
     // The secret would be shown, and sent as the user name.
     if isForUser(prompt) {
       guard !reference.key.account.isEmpty else {
-        throw .badRequest("a user is asked for, and KIST_ASKPASS names no account")
+        throw .badRequest("the prompt asks for a user name, but KIST_ASKPASS names no account")
       }
       return .done(Secret(utf8: reference.key.account).withNewline)
     }
     let secret = try await storage.secret(of: reference.key)
     guard secret.withBytes(isOneLine) else {
       throw .badRequest(
-        "the secret has a line break or a NUL in it, and an answer is one line",
-        hint: "save it again without: `kist save` drops one newline at the end")
+        "the secret contains a line break or a NUL byte, but an answer is one line",
+        hint: "save it again without them; `kist save` drops one newline at the end")
     }
     return .done(secret.withNewline)
   } catch {

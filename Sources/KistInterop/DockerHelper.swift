@@ -46,7 +46,7 @@ extension HelperAnswer {
 
 /// Reads the URL of a registry, which is the whole input except surrounding blanks.
 private func registry(in input: Secret) throws(StorageError) -> String {
-  guard let text = input.validText else { throw .badRequest("what was sent is not UTF-8") }
+  guard let text = input.validText else { throw .badRequest("the input is not UTF-8") }
   let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
   let start = text.utf8.drop { blanks.contains($0) }
   let trimmed = start.reversed().drop { blanks.contains($0) }.reversed()

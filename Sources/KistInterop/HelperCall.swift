@@ -39,12 +39,12 @@ extension HelperCall {
 
 extension StorageError {
   static func wrongWords(_ right: String) -> StorageError {
-    .badRequest("the words are not as they must be", hint: "they are: \(right)")
+    .badRequest("the arguments of the helper are wrong", hint: "write: \(right)")
   }
 
   static func notFound(keptAs service: String, with account: String) -> StorageError {
     var error = StorageError.notFound
-    error.hint = "NAME is kept as \(service): `kist save \(service) \(account)`"
+    error.hint = "save the credential for NAME as \(service): `kist save \(service) \(account)`"
     return error
   }
 }
@@ -80,7 +80,7 @@ extension JSONWriter {
     guard let credential else { return }
     guard credential.secret.validText != nil else {
       throw .badRequest(
-        "the credential is not text, and this tool takes nothing else",
+        "the credential is not text, and this tool accepts only text",
         hint: "see it with `kist load`")
     }
     member(name, text: credential.secret)

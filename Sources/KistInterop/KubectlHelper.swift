@@ -21,8 +21,8 @@ package func answerKubectl(_ call: HelperCall, _ storage: UserStorage) async -> 
     guard !found.isEmpty else { throw .notFound(keptAs: "kubectl:NAME", with: "token") }
     guard (certificate == nil) == (key == nil) else {
       throw StorageError(
-        .notFound, "of a client certificate and its key, one is missing",
-        hint: "save the other, too: `kist list` shows which one is there")
+        .notFound, "only one of the client certificate and the client key is stored",
+        hint: "save the other one, too: `kist list` shows which one is stored")
     }
     return try .json { writer throws(StorageError) in
       writer.member("apiVersion", version)
@@ -48,7 +48,7 @@ private func apiVersion(in information: String?) throws(StorageError) -> String 
   }
   guard versions.contains(version) else {
     throw .badRequest(
-      "kubectl asks in a version that kist does not know",
+      "kubectl uses a version of its protocol that kist does not know",
       hint: "set apiVersion in the kubeconfig to \(versions[0])")
   }
   return version

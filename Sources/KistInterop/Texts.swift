@@ -9,7 +9,7 @@ extension StorageError {
 /// Reads JSON that a tool sent.
 func parsed<Result>(_ read: () throws(JSONError) -> Result) throws(StorageError) -> Result {
   do throws(JSONError) { return try read() } catch {
-    throw .badRequest("what was sent is not right: \(error)")
+    throw .badRequest("the input is not valid: \(error)")
   }
 }
 

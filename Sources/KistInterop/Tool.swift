@@ -77,8 +77,8 @@ extension Tool {
         asked: .init(
           command: ["git", "config", "--global", "--get-all", "credential.helper"], kist: "kist",
           conflict: .refused(
-            "git has another helper already, which this would take away", as: .conflict,
-            hint: "see `git config --global --get-all credential.helper`; to have git ask both: "
+            "git already has another helper, which this command would replace", as: .conflict,
+            hint: "see `git config --global --get-all credential.helper`; to use both: "
               + "`git config --global --add credential.helper kist`")))
     case .docker:
       ToolSetup(
@@ -108,7 +108,7 @@ extension Tool {
             + "--exec-api-version=client.authentication.k8s.io/v1 "
             + "--exec-interactive-mode=Never --exec-command=kist "
             + "--exec-arg=helper --exec-arg=kubectl --exec-arg=NAME",
-          "a shell, with your user of the kubeconfig as NAME")
+          "a shell, with the user in your kubeconfig as NAME")
       ])
     case .terraform:
       ToolSetup(lines: [
@@ -129,7 +129,7 @@ extension Tool {
           line(
             "SSH_ASKPASS=kist-askpass SSH_ASKPASS_REQUIRE=force "
               + "KIST_ASKPASS=kist://SERVICE/ACCOUNT COMMAND",
-            "a shell, for the one command that is to ask for this credential")
+            "a shell, for the one command that needs this credential")
         ])
     }
   }
@@ -140,7 +140,7 @@ private func line(_ text: String, _ place: String) -> ToolSetup.Line {
 }
 
 private func link(_ name: String, in folder: String, to kist: String) -> ToolSetup.Line {
-  line(linkCommand(name, in: folder, to: kist), "a shell, unless the link is there")
+  line(linkCommand(name, in: folder, to: kist), "a shell, unless the link exists")
 }
 
 /// Returns the command that links a helper's name to `kist`.

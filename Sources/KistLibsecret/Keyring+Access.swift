@@ -25,7 +25,7 @@ extension Keyring {
       guard try await provider.lock(collection) == nil else {
         isToStayLocked = wasToStayLocked
         throw StorageError(
-          .denied, "the keyring's provider wants to be asked before it locks",
+          .denied, "the keyring's provider asks the user before it locks the keyring",
           hint: "lock it with the provider's own program")
       }
       following?.lookAgain()
@@ -37,8 +37,8 @@ extension Keyring {
   func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
     guard passphrase == nil else {
       throw StorageError(
-        .badRequest, "a keyring takes no passphrase from kist",
-        hint: "leave it out: the keyring's provider asks for it itself")
+        .badRequest, "kist cannot give a passphrase to a keyring",
+        hint: "give no passphrase: the keyring's provider asks for it")
     }
     guard !isUnlocking else {
       throw StorageError(.busy, "another unlock is under way", hint: "answer its prompt")
@@ -61,9 +61,9 @@ extension Keyring {
       let status = try await provider.status(of: collection)
       guard !status.isLocked else {
         throw StorageError.locked(
-          "the keyring is still locked: its prompt was dismissed, or there was nobody to show it",
-          hint: "answer the prompt; without a screen, give the password, and no newline, to "
-            + "`gnome-keyring-daemon --replace --unlock --components=secrets` on its standard input"
+          "the keyring is still locked: its prompt was dismissed, or could not be shown",
+          hint: "answer the prompt; without a screen, pipe the password, without a newline, into "
+            + "`gnome-keyring-daemon --replace --unlock --components=secrets`"
         )
       }
       isToStayLocked = false

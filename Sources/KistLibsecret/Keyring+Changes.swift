@@ -88,7 +88,7 @@ extension Provider {
         throw StorageError.notKept("the keyring changed an item instead of making one")
       }
       guard let stored = try await self.value(of: path) else {
-        throw StorageError.notKept("the keyring said that it kept the credential, and did not")
+        throw StorageError.notKept("the keyring reported success, but did not store the credential")
       }
       guard
         stored == value,
@@ -97,7 +97,7 @@ extension Provider {
       return path
     } catch {
       guard try await isGone(path, of: credential.key, besides: known) else {
-        throw (error as? StorageError ?? StorageError.notKept("the keyring kept no credential"))
+        throw (error as? StorageError ?? StorageError.notKept("the keyring stored no credential"))
           .withOutcome(.unknown)
       }
       throw error

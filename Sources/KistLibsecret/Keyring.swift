@@ -60,7 +60,7 @@ actor Keyring {
     if let service { return Provider(service: service, deadline: deadline) }
     guard let address = options.busAddress else {
       throw StorageError(
-        .unavailable, "there is no session bus, and so no keyring",
+        .unavailable, "there is no session bus, so there is no keyring",
         hint: "log in to a desktop session")
     }
     let new = try await SecretService(connectingTo: address, on: loop, by: deadline)
@@ -99,7 +99,7 @@ extension Keyring {
   ) async throws(StorageError) -> Answer {
     do { return try await body(Deadline(after: options.deadline)) } catch let error as BusError {
       throw StorageError(error, deadline: options.deadline)
-    } catch { throw error as? StorageError ?? .internal("an error of no known kind") }
+    } catch { throw error as? StorageError ?? .internal("an unexpected kind of error") }
   }
 
   /// Performs a request that changes nothing, within its time.

@@ -4,8 +4,8 @@ extension StorageError {
   /// The error for items that went away each time before they were read.
   static var changingKeyring: StorageError {
     StorageError(
-      .busy, "items of the keyring went away each time before they were read",
-      hint: "try again; if it stays so, start the keyring's provider again")
+      .busy, "items of the keyring disappeared each time before kistd read them",
+      hint: "try again; if that fails, restart the keyring's provider")
   }
 
   /// The error for an item of kist with unreadable bookkeeping; kist leaves the item unchanged.
@@ -29,8 +29,8 @@ extension StorageError {
     StorageError(
       .corrupt,
       "item \(path.rawValue.split(separator: "/").last ?? "/") of the keyring is damaged: "
-        + "\(problem); it was left as it is",
-      hint: "\(hint); what is whole is still loaded (`kist load`)")
+        + "\(problem); it was not changed",
+      hint: "\(hint); intact credentials can still be loaded (`kist load`)")
   }
 
   /// The error for a keyring that cannot be trusted with a credential.
@@ -43,15 +43,15 @@ extension StorageError {
     case .timeout:
       self.init(
         .timeout, "the keyring did not answer within \(deadline)",
-        hint: "see whether its provider hangs or waits for you, and try again")
+        hint: "check whether its provider hangs or shows a prompt, and try again")
     case .disconnected:
       self.init(
-        .unavailable, "the keyring's provider, or the session bus, went away",
+        .unavailable, "the keyring's provider or the session bus stopped",
         hint: "try again once it is running")
     case .unreachableBus:
       self.init(
         .unavailable, "nothing answers at the address of the session bus",
-        hint: "see whether DBUS_SESSION_BUS_ADDRESS names a bus that runs")
+        hint: "check that DBUS_SESSION_BUS_ADDRESS names a running bus")
     case .wrongBusAddress:
       self.init(
         .unavailable, "the address of the session bus is not one that D-Bus can read",
@@ -63,18 +63,18 @@ extension StorageError {
     case .startFailed:
       self.init(
         .unavailable, "the keyring's provider could not be started",
-        hint: "the journal of the session bus says why")
+        hint: "the journal of the session bus shows the reason")
     case .noSuchObject:
       self.init(.unavailable, "the keyring's provider has no such keyring", hint: "try again")
     case .locked: self = .locked("the keyring is locked")
     case .dismissed:
       self.init(
         .denied, "the keyring's provider asked the user, who refused",
-        hint: "answer its prompt, or have its settings ask less")
+        hint: "answer its prompt, or let it ask less in its settings")
     case .malformed:
       self.init(
         .unavailable,
-        "the keyring's provider does not answer as the Secret Service specification says",
+        "the keyring's provider does not follow the Secret Service specification",
         hint: "use another provider")
     case .refused(let name):
       self.init(.unavailable, "the keyring's provider refused (\(name))", hint: "try again")

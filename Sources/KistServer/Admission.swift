@@ -93,7 +93,7 @@ final class Admission: Sendable {
       "refused a connection of another user", through: otherUsersGate,
       ["pid": "\(peer.pid)", "uid": "\(peer.uid)"])
     throw StorageError(
-      .denied, "this daemon serves the user that runs it only", hint: "start a kistd of your own",
+      .denied, "this kistd serves only the user that runs it", hint: "start a kistd of your own",
       outcome: .unchanged)
   }
 
@@ -105,7 +105,7 @@ final class Admission: Sendable {
     if isFull {
       let reason = StorageError(
         .busy,
-        "no more connections are served at once than the limit, \(server.maximumConnections)",
+        "there are too many connections; the limit is \(server.maximumConnections)",
         hint: "connect again, or give kistd a larger --max-connections", outcome: .unchanged)
       guard let evicted = evictOne(because: reason) else {
         warn("refused a connection: there are too many, all with requests under way")

@@ -53,12 +53,13 @@ struct Connection: Sendable {
 
 extension StorageError {
   static let unfinished = StorageError(
-    .badRequest, "the stream ended within a line", hint: "end each request with a newline",
+    .badRequest, "the connection ended in the middle of a line",
+    hint: "end each request with a newline",
     outcome: .unchanged)
 
   static let lineTooLong = StorageError(
     .tooLarge, "the line is longer than \(Limits.line) bytes",
-    hint: "the connection is closed; what was sent before the line was carried out",
+    hint: "the connection was closed; kistd carried out the requests before this line",
     outcome: .unchanged)
 }
 

@@ -28,7 +28,7 @@ extension UnfitFile {
     case .notRegular: "is not a regular file"
     case .foreign: "belongs to another user"
     case .foreignDirectory: "is in a directory that belongs to another user"
-    case .openDirectory: "is in a directory that others may write to"
+    case .openDirectory: "is in a directory that other users may write to"
     }
   }
 
@@ -36,9 +36,9 @@ extension UnfitFile {
   package func remedy(for path: String) -> String {
     switch self {
     case .notOpened(EACCES) where modeAllows(path):
-      "start kistd again: it opens no directory that was replaced or mounted after its start"
-    case .notOpened: "`chmod 600 \(shellQuoted(path))`, in a directory that you may enter"
-    case .link: "put the file itself in its place"
+      "restart kistd: it cannot open a directory that was replaced or mounted after its start"
+    case .notOpened: "`chmod 600 \(shellQuoted(path))`, and check that you may enter its directory"
+    case .link: "replace the link with the file itself"
     case .notRegular: "move it away, or name another file"
     case .foreign: "move it away, or `chown` it to the user of kistd"
     case .foreignDirectory: "`chown` the directory to the user of kistd, or name another one"

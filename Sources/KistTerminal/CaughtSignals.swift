@@ -77,7 +77,7 @@ private func openSource() throws(StorageError) -> CInt {
   var ends: [CInt] = [-1, -1]
   guard unsafe pipe(&ends) == 0 else {
     throw .refused(
-      "no pipe could be opened", as: .unavailable, hint: "raise the limit on files (ulimit -n)")
+      "cannot open a pipe", as: .unavailable, hint: "raise the limit on files (ulimit -n)")
   }
   for end in ends {
     _ = fcntl(end, F_SETFD, FD_CLOEXEC)

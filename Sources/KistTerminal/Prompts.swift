@@ -123,7 +123,7 @@ package func newPassphrase(
 ) throws(StorageError) -> Secret {
   let passphrase = try ask(question)
   if passphrase.isEmpty { return passphrase }
-  guard try ask("Once more: ") == passphrase else {
+  guard try ask("Repeat the passphrase: ") == passphrase else {
     throw .refused("the two passphrases differ", hint: "nothing was changed; try again")
   }
   return passphrase

@@ -89,7 +89,7 @@ extension StoreKeys {
       try reader.finish(bytes)
       // Each row has a different sequence.
       guard header.count <= header.sequence, header.sequence <= Header.lastSequence else {
-        throw .corrupt("the store's header has numbers that no change leaves")
+        throw .corrupt("the store's header has invalid numbers")
       }
       return header
     }

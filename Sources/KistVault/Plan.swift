@@ -97,7 +97,7 @@ extension StoreKeys {
     guard slots == change.slots else {
       throw StorageError(
         .busy, "another request has changed the key slots meanwhile",
-        hint: "look at them with `kist slots`, and try again")
+        hint: "list them with `kist slots`, and try again")
     }
     let slots = slots.filter { $0.number != change.removed } + [change.added].compactMap(\.self)
     var header = header
@@ -127,6 +127,6 @@ extension StorageError {
   /// A field allows changes only to versions that know it.
   fileprivate static let needsLaterVersion = StorageError(
     .denied,
-    "a later version of kist keeps data with the credential that this one cannot keep right",
+    "a later version of kist added data to the credential, which this version would damage",
     hint: "update kistd; or delete the credential, and that data with it, and save it again")
 }

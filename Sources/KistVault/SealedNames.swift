@@ -54,7 +54,7 @@ extension StoreKeys {
     var associatedData = StoreFormat.associatedData(of: .names, storeID: storeID)
     associatedData.append(text)
     guard var bytes = names.open(sealed, for: associatedData.span) else {
-      throw .corrupt("the names in a log were not sealed by this store, or were changed")
+      throw .corrupt("the names in a log were not encrypted by this store, or were changed")
     }
     try bytes.unpad()
     return try bytes.withBytes { bytes throws(StorageError) in

@@ -7,7 +7,7 @@ extension StorageError {
     StorageError(
       .corrupt, message,
       hint:
-        "nothing was overwritten; `kistd fsck` says what is wrong; restore the store from a backup, "
+        "nothing was overwritten; `kistd fsck` shows the damage; restore the store from a backup, "
         + "or move it away to start with an empty store")
   }
 
@@ -19,26 +19,26 @@ extension StorageError {
     StorageError(
       .corrupt, message,
       hint:
-        "what is whole is still loaded (`kist load`) and nothing was overwritten; `kistd fsck` says "
-        + "what is wrong, and with `--salvage DIRECTORY` saves what is whole; or restore the store "
-        + "from a backup")
+        "intact credentials can still be loaded (`kist load`), and nothing was overwritten; "
+        + "`kistd fsck` shows the damage, and `--salvage DIRECTORY` copies intact credentials; or "
+        + "restore the store from a backup")
   }
 
   /// The rows are not those that the header counts.
   package static let wrongRows = damagedRows(
-    "credentials in the store were removed, put back or changed")
+    "credentials in the store were removed, changed or replaced by earlier ones")
 
   /// A lookup does not find the row.
   package static let misplacedRow = damagedRows(
-    "credentials in the store are where no lookup finds them")
+    "credentials in the store are stored under wrong addresses")
 
   /// The sealed data was changed, or belongs to another row.
   static let unauthenticRow = damagedRows("a stored credential fails authentication")
 
   /// The data is authentic, but no save of kist wrote it.
   package static let beyondLimits = damagedRows(
-    "a stored credential is beyond the limits of what kist saves")
+    "a stored credential exceeds the limits of kist")
 
   /// The data is authentic, but cannot be decoded.
-  static let malformed = corrupt("what is stored does not follow the format")
+  static let malformed = corrupt("stored data does not follow the format")
 }

@@ -188,7 +188,7 @@ import Testing
       }
       #expect(end.status == .exited(0))
       #expect(
-        end.log.split(separator: "\n").count { $0.contains("audit log cannot be written") } == 1)
+        end.log.split(separator: "\n").count { $0.contains("cannot write the audit log") } == 1)
     }
   }
 }

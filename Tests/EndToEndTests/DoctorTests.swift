@@ -13,7 +13,7 @@ import Testing
         #expect(end.output.contains(" answers at \(home.path)"))
         #expect(end.output.contains("\nok\tstorage\tthe encrypted file: "))
         #expect(end.output.contains("\nok\tkeyring\tnot used: "))
-        #expect(end.output.contains("\nok\tfiles\tnobody else is let into \(home.path)"))
+        #expect(end.output.contains("\nok\tfiles\tother users have no access to \(home.path)"))
         #expect(end.error.isEmpty)
       }
     }
@@ -42,7 +42,7 @@ import Testing
         #expect(end.status == .exited(0))
         #expect(
           end.output.contains(
-            #"{"state":"note","subject":"files","message":"\#(store) lets other users in"#))
+            #"{"state":"note","subject":"files","message":"other users have access to \#(store)"#))
         let other = home.path + "/other/kist"
         try FileManager.default.createDirectory(
           atPath: home.path + "/other", withIntermediateDirectories: false)
@@ -50,7 +50,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: other)
         let script = #"kist=$(command -v kist); PATH="$HOME/other:$PATH" exec "$kist" doctor"#
         let inTheWay = try await command("sh", ["-c", script], in: home)
-        #expect(inTheWay.output.contains("by the name of kist, \(other) is run\t"))
+        #expect(inTheWay.output.contains("but the command `kist` runs \(other)\t"))
       }
     }
   }

@@ -52,7 +52,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
           #expect(
             end.standardError
               == "kist: interrupted: \(saved.count) of \(count) were saved\n"
-              + "hint: run it again: it goes on, and saves nothing twice\n")
+              + "hint: run the import again to continue; it saves nothing twice\n")
         }
         let second = try await importCSV(file, in: home)
         #expect(second.status == .exited(0), "\(second.error)")
@@ -158,7 +158,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     try await withHome { home in
       try await withDaemon(in: home) { _ in
         for (failing, outcome) in [
-          (1, "what was there is unchanged"), (2, "the file is there, but"),
+          (1, "no file was changed"), (2, "the file was written, but"),
         ] {
           let end = try await command(
             "strace",
@@ -187,7 +187,7 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
         let end = try await command("kist", ["import", "netrc", "--yes"], in: home)
         #expect(end.status == .exited(0))
-        #expect(end.error.hasPrefix("kist: others may read \(file), and so may have read"))
+        #expect(end.error.hasPrefix("kist: other users may read \(file), and may have read"))
         for (mask, status) in [("022", 6), ("077", 0)] {
           let script = "umask \(mask); rm -f \(home.path)/out; exec kist export > \(home.path)/out"
           let exported = try await command("sh", ["-c", script], in: home)

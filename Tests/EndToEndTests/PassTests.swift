@@ -32,10 +32,10 @@ import Testing
         #expect(
           end.error.hasSuffix(
             """
-            kist: not taken: 1 with a name or a secret that kist cannot keep (entry big)
-            kist: not taken: 1 whose name is not UTF-8 (entry caf\u{FFFD}.gpg)
-            kist: not taken: 1 a symbolic link to a folder, whose entries stay behind (entry linked)
-            kist: not taken: 1 with further fields, which stay behind (entry github.com/alice)
+            kist: not imported: entries with a name or a secret that kist cannot keep (1 entry: big)
+            kist: not imported: entries with a name that is not UTF-8 (1 entry: caf\u{FFFD}.gpg)
+            kist: not imported: symbolic links to folders (1 entry: linked)
+            kist: not imported: further fields (1 entry: github.com/alice)
 
             """), "\(end.error)")
         for (key, secret) in [
@@ -66,7 +66,7 @@ import Testing
         try "no message".write(toFile: folder + "/a.gpg", atomically: false, encoding: .utf8)
         let end = try await command("kist", ["import", "pass", "--yes"], in: home)
         #expect(end.status == .exited(6))
-        #expect(end.error.contains("kist: gpg does not decrypt the first entry\n"))
+        #expect(end.error.contains("kist: gpg cannot decrypt the first entry\n"))
         _ = try await command("gpgconf", ["--kill", "all"], in: home)
       }
     }

@@ -16,7 +16,7 @@ import Testing
       if !before.isEmpty { _ = try await command("env", git + [before], in: home) }
       let shown = try await command("env", ["-C", home.path, "kist", "setup", "git"], in: home)
       #expect(shown.status == .exited(0))
-      #expect(shown.error.contains("git has another helper already") == (status == 3))
+      #expect(shown.error.contains("git already has another helper") == (status == 3))
       let words = ["-C", home.path, "kist", "setup", "git", "--apply"]
       let end = try await command("env", words, in: home)
       #expect(end.status == .exited(status), "\(end.error)")

@@ -27,7 +27,7 @@ enum Replacement: String, CaseIterable, Sendable {
     case (.fifo, _), (.folder, _): "is not a regular file"
     case (.link, _): "is a symbolic link"
     case (.otherUsers, _): "belongs to another user"
-    case (.large, .pin): "does not say where credentials are kept"
+    case (.large, .pin): "does not name the storage that kistd uses"
     case (.large, .key): "has 1048576 bytes"
     // The content of a lock file only informs.
     case (.large, .storeLock): nil

@@ -44,7 +44,7 @@ import Testing
           try await watch.untilBegun(first.connect())
           first.send(.terminate)
           try await watch.until("the lost connection is reported") { _ in
-            watch.errors.contains("watches again")
+            watch.errors.contains("kist reconnects")
           }
           try await untilEnded(first.processIdentifier)
           try await withDaemon(in: home) { next in

@@ -41,7 +41,7 @@ import Testing
         #expect(error?.code == .unavailable)
         #expect(error?.message == "no kistd is listening at \(folder)/none")
         #expect(
-          error?.hint == "one is listening at \(usual): leave out --socket and KIST_SOCKET")
+          error?.hint == "kistd is listening at \(usual): leave out --socket and KIST_SOCKET")
       }
     }
   }
@@ -52,7 +52,7 @@ import Testing
       try await connect(to: path)(Line("change"))
     }
     #expect(error?.code == .unavailable)
-    #expect(error?.message == "what is at \(path) is not a socket")
+    #expect(error?.message == "\(path) is not a socket")
     #expect(error?.hint == "name kistd's socket with --socket or KIST_SOCKET")
   }
 
@@ -66,7 +66,7 @@ import Testing
     }
     #expect(error?.code == .unavailable)
     #expect(error?.message == "no kistd is listening at \(path)")
-    #expect(error?.hint?.contains("directory of mode 700") == true)
+    #expect(error?.hint?.contains("directory of your own with mode 700") == true)
     #expect(error?.hint?.contains("start one with") == false)
   }
 

@@ -16,7 +16,7 @@ import Testing
         ok\tkeyring\tnot used: there is no session bus\t
         ok\tservice\tsystemd starts kistd for the first client\t
         ok\tlinger\tkistd can run without a session\t
-        ok\tfiles\tnobody else is let into /run/user/7/kist, /home/u/.local/share/kist, \
+        ok\tfiles\tother users have no access to /run/user/7/kist, /home/u/.local/share/kist, \
         /home/u/.local/state/kist\t
         ok\tdisk\t1024 MiB are free for /home/u/.local/share/kist\t
         ok\tkist\t\(KistVersion.current), /usr/bin/kist\t
@@ -59,16 +59,16 @@ import Testing
     (.damaged, "problem\tstorage\tthere is no keyring; it is damaged,", 10),
     (.swappable, "note\tmemory\tthe keys may be written to swap: ", 0),
     (.notOpened, "problem\tstorage\tthere is no session bus\tlog in\n", 7),
-    (.keyGone, "note\trestart\tthe key file is missing or not as it was: ", 0),
+    (.keyGone, "note\trestart\tkistd needs its key file after a restart, ", 0),
     (.closesAtRestart, "note\trestart\tthe storage is locked after a restart of kistd\t", 0),
     (
       .olderDaemon, "note\tkistd\t0.0.1 answers at /run/user/7/kist/kist.sock, and this is kist ", 0
     ),
-    (.keyringBeside, "note\tkeyring\tthere is one, and credentials are kept elsewhere\t", 0),
+    (.keyringBeside, "note\tkeyring\tthere is a keyring, but credentials are kept elsewhere\t", 0),
     (.noKeyring, "problem\tkeyring\tthere is no session bus\t", 7),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
     (.plainSession, "note\tsession\tthe keyring's provider does not encrypt sessions: ", 0),
-    (.noDaemonProgram, "note\tkistd\tthere is none beside kist or on PATH\t", 0),
+    (.noDaemonProgram, "note\tkistd\tthere is no kistd next to kist or on PATH\t", 0),
     (
       .readableProgram,
       "note\tprograms\tyou can read /usr/bin/kist, so your other programs can open its memory while it "
@@ -79,15 +79,15 @@ import Testing
       "note\tprograms\tyou can read /usr/bin/kistd, so your other programs can open its memory while it "
         + "starts\tmake it unreadable: `chmod 111 /usr/bin/kistd`", 0
     ),
-    (.otherKist, "; by the name of kist, /usr/local/bin/kist is run\t", 0),
-    (.otherHelper, "note\tgit\tit asks /usr/local/bin/git-credential-kist, which is another", 0),
+    (.otherKist, ", but the command `kist` runs /usr/local/bin/kist\t", 0),
+    (.otherHelper, "note\tgit\tit uses /usr/local/bin/git-credential-kist instead of this kist", 0),
     (
       .noHelper,
       "note\tgit\tit is set to ask kist, but there is no git-credential-kist on PATH\t"
         + "make the link in a directory of PATH: `mkdir -p ~/.local/bin && "
         + #"ln -s "$(command -v kist)" ~/.local/bin/git-credential-kist`"#, 0
     ),
-    (.openDirectory, "note\tfiles\t/home/u/.local/state/kist lets other users in\t", 0),
+    (.openDirectory, "note\tfiles\tother users have access to /home/u/.local/state/kist\t", 0),
     (.othersDirectory, "problem\tfiles\t/run/user/7/kist belongs to another user\t", 6),
     (
       .formerKey,
@@ -97,7 +97,7 @@ import Testing
     (.fullDisk, "problem\tdisk\t3 MiB are free for /home/u/.local/share/kist\t", 13),
     (.nearlyFullDisk, "note\tdisk\t63 MiB are free", 0),
     (.disabled, "note\tservice\tsystemd does not start kistd\t", 0),
-    (.notInstalled, "note\tservice\tkistd is not known to the systemd of this user\t", 0),
+    (.notInstalled, "note\tservice\tthe user's systemd has no unit for kistd\t", 0),
     (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),
     (.atDesk, "ok\tlinger\tkistd ends with the last session of this user\t", 0),
   ])
@@ -124,11 +124,11 @@ import Testing
     machine.files["/"] = .init(owner: 0, mode: 0o755, identity: [3, 1])
     machine.files["/tmp"] = .init(owner: 7, mode: 0o1777, identity: [3, 2])
     for (directory, fault) in [
-      ("/", "/ belongs to another user"), ("/tmp", "/tmp lets other users in"),
+      ("/", "/ belongs to another user"), ("/tmp", "other users have access to /tmp"),
     ] {
       machine.variables = ["KISTD_DATA": directory]
       let (output, _) = await examine(machine)
-      #expect(output.contains("\(fault)\tuse one that is yours alone, of mode 700\n"), "\(output)")
+      #expect(output.contains("\(fault)\tuse a directory of your own with mode 700\n"), "\(output)")
     }
   }
 
@@ -167,7 +167,7 @@ import Testing
     machine.files["/srv/store"] = .init(owner: 7, mode: 0o700, identity: [2, 1])
     machine.files["/srv/keys"] = .init(owner: 7, mode: 0o755, identity: [2, 2])
     let (output, _) = await examine(machine)
-    #expect(output.contains("note\tfiles\t/srv/keys lets other users in\t"))
+    #expect(output.contains("note\tfiles\tother users have access to /srv/keys\t"))
     #expect(output.contains("are free for /srv/store\t"))
   }
 

@@ -42,7 +42,7 @@ import Testing
     for error in [opened, begun] {
       #expect(error?.code == .denied)
       #expect(error?.outcome == .unchanged)
-      #expect(error?.hint?.contains("another one") == true)
+      #expect(error?.hint?.contains("another file system") == true)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
   }

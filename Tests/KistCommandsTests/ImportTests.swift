@@ -96,7 +96,7 @@ import Testing
         .perform(racing, unlockedBy: .inMemory(), terminal)
     }
     #expect(status == 3)
-    #expect(recorder.error.contains("0 of 1 were saved; the others changed meanwhile"))
+    #expect(recorder.error.contains("0 of 1 were saved; another program changed"))
     let key = CredentialKey(service: "h0", account: "u")
     #expect(try await storage.load(key).secret == Secret(utf8: "theirs"))
   }
@@ -120,6 +120,6 @@ import Testing
         .perform(storage, unlockedBy: .inMemory(), terminal)
     }
     #expect(status == 0)
-    #expect(recorder.output.hasSuffix("is as it was; remove \(what) once all works without it\n"))
+    #expect(recorder.output.hasSuffix("; when everything works without it, remove \(what)\n"))
   }
 }

@@ -67,7 +67,7 @@ import Testing
     let before = try FileManager.default.attributesOfItem(atPath: out)[.type] as? FileAttributeType
     let (status, recorder) = await inject("text", .inMemory(now: { .sample }))
     #expect(status == 64)
-    #expect(recorder.error.hasPrefix("kist: the file is not a regular one"))
+    #expect(recorder.error.hasPrefix("kist: the file is not a regular file"))
     let after = try FileManager.default.attributesOfItem(atPath: out)[.type] as? FileAttributeType
     #expect(after == before)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["out"])

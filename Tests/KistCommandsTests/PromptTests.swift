@@ -29,8 +29,8 @@ import Testing
     (["save", ""], "the service is empty", 64),
     (["save", "s", "a\tb"], "the account has a control character in it", 64),
     (["save", "s", "--label", "a\u{1B}b"], "the label has a control character in it", 64),
-    (["save", "there", "--if-absent"], "the credential is there already", 3),
-    (["save", "s", "--if-revision", "r.1"], "the credential is not there", 3),
+    (["save", "there", "--if-absent"], "the credential exists already", 3),
+    (["save", "s", "--if-revision", "r.1"], "the credential does not exist", 3),
   ]) func `asks for no secret that would be refused`(
     _ words: [String], because reason: String, status expected: CInt
   ) async throws {

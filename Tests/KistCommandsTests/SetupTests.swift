@@ -30,12 +30,12 @@ import Testing
     (
       false, "/usr/bin",
       #"hint: make the link: `mkdir -p ~/.local/bin && ln -s "$(command -v kist)" "#
-        + #"~/.local/bin/cargo-credential-kist`; and put its directory into PATH: "#
+        + #"~/.local/bin/cargo-credential-kist`; then add its directory to PATH: "#
         + #"`export PATH="$HOME/.local/bin:$PATH"`, here and in ~/.profile"#
     ),
     (
       true, "/usr/bin",
-      "hint: it is in ~/.local/bin; put that into PATH: "
+      "hint: it is in ~/.local/bin; add that directory to PATH: "
         + #"`export PATH="$HOME/.local/bin:$PATH"`, here and in ~/.profile"#
     ),
   ])

@@ -123,7 +123,7 @@ import Testing
       world.error.hasSuffix(
         """
         kist: the passphrase is wrong; 64 of 130 were saved
-        hint: run it again: it goes on, and saves nothing twice
+        hint: run the import again to continue; it saves nothing twice
 
         """))
   }

@@ -21,7 +21,7 @@ import Testing
       #expect(refused.contains("run `kistd --accept-rollback -- kist unlock` once"))
       let accepted = try await home.kistd(["--accept-rollback"] + command, endsWith: 0).error
       #expect(accepted.contains("notice: opened an older store, which --accept-rollback allows"))
-      #expect(accepted.contains("it is at change 2, and kistd noted change 3"))
+      #expect(accepted.contains("it is at change 2, but kistd noted change 3"))
       let again = try await home.kistd(command, endsWith: 0).error
       #expect(!again.contains("older"))
     }

@@ -132,7 +132,7 @@ import Testing
       let log = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
       #expect(
         log == """
-          kistd: info: paths are missing; once they are there, start kistd again \
+          kistd: info: paths are missing; restart kistd when they exist \
           paths=\(directory)/absent
 
           """)
@@ -152,7 +152,7 @@ import Testing
           let failure = #expect(throws: UnfitFile.notOpened(EACCES)) {
             _ = try openOwnFile(path, O_RDWR | O_CREAT)
           }
-          #expect(failure?.remedy(for: path).hasPrefix("start kistd again: ") == true)
+          #expect(failure?.remedy(for: path).hasPrefix("restart kistd: ") == true)
         }
       }
     }

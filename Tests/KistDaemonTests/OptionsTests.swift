@@ -156,7 +156,7 @@ import Testing
   @Test func `a command of kistd after options has the hint to put it first`() throws {
     let arguments = ["--data", "/d", "fsck"]
     let thrown = try #require(throws: StorageError.self) { try parse(Kistd.self, arguments) }
-    #expect(thrown.hint == "`kistd fsck` comes first, then its options")
+    #expect(thrown.hint == "write `kistd fsck` first, then its options")
   }
 
   @Test func `a command without its dashes has a hint with them`() throws {
@@ -197,7 +197,7 @@ import Testing
   @Test func `a deadline without a unit has a hint with one`() throws {
     let error = try Self.error(["--deadline", "5"], Self.home)
     #expect(error.message == "--deadline has no unit")
-    #expect(error.hint == "say 5s for seconds")
+    #expect(error.hint == "write 5s for seconds")
   }
 
   @Test func `the help names every level of the log`() {

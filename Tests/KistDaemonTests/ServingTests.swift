@@ -12,9 +12,9 @@ import Testing
     let error = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(
       error == """
-        kistd: an argument was not expected
-        hint: kistd's own commands are fsck, keyring-items, migrate, probe, rekey, restore; \
-        others stand behind --: `kistd -- COMMAND`
+        kistd: unexpected argument
+        hint: the commands of kistd are fsck, keyring-items, migrate, probe, rekey, restore; \
+        to run another one: `kistd -- COMMAND`
 
         """)
   }

@@ -44,8 +44,8 @@ import Testing
           await #expect(throws: StorageError.self) {
             try await StorageKind.libsecret.open(context, nil)
           })
-        #expect(error.message == "kistd serves the keyring already, pid \(getpid())")
-        #expect(error.hint?.contains("the socket that its log names") == true)
+        #expect(error.message == "another kistd serves the keyring already, pid \(getpid())")
+        #expect(error.hint?.contains("whose log names the socket") == true)
         await first.close()
         await (try await StorageKind.libsecret.open(context, nil)).close()
       }

@@ -91,7 +91,7 @@ import Testing
     #expect(status.keyProtection.hasSuffix("as safe as the passphrase is hard to guess"))
     _ = try await opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
     status = try await opened.access.status()
-    #expect(status.keyProtection.hasPrefix("a passphrase, which is kept nowhere"))
+    #expect(status.keyProtection.hasPrefix("a passphrase, which is not stored"))
     await opened.close()
   }
 }

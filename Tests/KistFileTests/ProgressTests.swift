@@ -73,7 +73,7 @@ import Testing
     await opened.close()
     let messages = accepted.withLock(\.self)
     #expect(messages.count == 1)
-    #expect(messages.first?.contains("at change 1, and kistd noted change 2") == true)
+    #expect(messages.first?.contains("at change 1, but kistd noted change 2") == true)
   }
 
   @Test func `from before a rekey is refused, unless that is accepted`() async throws {
@@ -141,7 +141,7 @@ import Testing
 
     var explanation: String {
       switch self {
-      case .copy: "it is at change 1, and kistd noted change 2 on 2026-11-20T10:00:00Z"
+      case .copy: "it is at change 1, but kistd noted change 2 on 2026-11-20T10:00:00Z"
       case .salvage, .damagedNote: "kistd cannot verify its progress note "
       }
     }

@@ -23,7 +23,7 @@ import Testing
     #expect(status.unlocksWith == .keyFile && status.reopensAtRestart)
     #expect(
       status.keyProtection.hasSuffix(
-        "; a key slot of a kind that this kistd does not know may open the store, too"))
+        "; a key slot of a kind that this kistd does not know may also open the store"))
     try await opened.credentials.save(.sample(label: "new"))
     #expect(try await opened.access.status().integrity == .ok)
     let slots = try await opened.keySlots.add(

@@ -21,7 +21,7 @@ import Testing
         #expect(await next.line() == "\(number)\n")
         let word = await silent.rest()
         #expect(word.contains("\"busy\""))
-        #expect(word.contains("than the limit, 2\""))
+        #expect(word.contains("the limit is 2\""))
         next.endSending()
         #expect(await next.rest() == "")
       }

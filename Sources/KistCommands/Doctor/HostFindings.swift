@@ -25,8 +25,8 @@ extension Host {
         .note(
           "former key",
           "\(path) opens copies of the store from before a `kistd rekey`, and other stores "
-            + "that were made with it",
-          hint: "keep it for these; where there are none, `rm \(shellQuoted(path))`")
+            + "that use this key",
+          hint: "if you have no such copies or stores, remove it: `rm \(shellQuoted(path))`")
       }
   }
 
@@ -34,7 +34,7 @@ extension Host {
     let message =
       directories.isEmpty
       ? "there are no directories of kist yet"
-      : "nobody else is let into " + directories.joined(separator: ", ")
+      : "other users have no access to " + directories.joined(separator: ", ")
     return .ok("files", message)
   }
 
@@ -42,7 +42,7 @@ extension Host {
     guard let directory = file(path) else { return nil }
     // Other directories, such as /tmp or /, may be shared, so the hint must not change them.
     let isKists = path.split(separator: "/").last == "kist"
-    let useAnother = "use one that is yours alone, of mode 700"
+    let useAnother = "use a directory of your own with mode 700"
     if directory.owner != uid {
       return Finding(
         .problem(.denied), "files", "\(path) belongs to another user",
@@ -50,7 +50,7 @@ extension Host {
     }
     guard directory.mode & 0o077 != 0 else { return nil }
     return .note(
-      "files", "\(path) lets other users in",
+      "files", "other users have access to \(path)",
       hint: isKists ? "close it: `chmod 700 \(shellQuoted(path))`" : useAnother)
   }
 
@@ -65,10 +65,10 @@ extension Host {
     let message = "\(size) are free for \(path)"
     if free < 4 << 20 {
       return Finding(
-        .problem(.full), "disk", message, hint: "free some space; a save may be refused as full")
+        .problem(.full), "disk", message, hint: "free some space; kistd may refuse to save")
     }
     guard free < 64 << 20 else { return .ok("disk", message) }
-    return .note("disk", message, hint: "free some space before saves are refused as full")
+    return .note("disk", message, hint: "free some space before kistd refuses to save")
   }
 
   /// Returns the findings about which program each name runs.
@@ -77,12 +77,14 @@ extension Host {
     var findings = [Finding.ok("kist", kist)]
     if let other = other("kist") {
       findings[0] = .note(
-        "kist", "\(kist); by the name of kist, \(other) is run",
+        "kist", "\(kist), but the command `kist` runs \(other)",
         hint: "put the directory of the right one first in PATH, or remove the other")
     }
     if daemonProgram == nil {
       findings.append(
-        .note("kistd", "there is none beside kist or on PATH", hint: "install it where kist is"))
+        .note(
+          "kistd", "there is no kistd next to kist or on PATH",
+          hint: "install it in the directory of kist"))
     }
     return findings + [program, daemonProgram].compactMap { $0.flatMap(finding(ofReadable:)) }
       + Tool.allCases.compactMap(finding(of:))
@@ -97,7 +99,7 @@ extension Host {
     return .note(
       "programs",
       "you can read \(path), so your other programs can open its memory while it starts",
-      hint: "make it unreadable: `\(command)`, then start it again")
+      hint: "make it unreadable: `\(command)`, then restart it")
   }
 
   private func finding(of tool: Tool) -> Finding? {
@@ -105,7 +107,7 @@ extension Host {
     guard tool != .keyring, let name = tool.program else { return nil }
     if let other = other(name) {
       return .note(
-        tool.rawValue, "it asks \(other), which is another program than this kist",
+        tool.rawValue, "it uses \(other) instead of this kist",
         hint: "make it a symbolic link to \(program), or remove it")
     }
     guard let asked = tool.setup(linkingTo: linkTarget).asked,
@@ -128,11 +130,11 @@ extension Host {
     switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {
     case "enabled": return [.ok("service", "systemd starts kistd for the first client"), lingering]
     case "disabled":
-      let hint = "have it do so: `systemctl --user enable --now kistd.socket`"
+      let hint = "to change that: `systemctl --user enable --now kistd.socket`"
       return [.note("service", "systemd does not start kistd", hint: hint)]
     default:
-      let hint = "`kistd -- COMMAND` serves for one command"
-      return [.note("service", "kistd is not known to the systemd of this user", hint: hint)]
+      let hint = "to serve only one command: `kistd -- COMMAND`"
+      return [.note("service", "the user's systemd has no unit for kistd", hint: hint)]
     }
   }
 

@@ -28,18 +28,18 @@ func storageFindings(
     findings.append(
       .note(
         "memory", "the keys may be written to swap: the limit of locked memory is too low",
-        hint: "raise it for kistd and start it again: `ulimit -l 1024`, or `LimitMEMLOCK=1M` in "
+        hint: "raise it for kistd and restart it: `ulimit -l 1024`, or `LimitMEMLOCK=1M` in "
           + "`systemctl --user edit kistd`"))
   }
   if !status.isLocked, !status.reopensAtRestart {
     findings.append(
       status.unlocksWith == .keyFile
         ? .note(
-          "restart", "the key file is missing or not as it was: a restart of kistd needs it",
-          hint: "put it back, of mode 600")
+          "restart", "kistd needs its key file after a restart, but it is missing or changed",
+          hint: "put it back, with mode 600")
         : .note(
           "restart", "the storage is locked after a restart of kistd",
-          hint: "open it then with `kist unlock`"))
+          hint: "unlock it then with `kist unlock`"))
   }
   if status.isSessionEncrypted == false {
     findings.append(
@@ -60,12 +60,12 @@ private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Find
   if status.isLocked {
     return Finding(
       .problem(.locked), "storage", "\(name); \(whyLocked?.message ?? "it is locked")",
-      hint: whyLocked?.hint ?? "open it with `kist unlock`")
+      hint: whyLocked?.hint ?? "unlock it with `kist unlock`")
   }
   if status.integrity == .failed {
     return Finding(
-      .problem(.corrupt), "storage", "\(name); it is damaged, and what is whole is still loaded",
-      hint: "stop kistd, and see what `kistd fsck` says")
+      .problem(.corrupt), "storage", "\(name); it is damaged, but intact credentials still load",
+      hint: "stop kistd, and run `kistd fsck`")
   }
   let count = status.count.map { ", with \(counted($0))" } ?? ""
   return .ok("storage", "\(name); it is open\(count)")
@@ -75,13 +75,13 @@ private func finding(of keyring: StorageProbe, beside storage: String) -> Findin
   switch keyring {
   case .open where storage == "libsecret": .ok("keyring", "it is open")
   case .locked where storage == "libsecret":
-    .note("keyring", "it is locked", hint: "open it with `kist unlock`")
+    .note("keyring", "it is locked", hint: "unlock it with `kist unlock`")
   case .open, .locked:
     .note(
-      "keyring", "there is one, and credentials are kept elsewhere",
+      "keyring", "there is a keyring, but credentials are kept elsewhere",
       hint:
         "to move them, stop kistd and run `kistd migrate --to libsecret`, with the same --data if "
-        + "it was given one")
+        + "one was given")
   case .unusable(let error) where storage == "libsecret": Finding(error, about: "keyring")
   case .unusable(let error): .ok("keyring", "not used: \(error.message)")
   }

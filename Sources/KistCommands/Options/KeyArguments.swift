@@ -6,7 +6,7 @@ struct KeyArguments: ParsableArguments {
   @Argument(help: "The service, or a reference: kist://SERVICE/ACCOUNT.")
   var service: String
 
-  @Argument(help: "The account, where a service has several.")
+  @Argument(help: "The account, if the service has several.")
   var account = ""
 
   /// Returns the key; splits a reference.
@@ -20,14 +20,14 @@ struct AskedKeyArguments: ParsableArguments {
   @Argument(help: "The service, or a reference: kist://SERVICE/ACCOUNT.")
   var service: String?
 
-  @Argument(help: "The account, where a service has several.")
+  @Argument(help: "The account, if the service has several.")
   var account = ""
 
   /// Returns the key; asks for service and account at a terminal if no service is given.
   func key(askingAt terminal: Terminal) throws(StorageError) -> CredentialKey {
     if let service { return try CredentialKey(service: service, orReferenceBeside: account) }
     guard terminal.inputIsTerminal else {
-      throw .refused("there is no service", hint: "name it: `kist save SERVICE [ACCOUNT]`")
+      throw .refused("the service is missing", hint: "name it: `kist save SERVICE [ACCOUNT]`")
     }
     let service = try terminal.ask("Service: ")
     guard !service.isEmpty else { throw .badRequest("the service is empty") }
@@ -46,11 +46,11 @@ extension CredentialKey {
     }
     guard let reference = CredentialReference(service) else {
       throw .badRequest(
-        "the reference is not kist://SERVICE/ACCOUNT",
-        hint: "percent-encode everything but letters, digits and -._~")
+        "the reference must be kist://SERVICE/ACCOUNT",
+        hint: "percent-encode everything except letters, digits and -._~")
     }
     guard account.isEmpty else {
-      throw .badRequest("an account is given beside a reference, which has its own")
+      throw .badRequest("an account cannot be given with a reference, which names it")
     }
     self = reference.key
   }

@@ -26,12 +26,12 @@ struct CommonOptions: ParsableArguments {
 
 /// The option that turns off prompts.
 struct PromptOptions: ParsableArguments {
-  @Flag(help: "Ask nobody to unlock what is locked.")
+  @Flag(help: "Do not offer to unlock a locked storage.")
   var noPrompt = false
 }
 
 struct ConfirmationOptions: ParsableArguments {
-  @Flag(help: "Do not ask whether only one key slot may remain.")
+  @Flag(help: "Do not ask for confirmation if only one key slot remains.")
   var yes = false
 }
 
@@ -49,7 +49,7 @@ struct ConditionOptions: ParsableArguments {
 
   func condition() throws(StorageError) -> Condition {
     guard let ifRevision else { return ifAbsent ? .ifAbsent : .always }
-    guard !ifAbsent else { throw .badRequest("--if-absent and --if-revision exclude each other") }
+    guard !ifAbsent else { throw .badRequest("--if-absent and --if-revision cannot be combined") }
     return .ifRevision(Revision(rawValue: ifRevision))
   }
 }
@@ -58,21 +58,22 @@ struct ExpiryOptions: ParsableArguments {
   // Takes a next word with a dash as the value, so that the error is about times.
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Expire after so long: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))
+    help: ArgumentHelp("Expire after this time: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))
   var expiresIn: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Expire at a moment (RFC 3339).", valueName: "moment"))
+    help: ArgumentHelp("Expire at this time (RFC 3339).", valueName: "moment"))
   var expiresAt: String?
 
   func moment(from now: Timestamp) throws(StorageError) -> Timestamp? {
     guard let expiresAt else { return try Lifetime(expiresIn, of: "--expires-in")?.end(from: now) }
     guard expiresIn == nil else {
-      throw .badRequest("--expires-in and --expires-at exclude each other")
+      throw .badRequest("--expires-in and --expires-at cannot be combined")
     }
     guard let moment = Timestamp(rfc3339: expiresAt) else {
-      throw .badRequest("--expires-at is not a moment", hint: "write it as 2027-01-31T12:00:00Z")
+      throw .badRequest(
+        "--expires-at is not a date and time", hint: "write it as 2027-01-31T12:00:00Z")
     }
     return moment
   }
@@ -123,7 +124,8 @@ struct QueryOptions: ParsableArguments {
 
   @Option(
     name: .customLong("attribute"),
-    help: ArgumentHelp("Only credentials that have it; may be repeated.", valueName: "name=value"))
+    help: ArgumentHelp(
+      "Only credentials with this attribute; may be repeated.", valueName: "name=value"))
   var attributes: [String] = []
 
   /// Whether no option is given, so that all credentials are selected.
@@ -182,7 +184,7 @@ struct SecretOptions: ParsableArguments {
   /// Returns the secret: typed, piped in, or generated here.
   func secret(from terminal: Terminal) throws(StorageError) -> Secret {
     guard let generate else { return try terminal.newSecret(exact: exact) }
-    guard !exact else { throw .badRequest("--exact and --generate exclude each other") }
+    guard !exact else { throw .badRequest("--exact and --generate cannot be combined") }
     guard let length = Int(generate), (8...1024).contains(length) else {
       throw .badRequest("--generate is not a length from 8 to 1024")
     }
@@ -205,7 +207,7 @@ private func randomSecret(length: Int) -> Secret {
 struct KeyFileOption: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The key file that opens the store; by default $KISTD_KEY_FILE, or the key file at kistd's usual place.",
+      "The key file that opens the store; by default $KISTD_KEY_FILE, or kistd's usual one.",
       valueName: "path"))
   var keyFile: String?
 }
@@ -232,7 +234,7 @@ extension KeyFileOption {
   fileprivate func key() throws(StorageError) -> Secret {
     guard let path = keyFile ?? Host.live.keyFile else {
       throw .refused(
-        "there is no HOME to look for the key file in",
+        "HOME is not set, so that kist cannot find the key file",
         hint: "name the key file that opens the store with `--key-file`")
     }
     let what = "the key file \(path)"

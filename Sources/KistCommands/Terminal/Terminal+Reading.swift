@@ -21,7 +21,7 @@ extension Terminal {
         switch event {
         case .line(let line): try writeBytes(await answer(line.content))
         case .tooLong: throw .tooLarge("a line of standard input", limit: limit)
-        case .unfinished: throw .badRequest("standard input ends within a line")
+        case .unfinished: throw .badRequest("standard input ended in the middle of a line")
         }
       }
       if piece.isEmpty { return }
@@ -37,7 +37,7 @@ extension Terminal {
     guard exact || !secret.isEmpty else {
       throw .refused(
         "the secret is empty",
-        hint: "nothing was saved; an empty secret is saved with `--exact` only")
+        hint: "nothing was saved; to save an empty secret, give `--exact`")
     }
     return secret
   }
@@ -50,7 +50,7 @@ extension Terminal {
     }
     let secret = try askHidden("Secret: ")
     if secret.isEmpty, !exact { return secret }
-    guard try askHidden("Once more: ") == secret else {
+    guard try askHidden("Repeat the secret: ") == secret else {
       throw .refused("the two secrets differ", hint: "nothing was saved; try again")
     }
     return secret
@@ -74,7 +74,7 @@ extension Terminal {
 enum AskedPassphrase: String {
   case current = "Passphrase: "
   /// A passphrase that opens the storage and stays valid.
-  case staying = "Passphrase that stays: "
+  case staying = "Passphrase of a remaining slot: "
   /// The new passphrase; typed twice.
   case new = "New passphrase: "
 }
@@ -94,8 +94,8 @@ extension Terminal {
     let counted = kinds.count == 1 ? "a line" : "\(kinds.count) lines"
     guard passphrases.count <= kinds.count else {
       throw .refused(
-        "there are more lines than passphrases that are asked for",
-        hint: "pipe in \(counted); give a new one once")
+        "standard input has more lines than passphrases are needed",
+        hint: "pipe in \(counted); write a new passphrase only once")
     }
     guard passphrases.count == kinds.count else {
       throw .refused(

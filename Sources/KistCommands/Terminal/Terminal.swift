@@ -45,7 +45,7 @@ extension Terminal {
         guard failure == 0 else {
           throw StorageError(
             .internal, "standard output could not be written: \(systemText(of: failure))",
-            hint: "what was asked for was carried out; only the output is lost")
+            hint: "the request was carried out; only its output is lost")
         }
       }, writeError: { _ = $0.withBytes { writeAll($0, to: STDERR_FILENO) } },
       noteSignals: { () throws(StorageError) in try notedSignals() }, now: Timestamp.now)

@@ -34,8 +34,8 @@ public struct Backups: Sendable {
 extension StorageError {
   /// The error of a storage that makes no backups.
   package static let noBackups = StorageError(
-    .badRequest, "this storage makes no backups: only the encrypted file does",
-    hint: "a keyring is backed up as its own program says; or move the credentials to the "
+    .badRequest, "kist can back up only the encrypted file, and not this storage",
+    hint: "back up a keyring with its own program; or move the credentials to the "
       + "encrypted file, with `kistd migrate --to encrypted-file` once kistd is stopped")
 }
 

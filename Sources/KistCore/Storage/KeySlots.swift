@@ -37,7 +37,7 @@ public struct KeySlots: Sendable {
   public static let none = failing(
     StorageError(
       .badRequest, "this storage has no key slots",
-      hint: "the password of a keyring is changed with the keyring's own program"))
+      hint: "change the password of a keyring with the keyring's own program"))
 }
 
 /// The public facts about one slot.

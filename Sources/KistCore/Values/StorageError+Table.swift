@@ -10,11 +10,11 @@ extension StorageError {
   public static func conflict(_ condition: Condition, current: Revision?) -> StorageError {
     let message =
       if current == nil {
-        "the credential is not there"
+        "the credential does not exist"
       } else if condition == .ifAbsent {
-        "the credential is there already"
+        "the credential exists already"
       } else {
-        "the credential is not at the revision that was expected"
+        "the credential is not at the expected revision"
       }
     return StorageError(
       .conflict, message,
@@ -27,7 +27,7 @@ extension StorageError {
   public static func expired(at moment: Timestamp) -> StorageError {
     StorageError(
       .expired, "the credential expired at \(moment)",
-      hint: "save a new one, or load it all the same with `--allow-expired`")
+      hint: "save a new one, or load it anyway with `--allow-expired`")
   }
 
   /// The storage is locked.
@@ -61,7 +61,7 @@ extension StorageError {
   public static var unknownOperation: StorageError {
     StorageError(
       .unknownOperation, "there is no such operation",
-      hint: "`hello` lists the operations that there are")
+      hint: "`hello` lists the operations")
   }
 
   /// No answer came within the deadline.

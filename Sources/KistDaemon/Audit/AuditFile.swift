@@ -24,7 +24,7 @@ struct AuditFile: Sendable {
     waiting: Bool = true
   ) throws(StorageError) {
     let hint =
-      "kistd serves requests without it; check the directory, or start kistd with `--audit off`"
+      "kistd still serves requests; check the directory, or start kistd with `--audit off`"
     try makeDirectory(directory(of: path), hint: hint)
     var file = try OpenAuditFile(path, waiting: waiting, hint: hint)
     chain.look(at: file, under: hash, upTo: limit / 2)

@@ -213,7 +213,7 @@ actor AuditWriter {
     do throws(StorageError) {
       try file.append(&lines.block, to: &chain, under: hash, waiting: !isFailing)
       if isFailing {
-        logger.notice("the audit log is written again", metadata: ["lost": "\(lost)"])
+        logger.notice("can write the audit log again", metadata: ["lost": "\(lost)"])
       }
       isFailing = false
       lost = 0
@@ -222,7 +222,7 @@ actor AuditWriter {
       lost += requests
       if !isFailing {
         logger.warning(
-          "the audit log cannot be written; requests are served without it",
+          "cannot write the audit log; kistd still serves requests",
           metadata: ["reason": "\(error)"])
       }
       isFailing = true
@@ -238,7 +238,7 @@ actor AuditWriter {
     } catch {
       if !isMarkFailing {
         logger.warning(
-          "the audit log's mark cannot be written; after a restart, --verify may report a fault",
+          "cannot write the mark of the audit log; after a restart, --verify may report a fault",
           metadata: ["reason": "\(error)"])
       }
       isMarkFailing = true

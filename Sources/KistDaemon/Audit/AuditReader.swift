@@ -21,7 +21,7 @@ struct AuditReader {
   func page(of query: AuditQuery) throws(StorageError) -> AuditPage {
     if query.asksForNames, seal == nil {
       throw StorageError(
-        .unavailable, "this storage has no key to seal names with, so that the audit log has none",
+        .unavailable, "this storage has no key to encrypt names, so the audit log has no names",
         hint: "leave out --service and --account")
     }
     var page = AuditPage()
@@ -82,7 +82,7 @@ struct AuditReader {
     var files: [BackwardLines] = []
     for path in [file.path, file.olderPath] {
       // A file that is renamed meanwhile appears twice.
-      if let next = try BackwardLines(path, hint: "see to the file and its directory"),
+      if let next = try BackwardLines(path, hint: "check the file and its directory"),
         next.number != files.last?.number
       {
         files.append(next)

@@ -7,10 +7,10 @@ struct FsckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd fsck",
     abstract:
-      "Look for damage in the encrypted file, while no kistd has it open; change nothing.",
+      "Look for damage in the encrypted file; kistd must not be running. Changes nothing.",
     usage: "kistd fsck [--salvage DIRECTORY] [OPTIONS]")
 
-  @Option(help: .value("directory", "Copy what is whole into a new store in this directory."))
+  @Option(help: .value("directory", "Copy intact credentials into a new store in this directory."))
   var salvage: String?
 
   @Flag(help: "Print JSON, one object on a line.")
@@ -115,7 +115,7 @@ struct FsckReport {
     }
     lines += notes.map { "- note: \($0)" }
     if let locked = examination.locked {
-      lines.append("what is sealed was not looked at: \(locked.message)")
+      lines.append("encrypted data was not checked: \(locked.message)")
       if locked.code != .corrupt, let hint = locked.withoutKistd.hint {
         lines.append("hint: \(hint)")
       }
@@ -124,7 +124,7 @@ struct FsckReport {
     if state == .older { lines += examination.faults.compactMap(\.hint).map { "hint: \($0)" } }
     if state == .damaged {
       let salvaging =
-        ", or copy what is whole into a new one: give this command `--salvage DIRECTORY`, too"
+        ", or copy intact credentials into a new store: add `--salvage DIRECTORY` to this command"
       lines += [
         "nothing was changed",
         "hint: restore the store from a backup" + (examination.good > 0 ? salvaging : ""),
@@ -141,36 +141,36 @@ struct FsckReport {
     if examination.extended == 0 { return slots }
     let count = counted(examination.extended)
     return slots
-      + ["a later version of kist keeps data with \(count) that this kistd does not know"]
+      + ["a later version of kist added data to \(count), and this kistd does not know that data"]
   }
 
   private var head: String {
     let found = counted(examination.found)
     return switch state {
-    case .whole: "\(store) is whole: \(found)"
-    case .older: "\(store) is whole, but kistd refuses it as older than it was: \(found)"
-    case .locked: "\(store) shows no damage from outside: \(found)"
+    case .whole: "\(store) is intact: \(found)"
+    case .older: "\(store) is intact, but kistd refuses it, because it is an older copy: \(found)"
+    case .locked: "\(store) shows no damage, but was not decrypted: \(found)"
     case .damaged where examination.locked != nil: "\(store) is damaged: \(found) found"
     case .damaged where examination.counted == nil:
-      "\(store) is damaged: \(examination.good) of \(found) found good; the original number is "
+      "\(store) is damaged: \(examination.good) of \(found) intact; the original number is "
         + "unknown"
     case .damaged:
       "\(store) is damaged: \(examination.good) of "
-        + "\(counted(max(examination.found, examination.counted ?? 0))) good"
+        + "\(counted(max(examination.found, examination.counted ?? 0))) intact"
     }
   }
 
   /// Returns the advice on how to continue after salvaging a store.
   private func advice(_ copies: Copies) -> [String] {
     let new = copies.directory + "/credentials.db"
-    var lines = ["copied \(counted(copies.count)) into \(new), which opens as the old one does"]
+    var lines = ["copied \(counted(copies.count)) into \(new), which opens like the old store"]
     if state == .damaged, !examination.isComplete {
-      lines.append("what could not be copied is lost, unless it is in a backup")
+      lines.append("the other credentials are lost, unless they are in a backup")
     }
     if state != .whole {
       lines.append(
-        "the old store is as it was. To have kistd use the new one, move the files of the old "
-          + "one (\(store), and its -wal where there is one) away, and the new one to its place. Then "
+        "the old store was not changed. To use the new store, move the files of the old one "
+          + "(\(store), and its -wal file, if any) away, and the new store to their place. Then "
           + EncryptedFile.ProgressOptions.acceptance)
     }
     return lines

@@ -52,7 +52,7 @@ struct ChildProcess: Sendable {
     let status = await withCheckedContinuation { continuation in
       startThread { continuation.resume(returning: kist_wait_for_command(pid)) }
     }
-    guard status >= 0 else { throw .internal("how the command ended cannot be known") }
+    guard status >= 0 else { throw .internal("cannot get the exit status of the command") }
     return status
   }
 }
@@ -64,7 +64,7 @@ struct CommandNotStarted: Error, CustomStringConvertible {
 
   var exitStatus: CInt { code == ENOENT ? 127 : 126 }
   var description: String { "cannot start \(command): \(systemText(of: code))" }
-  var hint: String { "see whether it is on PATH, and may be run" }
+  var hint: String { "check that it is on PATH and executable" }
 }
 
 /// Starts a process that waits to become a command; `nil` with `errno` set if that fails.

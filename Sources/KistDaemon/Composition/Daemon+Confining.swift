@@ -29,7 +29,7 @@ extension Daemon {
       metadata: ["calls": "\(confinement.calls)", "files": "\(confinement.files)"])
     if !confinement.unreachable.isEmpty {
       logger.info(
-        "paths are missing; once they are there, start kistd again",
+        "paths are missing; restart kistd when they exist",
         metadata: ["paths": "\(confinement.unreachable.sorted().joined(separator: " "))"])
     }
   }

@@ -58,7 +58,7 @@ extension Daemon {
     let number = max(1, min(options.maximumConnections, allowed - taken - later))
     if number < options.maximumConnections {
       logger.warning(
-        "serving fewer connections at once than the limit: too few files may be open",
+        "serving fewer connections than the limit, because too few files may be open",
         metadata: [
           "connections": "\(number)", "files": "\(allowed)",
           "limit": "\(options.maximumConnections)",

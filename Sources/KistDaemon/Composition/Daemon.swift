@@ -87,7 +87,7 @@ struct Daemon: Sendable {
         guard quiet.isQuiet(for: time) else { return false }
         return await mayExit(storage)
       } whenStopping: {
-        logger.info("stopping, since nobody is connected")
+        logger.info("stopping, because no client is connected")
         manager.notify(.stopping)
       }
     }
@@ -127,7 +127,7 @@ struct Daemon: Sendable {
 
   private func failing(_ error: StorageError) -> OpenStorage {
     logger.error(
-      "cannot open the storage; every request is answered so",
+      "cannot open the storage; kistd answers every request with this error",
       metadata: ["reason": "\(error)", "hint": "\(error.hint ?? "")"])
     return .failing(error)
   }
@@ -136,7 +136,7 @@ struct Daemon: Sendable {
   func reopen(_ storage: Leased<Served>, _ audit: AuditLog?) async {
     await storage.replace { served in
       if let status = try? await served.storage.access.status(), !status.reopensByItself {
-        logger.notice("kept the storage as it is: only an interactive user can open it again")
+        logger.notice("did not reopen the storage: only an interactive user can unlock it again")
         return served
       }
       await served.storage.close()

@@ -9,10 +9,12 @@ struct MigrateCommand: ParsableCommand {
     abstract: "Move all credentials to another storage; kistd must not be running.",
     usage: "kistd migrate [--from KIND] --to KIND [OPTIONS]")
 
-  @Option(help: .value("kind", "Where from; by default the other storage, if there is only one."))
+  @Option(
+    help: .value(
+      "kind", "The storage to move from; by default the other one, if there is only one."))
   var from: String?
 
-  @Option(help: .value("kind", "Where to: \(StorageKind.namesInHelp)."))
+  @Option(help: .value("kind", "The storage to move to: \(StorageKind.namesInHelp)."))
   var to: String
 
   @OptionGroup var store: StoreOptions
@@ -84,7 +86,7 @@ func migrate(
   {
     throw StorageError(
       .denied,
-      "a later version of kist keeps data with \(counted(count)) that would be lost in "
+      "a later version of kist added data to \(counted(count)), which would be lost in "
         + "\(target.name); nothing was copied or removed",
       hint: "move them with that version of kistd", outcome: .unchanged)
   }
@@ -95,8 +97,8 @@ func migrate(
         source.isExternal, report.wasSwitched, [.unavailable, .locked].contains(error.code)
       else { throw error }
       printLine(
-        "credentials are kept in \(target.name) already; whether any were left in "
-          + "\(source.name) cannot be seen: \(error.message)")
+        "credentials are kept in \(target.name) already; kistd cannot check whether "
+          + "\(source.name) still has any: \(error.message)")
       return 0
     }
     return try await target.whileOpen(context, pin) { to throws(StorageError) in

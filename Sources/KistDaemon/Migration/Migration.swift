@@ -94,7 +94,7 @@ struct Migration: Sendable {
     let original = try await source.load(request)
     try await target.save(NewCredential(copying: original), if: .ifAbsent)
     guard try await target.load(request).hasSameContent(as: original) else {
-      throw .internal("a copy is not the same as its original; nothing was removed")
+      throw .internal("a copy differs from its original; nothing was removed")
     }
     return original.summary
   }
@@ -147,28 +147,28 @@ struct MigrationReport {
     case .moved(let count, let left):
       printLine(summary(of: count))
       if keepsSource {
-        printLine("\(source.name) was left as it is: kistd without --data keeps credentials there")
+        printLine("\(source.name) was not changed: kistd without --data keeps credentials there")
       }
       guard !left.isEmpty else { return 0 }
       list(left, "differs")
       throw StorageError(
         .conflict,
-        "\(source.name) still has \(left.count) that are not, or not the same, in \(target.name), "
-          + "which counts",
-        hint: "they were left as they are; to delete one of them: \(options.deletion(from: source))"
+        "\(left.count) of the credentials in \(source.name) are missing from \(target.name) or "
+          + "differ there; kistd uses \(target.name)",
+        hint: "they were not changed; to delete one of them: \(options.deletion(from: source))"
       )
     case .differing(let keys):
       list(keys, "differs")
       let deletion = options.deletion(from: target)
       throw StorageError(
         .conflict,
-        "\(target.name) has something else under \(keys.count) of the keys; nothing was "
-          + "copied or removed, and credentials are kept where they were",
+        "\(target.name) has other credentials with \(keys.count) of the names; nothing was "
+          + "copied or removed, and kistd uses the same storage as before",
         hint: keepsSource
           ? "delete those in \(target.name) with \(deletion), and run it again; "
-            + "those in \(source.name) are also those of kistd without --data"
-          : "delete the one that you do not need of each two, with "
-            + "`kistd -- kist delete SERVICE ACCOUNT` where credentials are kept, or else with "
+            + "kistd without --data also uses those in \(source.name)"
+          : "delete one of each pair: in the storage that kistd uses, with "
+            + "`kistd -- kist delete SERVICE ACCOUNT`; in the other storage, with "
             + deletion + "; then run it again",
         outcome: .unchanged)
     case .damaged(let keys):
@@ -176,8 +176,8 @@ struct MigrationReport {
       throw StorageError(
         .corrupt,
         "\(keys.count) of the credentials cannot be read, in \(source.name) or in \(target.name); "
-          + "nothing was copied or removed, and credentials are kept where they were",
-        hint: "`kist load` says what is the matter with each of those that are kept",
+          + "nothing was copied or removed, and kistd uses the same storage as before",
+        hint: "`kist load` reports the fault of each one in the storage that kistd uses",
         outcome: .unchanged)
     }
   }

@@ -18,11 +18,11 @@ struct Kistd: ParsableCommand {
       kistd restore FILE [OPTIONS]
       """,
     discussion: """
-      With a COMMAND, kistd serves until the command ends, gives it the socket in KIST_SOCKET, and \
-      ends with its status.
+      With a COMMAND, kistd runs it with the socket in KIST_SOCKET, serves until it ends, and ends \
+      with its status.
 
       Each option except --accept-rollback has an environment variable: --max-connections is \
-      KISTD_MAX_CONNECTIONS. The option wins.
+      KISTD_MAX_CONNECTIONS. The option takes precedence.
       """,
     version: KistVersion.current)
 
@@ -31,7 +31,7 @@ struct Kistd: ParsableCommand {
       "path", "The socket, in a directory of mode 0700; by default where kist looks for it."))
   var socket: String?
 
-  @Option(help: .value("kind", "auto, \(StorageKind.namesInHelp); auto."))
+  @Option(help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."))
   var storage: String?
 
   @OptionGroup var store: StoreOptions
@@ -42,27 +42,29 @@ struct Kistd: ParsableCommand {
 
   @Option(
     help: .value(
-      "number", "The clients that are served at once; \(Server.usualMaximumConnections)."))
+      "number",
+      "The number of clients to serve at once (default: \(Server.usualMaximumConnections))."))
   var maxConnections: String?
 
   @Option(
     help: .value(
       "duration",
-      "End when nobody has been connected for so long, if the storage opens again by itself."))
+      "End after this time without a client, if the storage can open again unattended."))
   var idleExit: String?
 
   @Option(
     help: .value(
-      "duration", "Lock the encrypted file when no credential was asked for in so long."))
+      "duration", "Lock the encrypted file after this time without a request for a credential."))
   var lockAfter: String?
 
-  @Option(help: .value("size", "How much of the audit log is kept, such as 64MiB, or off; 16MiB."))
+  @Option(
+    help: .value("size", "The size of the audit log, such as 64MiB, or off (default: 16MiB)."))
   var audit: String?
 
-  @Flag(help: "Open an encrypted file that is older than the one that kistd last had open.")
+  @Flag(help: "Open the encrypted file even if it is older than when kistd last had it open.")
   var acceptRollback = false
 
-  @Argument(parsing: .postTerminator, help: "The command to serve for.")
+  @Argument(parsing: .postTerminator, help: "The command to run while kistd serves.")
   var command: [String] = []
 }
 
@@ -72,10 +74,14 @@ enum KistdCommand: String, CaseIterable {
 }
 
 struct UseOptions: ParsableArguments {
-  @Option(help: .value("duration", "How long a request may take: 30s, 500ms, 2m; 30s."))
+  @Option(
+    help: .value("duration", "How long a request may take, such as 500ms or 2m (default: 30s)."))
   var deadline: String?
 
-  @Option(help: .value("level", "trace, debug, info, notice, warning, error or critical; info."))
+  @Option(
+    help: .value(
+      "level",
+      "The log level: trace, debug, info, notice, warning, error or critical (default: info)."))
   var logLevel: String?
 }
 

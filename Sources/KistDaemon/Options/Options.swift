@@ -67,7 +67,7 @@ extension Kistd {
 
     let ownData = try setting("data", store.place.data)?.path()
     guard let data = ownData ?? home("XDG_DATA_HOME", "/.local/share") else {
-      throw .wrongUsage("there is no HOME", hint: "say with --data where the store is")
+      throw .wrongUsage("HOME is not set", hint: "name the directory of the store with --data")
     }
 
     let keySource: Options.KeySource
@@ -82,7 +82,7 @@ extension Kistd {
     {
       keySource = .file(path: path)
     } else {
-      throw .wrongUsage("there is no HOME", hint: "say with --key-file where the key is")
+      throw .wrongUsage("HOME is not set", hint: "name the key file with --key-file")
     }
 
     // A passphrase implies the encrypted file; a key file, the default, does not.

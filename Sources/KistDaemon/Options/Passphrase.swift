@@ -37,7 +37,7 @@ func refuseOneDescriptor(for first: CInt?, and second: CInt?) throws(StorageErro
   guard let first, first == second, isatty(first) != 1 else { return }
   throw StorageError(
     .badRequest, "both passphrases would be read from descriptor \(first)",
-    hint: "give each a descriptor of its own: with 3<FILE 4<FILE, those are 3 and 4")
+    hint: "use a separate descriptor for each, such as 3 and 4 with 3<FILE 4<FILE")
 }
 
 private func ask(_ asked: AskedPassphrase) throws(StorageError) -> Secret {
@@ -61,7 +61,7 @@ extension StorageError {
   fileprivate static func unreadable(_ descriptor: CInt, _ why: String) -> StorageError {
     StorageError(
       .badRequest, "cannot read the passphrase from descriptor \(descriptor): \(why)",
-      hint: "open it for reading where the command is begun: for descriptor 3, with 3<FILE")
+      hint: "open it when you start the command: for descriptor 3, with 3<FILE")
   }
 
   /// The error for a command without a running kistd that could unlock the store.

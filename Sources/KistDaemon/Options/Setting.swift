@@ -26,7 +26,7 @@ struct Setting {
 
   func duration() throws(StorageError) -> Duration {
     if let number = Int(text), number > 0 {
-      throw error("has no unit", hint: "say \(number)s for seconds")
+      throw error("has no unit", hint: "write \(number)s for seconds")
     }
     let units = [("ms", 1), ("s", 1000), ("min", 60_000), ("m", 60_000), ("h", 3_600_000)]
     guard let milliseconds = amount(in: units), milliseconds <= 86_400_000 else {
@@ -84,7 +84,7 @@ func usageError<Command: ParsableCommand>(
   // The parser has no error type for it.
   if message.contains("nexpected argument") {
     return .wrongUsage(
-      "an argument was not expected", of: command,
+      "unexpected argument", of: command,
       hint: command == Kistd.self ? hint(atWordTooManyIn: arguments) : nil)
   }
   return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
@@ -93,10 +93,10 @@ func usageError<Command: ParsableCommand>(
 /// Returns the hint for an unexpected word; `--` before one of our commands would run a program.
 private func hint(atWordTooManyIn arguments: [String]) -> String {
   if let command = arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first {
-    return "`kistd \(command.rawValue)` comes first, then its options"
+    return "write `kistd \(command.rawValue)` first, then its options"
   }
   let commands = KistdCommand.allCases.map(\.rawValue).joined(separator: ", ")
-  return "kistd's own commands are \(commands); others stand behind --: `kistd -- COMMAND`"
+  return "the commands of kistd are \(commands); to run another one: `kistd -- COMMAND`"
 }
 
 extension StorageError {

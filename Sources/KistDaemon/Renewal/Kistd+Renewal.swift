@@ -5,19 +5,19 @@ internal import KistFile
 struct RekeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd rekey",
-    abstract: "Give the encrypted file a new key, while no kistd has it open.",
+    abstract: "Give the encrypted file a new key; kistd must not be running.",
     usage: "kistd rekey [OPTIONS]",
     discussion: """
-      The key file, if one opens the store, is replaced by a new one; the passphrase that is given \
-      opens it as before, or a new one in its place.
+      Replaces the key file of the store, if it has one. Keeps the passphrase of --passphrase-fd, \
+      or replaces it with that of --new-passphrase-fd.
       """)
 
   @Option(
     help: .value(
-      "number", "A descriptor to read the passphrase from that opens the store from then on."))
+      "number", "Read the store's new passphrase from this descriptor."))
   var newPassphraseFd: String?
 
-  @Flag(help: "Leave out the key slots that you give nothing for.")
+  @Flag(help: "Drop the key slots whose passphrase or key file you do not give.")
   var dropOthers = false
 
   @OptionGroup var store: StoreOptions
@@ -94,13 +94,13 @@ extension EncryptedFile.Rekeyed {
   fileprivate func lines(of store: String, keyFile: String?, hasNewPassphrase: Bool) -> [String] {
     var lines = ["\(store) has a new key: \(counted(count))"]
     if let keyFile, let oldKeyFile {
-      lines.append("- the key file \(keyFile) is a new one: keep a copy of it elsewhere")
+      lines.append("- the key file \(keyFile) is new: keep a copy of it elsewhere")
       lines.append(
-        "- the old one is now \(oldKeyFile): it opens copies of the store from before, and other "
-          + "stores that were made with it; remove it when there are none")
+        "- the old key file is now \(oldKeyFile): it opens earlier copies of the store, and other "
+          + "stores that use this key; remove it when you have none of these")
     }
     if hasPassphrase {
-      lines.append("- the passphrase that was given\(hasNewPassphrase ? " as new" : "") opens it")
+      lines.append("- the \(hasNewPassphrase ? "new" : "current") passphrase opens it")
     }
     if dropped > 0 {
       lines.append(
@@ -108,7 +108,8 @@ extension EncryptedFile.Rekeyed {
       )
     }
     lines.append(
-      "an earlier copy still opens as before: if somebody has one, change the secrets in it")
+      "the old key or passphrase still opens earlier copies: if others may have one, change the "
+        + "secrets in it")
     return lines
   }
 }
@@ -116,23 +117,23 @@ extension EncryptedFile.Rekeyed {
 struct RestoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd restore",
-    abstract: "Make the encrypted file of a backup, where there is none.",
+    abstract: "Make an encrypted file from a backup, if there is none yet.",
     usage: "kistd restore FILE [OPTIONS]",
     discussion: """
-      The passphrase of the backup is typed at a prompt, or is standard input. The store opens \
-      with its key file, which is made where there is none, or with a passphrase of its own.
+      Asks for the passphrase of the backup, or reads it from standard input. The new store opens \
+      with its key file, which kistd makes if there is none, or with a passphrase.
       """)
 
   @Argument(help: .value("file", "The backup."))
   var file: String
 
-  @Flag(help: "Read all of the backup, count the credentials, and make nothing.")
+  @Flag(help: "Check the whole backup and count its credentials. Writes nothing.")
   var verify = false
 
   @Option(
     help: .value(
       "number",
-      "A descriptor to read a passphrase from that opens the store, in place of a key file."))
+      "Read a passphrase for the new store from this descriptor, instead of a key file."))
   var newPassphraseFd: String?
 
   @OptionGroup var strength: WeakOption
@@ -140,7 +141,8 @@ struct RestoreCommand: ParsableCommand {
   @OptionGroup var place: StorePlace
 
   @Option(
-    help: .value("number", "A descriptor to read the backup's passphrase from; standard input."))
+    help: .value(
+      "number", "Read the backup's passphrase from this descriptor; by default standard input."))
   var passphraseFd: String?
 
   func options(
@@ -175,7 +177,7 @@ func restore(
     passphrase: { () throws(StorageError) in try passphraseOfBackup(from: descriptor) })
   if command.verify {
     let count = try EncryptedFile.verify(backup) { showProgress("read", $0, $1) }
-    printLine("\(command.file) is whole: \(counted(count))")
+    printLine("\(command.file) is intact: \(counted(count))")
     return 0
   }
   let pinFile = PinFile(path: options.pinFile)
@@ -201,7 +203,7 @@ private func passphraseOfBackup(from descriptor: CInt) throws(StorageError) -> S
   guard !passphrase.isEmpty else {
     throw StorageError(
       .badRequest, "the passphrase of the backup is missing",
-      hint: "nothing was made; type it at the prompt, or pipe it in", outcome: .unchanged)
+      hint: "nothing was written; type it at the prompt, or pipe it in", outcome: .unchanged)
   }
   return passphrase
 }
@@ -209,8 +211,8 @@ private func passphraseOfBackup(from descriptor: CInt) throws(StorageError) -> S
 extension Options {
   fileprivate var opening: String {
     switch keySource {
-    case .file(let path): "its key \(path) opens: keep a copy of the key elsewhere"
-    case .passphraseFile, .passphrase: "its passphrase opens"
+    case .file(let path): "opens with the key file \(path): keep a copy of it elsewhere"
+    case .passphraseFile, .passphrase: "opens with its passphrase"
     }
   }
 }

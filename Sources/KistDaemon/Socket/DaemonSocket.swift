@@ -47,7 +47,7 @@ func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
   try ProcessLock(at: path + ".lock", hint: otherSocketHint) { owner in
     StorageError(
       .unavailable, "kistd is already running, \(owner)",
-      hint: "use that one at \(path), or name another socket and store with --socket and --data")
+      hint: "use it at \(path), or name another socket and store with --socket and --data")
   }
 }
 
@@ -72,8 +72,8 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   }
   guard status.isKind(S_IFSOCK), status.st_uid == geteuid() else {
     throw StorageError(
-      .denied, "there is something at \(path) that is not a socket of yours",
-      hint: "it was left as it is; move it away, or name another path with --socket")
+      .denied, "\(path) is not a socket of yours",
+      hint: "it was not changed; move it away, or name another path with --socket")
   }
   guard !isListenedOn(path) else {
     throw StorageError(
@@ -111,10 +111,10 @@ func prepareSocketDirectory(_ directory: String) throws(StorageError) {
   guard status.st_mode & 0o077 == 0 else {
     throw StorageError(
       .denied,
-      "others may enter the socket's directory \(directory): its mode is "
+      "other users may enter the socket's directory \(directory): its mode is "
         + String(status.permissions, radix: 8),
       hint:
-        "name a socket in a directory of mode 700 with --socket, or take the rights of others away")
+        "name a socket in a directory of mode 700 with --socket, or set this one to mode 700")
   }
 }
 

@@ -39,8 +39,8 @@ extension Pin {
   init(_ text: String, at path: String) throws(StorageError) {
     let words = text.dropLast().split(separator: " ", omittingEmptySubsequences: false)
     let unclear = StorageError(
-      .corrupt, "\(path) does not say where credentials are kept; it was left as it is",
-      hint: "bring it back from a backup, or remove it so that kistd chooses a storage again")
+      .corrupt, "\(path) does not name the storage that kistd uses; it was not changed",
+      hint: "restore it from a backup, or remove it so that kistd chooses a storage again")
     guard
       words.count >= 2, let kind = StorageKind(rawValue: String(words[1])),
       kind.identity == nil ? words.count == 2 : (3...4).contains(words.count)
@@ -60,7 +60,7 @@ struct PinFile: Sendable {
     do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
       if error.isMissing { return nil }
       var refusal = StorageError.unfit(error, path, hint: Self.hint)
-      refusal.message += "; it is to say where credentials are kept"
+      refusal.message += "; it records where credentials are kept"
       throw refusal
     }
     defer { close(descriptor) }
@@ -75,7 +75,7 @@ struct PinFile: Sendable {
     let pin = try read()
     guard let pin, pin.kind != kind else { return pin }
     throw StorageError(
-      .unavailable, "credentials are kept in \(pin.kind.name); this is for \(kind.name)",
+      .unavailable, "credentials are kept in \(pin.kind.name); this command is for \(kind.name)",
       hint: hint)
   }
 
@@ -95,16 +95,16 @@ struct PinFile: Sendable {
       if try writeWhole(bytes.span, to: path, replacing: previous != nil) { return }
     } catch {
       var error = error
-      error.message += "; it is to say where credentials are kept"
+      error.message += "; it records where credentials are kept"
       if error.code != .full { error.hint = Self.hint }
       throw error
     }
     if let now = try read(), now != pin {
       throw StorageError(
-        .unavailable, "another kistd has begun to keep credentials in \(now.kind.name)",
-        hint: "stop both, and bring the credentials together with \(now.kind.migration)")
+        .unavailable, "another kistd has started to keep credentials in \(now.kind.name)",
+        hint: "stop both, and move all credentials into one storage with \(now.kind.migration)")
     }
   }
 
-  private static let hint = "see to the directory, and try again"
+  private static let hint = "check the directory, and try again"
 }

@@ -33,15 +33,15 @@ struct Selection: Sendable, Equatable {
     }
     if let asked {
       if let kind = filled.first { throw .elsewhere(kind, asked: asked) }
-      return Selection(kind: asked, reason: "\(asked.name): it was asked for")
+      return Selection(kind: asked, reason: "\(asked.name): it was requested")
     }
     if filled.count > 1 {
       throw StorageError(
         .unavailable, "there are credentials in \(listed(filled.map(\.name), "and in"))",
         hint:
-          "bring them together with `kistd migrate`, given "
+          "move them into one storage with `kistd migrate` and "
           + listed(filled.map { "--to \($0.rawValue)" }, "or")
-          + ", and the same --data if one was given")
+          + ", with the same --data if one was given")
     }
     if let kind = filled.first {
       let credentials = kind.isExternal ? "credentials of kist" : "credentials"
@@ -58,7 +58,7 @@ struct Selection: Sendable, Equatable {
         let reason = failure?.message ?? "it was there and unlocked"
         return Selection(kind: kind, reason: "\(kind.name): \(reason)")
       case .locked:
-        return Selection(kind: kind, reason: "\(kind.name): it was there, and could be unlocked")
+        return Selection(kind: kind, reason: "\(kind.name): it was there, and can be unlocked")
       case .unusable(let error): failure = failure ?? error
       }
     }
@@ -89,10 +89,10 @@ extension Probes {
 extension StorageError {
   fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
     StorageError(
-      .unavailable, "credentials are kept in \(kind.name), and \(asked.name) is asked for",
+      .unavailable, "credentials are kept in \(kind.name), but \(asked.name) was requested",
       hint:
-        "move them with \(asked.migration); or name another store with --data, or leave out what "
-        + "asks for \(asked.name)")
+        "move them with \(asked.migration); or name another store with --data, or remove the "
+        + "option or variable that requests \(asked.name)")
   }
 }
 
@@ -126,13 +126,13 @@ struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd probe",
     abstract:
-      "Tell which storage kistd would open, and why; no credential is looked at or changed.",
+      "Print which storage kistd would open, and why. Reads and changes no credential.",
     usage: "kistd probe [OPTIONS]")
 
   @Flag(help: "Print JSON, one object on a line.")
   var json = false
 
-  @Option(help: .value("kind", "auto, \(StorageKind.namesInHelp); auto."))
+  @Option(help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."))
   var storage: String?
 
   @OptionGroup var store: StoreOptions

@@ -42,7 +42,7 @@ extension StorageKind {
       if case .keyFile = context.keySource {
         return .locked(error.message, hint: "name the store's key file with --key-file")
       }
-      return .locked(error.message, hint: "put it right, and run it again")
+      return .locked(error.message, hint: "correct the file, and run it again")
     })
 }
 
@@ -79,7 +79,7 @@ struct StoreOptions: ParsableArguments {
 
   @Option(
     help: .value(
-      "number", "A descriptor to read the store's passphrase from, in place of a key file."))
+      "number", "Read the store's passphrase from this descriptor, instead of a key file."))
   var passphraseFd: String?
 }
 
@@ -107,10 +107,10 @@ extension Options {
   fileprivate var newStore: String {
     switch keySource {
     case .file(let key):
-      "made a new store, \(storePath), which its key \(key) alone opens: keep a copy of the key "
-        + "elsewhere"
+      "made a new store, \(storePath), which opens only with the key file \(key): keep a copy of "
+        + "the key elsewhere"
     case .passphraseFile, .passphrase:
-      "made a new store, \(storePath), which its passphrase alone opens: it cannot be recovered"
+      "made a new store, \(storePath), which opens only with its passphrase: do not lose it"
     }
   }
 }

@@ -42,7 +42,7 @@ private func openKeyring(_ context: StorageContext) throws(StorageError) -> Open
   return storage
 }
 
-private let lockHint = "see to the directory, or name another one in XDG_STATE_HOME"
+private let lockHint = "check the directory, or name another one in XDG_STATE_HOME"
 
 extension StorageContext {
   fileprivate var busAddress: String? {
@@ -53,10 +53,10 @@ extension StorageContext {
 extension StorageError {
   fileprivate static func keyringServed(by owner: String) -> StorageError {
     StorageError(
-      .unavailable, "kistd serves the keyring already, \(owner)",
+      .unavailable, "another kistd serves the keyring already, \(owner)",
       hint:
-        "use that one, at the socket that its log names, or stop it first; "
-        + "`kistd --storage encrypted-file --data DIRECTORY` has a store beside it")
+        "use that kistd, whose log names the socket, or stop it first; to use a separate store: "
+        + "`kistd --storage encrypted-file --data DIRECTORY`")
   }
 
   fileprivate func ofKeyring(_ pinFile: PinFile) -> StorageError {
@@ -74,9 +74,9 @@ extension StorageError {
     guard code == .unavailable || code == .locked && !isPinned else { return self }
     let advice =
       isPinned
-      ? "credentials are kept in the keyring, and can be used and moved only where it is reached; "
-        + "`kistd --data DIRECTORY` has another store"
-      : "to do without the keyring, start `kistd --storage encrypted-file` once no other kistd runs"
+      ? "credentials are kept in the keyring, and kistd needs it to use or move them; "
+        + "to use a separate store: `kistd --data DIRECTORY`"
+      : "to work without the keyring, stop any other kistd and run `kistd --storage encrypted-file`"
     var error = self
     error.hint = (hint.map { $0 + "; " } ?? "") + advice
     return error

@@ -121,7 +121,7 @@ struct PassedSockets: Equatable {
       let name = number < names.count ? names[number] : ""
       let place = name == "credentials" ? \PassedSockets.credentials : \.requests
       guard sockets[keyPath: place] == nil else {
-        throw .badSocket("descriptor \(descriptor) is one more of its kind")
+        throw .badSocket("descriptor \(descriptor) is a second socket of the same kind")
       }
       sockets[keyPath: place] = descriptor
     }
@@ -145,7 +145,7 @@ private func option(_ option: CInt, of descriptor: CInt) -> CInt? {
 extension StorageError {
   fileprivate static func badSocket(_ what: String) -> StorageError {
     StorageError(
-      .badRequest, "cannot use the sockets that were handed over: \(what)",
-      hint: "let kistd.socket and kistd-credentials.socket alone start kistd.service")
+      .badRequest, "cannot use the sockets that systemd passed: \(what)",
+      hint: "start kistd.service only through kistd.socket and kistd-credentials.socket")
   }
 }

@@ -7,10 +7,10 @@ internal import KistSystem
 struct KeyringItemsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd keyring-items",
-    abstract: "Print what git, docker, cargo and Python have in the keyring, for `kist import`.",
+    abstract: "Print the keyring items of git, docker, cargo and Python, for `kist import`.",
     usage: "kistd keyring-items [OPTIONS]")
 
-  @Flag(help: "Ask for no password of a keyring that is locked.")
+  @Flag(help: "Do not ask for the password of a locked keyring.")
   var noPrompt = false
 
   @OptionGroup var use: UseOptions

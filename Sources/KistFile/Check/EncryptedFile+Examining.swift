@@ -162,7 +162,7 @@ extension EncryptedFile {
 func refuseStore(at path: String) throws(StorageError) {
   guard try exists(path) else { return }
   throw StorageError(
-    .conflict, "there is a store at \(path) already, and it was left as it is",
+    .conflict, "there is a store at \(path) already; it was not changed",
     hint: "move it away, or name a directory that has none", outcome: .unchanged)
 }
 
@@ -173,5 +173,5 @@ func hexadecimal(_ bytes: [UInt8]) -> String {
 
 extension StorageError {
   fileprivate static let nothingToSalvage = corrupt(
-    "nothing in the store can be read, and no new one was made")
+    "nothing in the store can be read; no new store was made")
 }

@@ -169,18 +169,18 @@ struct RowInspection {
       return noteUnreadable(row, place, keys)
     }
     guard row.secret != nil else {
-      return named.append((metadata.key, "its secret lies on a damaged page"))
+      return named.append((metadata.key, "its secret is on a damaged page"))
     }
     let opened: OpenedRow
     do throws(StorageError) {
       opened = try keys.openSecret(sealedSecret.span, of: metadata, at: place)
     } catch {
       let fault =
-        error == .beyondLimits ? "is longer than any that kist saves" : "fails authentication"
+        error == .beyondLimits ? "is longer than kist allows" : "fails authentication"
       return named.append((metadata.key, "its secret \(fault)"))
     }
     if !(1...lastSequence).contains(place.sequence) {
-      named.append((metadata.key, "it has the number of no change"))
+      named.append((metadata.key, "its change number is invalid"))
     }
     good += 1
     if metadata.fields != nil || opened.secretFields != nil { extended += 1 }
@@ -191,7 +191,7 @@ struct RowInspection {
   private mutating func noteUnreadable(_ row: ReachedRow, _ place: RowPlace, _ keys: StoreKeys) {
     if let key = try? keys.openKey(row.metadata.span, at: place) {
       guard key.isWithinLimits else { return unnamable += 1 }
-      named.append((key, "its label, attributes or times are not such as kist saves"))
+      named.append((key, "its label, attributes or times are invalid"))
     } else {
       unnamed += 1
     }
@@ -204,21 +204,23 @@ struct RowInspection {
     if unnamed > 0 {
       examination.note(
         .credential,
-        "\(unnamed) credential\(unnamed == 1 ? " fails" : "s fail") authentication, the name too")
+        "\(unnamed) credential\(unnamed == 1 ? " fails" : "s fail") authentication, even the name")
     }
     if unnamable > 0 {
       examination.note(
         .credential,
         "\(unnamable) credential\(unnamable == 1 ? " has a name" : "s have names") that kist does "
-          + "not save")
+          + "not allow")
     }
-    if isOutOfOrder { examination.note(.credentials, "credentials are where no lookup finds them") }
+    if isOutOfOrder {
+      examination.note(.credentials, "credentials are stored under wrong addresses")
+    }
     guard let header, !tally.matches(header) || UInt64(found) != header.count else { return }
     examination.note(
       .credentials,
       UInt64(found) == header.count
-        ? "credentials were put back from an earlier time, or changed"
-        : "there should be \(header.count) credentials, and there are \(found)"
+        ? "credentials were replaced by earlier ones, or changed"
+        : "there should be \(header.count) credentials, but there are \(found)"
           + (couldReachAll ? "" : " that can be reached"))
   }
 }

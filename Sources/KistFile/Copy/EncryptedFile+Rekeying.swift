@@ -105,7 +105,7 @@ extension EncryptedFile {
       .checkpoint()
     guard isMerged, try !exists(log) else {
       throw StorageError(
-        .unavailable, "the log of the store could not be brought into it", hint: "try again",
+        .unavailable, "the store's log could not be written into the store", hint: "try again",
         outcome: .unchanged)
     }
     try flushDirectory(of: options.path)
@@ -160,13 +160,13 @@ extension StorageError {
       ? (
         "\(count) of the key slots of the store would be lost, \(unknown) of a kind that this kistd "
           + "does not know; nothing was changed",
-        "leave them out with --drop-others, or use the version of kistd that made them"
+        "drop them with --drop-others, or use the version of kistd that made them"
       )
       : (
         "\(count == 1 ? "one" : "\(count)") of the key slots of the store would be lost: "
-          + "what opens \(count == 1 ? "it" : "them") was not given; nothing was changed",
+          + "the passphrase or key file was not given; nothing was changed",
         "name the key file with --key-file, give the passphrase with --passphrase-fd or a new one "
-          + "with --new-passphrase-fd, or leave out what was not given with --drop-others"
+          + "with --new-passphrase-fd, or drop the other key slots with --drop-others"
       )
     return StorageError(.badRequest, reason, hint: hint, outcome: .unchanged)
   }

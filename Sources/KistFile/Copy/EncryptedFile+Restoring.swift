@@ -30,7 +30,7 @@ extension EncryptedFile {
       let path = backup.path
       if try !isRegularFile(path) {
         let fault =
-          try exists(path) ? "what is at \(path) is not a regular file" : "there is no file \(path)"
+          try exists(path) ? "\(path) is not a regular file" : "there is no file \(path)"
         throw StorageError(.badRequest, fault, hint: "name the backup")
       }
       let original = try WholeStore(path, openedBy: .passphrase(backup.passphrase()))
@@ -39,10 +39,10 @@ extension EncryptedFile {
     } catch {
       var error = error.withOutcome(.unchanged)
       if error.code == .corrupt {
-        error.message = "the backup is damaged, or not whole: \(error.message)"
-        error.hint = "nothing was made; take another copy of the backup, or another backup"
+        error.message = "the backup is damaged or incomplete: \(error.message)"
+        error.hint = "nothing was written; use another copy of the backup, or another backup"
       } else if error.code == .wrongPassphrase {
-        error.hint = "give the passphrase that `kist backup` was given; nothing was made"
+        error.hint = "give the passphrase that you gave to `kist backup`; nothing was written"
       }
       throw error
     }

@@ -93,7 +93,7 @@ final class LatestBackup: Sendable {
     let id = hexadecimal(randomBytes(16))
     try state.withLock { state throws(StorageError) in
       if state.isUnderWay {
-        throw StorageError(.busy, "another backup is being made", hint: "try again in a while")
+        throw StorageError(.busy, "another backup is in progress", hint: "try again in a while")
       }
       state = State(id: id, outcome: .beingMade)
     }
@@ -124,7 +124,8 @@ final class LatestBackup: Sendable {
   /// Reads a part; after the last part, the backup is discarded.
   func read(_ part: BackupPart) async throws(StorageError) -> Secret {
     guard let made = try ask(part.id).made() else {
-      throw StorageError(.busy, "the backup is being made", hint: "ask with `backup` how far it is")
+      throw StorageError(
+        .busy, "the backup is not complete yet", hint: "ask for its progress with `backup`")
     }
     let bytes = try await readings.run { () throws(StorageError) in
       try made.read(from: part.offset)
@@ -200,7 +201,7 @@ final class LatestBackup: Sendable {
 extension StorageError {
   fileprivate static let noBackup = StorageError(
     .unavailable,
-    "the backup is there no more: nobody asked for it for a while, or another one was begun",
+    "the backup was deleted: no client asked for it for a while, or another one was started",
     hint: "make another one")
 }
 
@@ -236,7 +237,7 @@ private final class MadeBackup: Sendable {
     let part = try file.secret(upTo: count, at: offset, path: "the backup")
     guard part.count == count else {
       throw StorageError(
-        .unavailable, "the backup was cut while it was read", hint: "make another one")
+        .unavailable, "the backup was truncated while kistd read it", hint: "make another one")
     }
     return part
   }

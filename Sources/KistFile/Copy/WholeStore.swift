@@ -69,8 +69,8 @@ extension UnfinishedStore {
 
 extension StorageError {
   fileprivate static let badCopy = StorageError(
-    .unavailable, "the new store could not be read back as it was written, and was discarded",
-    hint: "look at the disk, and try again", outcome: .unchanged)
+    .unavailable, "the new store could not be read back as it was written, so it was removed",
+    hint: "check the disk, and try again", outcome: .unchanged)
 }
 
 extension Database {

@@ -21,7 +21,7 @@ extension Database {
   /// Returns the sealed header of the store with this id.
   func sealedHeader(of storeID: [UInt8]) throws(StorageError) -> [UInt8] {
     let row = try storeRow()
-    guard row.id == storeID else { throw .corrupt("the store's id was changed") }
+    guard row.id == storeID else { throw .corrupt("the id of the store was changed") }
     return row.header
   }
 

@@ -19,13 +19,13 @@ enum FileHeader {
     if try exists(path + "-journal") {
       throw .corrupt("there is a rollback journal beside the store, which kist does not make")
     }
-    guard bytes.count == size else { throw .corrupt("the store \(path) is cut short") }
+    guard bytes.count == size else { throw .corrupt("the store \(path) is truncated") }
     guard bytes.starts(with: magic) else {
       throw .corrupt("the file \(path) is not an SQLite database")
     }
     // The format versions for writing and reading; with others, SQLite would not write to the log.
     guard bytes[18] == 2, bytes[19] == 2 else {
-      throw .corrupt("the store \(path) is of another kind than kist makes")
+      throw .corrupt("the store \(path) is not in WAL mode, which kist always uses")
     }
     try check(
       applicationID: bytes.span.bigEndian(at: 68), version: bytes.span.bigEndian(at: 60), of: path)
@@ -41,10 +41,10 @@ enum FileHeader {
       throw StorageError(
         .unavailable,
         "the store is of format \(version); this kistd reads up to \(StoreFormat.version)",
-        hint: "use a newer kistd; the store was not touched")
+        hint: "use a newer kistd; the store was not changed")
     }
     guard version == StoreFormat.version else {
-      throw .corrupt("the store \(path) is of an impossible version")
+      throw .corrupt("the store \(path) has an invalid version")
     }
   }
 

@@ -97,7 +97,7 @@ struct SQLColumns {
     let isBlob = unsafe sqlite3_column_type(statement, column) == SQLITE_BLOB
     return try withBlob(column) { bytes throws(StorageError) in
       guard isBlob, let tag = Tag(bytes) else {
-        throw .damagedRows("a stored credential has no place")
+        throw .damagedRows("a stored credential has no valid address")
       }
       return tag
     }
@@ -108,7 +108,7 @@ struct SQLColumns {
     get throws(StorageError) {
       let number = integer(3)
       guard number > 0 else {
-        throw .damagedRows("a stored credential has the number of no change")
+        throw .damagedRows("a stored credential has an invalid change number")
       }
       return UInt64(number)
     }

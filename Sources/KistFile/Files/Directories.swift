@@ -16,7 +16,7 @@ func prepareDirectory(of path: String) throws(StorageError) {
   }
   guard status.st_mode & 0o022 == 0 else {
     throw StorageError(
-      .denied, "others may write to the directory \(directory)",
+      .denied, "other users may write to the directory \(directory)",
       hint: "`chmod 700 \(shellQuoted(directory))`, or use another one")
   }
 }

@@ -36,7 +36,7 @@ struct KeyFileChange {
       // Otherwise the only copy of a key would be lost.
       guard try isSameKey(path, old) else {
         throw StorageError(
-          .conflict, "the key file \(path) is not the one that was to be replaced",
+          .conflict, "the key file \(path) is not the one that `kistd rekey` began to replace",
           hint: "the store opens with \(next): keep both")
       }
     }

@@ -44,10 +44,10 @@ final class OwnerLock: Sendable {
     StorageError(
       code, "the store is in use by \(pid.map { "pid \($0)" } ?? "another process")",
       hint: pid.map { pid in
-        "use it instead, at the socket that its log names; or stop a service with "
+        "use that kistd, whose log names the socket; or stop it: as a service with "
           + "`systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`, "
-          + "another with `kill \(pid)`"
-      } ?? "stop it, or use it instead, at the socket that its log names")
+          + "otherwise with `kill \(pid)`"
+      } ?? "stop it, or use that kistd, whose log names the socket")
   }
 
   private static var bootID: Substring {

@@ -27,7 +27,7 @@ struct PrivateFile: ~Copyable {
     guard [0o600, 0o400].contains(status.permissions) else {
       throw file.refusal(
         "has mode \(String(status.permissions, radix: 8))",
-        hint: "`chmod 600 \(shellQuoted(path))`, and think about who may have read it")
+        hint: "`chmod 600 \(shellQuoted(path))`, and consider who may have read it")
     }
     return file
   }
@@ -46,11 +46,13 @@ enum KeyFile {
     guard file.size == GuardedKey.size else {
       throw file.refusal(
         "has \(file.size) bytes instead of \(GuardedKey.size)",
-        hint: "put the right one back; kistd makes one only together with a new store")
+        hint: "put the right key file back; kistd makes a key file only with a new store")
     }
     return try GuardedKey { output throws(StorageError) in
       try file.descriptor.read(into: &output, path: path)
-      if !output.isFull { throw file.refusal("was cut while it was read", hint: "try again") }
+      if !output.isFull {
+        throw file.refusal("was truncated while kistd read it", hint: "try again")
+      }
     }
   }
 
@@ -84,7 +86,7 @@ enum PassphraseFile {
     guard passphrase.count <= Limits.passphrase else {
       throw StorageError(
         .tooLarge, "the passphrase file \(path) has more than \(Limits.passphrase) bytes",
-        hint: "name the file that has the passphrase, and nothing else")
+        hint: "name a file that has only the passphrase")
     }
     return passphrase
   }

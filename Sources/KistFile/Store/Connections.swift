@@ -183,7 +183,7 @@ final class Connection: Sendable {
   ) throws(StorageError) -> Result {
     if let result = try useIfOpen(body) { return result }
     throw StorageError(
-      .unavailable, "the store's files are closed", hint: "see that the disk is well")
+      .unavailable, "the store's files are closed", hint: "check the disk")
   }
 
   /// Calls the body with the database, one user at a time; returns `nil` when it is not open.

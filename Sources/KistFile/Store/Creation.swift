@@ -83,7 +83,7 @@ struct UnfinishedStore {
     // Without this, the rename would leave behind what closing could not merge of the log.
     guard try database.checkpoint() else {
       throw StorageError(
-        .unavailable, "the new store could not be written to its end", hint: "try again")
+        .unavailable, "the new store could not be written completely", hint: "try again")
     }
   }
 }

@@ -105,7 +105,7 @@ extension FileStore {
       ? "a key slot of a kind that this kistd does not know"
       : "\(unknown) key slots of kinds that this kistd does not know"
     if unknown == slots.count { return others }
-    return knownProtection(slots, file) + "; \(others) may open the store, too"
+    return knownProtection(slots, file) + "; \(others) may also open the store"
   }
 
   /// Returns the sentence about known slots; it names the file if it opens the store, or may do so.
@@ -114,7 +114,7 @@ extension FileStore {
       return "a passphrase; the file that should have it, \(path), is missing"
     }
     guard slots.openWithKeyFile || file != nil else {
-      return "a passphrase, which is kept nowhere: while the store is unlocked, its key is in the "
+      return "a passphrase, which is not stored: while the store is unlocked, its key is in the "
         + "memory of kistd"
     }
     var named = (keyFile: "a key file", passphrase: "a passphrase")
@@ -160,26 +160,26 @@ func masterKey(
       throw .locked(
         "the store's key file \(path) is missing",
         hint:
-          "put it back, then `kist unlock`; if its directory was missing, too, start kistd again"
+          "put it back, then run `kist unlock`; if its directory was also missing, restart kistd"
           + otherwise)
     }
     throw .locked(
       "the key file \(path) does not open this store",
       hint:
-        "name the store's own one to kistd with `--key-file`; keep this one, which may be all that "
-        + "opens another store\(otherwise)")
+        "start kistd with the right key file: `--key-file PATH`; keep this one, because another "
+        + "store may need it\(otherwise)")
   case .passphraseFile(let path):
     guard let passphrase = try PassphraseFile.read(path) else {
       throw .locked(
         "the file with the store's passphrase, \(path), is missing",
-        hint: "put it back, then `kist unlock`; or give `kist unlock` the passphrase")
+        hint: "put it back, then run `kist unlock`; or give `kist unlock` the passphrase")
     }
     do throws(StorageError) {
       return try openSlot(with: passphrase, among: slots, storeID: storeID).master
     } catch  where error.code == .wrongPassphrase {
       throw .locked(
         "the passphrase in \(path) does not open this store",
-        hint: "put the store's own passphrase there, then `kist unlock`")
+        hint: "put the right passphrase there, then run `kist unlock`")
     }
   case .passphrase(let passphrase):
     return try openSlot(with: passphrase, among: slots, storeID: storeID).master

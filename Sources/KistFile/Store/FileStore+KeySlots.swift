@@ -84,13 +84,13 @@ extension FileStore {
     _ slots: [KeySlot], with passphrase: Secret?, or key: Secret?
   ) throws(StorageError) -> (number: UInt32?, master: GuardedKey) {
     guard passphrase == nil || key == nil else {
-      throw .badRequest("`current` and `currentKey` are both there")
+      throw .badRequest("`current` and `currentKey` cannot be combined")
     }
     if let passphrase { return try openSlot(with: passphrase, among: slots, storeID: storeID) }
     guard let key else {
       throw StorageError(
         .badRequest,
-        "a passphrase or a key file that opens the store, and goes on doing so, is needed",
+        "this change needs the passphrase or the key file of a remaining key slot",
         hint:
           "give `current`, the passphrase, or `currentKey`, the key file; `kist passphrase` and "
           + "`kist slots` do so", outcome: .unchanged)
@@ -101,7 +101,7 @@ extension FileStore {
     let keyFile = try key.withBytes { bytes throws(StorageError) in try GuardedKey(copying: bytes) }
     guard let master = try openSlot(with: keyFile, among: slots, storeID: storeID) else {
       throw StorageError(
-        .denied, "the key that was given opens none of the slots that stay",
+        .denied, "the key file opens none of the remaining key slots",
         hint: "name the key file that opens the store with `--key-file`", outcome: .unchanged)
     }
     return (nil, master)

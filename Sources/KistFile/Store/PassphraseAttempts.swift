@@ -45,7 +45,7 @@ package final class PassphraseAttempts: Sendable {
       guard !state.isUnderWay else {
         throw StorageError(
           .busy, "another passphrase is being tried, or was wrong a moment ago",
-          hint: "wait for some seconds and try again")
+          hint: "wait some seconds, and try again")
       }
       state.isUnderWay = true
     }

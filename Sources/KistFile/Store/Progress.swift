@@ -128,7 +128,7 @@ struct ProgressFile {
     let state =
       isReplaced
       ? "it is from before a `kistd rekey`, which kistd noted on \(note.time)"
-      : "it is at change \(header.sequence), and kistd noted change \(note.sequence) on \(note.time)"
+      : "it is at change \(header.sequence), but kistd noted change \(note.sequence) on \(note.time)"
     throw StorageError(
       .corrupt, "the store is older than it was when kistd last had it open: \(state)",
       hint: isReplaced ? Self.replacedHint : Self.hint)
@@ -153,6 +153,6 @@ struct ProgressFile {
 extension EncryptedFile.ProgressOptions {
   /// The clause that says how the user accepts an older store.
   package static let acceptance =
-    "stop kistd, and run `kistd --accept-rollback -- kist unlock` once, with the options that kistd is "
-    + "started with"
+    "stop kistd, and run `kistd --accept-rollback -- kist unlock` once, with the usual options of "
+    + "your kistd"
 }

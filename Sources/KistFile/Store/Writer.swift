@@ -160,11 +160,11 @@ final class Writer: Sendable {
 extension StorageError {
   /// The sequence numbers are used up; kist never writes that many changes.
   fileprivate static let noSequenceLeft = StorageError(
-    .full, "the store has no number left for another change",
+    .full, "the store has used up its change numbers",
     hint: "stop kistd and run `kistd rekey`, which numbers the credentials again")
 
   /// The slot was removed, but its bytes were not overwritten.
   fileprivate static let slotsNotErased = StorageError(
-    .busy, "the store is read by somebody, so that the removed key slot could not be written over",
-    hint: "stop kistd and start it again, which does so; `kist slots` shows the slots")
+    .busy, "the key slot is removed, but still in the file, which another process is reading",
+    hint: "restart kistd to overwrite it; `kist slots` shows the key slots")
 }

@@ -58,7 +58,7 @@ extension GitMessage {
     if let authtype = summary.attributes["authtype"] {
       guard isToken(authtype) else {
         throw .badRequest(
-          "the attribute authtype of the credential is not the scheme of a header",
+          "the attribute authtype of the credential is not an authentication scheme",
           hint: "save it again, with one such as Bearer")
       }
       try writer.line("capability[]", "authtype")
@@ -131,7 +131,7 @@ extension GitMessage {
   /// Deletes credentials that git found to be wrong: matching ones with the rejected password.
   fileprivate func erase(from storage: UserStorage) async throws(StorageError) {
     guard let service else {
-      throw .badRequest("git named no host to erase, or no protocol, and all are not meant")
+      throw .badRequest("git asked to erase without a protocol or a host; nothing was erased")
     }
     for summary in try await matches(at: service, in: storage) + matchesAnywhere(in: storage) {
       if let credential = try await storage.stored(summary.key), hasSameSecret(as: credential),

@@ -61,10 +61,10 @@ extension GitMessage {
 
   private mutating func take(_ line: Span<UInt8>) throws(StorageError) {
     guard line.count <= Self.longestLine else {
-      throw .tooLarge("a line of git's", limit: Self.longestLine, size: line.count)
+      throw .tooLarge("a line from git", limit: Self.longestLine, size: line.count)
     }
     guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0), equals > 0 else {
-      throw .badRequest("a line of git's is not key=value")
+      throw .badRequest("a line from git is not key=value")
     }
     let value = line.extracting((equals + 1)...)
     switch try? text(line.extracting(..<equals)) {
@@ -103,14 +103,14 @@ extension GitMessage {
 
 private func text(_ bytes: Span<UInt8>) throws(StorageError) -> String {
   guard let text = try secret(bytes).validText else {
-    throw .badRequest("what git sent is not UTF-8")
+    throw .badRequest("git sent text that is not UTF-8")
   }
   return text
 }
 
 /// Returns a value; refuses one that git would not accept back.
 private func secret(_ bytes: Span<UInt8>) throws(StorageError) -> Secret {
-  guard isOneLine(bytes) else { throw .badRequest("what git sent has a CR or a NUL in it") }
+  guard isOneLine(bytes) else { throw .badRequest("git sent a CR or a NUL byte") }
   return Secret(copying: bytes)
 }
 
@@ -126,8 +126,8 @@ struct GitWriter: ~Copyable {
   mutating func line(_ key: StaticString, _ value: Secret) throws(StorageError) {
     guard value.withBytes(isOneLine) else {
       throw .badRequest(
-        "the credential has a line break or a NUL in it, and git takes neither",
-        hint: "save it again without: `kist save` drops one newline at the end")
+        "the credential contains a line break or a NUL byte, and git accepts neither",
+        hint: "save it again without them; `kist save` drops one newline at the end")
     }
     key.withBytes { text.append($0) }
     text.append(UInt8(ascii: "="))

@@ -58,7 +58,7 @@ extension CredentialReference {
     guard let reference = text.flatMap(Self.init) else {
       throw .badRequest(
         "\(place) has no reference kist://SERVICE/ACCOUNT",
-        hint: "name one that was saved: begin with kist://, and percent-encode all but letters, "
+        hint: "begin the reference with kist://, and percent-encode everything except letters, "
           + "digits and -._~")
     }
     self = reference

@@ -36,7 +36,7 @@ package struct Template: Sendable {
       case .reference(let reference, let line):
         let secret = try await references.secret(of: reference, at: Self.place(line))
         guard filled.count + secret.count <= Self.longestFilled else {
-          throw .refused("what comes out is longer than \(Self.longestFilled) bytes", as: .tooLarge)
+          throw .refused("the output is longer than \(Self.longestFilled) bytes", as: .tooLarge)
         }
         secret.withBytes { filled.append($0) }
       }
@@ -57,8 +57,8 @@ package struct Template: Sendable {
         String(validating: bytes.extracting(content.reference)), at: place(line))
       guard let end = content.end else {
         throw .refused(
-          "\(place(line)) has a reference without }} behind it",
-          hint: "it is written {{ kist://SERVICE/ACCOUNT }}; a blank in a name is %20")
+          "\(place(line)) has a reference without }} after it",
+          hint: "write it as {{ kist://SERVICE/ACCOUNT }}, and a blank in a name as %20")
       }
       parts += [.text(start..<offset), .reference(reference, line: line)]
       (start, offset) = (end, end)

@@ -23,8 +23,8 @@ extension Variable {
   package func checkRunsNoCode(allowing allowed: [String]) throws(StorageError) {
     guard !allowed.contains(name), Self.mayRunCode(name) else { return }
     throw .refused(
-      "\(place): \(name) may make a program run other code, and nothing was started", as: .denied,
-      hint: "remove the line; or, where you know the value, allow it with `--allow-env \(name)`")
+      "\(place): \(name) can make a program run other code; nothing was started", as: .denied,
+      hint: "remove the line; or, if you trust the value, allow it with `--allow-env \(name)`")
   }
 
   static func mayRunCode(_ name: String) -> Bool {

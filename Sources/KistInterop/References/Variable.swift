@@ -74,7 +74,7 @@ extension Variable {
     else {
       throw .badRequest(
         "\(place) is not NAME=value",
-        hint: "a name has letters, digits and underscores, with nothing before it")
+        hint: "a name consists of letters, digits and underscores; write nothing before it")
     }
     let bytes = line.extracting((equals + 1)...)
     let value =

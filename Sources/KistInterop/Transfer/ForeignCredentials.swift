@@ -65,28 +65,28 @@ package enum LeftOut: String, CaseIterable, Sendable {
   /// The description for the user.
   package var words: String {
     switch self {
-    case .repeated: "the same again"
-    case .withoutPassword: "without a password"
-    case .withoutAccessKey: "without an access key"
-    case .notALogin: "of another kind than logins"
-    case .keptElsewhere: "kept by another credential helper"
-    case .ofNoHost: "for any host"
-    case .unknownRegistry: "of a registry whose index is not known"
-    case .misplaced: "in a place where its program looks for none"
-    case .archived: "archived"
-    case .overLimits: "with a name or a secret that kist cannot keep"
-    case .locked: "in a keyring that is locked"
-    case .unreadable: "that could not be decrypted"
-    case .unreadableName: "whose name is not UTF-8"
-    case .linkedFolder: "a symbolic link to a folder, whose entries stay behind"
-    case .deepFolder: "a folder below too many others, whose entries stay behind"
-    case .note: "with a note, which stays behind"
-    case .oneTimePassword: "with the seed of one-time passwords, which stays behind"
-    case .passkey: "with a passkey, which stays behind"
-    case .formerPasswords: "with former passwords, which stay behind"
-    case .furtherURLs: "with further URLs, which stay behind"
-    case .furtherFields: "with further fields, which stay behind"
-    case .macro: "a macro"
+    case .repeated: "repeated entries"
+    case .withoutPassword: "entries without a password"
+    case .withoutAccessKey: "entries without an access key"
+    case .notALogin: "entries other than logins"
+    case .keptElsewhere: "entries that another credential helper keeps"
+    case .ofNoHost: "entries for any host"
+    case .unknownRegistry: "tokens for registries with an unknown index"
+    case .misplaced: "entries at a place where their program does not look"
+    case .archived: "archived entries"
+    case .overLimits: "entries with a name or a secret that kist cannot keep"
+    case .locked: "entries in a locked keyring"
+    case .unreadable: "entries that could not be decrypted"
+    case .unreadableName: "entries with a name that is not UTF-8"
+    case .linkedFolder: "symbolic links to folders"
+    case .deepFolder: "folders that are nested too deep"
+    case .note: "notes"
+    case .oneTimePassword: "seeds of one-time passwords"
+    case .passkey: "passkeys"
+    case .formerPasswords: "former passwords"
+    case .furtherURLs: "further URLs"
+    case .furtherFields: "further fields"
+    case .macro: "macros"
     }
   }
 }
@@ -155,7 +155,7 @@ extension StorageError {
   package static var tooManyForeign: StorageError {
     .refused(
       "the file has more than \(ForeignCredentials.most) credentials", as: .tooLarge,
-      hint: "nothing was imported; take it in parts")
+      hint: "nothing was imported; split the file")
   }
 
   static func unreadable(_ problem: String, line: Int) -> StorageError {
@@ -166,6 +166,6 @@ extension StorageError {
   package static func unreadable(_ problem: String) -> StorageError {
     .refused(
       "the file cannot be read: \(problem)",
-      hint: "nothing was imported; see whether it is of the format that was named")
+      hint: "nothing was imported; check that the file has the format that you named")
   }
 }

@@ -16,7 +16,7 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
     // An export of kist also has attributes, but its secrets are elsewhere.
     guard object["service"] == nil else {
       throw .unreadable(
-        "it is of an export of kist's, which `kist import kist` reads", line: number)
+        "it is from an export of kist, which `kist import kist` reads", line: number)
     }
     let credentials: [NewCredential]
     do throws(JSONError) {

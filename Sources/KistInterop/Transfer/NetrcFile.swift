@@ -25,7 +25,7 @@ func netrcCredentials(in text: Secret) throws(StorageError) -> ForeignCredential
     case "account" where entry != nil:
       _ = try words.value(after: "account")
       file.leaveOut(.furtherFields, at: line)
-    default: throw .unreadable("there is no keyword where one must be", line: line)
+    default: throw .unreadable("a keyword is missing", line: line)
     }
   }
   try entry?.add(to: &file)
@@ -111,7 +111,7 @@ private struct NetrcWords {
   }
 
   mutating func text(after keyword: String) throws(StorageError) -> String {
-    try value(after: keyword).text(of: "what follows `\(keyword)`", line: line)
+    try value(after: keyword).text(of: "the text after `\(keyword)`", line: line)
   }
 
   /// Skips to the blank line that ends a macro, or to the end.

@@ -88,7 +88,7 @@ private struct TOMLReader {
     let word = bytes.extracting(start..<offset)
     let isInteger = word.indices.allSatisfy { ("0"..."9").contains(Unicode.Scalar(word[$0])) }
     guard isInteger && !word.isEmpty || !hasSign && (word.isEqual("true") || word.isEqual("false"))
-    else { throw fault("a value is neither a string in quotes nor another one that cargo has") }
+    else { throw fault("a value is neither a quoted string nor an integer, true or false") }
   }
 
   private mutating func readNested(
@@ -129,7 +129,7 @@ private struct TOMLReader {
         while let byte = peek(bytes), isNameByte(byte) { offset += 1 }
         name = start == offset ? nil : String(validating: bytes.extracting(start..<offset))
       }
-      guard let name, path.count < 16 else { throw fault("there is no name where one must be") }
+      guard let name, path.count < 16 else { throw fault("a name is missing") }
       path.append(name)
       skipBlanks(bytes)
     } while skip(".", bytes)
@@ -145,7 +145,7 @@ private struct TOMLReader {
       offset += 1
       if byte == quote {
         guard value.count > 0 || peek(bytes) != quote else {
-          throw fault("a string is in three quotes; write it in one line, in one quote")
+          throw fault("a string is in triple quotes; write it on one line, in one pair of quotes")
         }
         return Secret(value)
       }

@@ -77,7 +77,7 @@ extension Item {
     }
     self.init(at: path, try Bookkeeping(decoding: encoded, of: key, at: path))
     guard summary.isWithinLimits else {
-      throw StorageError.damagedBookkeeping(path, "has a label or attributes that no save takes")
+      throw StorageError.damagedBookkeeping(path, "has an invalid label or attributes")
     }
   }
 

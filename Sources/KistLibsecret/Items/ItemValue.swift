@@ -28,7 +28,7 @@ enum ItemValue {
     let secret: Secret? = value.withBytes { bytes in
       isMarked(bytes) ? decodedBase64(bytes.extracting(mark.count...)) : value
     }
-    guard let secret else { throw .damagedValue(item, "is marked as base64, and is not") }
+    guard let secret else { throw .damagedValue(item, "is marked as base64, but is not base64") }
     guard secret.count <= Limits.secret else {
       throw .damagedValue(item, "has \(secret.count) bytes; the limit is \(Limits.secret)")
     }

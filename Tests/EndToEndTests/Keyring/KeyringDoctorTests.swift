@@ -12,7 +12,8 @@
         _ = try await withDaemon(in: home) { daemon in
           let served = try await command("kistd", ["probe"], in: home)
           #expect(served.status == .exited(7))
-          let reason = "reason: kistd serves the keyring already, pid \(daemon.processIdentifier)\n"
+          let reason =
+            "reason: another kistd serves the keyring already, pid \(daemon.processIdentifier)\n"
           #expect(served.output.contains(reason), "\(served.output)")
           #expect(served.output.contains("\nkeyring: open, "))
         }
@@ -23,7 +24,7 @@
           let end = try await command("kist", ["doctor"], in: home)
           #expect(end.status == .exited(5), "\(end.output)")
           #expect(
-            end.output.contains("\nnote\tkeyring\tit is locked\topen it with `kist unlock`\n"))
+            end.output.contains("\nnote\tkeyring\tit is locked\tunlock it with `kist unlock`\n"))
         }
       }
     }

@@ -60,7 +60,7 @@
             #expect(end.status == .exited(0))
             #expect(end.output == "new\tpypi\tbob\t\n")
             #expect(
-              end.error == "kist: not taken: 2 in a keyring that is locked (items 2, 3)\n")
+              end.error == "kist: not imported: entries in a locked keyring (2 items: 2, 3)\n")
           }
         }
       }

@@ -75,7 +75,7 @@
         #expect(
           back.output == """
             copied 1 credential from the keyring to the encrypted file
-            the keyring was left as it is: kistd without --data keeps credentials there
+            the keyring was not changed: kistd without --data keeps credentials there
 
             """)
         let again = try await command(
@@ -84,7 +84,7 @@
         #expect(
           again.output == """
             credentials are kept in the encrypted file already; nothing was moved
-            the keyring was left as it is: kistd without --data keeps credentials there
+            the keyring was not changed: kistd without --data keeps credentials there
 
             """)
         try await withDaemon(in: home) { daemon in
@@ -104,7 +104,7 @@
         try await keyring.restart(.locked)
         let there = try await command("kistd", ["migrate", "--to", "encrypted-file"], in: home)
         #expect(there.status == .exited(0), "\(there.error)")
-        #expect(there.output.contains("cannot be seen: the keyring is still locked"))
+        #expect(there.output.contains("still has any: the keyring is still locked"))
         let away = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
         #expect(away.status == .exited(5), "\(away.output)")
         #expect(away.error.contains("hint: answer the prompt"))

@@ -33,7 +33,7 @@
         try FileManager.default.removeItem(atPath: data + "/storage")
         let refused = try await command("kistd", ["migrate", "--to", kind], in: home)
         #expect(refused.status == .exited(3), "\(refused.error)")
-        let hint = try #require(refused.error.firstMatch(of: /else with `(.+)`; then run it again/))
+        let hint = try #require(refused.error.firstMatch(of: /storage, with `(.+)`; then run/))
         let deletion = hint.1.replacingOccurrences(of: "SERVICE ACCOUNT", with: "s")
         let deleted = try await command("sh", ["-c", deletion], in: home)
         #expect(deleted.status == .exited(0), "\(deletion): \(deleted.error)")

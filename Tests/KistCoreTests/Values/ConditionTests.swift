@@ -30,9 +30,9 @@ struct ConditionTests {
 
   @Test(
     arguments: [
-      (.ifAbsent, .one, "the credential is there already"),
-      (.ifRevision(.one), nil, "the credential is not there"),
-      (.ifRevision(.one), .two, "the credential is not at the revision that was expected"),
+      (.ifAbsent, .one, "the credential exists already"),
+      (.ifRevision(.one), nil, "the credential does not exist"),
+      (.ifRevision(.one), .two, "the credential is not at the expected revision"),
     ] as [(Condition, Revision?, String)])
   func `a conflict says what was found instead`(
     condition: Condition, current: Revision?, message: String

@@ -142,7 +142,7 @@ import Testing
       await log.fill(audit)
       try #expect(log.lines().count == 10)
       #expect(log.recorder.lines.count == 1)
-      #expect(log.recorder.lines.first?.contains("mark cannot be written") == true)
+      #expect(log.recorder.lines.first?.contains("cannot write the mark") == true)
       unsafe rmdir(log.path + ".mark")
       audit.put(11)
       #expect(try await verify(audit, storage).fault == nil)

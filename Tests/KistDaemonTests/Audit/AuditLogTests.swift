@@ -94,7 +94,7 @@ import Testing
       }
       #expect(log.recorder.lines.count == 1)
       #expect(
-        log.recorder.lines.first?.hasPrefix("warning: the audit log cannot be written") == true)
+        log.recorder.lines.first?.hasPrefix("warning: cannot write the audit log") == true)
       try FileManager.default.removeItem(atPath: log.directory + "/state")
       audit.put(3)
       await audit.flush()

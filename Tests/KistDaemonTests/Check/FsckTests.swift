@@ -10,7 +10,7 @@ import Testing
   @Test func `says that a store is whole, and how many credentials it has`() async throws {
     try await withStore { home, path in
       let end = try await fsck(in: home, endsWith: 0)
-      #expect(end.output == "\(path) is whole: 2 credentials\n")
+      #expect(end.output == "\(path) is intact: 2 credentials\n")
       #expect(!end.error.contains("kistd"))
       let json = try await fsck(["--json"], in: home, endsWith: 0).output
       #expect(
@@ -41,18 +41,18 @@ import Testing
       let end = try await fsck(in: home, endsWith: 10)
       #expect(
         end.output == """
-          \(path) is damaged: 1 of 2 credentials good
+          \(path) is damaged: 1 of 2 credentials intact
           - credential: kist://example.org/alice: its secret fails authentication
           nothing was changed
-          hint: restore the store from a backup, or copy what is whole into a new one: \
-          give this command `--salvage DIRECTORY`, too
+          hint: restore the store from a backup, or copy intact credentials into a new \
+          store: add `--salvage DIRECTORY` to this command
 
           """)
       let salvage = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 10).output
       #expect(salvage.contains("\ncopied 1 credential into \(home)/new/credentials.db, "))
       #expect(try Data(contentsOf: URL(filePath: path)) == before)
       let new = try await fsck(["--data", home + "/new"], in: home, endsWith: 0).output
-      #expect(new == "\(home)/new/credentials.db is whole: 1 credential\n")
+      #expect(new == "\(home)/new/credentials.db is intact: 1 credential\n")
       let again = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 3).error
       #expect(again.contains("there is a store at"))
       let own = URL(filePath: path).deletingLastPathComponent().path
@@ -67,7 +67,7 @@ import Testing
       let output = try await fsck(in: home, endsWith: 10).output
       #expect(
         output.hasPrefix(
-          "\(path) is whole, but kistd refuses it as older than it was: 2 credentials\n"
+          "\(path) is intact, but kistd refuses it, because it is an older copy: 2 credentials\n"
             + "- progress: the store is older than it was when kistd last had it open: "))
       #expect(output.contains("\nhint: nothing was changed; put the newer store back; or, "))
       #expect(!output.contains("damaged"))
@@ -87,7 +87,7 @@ import Testing
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o644], ofItemAtPath: "\(state)/\(note)")
       let end = try await fsck(in: home, endsWith: 0)
-      #expect(end.output.contains(" is whole: "))
+      #expect(end.output.contains(" is intact: "))
       #expect(end.error.contains("warning: kistd cannot use its progress note, so it cannot"))
     }
   }
@@ -117,9 +117,10 @@ import Testing
     #expect(report.exitStatus == 0)
     #expect(
       report.lines == [
-        "STORE is whole: 2 credentials",
+        "STORE is intact: 2 credentials",
         "- note: key slot 3 is of a kind that this kistd does not know",
-        "- note: a later version of kist keeps data with 2 credentials that this kistd does not know",
+        "- note: a later version of kist added data to 2 credentials, and this kistd does not know "
+          + "that data",
       ])
     #expect(
       report.json
@@ -127,7 +128,8 @@ import Testing
           utf8: """
             {"store":"STORE","state":"whole","counted":2,"found":2,"good":2,"faults":[],"notes":[\
             "key slot 3 is of a kind that this kistd does not know",\
-            "a later version of kist keeps data with 2 credentials that this kistd does not know"]}
+            "a later version of kist added data to 2 credentials, and this kistd does not know \
+            that data"]}
             """))
   }
 
@@ -137,8 +139,8 @@ import Testing
     try await withStore { home, path in
       try FileManager.default.removeItem(atPath: home + "/.local/state/kist/key")
       let output = try await fsck(in: home, endsWith: 5).output
-      #expect(output.hasPrefix("\(path) shows no damage from outside: 2 credentials\n"))
-      #expect(output.contains("what is sealed was not looked at: the store's key file"))
+      #expect(output.hasPrefix("\(path) shows no damage, but was not decrypted: 2 credentials\n"))
+      #expect(output.contains("encrypted data was not checked: the store's key file"))
       #expect(output.contains("hint: name its key file with --key-file"))
       let salvage = try await fsck(["--salvage", home + "/new"], in: home, endsWith: 5).error
       #expect(salvage.contains("hint: name its key file with --key-file"))
@@ -174,7 +176,7 @@ import Testing
       try damage(path) { $0.counted == nil && $0.good == 2 }
       let end = try await fsck(in: home, endsWith: 10)
       let head =
-        "\(path) is damaged: 2 of 2 credentials found good; the original number is unknown\n"
+        "\(path) is damaged: 2 of 2 credentials intact; the original number is unknown\n"
       #expect(end.output.hasPrefix(head), "\(end.output)")
     }
   }

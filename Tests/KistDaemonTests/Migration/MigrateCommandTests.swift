@@ -67,7 +67,7 @@
         }
         let before = try Data(contentsOf: URL(filePath: store))
         let error = try await migrate(to: "libsecret", in: home, endsWith: 6).error
-        #expect(error.contains("keeps data with 1 credential that would be lost in the keyring"))
+        #expect(error.contains("added data to 1 credential, which would be lost in the keyring"))
         #expect(try Data(contentsOf: URL(filePath: store)) == before)
         #expect(try pinFile(in: home).read() == nil)
       }

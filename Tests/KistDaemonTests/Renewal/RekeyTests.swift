@@ -18,7 +18,7 @@ import Testing
       let file = try await EncryptedFile.open(home.options)
       let id = try #require(file.id)
       #expect(id != home.id)
-      #expect(output.contains("- the old one is now \(home.key).before-\(id): "))
+      #expect(output.contains("- the old key file is now \(home.key).before-\(id): "))
       #expect(try await file.credentials.load(.sample).secret == NewCredential.sample().secret)
       await file.close()
       #expect(try home.pin.read() == Pin(kind: .encryptedFile, storeID: file.id))
@@ -111,7 +111,7 @@ import Testing
       let other = Pin(kind: .encryptedFile, storeID: "another")
       try home.pin.write(other, insteadOf: other)
       let another = try await home.kistd(["rekey"], endsWith: 7).error
-      #expect(another.contains("is not the one that credentials have been kept in"))
+      #expect(another.contains("is not the one that has your credentials"))
       try home.pin.write(Pin(kind: .libsecret, storeID: nil), insteadOf: other)
       let keyring = try await home.kistd(["rekey"], endsWith: 7).error
       #expect(keyring.contains("credentials are kept in the keyring"))

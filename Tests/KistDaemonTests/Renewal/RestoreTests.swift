@@ -13,12 +13,12 @@ import Testing
     try await withBackup { backup, home in
       let words = ["restore", backup]
       let verified = try await home.kistd(words + ["--verify"], [0: "of the backup\n"], endsWith: 0)
-      #expect(verified.output == "\(backup) is whole: 2 credentials\n")
+      #expect(verified.output == "\(backup) is intact: 2 credentials\n")
       #expect(mode(of: home.path + "/.local") == nil)
       let output = try await home.kistd(words, [0: "of the backup\n"], endsWith: 0).output
       #expect(
-        output == "restored 2 credentials into \(home.store), which its key \(home.key) opens: "
-          + "keep a copy of the key elsewhere\n")
+        output == "restored 2 credentials into \(home.store), which opens with the key file "
+          + "\(home.key): keep a copy of it elsewhere\n")
       for (path, expected) in [
         (home.store, 0o600), (home.key, 0o600), (home.pin.path, 0o600),
         (home.path + "/.local/share/kist", 0o700), (home.path + "/.local/state/kist", 0o700),
@@ -39,7 +39,7 @@ import Testing
         ["restore", backup, "--passphrase-fd", "70", "--new-passphrase-fd", "80"],
         [70: "of the backup", 80: "of the store"], endsWith: 0
       ).output
-      #expect(output.hasSuffix("which its passphrase opens\n"))
+      #expect(output.hasSuffix("which opens with its passphrase\n"))
       #expect(mode(of: home.key) == nil)
       let one = try await home.kistd(
         ["restore", backup, "--data", home.path + "/a", "--new-passphrase-fd", "0"],
@@ -82,14 +82,14 @@ import Testing
   {
     try await withBackup { backup, home in
       let wrong = try await home.kistd(["restore", backup], [0: "another"], endsWith: 11).error
-      #expect(wrong.contains("hint: give the passphrase that `kist backup` was given"))
+      #expect(wrong.contains("hint: give the passphrase that you gave to `kist backup`"))
       let none = try await home.kistd(["restore", backup], [0: "\n"], endsWith: 64).error
       #expect(none.contains("the passphrase of the backup is missing"))
       _ = try await home.kistd(["restore", backup + "-"], [0: "of the backup"], endsWith: 64)
       let bytes = try Data(contentsOf: URL(filePath: backup))
       try bytes.dropLast(100).write(to: URL(filePath: backup))
       let cut = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 10).error
-      #expect(cut.contains("the backup is damaged, or not whole"))
+      #expect(cut.contains("the backup is damaged or incomplete"))
       #expect(mode(of: home.store) == nil && mode(of: home.pin.path) == nil)
       try home.pin.write(Pin(kind: .libsecret, storeID: nil), insteadOf: nil)
       _ = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 7)
@@ -107,8 +107,8 @@ import Testing
       try bytes.write(to: URL(filePath: backup))
       let error = try await home.kistd(["restore", backup], [0: "of the backup"], endsWith: 10)
         .error
-      #expect(error.contains("the backup is damaged, or not whole"))
-      #expect(error.contains("hint: nothing was made; take another copy of the backup"))
+      #expect(error.contains("the backup is damaged or incomplete"))
+      #expect(error.contains("hint: nothing was written; use another copy of the backup"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).isEmpty)
     }
   }

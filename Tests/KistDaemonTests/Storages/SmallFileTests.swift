@@ -74,7 +74,7 @@ struct `In the place of a small file` {
       let folder = (home.pin.path as NSString).deletingLastPathComponent
       #expect(unsafe chmod(folder, 0o770) == 0)
       let writable = try #require(throws: StorageError.self) { try home.pin.read() }
-      #expect(writable.message.contains("in a directory that others may write to"))
+      #expect(writable.message.contains("in a directory that other users may write to"))
       #expect(writable.hint?.hasPrefix("`chmod go-w ") == true)
       #expect(unsafe chmod(folder, 0o700) == 0 && chown(folder, 65534, 65534) == 0)
       let foreign = try #require(throws: StorageError.self) { try home.pin.read() }

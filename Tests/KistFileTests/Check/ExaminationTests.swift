@@ -55,7 +55,7 @@ import Testing
     try store.meddle { try $0.execute(sql: "DELETE FROM credential WHERE sequence = 2") }
     let found = try store.examine()
     #expect(found.counted == 3 && found.found == 2 && found.good == 2 && !found.isComplete)
-    #expect(found.faults.map(\.message) == ["there should be 3 credentials, and there are 2"])
+    #expect(found.faults.map(\.message) == ["there should be 3 credentials, but there are 2"])
   }
 
   @Test func `without the key reports why, and what is readable without it`() async throws {

@@ -41,12 +41,12 @@ import Testing
     Golden(
       "a key without its id is an error", saved: [.sample(CredentialKey(service: "aws:prod"))],
       .aws(
-        complains: "the credential has no account, which is the access key id", status: 64)),
+        complains: "the credential has no account, which must be the access key id", status: 64)),
     Golden(
       "without a name there is nothing to give", saved: [.sample(key)],
-      .aws([], complains: "the words are not as they must be", status: 64),
-      .aws([""], complains: "the words are not as they must be", status: 64),
-      .aws(["prod", "more"], complains: "the words are not as they must be", status: 64)),
+      .aws([], complains: "the arguments of the helper are wrong", status: 64),
+      .aws([""], complains: "the arguments of the helper are wrong", status: 64),
+      .aws(["prod", "more"], complains: "the arguments of the helper are wrong", status: 64)),
   ])
   func `is answered in one object, or on standard error`(_ golden: Golden) async throws {
     try await golden.run()

@@ -45,11 +45,11 @@ import Testing
   }
 
   @Test(arguments: [
-    (nil, "KIST_ASKPASS does not say which credential is meant", 64),
+    (nil, "KIST_ASKPASS does not name a credential", 64),
     ("hunter2", "KIST_ASKPASS has no reference kist://SERVICE/ACCOUNT", 64),
     ("", "KIST_ASKPASS has no reference kist://SERVICE/ACCOUNT", 64),
     ("kist://ssh/you", "there is no such credential", 2),
-    ("kist://pem", "the secret has a line break or a NUL in it, and an answer is one line", 64),
+    ("kist://pem", "the secret contains a line break or a NUL byte, but an answer is one line", 64),
   ])
   func `says why it has no answer`(item: String?, complaint: String, status: Int32) async throws {
     try await Golden(
@@ -67,7 +67,8 @@ import Testing
     try await Golden(
       "", saved: Self.saved, .askpass(prompt, "kist://ssh/me", gives: "me\n"),
       .askpass(
-        prompt, "kist://pem", complains: "a user is asked for, and KIST_ASKPASS names no account",
+        prompt, "kist://pem",
+        complains: "the prompt asks for a user name, but KIST_ASKPASS names no account",
         status: 64)
     ).run()
   }

@@ -89,7 +89,7 @@ import Testing
     let answer = await answer(Secret(utf8: line), storage)
     #expect(
       answer
-        == #"{"Err":{"kind":"other","message":"what was sent is not right: \#(problem)"}}"#)
+        == #"{"Err":{"kind":"other","message":"the input is not valid: \#(problem)"}}"#)
   }
 
   @Test(arguments: [

@@ -19,7 +19,7 @@ import Testing
   ])
   func `as not right`(_ bad: BadInput) async throws {
     let answer = await answer("store", bad.bytes, .unimplemented)
-    #expect(answer.output.text == "what was sent is not right: \(try #require(bad.complaint))\n")
+    #expect(answer.output.text == "the input is not valid: \(try #require(bad.complaint))\n")
     #expect(answer.status == 1)
     #expect(answer.complaint == nil)
   }
@@ -43,7 +43,7 @@ import Testing
     arguments: ["get", "erase"],
     [
       (Array("r\0".utf8), "the service has a control character in it"),
-      ([0xFF, 0xFE], "what was sent is not UTF-8"),
+      ([0xFF, 0xFE], "the input is not UTF-8"),
       (
         Array(repeating: UInt8(ascii: "r"), count: 2000),
         "the service is 2000 bytes long; the limit is 1024"

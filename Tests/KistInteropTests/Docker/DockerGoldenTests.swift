@@ -86,7 +86,7 @@ import Testing
       ],
       .refused(
         "get", "r",
-        "the credential is not text, and this tool takes nothing else; see it with `kist load`")),
+        "the credential is not text, and this tool accepts only text; see it with `kist load`")),
   ])
   func `a credential that docker did not save`(_ golden: Golden) async throws {
     try await golden.run()

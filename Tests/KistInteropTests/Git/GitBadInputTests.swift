@@ -7,18 +7,19 @@ import Testing
   @Test(
     arguments: ["get", "store", "erase"],
     [
-      BadInput("cut off within a key", "protocol=https\nhos", "a line of git's is not key=value"),
-      BadInput("without a key", "=https\nhost=h\n", "a line of git's is not key=value"),
-      BadInput("not lines at all", "{\"v\":1}\n", "a line of git's is not key=value"),
-      BadInput("a CR", "protocol=https\r\nhost=h\r\n", "what git sent has a CR or a NUL in it"),
-      BadInput("a NUL", "protocol=https\nhost=h\0i\n", "what git sent has a CR or a NUL in it"),
+      BadInput("cut off within a key", "protocol=https\nhos", "a line from git is not key=value"),
+      BadInput("without a key", "=https\nhost=h\n", "a line from git is not key=value"),
+      BadInput("not lines at all", "{\"v\":1}\n", "a line from git is not key=value"),
+      BadInput("a CR", "protocol=https\r\nhost=h\r\n", "git sent a CR or a NUL byte"),
+      BadInput("a NUL", "protocol=https\nhost=h\0i\n", "git sent a CR or a NUL byte"),
       BadInput(
         "a password with a NUL", "protocol=https\nhost=h\nusername=u\npassword=a\0b\n",
-        "what git sent has a CR or a NUL in it"),
-      BadInput("not UTF-8", [UInt8]("host=".utf8) + [0xFF, 0xFE], "what git sent is not UTF-8"),
+        "git sent a CR or a NUL byte"),
+      BadInput(
+        "not UTF-8", [UInt8]("host=".utf8) + [0xFF, 0xFE], "git sent text that is not UTF-8"),
       BadInput(
         "a line longer than git's", "host=" + String(repeating: "h", count: 65_530),
-        "a line of git's is 65535 bytes long; the limit is 65534", status: 9),
+        "a line from git is 65535 bytes long; the limit is 65534", status: 9),
       BadInput(
         "a host with a path in it", "protocol=https\nhost=h/p\n", "git's host has a slash in it"),
       BadInput(

@@ -207,7 +207,7 @@ import Testing
       ],
       .git(
         "get", bytes: Secret(utf8: "capability[]=authtype\nprotocol=https\nhost=h\n"),
-        complains: "the attribute authtype of the credential is not the scheme of a header",
+        complains: "the attribute authtype of the credential is not an authentication scheme",
         status: 64)),
     Golden(
       "is not given where another tool saved it",
@@ -271,13 +271,13 @@ extension Call {
   fileprivate static func erasesNothing(_ attribute: String) -> Call {
     .git(
       "erase", bytes: Secret(utf8: attribute + "\n"),
-      complains: "git named no host to erase, or no protocol, and all are not meant", status: 64)
+      complains: "git asked to erase without a protocol or a host; nothing was erased", status: 64)
   }
 
   fileprivate static func unanswerable(_ host: String) -> Call {
     .git(
       "get", bytes: Secret(utf8: "protocol=https\nhost=\(host)\n"),
-      complains: "the credential has a line break or a NUL in it, and git takes neither",
+      complains: "the credential contains a line break or a NUL byte, and git accepts neither",
       status: 64)
   }
 }

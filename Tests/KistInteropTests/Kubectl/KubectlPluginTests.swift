@@ -31,7 +31,8 @@ import Testing
         "v1beta1", gives: #"{"token":"t","clientCertificateData":"c","clientKeyData":"k"}"#)),
     Golden(
       "a certificate without its key is an error", saved: [saved("client-certificate", "c")],
-      .kubectl(complains: "of a client certificate and its key, one is missing", status: 2)),
+      .kubectl(
+        complains: "only one of the client certificate and the client key is stored", status: 2)),
     Golden(
       "nothing is an error", saved: [saved("other", "t")],
       .kubectl(complains: "there is no such credential", status: 2)),
@@ -44,10 +45,10 @@ import Testing
   @Test(arguments: [
     (
       #"{"apiVersion":"client.authentication.k8s.io/v2"}"#,
-      "kubectl asks in a version that kist does not know"
+      "kubectl uses a version of its protocol that kist does not know"
     ),
-    ("{}", "what was sent is not right: `apiVersion` is missing"),
-    ("hunter2", "what was sent is not right: not a JSON object at byte 0"),
+    ("{}", "the input is not valid: `apiVersion` is missing"),
+    ("hunter2", "the input is not valid: not a JSON object at byte 0"),
   ])
   func `is refused in another version`(information: String, complaint: String) async throws {
     try await Golden(

@@ -27,11 +27,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("a\n{{ kist://s/a }\n", "line 2 of the template has a reference without }} behind it"),
-    ("{{ kist://s/a", "line 1 of the template has a reference without }} behind it"),
+    ("a\n{{ kist://s/a }\n", "line 2 of the template has a reference without }} after it"),
+    ("{{ kist://s/a", "line 1 of the template has a reference without }} after it"),
     ("{{ kist:// }}", "line 1 of the template has no reference kist://SERVICE/ACCOUNT"),
-    ("{{ kist://s/a b }}", "line 1 of the template has a reference without }} behind it"),
-    ("{{ kist://s/a\n}}", "line 1 of the template has a reference without }} behind it"),
+    ("{{ kist://s/a b }}", "line 1 of the template has a reference without }} after it"),
+    ("{{ kist://s/a\n}}", "line 1 of the template has a reference without }} after it"),
     ("\n\n{{ kist://t }}", "line 3 of the template: there is no such credential"),
   ])
   func `is refused by the line where a place cannot be filled`(

@@ -131,7 +131,7 @@ import Testing
       for variable in variables { try variable.checkRunsNoCode(allowing: ["A", "\(name)2"]) }
     }
     #expect(error?.code == .denied)
-    #expect(error?.message.hasPrefix("--env-file, line 2: \(name) may") == true)
+    #expect(error?.message.hasPrefix("--env-file, line 2: \(name) can") == true)
     #expect(error?.hint?.contains("`--allow-env \(name)`") == true)
     #expect("\(error as Any)".contains("hunter2") == false)
     for variable in variables { try variable.checkRunsNoCode(allowing: [name]) }

@@ -29,10 +29,10 @@ import Testing
       .terraform("store", input: #"{"token":"c"}"#),
       .terraform(
         "store", input: #"{"token":"d","refresh":"x"}"#,
-        complains: "what was sent is not right: an unknown key at byte 13"),
+        complains: "the input is not valid: an unknown key at byte 13"),
       .terraform(
-        "store", input: "", complains: "what was sent is not right: not a JSON object at byte 0"),
-      .terraform("store", input: "{}", complains: "what was sent is not right: `token` is missing"),
+        "store", input: "", complains: "the input is not valid: not a JSON object at byte 0"),
+      .terraform("store", input: "{}", complains: "the input is not valid: `token` is missing"),
       .terraform("improve", complains: "there is no such operation"),
       .terraform("get", gives: #"{"token":"c"}"#)),
   ])

@@ -19,8 +19,8 @@ struct BadFile: CustomTestStringConvertible, Sendable {
   }
 
   static let all = [
-    BadFile(.netrc, "machine a\nhunter2", "line 2: there is no keyword where one must be"),
-    BadFile(.netrc, "login a", "line 1: there is no keyword where one must be"),
+    BadFile(.netrc, "machine a\nhunter2", "line 2: a keyword is missing"),
+    BadFile(.netrc, "login a", "line 1: a keyword is missing"),
     BadFile(.netrc, "machine", "line 1: nothing follows `machine`"),
     BadFile(.netrc, "machine a\npassword \"hunter2", "line 2: a quote is not closed"),
     BadFile(.netrc, "machine a password \"hunter2\n\"", "line 1: a quote is not closed"),
@@ -39,13 +39,13 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.aws, "{\"auth\":\"aHVudGVyMg==\"}", "line 1: there is no profile above it"),
     BadFile(
       .cargo, "[default]\naws_access_key_id = AKIAhunter2",
-      "line 2: a value is neither a string in quotes nor another one that cargo has"),
+      "line 2: a value is neither a quoted string nor an integer, true or false"),
     BadFile(
       .cargo, "[registry]\ntoken = npm_hunter2",
-      "line 2: a value is neither a string in quotes nor another one that cargo has"),
+      "line 2: a value is neither a quoted string nor an integer, true or false"),
     BadFile(
       .keyring, #"{"service":"s","account":"a","attributes":{},"secret":"hunter2"}"#,
-      "line 1: it is of an export of kist's, which `kist import kist` reads"),
+      "line 1: it is from an export of kist, which `kist import kist` reads"),
     BadFile(.aws, "[]", "line 1: there is no profile in the brackets"),
     BadFile(.cargo, "[registry]\ntoken = \"hunter2", "line 2: a string is not closed"),
     BadFile(.cargo, "token = \"hunter\\2\"", "line 1: an unknown escape"),
@@ -53,7 +53,7 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.cargo, "token = \"\\uD800\"", "line 1: an escape is not a character"),
     BadFile(.cargo, "token = \"\\", "line 1: a string is not closed"),
     BadFile(.cargo, "hunter2", "line 1: there is no equals sign"),
-    BadFile(.cargo, "= 1", "line 1: there is no name where one must be"),
+    BadFile(.cargo, "= 1", "line 1: a name is missing"),
     BadFile(.cargo, "a = 1\n[registry", "line 2: the name of a table is not closed"),
     BadFile(.cargo, "a = 'b' hunter2", "line 1: there is text after a value"),
     BadFile(.cargo, "a = {b = 1", "line 1: an inline table is not closed"),
@@ -69,7 +69,7 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.cargo, "a = true hunter2", "line 1: there is text after a value"),
     BadFile(
       .cargo, "a = \"\"\"hunter2\"\"\"",
-      "line 1: a string is in three quotes; write it in one line, in one quote"),
+      "line 1: a string is in triple quotes; write it on one line, in one pair of quotes"),
     BadFile(.cargo, "a = [1]hunter2", "line 1: there is text after a value"),
     BadFile(.cargo, "a = [1 hunter2]", "line 1: an array is not closed"),
     BadFile(

@@ -33,7 +33,7 @@ final class LockableStorage: Sendable {
     var status = StorageStatus(
       storage: "encrypted-file", isLocked: isLocked.withLock { $0 }, unlocksWith: .passphrase,
       reopensAtRestart: false, durability: .disk,
-      keyProtection: "a passphrase, which is kept nowhere", uptime: 3600)
+      keyProtection: "a passphrase, which is not stored", uptime: 3600)
     if !status.isLocked {
       status.keysInRAM = true
       status.integrity = .ok

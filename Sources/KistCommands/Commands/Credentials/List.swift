@@ -8,8 +8,8 @@ struct List: RequiresUserStorage {
     abstract: "List credentials, without their secrets.",
     usage: "kist list [options]",
     discussion: """
-      A table on a terminal, cut to its width; elsewhere lines of service, account, label, \
-      modified, expires and revision, complete, with a tab between them, in no particular order.
+      On a terminal, prints a table, cut to the width. Otherwise prints complete lines of service, \
+      account, label, modified, expires and revision, separated by tabs, in no particular order.
 
         kist list --service github.com --attribute kind=token
         kist list --expiring 14d
@@ -21,7 +21,7 @@ struct List: RequiresUserStorage {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Only credentials that expire within so long, or have expired.", valueName: "time"))
+      "Only credentials that have expired, or expire within this time.", valueName: "time"))
   var expiring: String?
 
   @OptionGroup var prompting: PromptOptions

@@ -8,7 +8,7 @@ struct Load: RequiresUserStorage {
     abstract: "Print the secret of a credential, byte for byte.",
     usage: "kist load <service> [<account>] [options]",
     discussion: """
-      Only on a terminal a newline follows it.
+      On a terminal, kist adds a newline.
 
         PGPASSWORD=$(kist load db.example alice) psql -U alice
       """)
@@ -21,7 +21,7 @@ struct Load: RequiresUserStorage {
   // Takes a next word with a dash as the value, so that the error is about times.
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Only if it does not expire for so long.", valueName: "time"))
+    help: ArgumentHelp("Load it only if it stays valid for at least this time.", valueName: "time"))
   var minRemaining: String?
 
   @OptionGroup var prompting: PromptOptions
@@ -29,7 +29,7 @@ struct Load: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     if allowExpired && minRemaining != nil {
-      throw .badRequest("--allow-expired and --min-remaining exclude each other")
+      throw .badRequest("--allow-expired and --min-remaining cannot be combined")
     }
     let remaining = try Lifetime(minRemaining, of: "--min-remaining")
     let request = LoadRequest(key: try target.key(), allowExpired: allowExpired)
@@ -39,7 +39,7 @@ struct Load: RequiresUserStorage {
     {
       throw StorageError(
         .expired, "the credential expires too soon, at \(moment)",
-        hint: "save a new one, or ask for less with `--min-remaining`")
+        hint: "save a new one, or give a shorter `--min-remaining`")
     }
     if common.json { return try terminal.writeJSON(credential.json()) }
     let secret = credential.secret

@@ -5,23 +5,23 @@ internal import KistWire
 struct Save: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     commandName: "save",
-    abstract: "Save a credential, replacing the one that is there.",
+    abstract: "Save a credential, replacing an existing one.",
     usage: "kist save [<service> [<account>]] [options]",
     discussion: """
-      The secret is standard input, or typed at a prompt. One newline at its end is dropped. At a \
-      terminal the service and the account are asked for, too, where both are left out.
+      Reads the secret from standard input, or asks for it at a hidden prompt, and drops one \
+      newline at its end. At a terminal, without arguments, it also asks for service and account.
 
         printf %s "$TOKEN" | kist save github.com alice --expires-in 90d
       """)
 
   @OptionGroup var target: AskedKeyArguments
 
-  @Option(help: ArgumentHelp("A name for people.", valueName: "text"))
+  @Option(help: ArgumentHelp("A label for people to read.", valueName: "text"))
   var label: String?
 
   @Option(
     name: .customLong("attribute"),
-    help: ArgumentHelp("What else to find it by; may be repeated.", valueName: "name=value"))
+    help: ArgumentHelp("A property to search by; may be repeated.", valueName: "name=value"))
   var attributes: [String] = []
 
   @OptionGroup var expiry: ExpiryOptions

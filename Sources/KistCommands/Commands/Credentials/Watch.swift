@@ -11,23 +11,23 @@ struct Watch: RequiresWatch {
     abstract: "Report each change, or run a command after it.",
     usage: "kist watch [<service>] [options] [--exec <command> [<words> ...]]",
     discussion: """
-      A line for each change: saved or deleted, service, account and revision, with a tab between \
-      them; or reset, if kist may have missed changes, such as while kistd was not running. \
-      A command finds KIST_EVENT, KIST_SERVICE and KIST_ACCOUNT in its environment, and no secret.
+      Prints a line for each change: saved or deleted, service, account and revision, separated by \
+      tabs. Prints reset if kist may have missed changes, such as while kistd was not running. \
+      A command gets KIST_EVENT, KIST_SERVICE and KIST_ACCOUNT in its environment, but no secret.
 
         kist watch db.example --exec ./rotate
       """)
 
-  @Argument(help: "The service; every one where none is named.")
+  @Argument(help: "The service; without it, every service.")
   var service: String?
 
-  @Flag(help: "End when the connection to kistd does.")
+  @Flag(help: "End when the connection to kistd ends.")
   var noReconnect = false
 
   @Option(
     name: .customLong("exec"), parsing: .remaining,
     help: ArgumentHelp(
-      "Run a command at each change, one at a time; all that follows is the command's.",
+      "Run a command at each change, one at a time; the words after it are its arguments.",
       valueName: "command"))
   var command: [String] = []
 
@@ -36,8 +36,8 @@ struct Watch: RequiresWatch {
   func perform(_ watch: WatchCredentials, _ terminal: Terminal) async throws(StorageError) {
     if service?.hasPrefix("kist://") == true {
       throw .badRequest(
-        "a reference names one credential, and `kist watch` takes a service",
-        hint: "name the service, or none for all")
+        "`kist watch` takes a service, not a reference to one credential",
+        hint: "name only the service, or nothing to watch all services")
     }
     let watch = noReconnect ? watch : watch.reconnecting(whenLost: { reportLoss($0, terminal) })
     let changes = try await watch(service: service)
@@ -68,7 +68,7 @@ extension Watch {
   private func reportLoss(_ error: StorageError, _ terminal: Terminal) {
     var error = error
     error.hint =
-      "kist watches again as soon as it can, and prints reset if it may have missed changes"
+      "kist reconnects as soon as it can, and prints reset if it may have missed changes"
     terminal.report(error, asJSON: common.json)
   }
 
@@ -96,7 +96,7 @@ extension Watch {
         terminal.report(
           StorageError(
             .internal, "the command ended with status \(status)",
-            hint: "it is run again at the next change, and not before"), asJSON: common.json)
+            hint: "kist runs it again at the next change"), asJSON: common.json)
       }
     }
   }

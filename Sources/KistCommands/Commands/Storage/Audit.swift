@@ -5,12 +5,12 @@ internal import KistWire
 struct Audit: RequiresAuditLog {
   static let configuration = CommandConfiguration(
     commandName: "audit",
-    abstract: "Show who asked kistd what.",
+    abstract: "Show which programs asked kistd for what.",
     usage: "kist audit [options]",
     discussion: """
-      A table on a terminal; elsewhere lines of time, operation, outcome, microseconds, pid, uid, \
-      unit, program, evidence, service and account, with a tab between them. The oldest is first. \
-      The program's name is what the program says.
+      On a terminal, prints a table. Otherwise prints lines of time, operation, outcome, \
+      microseconds, pid, uid, unit, program, evidence, service and account, separated by tabs. \
+      The oldest request is first. A program can choose the name that is shown.
 
         kist audit --since 1h --outcome denied
 
@@ -38,10 +38,11 @@ struct Audit: RequiresAuditLog {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Nothing before a moment (RFC 3339), or for so long: 15m, 12h, 7d.", valueName: "time"))
+      "Only since this time: a date and time (RFC 3339), or an age: 15m, 12h, 7d.",
+      valueName: "time"))
   var since: String?
 
-  @Option(help: ArgumentHelp("Only requests of this unit of systemd.", valueName: "unit"))
+  @Option(help: ArgumentHelp("Only requests of this systemd unit.", valueName: "unit"))
   var unit: String?
 
   @Option(help: ArgumentHelp("Only requests of this process.", valueName: "pid"))
@@ -49,7 +50,7 @@ struct Audit: RequiresAuditLog {
 
   @Option(
     name: [.customShort("n"), .customLong("lines")],
-    help: ArgumentHelp("No more than so many, the latest.", valueName: "number"))
+    help: ArgumentHelp("At most this number, the latest.", valueName: "number"))
   var lines: String?
 
   @Flag(help: "Check whether lines were changed, removed or added.")
@@ -62,7 +63,7 @@ struct Audit: RequiresAuditLog {
     if verify {
       guard query == AuditQuery(), lines == nil else {
         throw .badRequest(
-          "--verify checks all lines, and takes no option that selects lines",
+          "--verify checks all lines, so options that select lines are not allowed",
           hint: "`kist audit --verify`")
       }
       return try terminal.write(await log.verify(), asJSON: common.json)
@@ -111,14 +112,14 @@ struct Audit: RequiresAuditLog {
     query.names = RequestedNames(service: service, account: account)
     if let operation, !AuditQuery.operations.contains(operation) {
       throw .badRequest(
-        "--operation is none that the log has",
-        hint: "it is one of \(AuditQuery.operations.joined(separator: ", "))")
+        "--operation is not the name of an operation",
+        hint: "valid values: \(AuditQuery.operations.joined(separator: ", "))")
     }
     query.operation = operation
     if let outcome, outcome != "ok", StorageError.Code(rawValue: outcome) == nil {
       throw .badRequest(
         "--outcome is neither ok nor the code of an error",
-        hint: "the codes are those of the protocol: notFound, locked, denied …")
+        hint: "the codes are those of the protocol, such as notFound, locked and denied")
     }
     query.outcome = outcome
     query.since = try since.map { (text) throws(StorageError) in try moment(text, now) }
@@ -139,7 +140,7 @@ struct Audit: RequiresAuditLog {
     if let moment = Timestamp(rfc3339: text) { return moment }
     guard let time = Lifetime(text), let moment = now.advanced(bySeconds: -time.seconds) else {
       throw .badRequest(
-        "--since is neither a moment nor a time",
+        "--since is not a valid time",
         hint: "write it as 2027-01-31T12:00:00Z, or as 15m, 12h or 7d")
     }
     return moment

@@ -5,11 +5,11 @@ internal import KistJSON
 struct Backup: RequiresBackups {
   static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Copy an encrypted file, under a passphrase of its own.",
+    abstract: "Back up the encrypted file, under a separate passphrase.",
     usage: "kist backup <file> [options]",
     discussion: """
-      The passphrase is typed at a prompt, or a line of standard input. It opens this copy and \
-      nothing else; `kistd restore` makes a store of it, with which kistd starts as before.
+      Asks for a passphrase for the backup, or reads it as one line of standard input. It opens \
+      only this backup. `kistd restore FILE` makes a new store from the backup.
 
         kist backup ~/backups/kist-2027-01-31
       """)
@@ -17,7 +17,7 @@ struct Backup: RequiresBackups {
   @Argument(help: ArgumentHelp("The file to write, with mode 600.", valueName: "file"))
   var file: String
 
-  @Flag(help: "Replace the file that may be there.")
+  @Flag(help: "Replace an existing file.")
   var replace = false
 
   @OptionGroup var strength: WeakOption
@@ -27,8 +27,8 @@ struct Backup: RequiresBackups {
   func perform(_ backups: Backups, _ terminal: Terminal) async throws(StorageError) {
     guard file != "-" else {
       throw .refused(
-        "a backup is written into a file, and not to standard output",
-        hint: "name the file; `./-` is one of that name")
+        "a backup cannot be written to standard output",
+        hint: "name a file; for a file with the name `-`, write `./-`")
     }
     var target = try NewFile(for: file, replacing: replace)
     let passphrase = try terminal.passphrases(asking: [.new])[0]
@@ -42,9 +42,9 @@ struct Backup: RequiresBackups {
     var size = 0
     while size < backup.size {
       let part = try await backups.read(BackupPart(of: backup.id, from: size))
-      guard !part.isEmpty else { throw .internal("a backup ended before its end") }
+      guard !part.isEmpty else { throw .internal("the backup is shorter than kistd announced") }
       guard part.count <= backup.size - size else {
-        throw .internal("a backup goes on behind its end")
+        throw .internal("the backup is longer than kistd announced")
       }
       try target.append(part)
       size += part.count

@@ -5,11 +5,11 @@ internal import KistWire
 struct Doctor: AsksKistd {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Tell what is wrong, and what to do about it.",
+    abstract: "Find out what is wrong, and what to do about it.",
     usage: "kist doctor [options]",
     discussion: """
-      Looks at the daemon, its storage, the keyring, the service, files and programs; changes \
-      nothing. Ends with 0 where credentials can be had, else with the status of the first problem.
+      Checks the daemon, its storage, the keyring, the service, files and programs. Changes \
+      nothing. The exit status is 0 if there is no problem, otherwise that of the first problem.
 
         kist doctor
       """)
@@ -69,7 +69,7 @@ extension Checkup {
       guard hello.version != KistVersion.current else { return .ok("kistd", answer) }
       return .note(
         "kistd", "\(answer), and this is kist \(KistVersion.current)",
-        hint: "start it again: `systemctl --user restart kistd`")
+        hint: "restart it: `systemctl --user restart kistd`")
     } catch { return Finding(error, about: "kistd") }
   }
 }

@@ -8,8 +8,8 @@ struct Lock: RequiresStorageAccess {
     abstract: "Lock the storage: kistd forgets its keys.",
     usage: "kist lock [options]",
     discussion: """
-      Nothing is loaded or saved until `kist unlock`. Where credentials are kept in a keyring, that \
-      is locked, for every program that uses it.
+      kistd loads and saves nothing until `kist unlock`. If kistd keeps credentials in a keyring, \
+      kist locks the keyring for every program that uses it.
 
         kist lock
       """)

@@ -9,8 +9,8 @@ struct Passphrase: AsyncParsableCommand {
     abstract: "Set, change or remove the passphrase of an encrypted file.",
     usage: "kist passphrase <set|change|remove> [options]",
     discussion: """
-      Passphrases are typed at a prompt, or lines of standard input: the one of now, where it is \
-      needed, then the new one.
+      Type the passphrases at the prompts, or pipe them in, one on each line: first the current \
+      one, if it is needed, then the new one.
 
         kist passphrase set
       """,
@@ -20,7 +20,7 @@ struct Passphrase: AsyncParsableCommand {
 struct SetPassphrase: RequiresKeySlots {
   static let configuration = CommandConfiguration(
     commandName: "set",
-    abstract: "Set a passphrase where there is none, beside the key file.",
+    abstract: "Set the first passphrase, in addition to the key file.",
     usage: "kist passphrase set [options]")
 
   @OptionGroup var strength: WeakOption
@@ -41,11 +41,11 @@ struct SetPassphrase: RequiresKeySlots {
 struct ChangePassphrase: RequiresKeySlots {
   static let configuration = CommandConfiguration(
     commandName: "change",
-    abstract: "Put a new passphrase in the place of the one that is given.",
+    abstract: "Replace the current passphrase with a new one.",
     usage: "kist passphrase change [options]",
     discussion: """
-      Who has a copy of the file from before still opens that with the old passphrase, and so has \
-      the key of this one: only `kistd rekey` revokes it.
+      The old passphrase still opens earlier copies of the file. The key in such a copy also opens \
+      the current file. To replace that key, run `kistd rekey`.
       """)
 
   @OptionGroup var strength: WeakOption
@@ -70,7 +70,7 @@ struct RemovePassphrase: RequiresKeySlots {
     commandName: "remove",
     abstract: "Remove the passphrase; the key file still opens the file.",
     usage: "kist passphrase remove [options]",
-    discussion: "Of several, `kist slots` removes one.")
+    discussion: "To remove one of several passphrases, use `kist slots`.")
 
   @OptionGroup var confirmation: ConfirmationOptions
   @OptionGroup var key: KeyFileOption

@@ -8,14 +8,14 @@ struct Slots: RequiresKeySlots {
     abstract: "List or remove key slots of an encrypted file.",
     usage: "kist slots [options]",
     discussion: """
-      A slot holds the file's key, wrapped under another one: that of a key file, or a passphrase. \
-      Before one is removed, another one must open the file: with the key file, or a \
-      passphrase, from standard input or a prompt.
+      A key slot is one way to open the file: a key file or a passphrase. kist removes a slot only \
+      if a remaining slot opens the file. To check that, it reads the key file, or a passphrase \
+      from standard input or a prompt.
 
         kist slots
       """)
 
-  @Option(help: ArgumentHelp("Remove the slot of this number.", valueName: "number"))
+  @Option(help: ArgumentHelp("Remove the slot with this number.", valueName: "number"))
   var remove: Int?
 
   @OptionGroup var confirmation: ConfirmationOptions
@@ -24,7 +24,7 @@ struct Slots: RequiresKeySlots {
 
   func perform(_ slots: KeySlots, _ terminal: Terminal) async throws(StorageError) {
     guard remove != nil || !confirmation.yes else {
-      throw .refused("--yes is for --remove", hint: "without both, the slots are listed")
+      throw .refused("--yes needs --remove", hint: "to list the slots: `kist slots`")
     }
     var all = try await slots.list()
     if let remove {
@@ -61,7 +61,7 @@ extension KeySlots {
       throw .refused(
         "slot \(slot.number), \(slot.description), is the only key slot",
         hint: slot.kind == .passphrase
-          ? "put another passphrase in its place with `kist passphrase change`"
+          ? "replace it with `kist passphrase change`"
           : "add a passphrase first, with `kist passphrase set`")
     }
     if rest.count == 1, !confirmed { try terminal.confirm(removing: slot, leaving: last) }
@@ -75,11 +75,11 @@ extension Terminal {
   fileprivate func confirm(
     removing slot: KeySlotSummary, leaving last: KeySlotSummary
   ) throws(StorageError) {
-    let warning = "Slot \(last.number), \(last.description), is then the only key slot."
+    let warning = "Only slot \(last.number), \(last.description), will remain."
     guard inputIsTerminal else {
       throw .refused(
         "nothing was removed: slot \(last.number) would be the only key slot",
-        hint: "say with `--yes` that it may")
+        hint: "to confirm, give `--yes`")
     }
     try confirm(
       "\(warning) Remove slot \(slot.number), \(slot.description)?",

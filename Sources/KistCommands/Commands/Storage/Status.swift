@@ -8,7 +8,7 @@ struct Status: RequiresStorageAccess {
     abstract: "Print the state of the storage.",
     usage: "kist status [options]",
     discussion: """
-      Answers also while the storage is locked.
+      Works also while the storage is locked.
 
         kist status
       """)

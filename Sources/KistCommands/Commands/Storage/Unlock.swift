@@ -8,8 +8,8 @@ struct Unlock: RequiresStorageAccess {
     abstract: "Unlock the storage.",
     usage: "kist unlock [options]",
     discussion: """
-      A passphrase is standard input, or typed at a prompt. Where kistd has a key file, there is \
-      none, and a keyring's provider asks for its password itself, in a window of its own.
+      kist reads the passphrase from standard input, or asks for it at a prompt. If kistd uses a \
+      key file, you need no passphrase. The provider of a keyring asks in its own window.
 
         kist unlock
       """)
@@ -25,6 +25,7 @@ struct Unlock: RequiresStorageAccess {
       status = try await access.unlock(passphrase)
     }
     try terminal.reportSuccess(
-      wasOpen ? "it is unlocked already" : "unlocked", or: status.json(), asJSON: common.json)
+      wasOpen ? "the storage is unlocked already" : "unlocked", or: status.json(),
+      asJSON: common.json)
   }
 }

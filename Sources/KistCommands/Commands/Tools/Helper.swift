@@ -11,8 +11,8 @@ struct Helper: AsyncParsableCommand {
     abstract: "Answer another tool that asks for a credential.",
     usage: "kist helper <tool> [<words> ...]",
     discussion: """
-      Tools start this themselves, mostly by a name of its own, such as git-credential-kist; what \
-      it reads and prints is the tool's protocol.
+      Other tools run this command, usually through a link such as git-credential-kist. Input and \
+      output follow the tool's protocol.
 
         printf 'protocol=https\\nhost=github.com\\n' | kist helper git get
       """)
@@ -20,7 +20,7 @@ struct Helper: AsyncParsableCommand {
   @Argument(help: "The tool that asks.")
   var tool: Tool
 
-  @Argument(help: "What the tool says, such as: get, store, erase.")
+  @Argument(help: "The words of the tool, such as: get, store, erase.")
   var words: [String] = []
 
   func run() async throws {

@@ -9,21 +9,22 @@ struct Inject: RequiresUserStorage {
     abstract: "Fill secrets into a template.",
     usage: "kist inject [options]",
     discussion: """
-      Each {{ kist://SERVICE/ACCOUNT }} becomes the secret; everything else stays as it is. Where \
-      one is missing or locked, nothing is written. With --json, errors alone are JSON.
+      Replaces each {{ kist://SERVICE/ACCOUNT }} with the secret, and changes nothing else. If a \
+      secret is missing or locked, kist writes nothing. With --json, only errors are JSON.
 
         kist inject --in app.conf.kist --out app.conf
       """)
 
   @Option(
     name: .customLong("in"), parsing: .unconditional,
-    help: ArgumentHelp("The template; - or none is standard input.", valueName: "path"))
+    help: ArgumentHelp("The template. Without it or with -: standard input.", valueName: "path"))
   var input: String?
 
   @Option(
     name: .customLong("out"), parsing: .unconditional,
     help: ArgumentHelp(
-      "The file to write, with mode 600; - or none is standard output.", valueName: "path"))
+      "The file to write, with mode 600. Without it or with -: standard output.", valueName: "path")
+  )
   var output: String?
 
   @OptionGroup var only: OnlyOptions
@@ -36,7 +37,7 @@ struct Inject: RequiresUserStorage {
       input.isSameFile(as: output)
     {
       throw .refused(
-        "the template would be replaced by what is made of it",
+        "the output would overwrite the template",
         hint: "name another file with --out")
     }
     let text =

@@ -14,8 +14,8 @@ struct Run: RequiresUserStorage {
     abstract: "Run a command with secrets in its environment.",
     usage: "kist run [options] -- <command> [<words> ...]",
     discussion: """
-      The secrets are for the command alone; where one is missing or locked, nothing is started. \
-      With --json, errors alone are JSON.
+      Only the command gets the secrets. If one is missing or locked, kist does not start the \
+      command. With --json, only errors are JSON.
 
         kist run --env PGPASSWORD=kist://db.example/alice -- psql -U alice
       """)
@@ -107,8 +107,8 @@ struct Run: RequiresUserStorage {
       let place = place("--env-file", index, of: variableFiles)
       guard path != "-" else {
         throw .refused(
-          "\(place) is a file: standard input is the command's",
-          hint: "name the file; `./-` is one of that name")
+          "\(place) must be a file, because the command uses standard input",
+          hint: "name a file; for a file with the name `-`, write `./-`")
       }
       let text = try readFile(path, upTo: Variable.longestFile, place)
       let found = try Variable.variables(inFile: text, place: place)
@@ -164,23 +164,23 @@ struct SecretFiles {
   ) throws(StorageError) -> String {
     guard let runtimeDirectory, runtimeDirectory.hasPrefix("/") else {
       throw .refused(
-        "there is no XDG_RUNTIME_DIR for the files of --file", as: .unavailable,
-        hint: "log in with a session, or give the command the secret with --env")
+        "kist cannot make the files of --file: XDG_RUNTIME_DIR is not set", as: .unavailable,
+        hint: "log in with a session, or pass the secret with --env")
     }
     guard isInMemory(runtimeDirectory) else {
       throw .refused(
-        "XDG_RUNTIME_DIR is not in memory (tmpfs), and secrets are put on no disk",
+        "kist cannot make the files of --file: XDG_RUNTIME_DIR is not on a tmpfs",
         as: .unavailable,
-        hint: "give the secret with --env; for files, kistd and kist need it to be one in memory")
+        hint: "pass the secret with --env; with --file, kist writes secrets only to memory")
     }
     guard fileStatus(of: runtimeDirectory)?.isPrivate == true else {
       throw .refused(
-        "XDG_RUNTIME_DIR is not for this user alone", as: .unavailable,
-        hint: "it must be this user's and have mode 700; or give the command the secret with --env")
+        "kist cannot make the files of --file: others can use XDG_RUNTIME_DIR", as: .unavailable,
+        hint: "the directory must be yours and have mode 700; or pass the secret with --env")
     }
     if let path = makeTemporaryDirectory("\(runtimeDirectory)/kist-run.") { return path }
     throw .refused(
-      "there can be no files in XDG_RUNTIME_DIR: \(systemText(of: errno))", as: .unavailable)
+      "kist cannot make files in XDG_RUNTIME_DIR: \(systemText(of: errno))", as: .unavailable)
   }
 
   /// Whether a directory is on a file system in memory: statfs(2).

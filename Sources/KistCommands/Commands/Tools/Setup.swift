@@ -8,12 +8,12 @@ struct Setup: AsyncParsableCommand {
     abstract: "Show the line that makes another tool ask kist.",
     usage: "kist setup <tool> [options]",
     discussion: """
-      Changes nothing without --apply, and then with the tool's own command only.
+      Changes nothing without --apply. With it, kist runs only the tool's own command.
 
         kist setup git --apply
       """)
 
-  @Argument(help: "The tool that is to ask.")
+  @Argument(help: "The tool to set up.")
   var tool: Tool
 
   @Flag(help: "Run the tool's own command, after showing it.")
@@ -39,14 +39,14 @@ struct Setup: AsyncParsableCommand {
     let missing = setup.program.flatMap { host.path(of: $0) == nil ? $0 : nil }
     if let missing {
       terminal.note(
-        "there is no \(missing) on PATH; without it kist is not asked",
+        "there is no \(missing) on PATH, so the tool cannot ask kist",
         hint: host.hint(atMissing: missing))
     }
     guard let words = setup.command else {
       guard apply else { return }
       throw .refused(
-        "kist changes nothing of \(tool.rawValue) by itself",
-        hint: "put each line where it is said above that it belongs")
+        "kist cannot set up \(tool.rawValue) by itself",
+        hint: "add each line at the place that is named above it")
     }
     if let asked = setup.asked {
       let helpers = host.lines(asked.command)

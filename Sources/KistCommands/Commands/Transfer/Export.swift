@@ -10,7 +10,7 @@ struct Export: RequiresUserStorage {
     abstract: "Write credentials, with their secrets, into a file.",
     usage: "kist export [<file>] [options]",
     discussion: """
-      The file has mode 600, and nothing in it is encrypted: anybody who reads it has the secrets. Each \
+      The file has mode 600 and is not encrypted: anybody who can read it has the secrets. Each \
       line is one credential as JSON; `kist import kist` reads it back.
 
         kist export backup.jsonl
@@ -18,12 +18,13 @@ struct Export: RequiresUserStorage {
 
   static let threads = 32
 
-  @Argument(help: ArgumentHelp("The file; - or none is standard output.", valueName: "file"))
+  @Argument(
+    help: ArgumentHelp("The file. Without it or with -: standard output.", valueName: "file"))
   var file: String?
 
   @OptionGroup var selection: QueryOptions
 
-  @Flag(help: "Replace the file that is there.")
+  @Flag(help: "Replace an existing file.")
   var replace = false
 
   @Flag(help: "Do not ask whether to show secrets on a terminal.")
@@ -52,7 +53,7 @@ struct Export: RequiresUserStorage {
     try terminal.reportSuccess(
       count == 0
         ? "there was nothing to export; \(file) is empty"
-        : "wrote \(counted(count)); anybody who reads \(file) has the secrets",
+        : "wrote \(counted(count)); anybody who can read \(file) has the secrets",
       or: json, asJSON: common.json)
   }
 

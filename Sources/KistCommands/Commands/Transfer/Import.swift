@@ -12,8 +12,8 @@ struct Import: RequiresUserStorage {
     abstract: "Import credentials from another program's file.",
     usage: "kist import <format> [<file>] [options]",
     discussion: """
-      Shows the names of what there is, never a value, and asks before it saves. What is stored \
-      already is not saved again, and the file stays as it is.
+      Shows the names of the credentials in the file, never a secret, and asks before it saves. \
+      Skips what is stored already, and does not change the file.
 
         kist import netrc --dry-run
         kist import bitwarden export.json
@@ -21,20 +21,21 @@ struct Import: RequiresUserStorage {
 
   static let threads = 32
 
-  @Argument(help: ArgumentHelp("What the file is.", valueName: "format"))
+  @Argument(help: ArgumentHelp("The format of the file.", valueName: "format"))
   var source: ImportSource
 
   @Argument(
     help: ArgumentHelp(
-      "The file, - for standard input, or where that program keeps it.", valueName: "file"))
+      "The file, or - for standard input. Without it, the program's usual file.", valueName: "file")
+  )
   var file: String?
 
-  @Flag(help: "Show what there is, and save nothing.")
+  @Flag(help: "Show what would be imported, and save nothing.")
   var dryRun = false
 
   @Option(
     help: ArgumentHelp(
-      "Where another credential has the name: keep, replace or fail.", valueName: "choice"))
+      "If another credential has the name: keep, replace or fail.", valueName: "choice"))
   var onConflict = ConflictChoice.fail
 
   @Flag(help: "Do not ask whether to save.")
@@ -47,8 +48,8 @@ struct Import: RequiresUserStorage {
     let path = file ?? source.usualPlace(environmentVariable)
     guard path != nil || source == .foreign(.keyring) else {
       throw .refused(
-        "the file is not named, and has no usual place",
-        hint: "`kist import --help` shows where to write its name")
+        "no file was given, and this format has no usual file",
+        hint: "name the file after the format; see `kist import --help`")
     }
     if file == nil, let path, unsafe access(path, F_OK) != 0 {
       throw .refused(
@@ -82,8 +83,9 @@ struct Import: RequiresUserStorage {
     if let path, path != "-", !common.json {
       let advice =
         plan.takesAll(with: changes)
-        ? "; remove \(source.whatCanGo) once all works without it" : ", and has what was not taken"
-      try terminal.reportSuccess("\(path) is as it was\(advice)")
+        ? "; when everything works without it, remove \(source.whatCanGo)"
+        : "; it still has what was not imported"
+      try terminal.reportSuccess("kist did not change \(path)\(advice)")
     }
   }
 
@@ -94,7 +96,9 @@ struct Import: RequiresUserStorage {
       throw .refused(
         "nothing was saved: \(conflicts) of these \(have) the name of another credential",
         as: .conflict,
-        hint: "`--on-conflict keep` leaves what is there, `--on-conflict replace` does not")
+        hint:
+          "to keep the stored secrets: `--on-conflict keep`; to replace them: `--on-conflict replace`"
+      )
     }
     return plan.changes(replacing: onConflict == .replace)
   }
@@ -103,11 +107,12 @@ struct Import: RequiresUserStorage {
     if yes { return }
     guard terminal.inputIsTerminal else {
       throw .refused(
-        "nothing was saved: nobody is there to be asked", hint: "say with `--yes` that it may")
+        "nothing was saved: without a terminal, kist cannot ask for confirmation",
+        hint: "to confirm, give `--yes`")
     }
     try terminal.confirm(
       "Save \(count)?", orElse: "nothing was saved",
-      hint: "`--dry-run` shows what there is, and does not ask")
+      hint: "`--dry-run` shows the credentials, and does not ask")
   }
 }
 
@@ -133,7 +138,7 @@ extension Terminal {
       let some = places.prefix(8).map(credentials.name).joined(separator: ", ")
       let rest = places.count > 8 ? " …" : ""
       let units = places.count == 1 ? credentials.unit : credentials.unit.plural
-      note("not taken: \(places.count) \(what.words) (\(units) \(some)\(rest))")
+      note("not imported: \(what.words) (\(places.count) \(units): \(some)\(rest))")
     }
   }
 
@@ -168,8 +173,8 @@ extension Terminal {
     guard overtaken == 0 else {
       throw StorageError(
         .conflict,
-        "\(saved) of \(changes.count) were saved; the others changed meanwhile, and are as they are",
-        hint: "run it again to see them")
+        "\(saved) of \(changes.count) were saved; another program changed the others meanwhile",
+        hint: "nothing was overwritten; run the import again to see them")
     }
   }
 }
@@ -194,15 +199,15 @@ extension StorageError {
     return error
   }
 
-  private static let goesOn = "run it again: it goes on, and saves nothing twice"
+  private static let goesOn = "run the import again to continue; it saves nothing twice"
 }
 
 extension ImportPlan {
   func summary(saved: Int) -> String {
     let (same, kept) = (count(.same), rows.count - count(.same) - saved)
     return "saved \(saved)"
-      + (same == 0 ? "" : "; \(same) \(same == 1 ? "was" : "were") there already")
-      + (kept == 0 ? "" : "; \(kept) not taken, since there is another of that name")
+      + (same == 0 ? "" : "; \(same) \(same == 1 ? "was" : "were") stored already")
+      + (kept == 0 ? "" : "; \(kept) skipped, because another credential has the name")
   }
 }
 

@@ -92,7 +92,7 @@ extension ImportSource {
     guard end.status == 0 else {
       throw StorageError(
         StorageError.Code(exitStatus: end.status) ?? .unavailable, "kistd did not read the keyring",
-        hint: "nothing was imported; it said why", outcome: .unchanged)
+        hint: "nothing was imported; the lines above give the reason", outcome: .unchanged)
     }
     return end.output
   }
@@ -121,8 +121,8 @@ extension Terminal {
     guard let status = fileStatus(of: path), status.isKind(S_IFREG), status.st_mode & 0o077 != 0
     else { return }
     note(
-      "others may read \(path), and so may have read what is in it",
-      hint: "replace what it gives access to, where you share this machine")
+      "other users may read \(path), and may have read the secrets in it",
+      hint: "if you share this machine, change these secrets at the services that use them")
   }
 }
 
@@ -177,8 +177,8 @@ private func readPassStore(
       try store.addPassEntry(file.name, end.output, at: index + 1)
     } else if isFirst {
       throw .refused(
-        "gpg does not decrypt the first entry", as: .denied,
-        hint: "nothing was imported; see what `pass show` says")
+        "gpg cannot decrypt the first entry", as: .denied,
+        hint: "nothing was imported; `pass show` shows the reason")
     } else {
       store.leaveOut(.unreadable, at: index + 1)
     }
