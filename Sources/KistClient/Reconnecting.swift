@@ -19,10 +19,12 @@ extension WatchCredentials {
   ) -> WatchCredentials {
     WatchCredentials { request throws(StorageError) in
       let first = try await begin(request)
-      let watch = ReconnectingWatch(
-        first, begin: { () throws(StorageError) in try await begin(request) }, sleep: sleep,
-        whenLost: whenLost)
-      return CredentialChanges(position: first.position, next: watch.next)
+      let watch = ReconnectingWatch(first)
+      return CredentialChanges(position: first.position) { () throws(StorageError) in
+        try await watch.next(sleep, whenLost) { () throws(StorageError) in
+          try await begin(request)
+        }
+      }
     }
   }
 }
@@ -36,23 +38,15 @@ private final class ReconnectingWatch: Sendable {
   }
 
   private let state: Mutex<State>
-  private let begin: @Sendable () async throws(StorageError) -> CredentialChanges
-  private let sleep: @Sendable (Duration) async throws -> Void
-  private let whenLost: @Sendable (StorageError) -> Void
 
-  init(
-    _ first: CredentialChanges,
-    begin: @escaping @Sendable () async throws(StorageError) -> CredentialChanges,
-    sleep: @escaping @Sendable (Duration) async throws -> Void,
-    whenLost: @escaping @Sendable (StorageError) -> Void
-  ) {
+  init(_ first: CredentialChanges) {
     state = Mutex(State(changes: first, latest: first.position))
-    self.begin = begin
-    self.sleep = sleep
-    self.whenLost = whenLost
   }
 
-  func next() async throws(StorageError) -> CredentialChange? {
+  func next(
+    _ sleep: (Duration) async throws -> Void, _ whenLost: (StorageError) -> Void,
+    begin: () async throws(StorageError) -> CredentialChanges
+  ) async throws(StorageError) -> CredentialChange? {
     while true {
       let changes = state.withLock(\.changes)
       do throws(StorageError) {
@@ -63,13 +57,16 @@ private final class ReconnectingWatch: Sendable {
         guard error.mayPass else { throw error }
         whenLost(error)
       }
-      guard let hasMissed = try await watchAgain() else { return nil }
+      guard let hasMissed = try await watchAgain(sleep, begin) else { return nil }
       if hasMissed { return .reset }
     }
   }
 
   /// Returns whether changes may have been missed; `nil` if the task is cancelled.
-  private func watchAgain() async throws(StorageError) -> Bool? {
+  private func watchAgain(
+    _ sleep: (Duration) async throws -> Void,
+    _ begin: () async throws(StorageError) -> CredentialChanges
+  ) async throws(StorageError) -> Bool? {
     while true {
       do { try await sleep(state.withLock { $0.backoff.next() }) } catch { return nil }
       do throws(StorageError) {

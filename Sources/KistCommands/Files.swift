@@ -157,13 +157,6 @@ extension StorageError {
   }
 }
 
-/// Replaces a file by one of mode 0600, completely or not at all.
-func replaceFile(_ path: String, with content: Secret) throws(StorageError) {
-  var file = try NewFile(for: path, replacing: true)
-  try file.append(content)
-  try file.finish()
-}
-
 /// Creates a file of mode 0600, which must not exist yet and need not survive a restart.
 func writeNewFile(_ path: String, _ content: Secret) throws(StorageError) {
   let file = try openNewFile(path)

@@ -89,6 +89,8 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
 
 /// Returns a word quoted for the shell, for commands that the user may paste; a plain word is
 /// unchanged.
+///
+/// It reads scalars: a quote and a combining mark after it are one character, but two for the shell.
 package func shellQuoted(_ word: String) -> String {
   let isPlain = word.unicodeScalars.allSatisfy { scalar in
     switch scalar {
@@ -100,6 +102,5 @@ package func shellQuoted(_ word: String) -> String {
   return isPlain && !word.isEmpty
     ? word
     : "'"
-      + word.split(separator: "'", omittingEmptySubsequences: false)
-      .joined(separator: #"'\''"#) + "'"
+      + word.unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined() + "'"
 }

@@ -1,8 +1,6 @@
 internal import Glibc
 
-/// Returns the number of a terminal's columns; `nil` if the descriptor is not a terminal.
-///
-/// Returns 80 if the terminal does not report it (TIOCGWINSZ(2const)).
+/// Returns a terminal's columns, 80 if it does not report them (TIOCGWINSZ(2const)); else `nil`.
 package func columns(ofTerminal descriptor: CInt) -> Int? {
   guard isatty(descriptor) == 1 else { return nil }
   var size = winsize()
@@ -59,10 +57,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// The number of terminal columns.
-  ///
-  /// It is 0 for a scalar that combines with the one before it, and 2 for wide ones in Unicode's
-  /// EastAsianWidth.txt. It is 1 for all others.
+  /// The number of terminal columns: 0 for a scalar that combines with the one before it, 2 for
+  /// wide ones in Unicode's EastAsianWidth.txt, else 1.
   ///
   /// The C library would need a locale, which a static program may not find.
   fileprivate var terminalWidth: Int {

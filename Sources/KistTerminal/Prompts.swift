@@ -3,8 +3,6 @@ package import KistCore
 
 /// Asks for a line on a terminal that does not show it: termios(3).
 ///
-/// A question that is too long for a line is wrapped between words.
-///
 /// The echo is restored in every case, also while a signal stops the process and when one ends it.
 /// When the process continues after a stop, the question is asked again.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {

@@ -5,7 +5,7 @@ import Testing
   /// and the protocols of other tools), and fixed texts that are overwritten on the same line.
   private let writers: Set<String> = [
     "Terminal.swift", "Terminal+Reading.swift",
-    "Load.swift", "Inject.swift", "Export.swift", "Helper.swift", "ProgressBar.swift",
+    "Load.swift", "Inject.swift", "Export.swift", "Helper.swift",
     "Output.swift",
   ]
 

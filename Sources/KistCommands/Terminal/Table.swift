@@ -1,5 +1,7 @@
+internal import KistClient
 internal import KistCore
 internal import KistTerminal
+internal import KistWire
 
 /// Returns the columns of a list for a program.
 func columns(of credential: CredentialSummary) -> [String] {
@@ -57,4 +59,132 @@ private func line(of row: [String], widths: [Int]) -> String {
   var line = cells.joined(separator: gap)
   while line.last == " " { line.removeLast() }
   return line
+}
+
+/// Returns the columns of an audit record for a program.
+func columns(of record: AuditRecord) -> [String] {
+  let time = record.moment.description
+  switch record.event {
+  case .lost(let count): return [time, "lost", "\(count)"]
+  case .request(let request):
+    let peer = request.peer
+    let names = request.shownNames
+    return [
+      time, request.operation ?? "", request.outcome, "\(request.microseconds)", "\(peer.pid)",
+      "\(peer.uid)", peer.unit ?? "", peer.claims ?? "", peer.evidence.rawValue, names.service,
+      names.account,
+    ].map { visible($0) }
+  }
+}
+
+/// Returns the lines of a table with a heading; it fits the width of the terminal if possible.
+///
+/// Leaves out columns without any value. In a table that is too wide, it leaves out the unit, then
+/// also the process id.
+func table(of records: [AuditRecord], width: Int) -> [String] {
+  guard !records.isEmpty else { return ["there is no such request"] }
+  let rows = records.map(row)
+  let columns = heading.indices.filter { column in
+    rows.contains { !["", "-"].contains($0[column]) }
+  }
+  let tables = [[], ["UNIT"], ["UNIT", "PID"]].map { leftOut in
+    let columns = columns.filter { !leftOut.contains(heading[$0]) }
+    let flexible = columns.indices.filter { (3...6).contains(columns[$0]) }
+    let shown = ([heading] + rows).map { row in columns.map { row[$0] } }
+    return table(shown, width: width, narrowest: "SERVICE".count) { widths in
+      flexible.max { widths[$0] < widths[$1] } ?? 0
+    }
+  }
+  return tables.first { $0.allSatisfy { $0.terminalWidth <= width } } ?? tables[2]
+}
+
+private let heading = [
+  "TIME", "OPERATION", "OUTCOME", "SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "PID",
+]
+
+private func row(of record: AuditRecord) -> [String] {
+  let time = record.moment.second.description
+  switch record.event {
+  case .lost(let count): return [time, "lost", "\(count) requests", "", "", "", "", ""]
+  case .request(let request):
+    let names = request.shownNames
+    return [
+      time, request.operation ?? "-", request.outcome, names.service, names.account,
+      request.peer.unit ?? "-", request.peer.claims ?? "-", "\(request.peer.pid)",
+    ]
+  }
+}
+
+extension AuditedRequest {
+  fileprivate var shownNames: (service: String, account: String) {
+    switch names {
+    case nil: ("", "")
+    case .sealed: ("(sealed)", "(sealed)")
+    case .open(let names): (names.service ?? "", names.account ?? "")
+    }
+  }
+}
+
+extension Terminal {
+  /// Prints the result of a check of the audit log; throws `corrupt` if it has a fault.
+  func write(_ verdict: AuditVerdict, asJSON: Bool) throws(StorageError) {
+    try asJSON ? writeJSON(verdict.json()) : writeLines(verdict.lines)
+    guard let fault = verdict.fault else { return }
+    throw StorageError(.corrupt, fault.description, hint: verdict.hint(for: fault))
+  }
+}
+
+extension AuditVerdict {
+  fileprivate var lines: [String] {
+    var lines = ["ok: no line uses the current key"]
+    if verified > 0 || fault != nil {
+      lines[0] =
+        (fault == nil ? "ok: " : "") + "verified \(count(verified))"
+        + (since.map { " from \($0)" } ?? "") + (until.map { " to \($0)" } ?? "")
+    }
+    if unchained > 0 {
+      lines.append(
+        "\(count(unchained)) without a chain: kistd had no key, or another program wrote "
+          + (unchained == 1 ? "it." : "them."))
+    }
+    if unchecked > 0 {
+      let reason = unchecked == 1 ? "it uses another key" : "they use another key"
+      lines.append("kist did not check \(count(unchecked, "earlier line")), because \(reason).")
+    }
+    return lines
+  }
+
+  fileprivate func hint(for fault: Fault) -> String? {
+    let sentences = [
+      verified > 0 ? "Earlier lines are unchanged." : nil,
+      fault.kind == .cut ? nil : "Later lines were not checked.",
+      fault.kind == .tooLarge ? "If you lowered `--audit`, raise it to check this file." : nil,
+    ].compactMap(\.self)
+    return sentences.isEmpty ? nil : sentences.joined(separator: " ")
+  }
+}
+
+extension AuditVerdict.Fault {
+  fileprivate var description: String {
+    let (first, last) = (lines.lowerBound, lines.upperBound)
+    let place = first == last ? "at line \(first)" : "among lines \(first) to \(last)"
+    let number = count.map { KistCommands.count($0) } ?? "lines"
+    let missing = "\(number) \(count == 1 ? "is" : "are") missing"
+    let added = "\(number) \(count == 1 ? "was" : "were") added"
+    switch kind {
+    case .changed: return "\(file): a line was changed \(place)"
+    case .removed: return "\(file): \(missing) at or before line \(last)"
+    case .added: return "\(file): \(added) \(place)"
+    case .cut: return "\(file): \(missing) after line \(last)"
+    case .restarted:
+      return "\(file): a new chain begins at line \(first): "
+        + "the file audit.jsonl.mark was removed or changed, or another program wrote this line"
+    case .tooLarge:
+      return "\(file): kistd did not read this file, which is larger than `--audit` allows"
+    }
+  }
+}
+
+private func count(_ number: Int, _ noun: String = "line") -> String {
+  number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
 }

@@ -62,9 +62,7 @@ struct Watch: RequiresWatch {
     guard let key = change.key else { return [change.event] }
     return [change.event, key.service, key.account, change.revision?.rawValue ?? ""]
   }
-}
 
-extension Watch {
   private func reportLoss(_ error: StorageError, _ terminal: Terminal) {
     var error = error
     error.hint =

@@ -52,18 +52,13 @@ struct Backup: RequiresBackups {
     }
     progress.clear()
     try target.finish()
+    let json = JSONWriter.object { writer in
+      writer.member("file", file)
+      writer.member("size", backup.size)
+      writer.member("count", backup.count)
+    }
     try terminal.reportSuccess(
       "\(counted(backup.count)); to restore them into a new store: `kistd restore FILE`",
-      or: backup.json(in: file), asJSON: common.json)
-  }
-}
-
-extension KistCore.Backup {
-  fileprivate func json(in file: String) -> Secret {
-    JSONWriter.object { writer in
-      writer.member("file", file)
-      writer.member("size", size)
-      writer.member("count", count)
-    }
+      or: json, asJSON: common.json)
   }
 }

@@ -64,25 +64,19 @@ extension KeySlots {
           ? "replace it with `kist passphrase change`"
           : "add a passphrase first, with `kist passphrase set`")
     }
-    if rest.count == 1, !confirmed { try terminal.confirm(removing: slot, leaving: last) }
+    if rest.count == 1, !confirmed {
+      guard terminal.inputIsTerminal else {
+        throw .refused(
+          "nothing was removed: slot \(last.number) would be the only key slot",
+          hint: "to confirm, give `--yes`")
+      }
+      let warning = "Only slot \(last.number), \(last.description), will remain."
+      try terminal.confirm(
+        "\(warning) Remove slot \(slot.number), \(slot.description)?",
+        orElse: "nothing was removed", hint: "`kist slots` lists the key slots")
+    }
     let staysOpen = rest.contains { $0.kind == .keyFile }
     let current = staysOpen ? nil : try terminal.passphrases(asking: [.staying])[0]
     return try await remove(KeySlotRemoval(number: number, current: current))
-  }
-}
-
-extension Terminal {
-  fileprivate func confirm(
-    removing slot: KeySlotSummary, leaving last: KeySlotSummary
-  ) throws(StorageError) {
-    let warning = "Only slot \(last.number), \(last.description), will remain."
-    guard inputIsTerminal else {
-      throw .refused(
-        "nothing was removed: slot \(last.number) would be the only key slot",
-        hint: "to confirm, give `--yes`")
-    }
-    try confirm(
-      "\(warning) Remove slot \(slot.number), \(slot.description)?",
-      orElse: "nothing was removed", hint: "`kist slots` lists the key slots")
   }
 }

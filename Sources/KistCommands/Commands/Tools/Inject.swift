@@ -50,7 +50,9 @@ struct Inject: RequiresUserStorage {
     try template.check(only: only.checked())
     let filled = try await template.filled(from: storage)
     guard let output else { return try terminal.writeBytes(filled) }
-    try replaceFile(output, with: filled)
+    var file = try NewFile(for: output, replacing: true)
+    try file.append(filled)
+    try file.finish()
     if !common.json { try terminal.reportSuccess("wrote \(output)") }
   }
 
