@@ -139,7 +139,8 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
     : message.prefix(1).lowercased() + message.dropFirst()
   let hint =
     switch arguments.first {
-    case _ where !hasCommand: "write the command before its options; `kist --help` lists the commands"
+    case _ where !hasCommand:
+      "write the command before its options; `kist --help` lists the commands"
     case "run" where !arguments.contains("--"):
       "write the command after --, with its arguments"
     case _ where arguments.prefix(while: { $0 != "--" }).contains(where: isDashed):

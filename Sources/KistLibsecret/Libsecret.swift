@@ -82,7 +82,9 @@ extension Libsecret {
         guard prompting else {
           throw .locked(
             "the keyring is locked",
-            hint: "unlock it, or let its provider ask for the password: at a terminal, without --no-prompt")
+            hint:
+              "unlock it, or let its provider ask for the password: at a terminal, without --no-prompt"
+          )
         }
         _ = try await keyring.unlock(nil)
       }

@@ -8,6 +8,8 @@ import Testing
 
   @Test(arguments: [
     "", " ", "/tmp/a b;touch c", "it's", "''", "~/x", "$HOME", "`id`", "a\nb", "*", "\\", "\u{FC}",
+    // One character in Swift, a quote and a combining mark in the shell.
+    "a'\u{301}; echo b #",
   ])
   func `is one word for the shell, and is not carried out`(word: String) throws {
     let shell = Process()
