@@ -106,6 +106,7 @@ import Testing
     #expect(try await opened.access.unlock(another).isLocked == false)
     await opened.close()
     #expect(try await !opens(with: passphrase))
+    await store.attempts.holdBack(.wrongPassphrase)
     #expect(try await opens(with: another))
   }
 

@@ -179,7 +179,7 @@ struct RowInspection {
         error == .beyondLimits ? "is longer than kist allows" : "fails authentication"
       return named.append((metadata.key, "its secret \(fault)"))
     }
-    if !(1...lastSequence).contains(place.sequence) {
+    if place.sequence == 0 || place.sequence > lastSequence {
       named.append((metadata.key, "its change number is invalid"))
     }
     good += 1

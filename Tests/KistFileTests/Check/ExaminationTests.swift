@@ -58,6 +58,20 @@ import Testing
     #expect(found.faults.map(\.message) == ["there should be 3 credentials, but there are 2"])
   }
 
+  @Test func `of credentials under the header of the empty store names each one`() async throws {
+    try await store.fill([])
+    var header = Data()
+    try store.meddle {
+      header = try #require(try Data.fetchOne($0, sql: "SELECT header FROM store"))
+    }
+    try await store.fill(threeCredentials)
+    try store.meddle { try $0.execute(sql: "UPDATE store SET header = ?", arguments: [header]) }
+    let found = try store.examine()
+    #expect(found.counted == 0 && found.found == 3 && !found.isComplete)
+    let named = found.faults.filter { $0.part == .credential }
+    #expect(Set(named.compactMap(\.key)) == Set(threeCredentials.map(\.key)))
+  }
+
   @Test func `without the key reports why, and what is readable without it`() async throws {
     let passphrase = Secret(utf8: "correct horse battery staple")
     try await store.fill(threeCredentials, .passphrase(passphrase))
