@@ -57,7 +57,7 @@ extension Secret: Equatable {
     guard left.count == right.count else { return false }
     return left.withBytes { leftBytes in
       right.withBytes { rightBytes in
-        leftBytes.indices.reduce(0 as UInt8) { $0 | leftBytes[$1] ^ rightBytes[$1] } == 0
+        leftBytes.indices.reduce(0 as UInt8) { $0 | (leftBytes[$1] ^ rightBytes[$1]) } == 0
       }
     }
   }

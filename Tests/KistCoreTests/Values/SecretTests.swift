@@ -27,6 +27,16 @@ struct SecretTests {
     #expect(Mirror(reflecting: Self.secret).children.isEmpty)
   }
 
+  @Test(arguments: 0..<9)
+  func `secrets of the same length differ if one byte differs`(position: Int) {
+    let bytes = [UInt8]("b.example".utf8)
+    var other = bytes
+    for value in UInt8.min...(.max) where value != bytes[position] {
+      other[position] = value
+      #expect(Secret(copying: bytes) != Secret(copying: other))
+    }
+  }
+
   @Test func `secrets are equal by their bytes`() {
     #expect(Secret(utf8: "") == Secret(copying: []))
     #expect(Secret(utf8: "ab") == Secret(copying: [0x61, 0x62]))
