@@ -23,8 +23,10 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
 
   @inlinable package mutating func append(_ bytes: Span<UInt8>) {
     reserve(bytes.count)
-    let free = unsafe UnsafeMutableBufferPointer(rebasing: memory[count...])
-    unsafe bytes.withUnsafeBufferPointer { _ = unsafe free.initialize(fromContentsOf: $0) }
+    unsafe bytes.withUnsafeBufferPointer { bytes in
+      guard let start = bytes.baseAddress else { return }
+      unsafe (memory.baseAddress! + count).initialize(from: start, count: bytes.count)
+    }
     count += bytes.count
   }
 
@@ -66,7 +68,8 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
   @inlinable package borrowing func withBytes<Result, Failure: Error>(
     _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try unsafe body(Span(_unsafeElements: UnsafeBufferPointer(rebasing: memory[..<count])))
+    let filled = unsafe UnsafeBufferPointer(start: memory.baseAddress, count: count)
+    return try unsafe body(Span(_unsafeElements: filled))
   }
 
   // Not `realloc`, which may leave the old bytes in memory without wiping them.
