@@ -6,7 +6,6 @@ internal import KistClient
 /// The root of the command line.
 package struct Kist: AsyncParsableCommand {
   package static let configuration = CommandConfiguration(
-    commandName: "kist",
     abstract: "Save, load and delete credentials that kistd keeps.",
     discussion: """
       A secret comes from standard input or from a hidden prompt, never from the command line:

@@ -34,7 +34,9 @@ extension Span<UInt8> {
   }
 }
 
-/// Eight bytes of a text, tested all at once ("Bit Twiddling Hacks", S. E. Anderson).
+/// Eight bytes of a text, tested together.
+///
+/// "Bit Twiddling Hacks" by Sean Anderson explains the tests.
 @frozen @usableFromInline package struct EightBytes {
   @usableFromInline let bits: UInt64
 

@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Delete: RequiresUserStorage {
   static let configuration = CommandConfiguration(
-    commandName: "delete",
     abstract: "Delete a credential.",
     usage: "kist delete <service> [<account>] [options]",
     discussion: """

@@ -4,7 +4,6 @@ internal import KistWire
 
 struct List: RequiresUserStorage {
   static let configuration = CommandConfiguration(
-    commandName: "list",
     abstract: "List credentials, without their secrets.",
     usage: "kist list [options]",
     discussion: """

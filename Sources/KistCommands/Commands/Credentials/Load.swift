@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Load: RequiresUserStorage {
   static let configuration = CommandConfiguration(
-    commandName: "load",
     abstract: "Print the secret of a credential, byte for byte.",
     usage: "kist load <service> [<account>] [options]",
     discussion: """

@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Save: RequiresUserStorage {
   static let configuration = CommandConfiguration(
-    commandName: "save",
     abstract: "Save a credential, replacing an existing one.",
     usage: "kist save [<service> [<account>]] [options]",
     discussion: """

@@ -7,7 +7,6 @@ private import Synchronization
 
 struct Watch: RequiresWatch {
   static let configuration = CommandConfiguration(
-    commandName: "watch",
     abstract: "Report each change, or run a command after it.",
     usage: "kist watch [<service>] [options] [--exec <command> [<words> ...]]",
     discussion: """

@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Audit: RequiresAuditLog {
   static let configuration = CommandConfiguration(
-    commandName: "audit",
     abstract: "Show which programs asked kistd for what.",
     usage: "kist audit [options]",
     discussion: """

@@ -4,7 +4,6 @@ internal import KistJSON
 
 struct Backup: RequiresBackups {
   static let configuration = CommandConfiguration(
-    commandName: "backup",
     abstract: "Back up the encrypted file, under a separate passphrase.",
     usage: "kist backup <file> [options]",
     discussion: """

@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Doctor: AsksKistd {
   static let configuration = CommandConfiguration(
-    commandName: "doctor",
     abstract: "Find out what is wrong, and what to do about it.",
     usage: "kist doctor [options]",
     discussion: """

@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Lock: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
-    commandName: "lock",
     abstract: "Lock the storage: kistd forgets its keys.",
     usage: "kist lock [options]",
     discussion: """

@@ -5,7 +5,6 @@ internal import KistWire
 /// The commands on the passphrase of an encrypted file; each works on the file's key slots.
 struct Passphrase: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "passphrase",
     abstract: "Set, change or remove the passphrase of an encrypted file.",
     usage: "kist passphrase <set|change|remove> [options]",
     discussion: """

@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Slots: RequiresKeySlots {
   static let configuration = CommandConfiguration(
-    commandName: "slots",
     abstract: "List or remove key slots of an encrypted file.",
     usage: "kist slots [options]",
     discussion: """

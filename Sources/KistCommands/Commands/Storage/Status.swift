@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Status: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
-    commandName: "status",
     abstract: "Print the state of the storage.",
     usage: "kist status [options]",
     discussion: """

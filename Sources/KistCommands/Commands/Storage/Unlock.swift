@@ -4,7 +4,6 @@ internal import KistWire
 
 struct Unlock: RequiresStorageAccess {
   static let configuration = CommandConfiguration(
-    commandName: "unlock",
     abstract: "Unlock the storage.",
     usage: "kist unlock [options]",
     discussion: """

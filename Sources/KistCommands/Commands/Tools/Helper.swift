@@ -7,7 +7,6 @@ internal import KistWire
 /// A command that another tool starts; all its output, also errors, follows that tool's protocol.
 struct Helper: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "helper",
     abstract: "Answer another tool that asks for a credential.",
     usage: "kist helper <tool> [<words> ...]",
     discussion: """

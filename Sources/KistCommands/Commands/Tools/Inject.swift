@@ -5,7 +5,6 @@ internal import KistSystem
 
 struct Inject: RequiresUserStorage {
   static let configuration = CommandConfiguration(
-    commandName: "inject",
     abstract: "Fill secrets into a template.",
     usage: "kist inject [options]",
     discussion: """

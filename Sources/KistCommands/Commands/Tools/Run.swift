@@ -10,7 +10,6 @@ struct Run: RequiresUserStorage {
   static let failure: CInt = 125
 
   static let configuration = CommandConfiguration(
-    commandName: "run",
     abstract: "Run a command with secrets in its environment.",
     usage: "kist run [options] -- <command> [<words> ...]",
     discussion: """

@@ -4,7 +4,6 @@ internal import KistInterop
 
 struct Setup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "setup",
     abstract: "Show the line that makes another tool ask kist.",
     usage: "kist setup <tool> [options]",
     discussion: """

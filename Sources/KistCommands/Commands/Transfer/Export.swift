@@ -6,7 +6,6 @@ internal import KistWire
 
 struct Export: RequiresUserStorage {
   static let configuration = CommandConfiguration(
-    commandName: "export",
     abstract: "Write credentials, with their secrets, into a file.",
     usage: "kist export [<file>] [options]",
     discussion: """

@@ -8,7 +8,6 @@ internal import KistWire
 
 struct Import: RequiresUserStorage {
   static let configuration = CommandConfiguration(
-    commandName: "import",
     abstract: "Import credentials from another program's file.",
     usage: "kist import <format> [<file>] [options]",
     discussion: """
