@@ -182,7 +182,7 @@ func storageError(for error: SocketError, at path: String, patience: Duration) -
   case .ended:
     StorageError(
       .unavailable, "the connection to kistd ended before its reply",
-      hint: "check whether kistd still runs with `kist status`")
+      hint: "`kist status` shows whether kistd still runs")
   case .timedOut:
     StorageError(
       .timeout, "kistd did not answer within \(patience)",

@@ -87,7 +87,7 @@ extension Kist {
       error.hint = hint(error.hint, over: namedSocket(in: ours))
       terminal.report(error, asJSON: ours.contains("--json"))
       let name = ours.first { !$0.hasPrefix("-") }
-      return name == Run.configuration.commandName ? Run.failure : error.code.exitStatus
+      return name == Run._commandName ? Run.failure : error.code.exitStatus
     }
   }
 

@@ -64,10 +64,10 @@ import Testing
     (
       .olderDaemon, "note\tkistd\t0.0.1 answers at /run/user/7/kist/kist.sock, and this is kist ", 0
     ),
-    (.keyringBeside, "note\tkeyring\tthere is a keyring, but credentials are kept elsewhere\t", 0),
+    (.keyringBeside, "note\tkeyring\tit can be used, but credentials are kept elsewhere\t", 0),
     (.noKeyring, "problem\tkeyring\tthere is no session bus\t", 7),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
-    (.plainSession, "note\tsession\tthe keyring's provider does not encrypt sessions: ", 0),
+    (.plainSession, "note\tsession\tthe provider of the storage does not encrypt sessions: ", 0),
     (.noDaemonProgram, "note\tkistd\tthere is no kistd next to kist or on PATH\t", 0),
     (
       .readableProgram,

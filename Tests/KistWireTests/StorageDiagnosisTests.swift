@@ -10,21 +10,23 @@ import Testing
     StorageProbe.open(hasCredentials: true), .open(hasCredentials: false), .locked,
     .unusable(error),
   ])
-  func `is reported unchanged`(keyring: StorageProbe) throws {
+  func `is reported unchanged`(probe: StorageProbe) throws {
     let choices: [Result<StorageDiagnosis.Choice, StorageError>] = [
       .success(.init(storage: "libsecret", reason: "\"because\"")), .failure(Self.error),
     ]
     for choice in choices {
-      let diagnosis = StorageDiagnosis(choice: choice, keyring: keyring)
+      let diagnosis = StorageDiagnosis(
+        choice: choice, external: [.init(storage: "libsecret", label: "keyring", probe: probe)])
       #expect(StorageDiagnosis(diagnosis.json().text) == diagnosis)
     }
   }
 
   @Test(arguments: [
-    "", "{}", "nonsense", #"{"keyring":{"locked":true}}"#,
+    "", "{}", "nonsense", #"{"external":[]}"#,
     #"{"storage":"libsecret","reason":"it was asked for"}"#,
-    #"{"error":{},"keyring":{"locked":true}}"#,
-    #"{"storage":"libsecret","reason":"it was asked for","keyring":{"locked":false}}"#,
+    #"{"error":{},"external":[]}"#,
+    #"{"storage":"libsecret","reason":"it was asked for","external":{}}"#,
+    #"{"storage":"libsecret","reason":"it was asked for","external":[{"locked":true}]}"#,
   ])
   func `is not read from any other text`(text: String) { #expect(StorageDiagnosis(text) == nil) }
 }

@@ -1,7 +1,7 @@
 internal import KistCore
 internal import KistWire
 
-/// Returns the findings about a storage, and about the keyring beside it.
+/// Returns the findings about a storage, and about the storages of other programs.
 func storageFindings(
   _ status: Result<StorageStatus, StorageError>, kistdAnswers: Bool, _ diagnosis: StorageDiagnosis?,
   whyLocked: StorageError?
@@ -12,10 +12,8 @@ func storageFindings(
     guard let diagnosis else { return [] }
     switch diagnosis.choice {
     case .success(let choice):
-      return [
-        .ok("storage", "kistd would open \(choice.reason)"),
-        finding(of: diagnosis.keyring, beside: choice.storage),
-      ]
+      return [.ok("storage", "kistd would open \(choice.reason)")]
+        + diagnosis.external.map { finding(of: $0, isUsed: $0.storage == choice.storage) }
     case .failure(let error): return [Finding(error, about: "storage")]
     }
   }
@@ -45,14 +43,13 @@ func storageFindings(
     findings.append(
       .note(
         "session",
-        "the keyring's provider does not encrypt sessions: a monitor of the session bus sees secrets",
-        hint: "use gnome-keyring or KeePassXC; or stop kistd, and move to the encrypted file with "
-          + "`kistd migrate --to encrypted-file`"))
+        "the provider of the storage does not encrypt sessions: a monitor of the session bus sees "
+          + "secrets",
+        hint: "use gnome-keyring or KeePassXC; or stop kistd, and move to another storage with "
+          + "`kistd migrate`"))
   }
-  if let keyring = diagnosis?.keyring {
-    findings.append(finding(of: keyring, beside: status.storage))
-  }
-  return findings
+  let external = diagnosis?.external ?? []
+  return findings + external.map { finding(of: $0, isUsed: $0.storage == status.storage) }
 }
 
 private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Finding {
@@ -71,18 +68,17 @@ private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Find
   return .ok("storage", "\(name); it is open\(count)")
 }
 
-private func finding(of keyring: StorageProbe, beside storage: String) -> Finding {
-  switch keyring {
-  case .open where storage == "libsecret": .ok("keyring", "it is open")
-  case .locked where storage == "libsecret":
-    .note("keyring", "it is locked", hint: "unlock it with `kist unlock`")
+private func finding(of other: StorageDiagnosis.External, isUsed: Bool) -> Finding {
+  switch other.probe {
+  case .open where isUsed: .ok(other.label, "it is open")
+  case .locked where isUsed:
+    .note(other.label, "it is locked", hint: "unlock it with `kist unlock`")
   case .open, .locked:
     .note(
-      "keyring", "there is a keyring, but credentials are kept elsewhere",
-      hint:
-        "to move them, stop kistd and run `kistd migrate --to libsecret`, with the same --data if "
-        + "one was given")
-  case .unusable(let error) where storage == "libsecret": Finding(error, about: "keyring")
-  case .unusable(let error): .ok("keyring", "not used: \(error.message)")
+      other.label, "it can be used, but credentials are kept elsewhere",
+      hint: "to move them, stop kistd and run `kistd migrate --to \(other.storage)`, with the same "
+        + "--data if one was given")
+  case .unusable(let error) where isUsed: Finding(error, about: other.label)
+  case .unusable(let error): .ok(other.label, "not used: \(error.message)")
   }
 }

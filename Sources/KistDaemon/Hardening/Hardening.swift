@@ -155,7 +155,8 @@ private func restrictFiles(
   defer { close(descriptor) }
   for rule in rules
   where unsafe kist_landlock_allow(descriptor, version, rule.path, rule.rights) != 0 {
-    guard [ENOENT, ENOTDIR, EACCES].contains(errno) else { throw .notConfined(errno) }
+    let failure = errno
+    guard [ENOENT, ENOTDIR, EACCES].contains(failure) else { throw .notConfined(failure) }
     // A rule for the parent directory would also allow its other files.
     unreachable.append(rule.path)
   }

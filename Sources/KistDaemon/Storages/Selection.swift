@@ -165,7 +165,11 @@ extension StorageDiagnosis {
       try selection.kind.check(context)
       choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
     } catch { choice = .failure(error) }
-    self.init(choice: choice, keyring: await StorageKind.libsecret.probe(context))
+    self.init(choice: choice, external: [])
+    for kind in StorageKind.all where kind.isExternal {
+      external.append(
+        External(storage: kind.rawValue, label: kind.label, probe: await kind.probe(context)))
+    }
   }
 
   fileprivate var lines: [String] {
@@ -174,11 +178,14 @@ extension StorageDiagnosis {
       case .success(let choice): ["storage: \(choice.storage)", "reason: \(choice.reason)"]
       case .failure(let error): ["storage: none", "reason: \(error.message)"] + hint(of: error)
       }
-    return switch keyring {
-    case .open(let hasCredentials, _):
-      chosen + ["keyring: open, with \(hasCredentials ? "" : "no ")credentials of kist"]
-    case .locked: chosen + ["keyring: locked"]
-    case .unusable(let error): chosen + ["keyring: not usable: \(error.message)"] + hint(of: error)
+    return external.reduce(chosen) { lines, other in
+      switch other.probe {
+      case .open(let hasCredentials, _):
+        lines + ["\(other.label): open, with \(hasCredentials ? "" : "no ")credentials of kist"]
+      case .locked: lines + ["\(other.label): locked"]
+      case .unusable(let error):
+        lines + ["\(other.label): not usable: \(error.message)"] + hint(of: error)
+      }
     }
   }
 

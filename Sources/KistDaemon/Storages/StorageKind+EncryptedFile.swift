@@ -8,7 +8,7 @@ private import Synchronization
 
 extension StorageKind {
   static let encryptedFile = StorageKind(
-    rawValue: "encrypted-file", name: "the encrypted file", isExternal: false,
+    rawValue: "encrypted-file", label: "encrypted file", isExternal: false,
     isChosenByItself: true,
     identity: Identity(missing: .storeIsGone, replaced: .anotherStore),
     files: { options in

@@ -8,8 +8,10 @@ internal import Logging
 struct StorageKind: Sendable {
   /// The name in options, in the pin and in `status`.
   let rawValue: String
-  /// The name in a sentence.
-  let name: String
+  /// The word for the storage.
+  let label: String
+  /// The word with its article.
+  var name: String { "the \(label)" }
   /// Whether another program provides the storage.
   ///
   /// Then the user has one, whatever `--data` says. It may be out of reach, and it may have

@@ -25,7 +25,7 @@ func netrcCredentials(in text: Secret) throws(StorageError) -> ForeignCredential
     case "account" where entry != nil:
       _ = try words.value(after: "account")
       file.leaveOut(.furtherFields, at: line)
-    default: throw .unreadable("a keyword is missing", line: line)
+    default: throw .unreadable("a word is not a keyword here", line: line)
     }
   }
   try entry?.add(to: &file)

@@ -91,17 +91,43 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
     }
   }
 
-  /// The storage, or the reason why there is none.
-  package var choice: Result<Choice, StorageError>
-  /// The state of the keyring, whether or not it is chosen.
-  package var keyring: StorageProbe
+  /// A storage that another program provides, and its state.
+  package struct External: Sendable, Equatable, JSONMembers {
+    /// The name of the storage in `status`.
+    package var storage: String
+    /// A word for the storage.
+    package var label: String
+    package var probe: StorageProbe
 
-  package init(choice: Result<Choice, StorageError>, keyring: StorageProbe) {
-    self.choice = choice
-    self.keyring = keyring
+    package init(storage: String, label: String, probe: StorageProbe) {
+      (self.storage, self.label, self.probe) = (storage, label, probe)
+    }
+
+    fileprivate init(_ object: JSONObject) throws(JSONError) {
+      storage = try object.required("storage").string()
+      label = try object.required("label").string()
+      probe = try StorageProbe(object)
+    }
+
+    /// Writes the names and the state.
+    package func write(to writer: inout JSONWriter) {
+      writer.member("storage", storage)
+      writer.member("label", label)
+      probe.write(to: &writer)
+    }
   }
 
-  /// Writes the choice and the state of the keyring.
+  /// The storage, or the reason why there is none.
+  package var choice: Result<Choice, StorageError>
+  /// The storages of other programs, whether or not one is chosen.
+  package var external: [External]
+
+  package init(choice: Result<Choice, StorageError>, external: [External]) {
+    self.choice = choice
+    self.external = external
+  }
+
+  /// Writes the choice and the storages of other programs.
   package func write(to writer: inout JSONWriter) {
     switch choice {
     case .success(let choice):
@@ -109,14 +135,14 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
       writer.member("reason", choice.reason)
     case .failure(let error): writer.member("error", object: error)
     }
-    writer.member("keyring", object: keyring)
+    writer.member("external", objects: external)
   }
 
   /// Reads such an object; returns `nil` for any other text.
   package init?(_ text: String) {
     do throws(JSONError) {
       let object = try JSONObject(Secret(utf8: text))
-      keyring = try StorageProbe(object.required("keyring").object())
+      external = try object.objects("external") { (other) throws(JSONError) in try External(other) }
       if let error = try? object["error"]?.object() {
         choice = .failure(try StorageError(error))
       } else {
@@ -129,7 +155,7 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
   }
 }
 
-extension StorageProbe: JSONMembers {
+extension StorageProbe {
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     if let error = try object["error"]?.object() {
       self = .unusable(try StorageError(error))
@@ -141,7 +167,7 @@ extension StorageProbe: JSONMembers {
   }
 
   /// Writes the state without the id of a store.
-  package func write(to writer: inout JSONWriter) {
+  fileprivate func write(to writer: inout JSONWriter) {
     switch self {
     case .open(let hasCredentials, _):
       writer.member("locked", false)

@@ -41,8 +41,11 @@ struct Machine: Sendable {
         choice: .success(
           .init(
             storage: "encrypted-file", reason: "the encrypted file: there is no session bus")),
-        keyring: .unusable(
-          StorageError(.unavailable, "there is no session bus", hint: "log in"))),
+        external: [
+          .init(
+            storage: "libsecret", label: "keyring",
+            probe: .unusable(StorageError(.unavailable, "there is no session bus", hint: "log in")))
+        ]),
       files: files)
   }
 
@@ -120,11 +123,11 @@ enum Fault: CaseIterable {
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
     case .olderDaemon:
       machine.hello = .success(Hello(version: "0.0.1", durability: .disk))
-    case .keyringBeside: machine.diagnosis.keyring = .open(hasCredentials: false)
+    case .keyringBeside: machine.diagnosis.external[0].probe = .open(hasCredentials: false)
     case .noKeyring: machine.setStatus { $0.storage = "libsecret" }
     case .lockedKeyring:
       machine.setStatus { $0.storage = "libsecret" }
-      machine.diagnosis.keyring = .locked
+      machine.diagnosis.external[0].probe = .locked
     case .plainSession: machine.setStatus { $0.isSessionEncrypted = false }
     case .noDaemonProgram: machine.files["/usr/bin/kistd"] = nil
     case .readableProgram: machine.files["/usr/bin/kist"]?.mode = 0o755

@@ -19,8 +19,8 @@ struct BadFile: CustomTestStringConvertible, Sendable {
   }
 
   static let all = [
-    BadFile(.netrc, "machine a\nhunter2", "line 2: a keyword is missing"),
-    BadFile(.netrc, "login a", "line 1: a keyword is missing"),
+    BadFile(.netrc, "machine a\nhunter2", "line 2: a word is not a keyword here"),
+    BadFile(.netrc, "login a", "line 1: a word is not a keyword here"),
     BadFile(.netrc, "machine", "line 1: nothing follows `machine`"),
     BadFile(.netrc, "machine a\npassword \"hunter2", "line 2: a quote is not closed"),
     BadFile(.netrc, "machine a password \"hunter2\n\"", "line 1: a quote is not closed"),

@@ -50,7 +50,7 @@ struct Watch: RequiresWatch {
   static func checkCommand(in arguments: [String]) throws(StorageError) {
     // After `--`, it is a service.
     let words = arguments.drop { $0 != "--" && $0 != "--exec" && !$0.hasPrefix("--exec=") }
-    guard arguments.first == configuration.commandName,
+    guard arguments.first == _commandName,
       words.first == "--exec=" || words.first == "--exec" && words.dropFirst().first ?? "" == ""
     else { return }
     throw .badRequest(
