@@ -74,7 +74,7 @@ package final class SymmetricKey: Sendable {
         }
       }
       // The state, with the key, may remain on the stack.
-      sodium_stackzero(1024)
+      sodium_stackzero(4096)
     }
   }
 

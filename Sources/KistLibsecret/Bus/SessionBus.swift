@@ -56,6 +56,7 @@ final class SessionBus {
     let timeout = gint(clamping: try deadline.remaining().milliseconds)
     let connection = connection
     let arguments = Variant.tuple(arguments)
+    defer { extendLifetime(arguments) }
     unsafe method.replyType.withCString { type in
       unsafe g_dbus_connection_call(
         connection.opaque, name, object.rawValue, method.interface, method.name,

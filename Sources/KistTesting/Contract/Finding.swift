@@ -138,6 +138,7 @@ private func pagedKeys(
   try await eachPage(of: query, storage.find) { page in
     #expect(page.credentials.count <= limit)
     keys += page.credentials.map(\.key)
+    guard keys.count < 10_000 else { throw .internal("the pages do not end") }
   }
   return keys
 }
