@@ -160,8 +160,9 @@ bench-guard: release ## Measure the cost of a load and a save, and compare it wi
 	Benchmarks/guard --bin $(BIN)
 
 # Builds the programs only if they are missing or older than a source: the user who installs may have no compiler.
+# Not $$(MAKE), which `make -n` would run: it builds nothing, so the two rules would call each other without end.
 $(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
-	$(MAKE) release
+	$(MAKE_COMMAND) release
 
 .DELETE_ON_ERROR:
 $(addprefix $(SHARE)/,$(PAGES)): scripts/man-page $(wildcard docs/*.md) Sources/KistCore/Values/KistVersion.swift
