@@ -33,7 +33,8 @@ func runKistd(_ arguments: [String]) async -> Never {
   exit(await prepareKistd(arguments)())
 }
 
-/// Confines the process if it is to serve; returns what does the rest and returns the exit status.
+/// Confines the process if it is to serve, and returns a function that does the rest and then
+/// returns the exit status.
 private func prepareKistd(_ arguments: [String]) -> @Sendable () async -> CInt {
   var standardError = StandardError()
   do {
@@ -66,7 +67,7 @@ private func preparation(
       "there is no command to run", hint: "write it after --, with its arguments")
   }
   let options = try command.options(environment: environment)
-  // Before kistd opens descriptors for signals, event loops, the lock and the socket.
+  // This must happen before kistd opens descriptors for signals, loops, the lock and the socket.
   let source = try EncryptedFile.KeySource(options)
   try options.checkFirstPassphrase(source)
   let keySource = TakenOnce(source, then: options.keySource.unread)
@@ -86,7 +87,7 @@ private func preparation(
     },
     holdBack: attempts.holdBack,
     environment: environment, logger: logger, sockets: sockets,
-    // The notifications of a command's own unit are up to the command.
+    // The command itself sends the notifications of its unit.
     manager: options.command.isEmpty ? ServiceManager(environment: environment) : .none)
   let signals = try Signals.take(forCommand: !options.command.isEmpty)
   // A confined process can no longer open the terminal.
@@ -125,9 +126,9 @@ func parse<Command: ParsableCommand>(
 
 /// Stops at SIGTERM, SIGINT and SIGHUP; with a command, these signals are for the command.
 ///
-/// With a terminal, SIGHUP means the end of the terminal (signal(7)). A service has none, so SIGHUP
-/// makes it open its storage again. The signals are taken before the socket exists, so that none is
-/// missed.
+/// With a terminal, SIGHUP means the end of the terminal (signal(7)). A service has no terminal, so
+/// SIGHUP makes kistd open its storage again. The signals are taken before the socket exists, so
+/// that kistd misses no signal.
 func untilStopped(
   _ daemon: Daemon, by signals: Signals, hasTerminal: Bool
 ) async throws -> CInt {
@@ -179,7 +180,7 @@ extension StandardError {
 struct Signals: Sendable {
   private let mailbox: CInt
 
-  /// Takes the signals, which no longer end the process; all of them if they are for a command.
+  /// Takes the signals, so that they do not end the process; with a command, takes all of them.
   static func take(forCommand: Bool) throws(StorageError) -> Signals {
     let mailbox = kist_take_signals(forCommand ? 1 : 0)
     guard mailbox >= 0 else { throw .internal("cannot take the signals: \(systemText(of: errno))") }
@@ -197,7 +198,7 @@ struct Signals: Sendable {
     }
   }
 
-  /// Hands the signals over to a command, unless a signal came before, which it returns.
+  /// Hands the signals over to a command; if a signal came before, only returns that signal.
   static func handOver() -> CInt? {
     let signal = kist_hand_over_signals()
     return signal == 0 ? nil : signal

@@ -3,7 +3,7 @@ internal import KistCore
 extension Keyring {
   /// Makes the new item, checks that the keyring keeps it unchanged, and then deletes the old one.
   ///
-  /// If it is interrupted, one of them exists. The next save deletes a leftover.
+  /// If it is interrupted, at least one of the two exists. The next save deletes a leftover item.
   func save(_ request: SaveRequest) async throws(StorageError) -> CredentialSummary {
     try await change { deadline in
       let (provider, collection, items) = try await asking(by: deadline) { provider in
@@ -42,7 +42,7 @@ extension Keyring {
     }
   }
 
-  /// Performs one change at a time; unless an error says otherwise, nothing was changed.
+  /// Performs one change at a time; a failed one changed nothing, unless its error says otherwise.
   private func change<Answer: Sendable>(
     _ body: (Deadline) async throws -> Answer
   ) async throws(StorageError) -> Answer {
@@ -104,7 +104,7 @@ extension Provider {
     }
   }
 
-  /// Deletes an item that was just made; returns `false` if it is another item, or remains.
+  /// Deletes an item that was just made, and returns whether it is gone; keeps any older item.
   private func isGone(
     _ path: ObjectPath, of key: CredentialKey, besides known: Set<ObjectPath>
   ) async throws -> Bool {

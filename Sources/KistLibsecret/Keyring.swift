@@ -16,7 +16,7 @@ actor Keyring {
   let watchers = Watchers()
   /// The items, while there are watchers.
   var following: ItemWatch?
-  /// A part of every revision, so that two processes never issue the same one.
+  /// A part of every revision, so that two processes never issue the same revision.
   private let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
   private var sequence: UInt64 = 0
 
@@ -24,7 +24,7 @@ actor Keyring {
 
   init(_ options: Libsecret.Options) { self.options = options }
 
-  /// Closes the keyring after the change in progress, which ends in time; refuses later changes.
+  /// Closes the keyring after the change in progress, which has a deadline; refuses later changes.
   func close() async {
     isClosed = true
     await changes.enter()

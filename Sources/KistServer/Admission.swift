@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// Admits connections and tracks them, up to a limit.
 ///
-/// At the limit, a new connection evicts one whose client has sent no request yet. If there is
-/// none, it evicts the one whose last request is the oldest. So idle connections cannot keep new
+/// At the limit, a new connection evicts one whose client has sent no request yet. Otherwise, it
+/// evicts the connection with the oldest last request. So idle connections cannot keep new
 /// clients out. A connection is refused only while every other one has a request in progress.
 final class Admission: Sendable {
   private struct State {
@@ -45,7 +45,7 @@ final class Admission: Sendable {
       peer = found
       try check(found)
       let connection = try Connection(wrapping: channel, peer: found, turns: turns)
-      // Comes last: a connection that has entered must be returned, so that it leaves later.
+      // This must be the last step: only a connection that is returned leaves later.
       try enter(connection)
       return connection
     } catch {

@@ -11,7 +11,7 @@ package struct ByteServer: Sendable {
   package struct Answer: Sendable {
     /// The group whose places the client takes; `nil` for a client that proved nothing.
     package var group: String?
-    /// The bytes; not cancelled before `grace` is over.
+    /// Returns the bytes; this call is not cancelled before `grace` is over.
     package var bytes: @Sendable () async -> Secret
 
     package init(group: String?, bytes: @escaping @Sendable () async -> Secret) {
@@ -20,7 +20,7 @@ package struct ByteServer: Sendable {
     }
   }
 
-  /// The number of connections that are answered at once; a further one evicts another, or waits.
+  /// The number of connections that are answered at once; a further client evicts one, or waits.
   package var maximumConnections = 64
   /// How long a client may take to read its bytes.
   package var deadline = Duration.seconds(30)
@@ -46,7 +46,7 @@ package struct ByteServer: Sendable {
         .childChannelOption(.autoRead, value: false)
         // systemd shuts down its side as soon as it is connected.
         .childChannelOption(.allowRemoteHalfClosure, value: true)
-        // The kernel keeps unread bytes until the client closes, too.
+        // The buffer is small, because the kernel keeps unread bytes until the client closes.
         .childChannelOption(.socketOption(.so_sndbuf), value: 16 << 10)
         .bind(
           descriptor, serverBackPressureStrategy: .init(lowWatermark: 1, highWatermark: 1)

@@ -27,17 +27,17 @@ struct Connection: Sendable {
     lines.beginStream(next)
   }
 
-  /// Evicts the connection, unless that would lose a request; returns whether it did.
+  /// Evicts the connection, unless that would lose a request; returns whether it was evicted.
   func evict(because reason: StorageError) -> Bool {
     let isAsked = try? channel.withDescriptor { descriptor in
-      // A client that does not read its replies has no more requests read.
+      // If a client does not read its replies, its further requests are not read.
       if lines.hasUnreadReplies { return false }
       // Requests on a watch stream are not answered any more.
       if lines.isStreaming {
         channel.send(refusal: reason)
         return false
       }
-      // The first check keeps a connection with a request. The second runs when no more can arrive.
+      // The second check finds a request that arrived between the first check and the shutdown.
       if hasInput(descriptor) { return true }
       shutdown(descriptor, CInt(SHUT_RD))
       if hasInput(descriptor) { return true }
@@ -101,7 +101,7 @@ extension WipedBytes {
     append(UInt8(ascii: "\n"))
   }
 
-  /// Sends the bytes that the socket takes now, none if the client has gone; returns their number.
+  /// Sends the bytes that the socket takes now; returns their number, 0 if the client has gone.
   func send(to descriptor: CInt) -> Int {
     withBytes { bytes in
       unsafe bytes.withUnsafeBytes { bytes in

@@ -8,10 +8,10 @@ internal import NIOCore
 /// and is therefore `Sendable`. `NIOAsyncChannel` would need locks and generic queues that cost
 /// more than the rest of a load.
 ///
-/// Every event is answered with one line, in order. So the handler knows how many are unanswered.
-/// It stops reading at `readAhead` unanswered events, or when `bytesAhead` bytes wait in lines. One
-/// connection holds at most three lines (answered, waiting, unfinished), two replies and one read of
-/// `readSize`. Each line and reply has at most 1 MiB.
+/// Every event is answered with one line, in order. So the handler knows how many events wait. It
+/// stops reading at `readAhead` unanswered events, or when `bytesAhead` bytes wait in lines. One
+/// connection holds at most three lines (answered, waiting, unfinished), two replies and one read
+/// of `readSize`. Each line and reply has at most 1 MiB.
 @safe
 final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
@@ -21,7 +21,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   static let readSize = 16 << 10
   private static let readAhead = 4
   private static let bytesAhead = 64 << 10
-  /// The work done before other connections get their turn, and the share of one line in it.
+  /// The cost after which other connections get their turn, and the fixed cost of each line.
   private static let highestCost = 256 << 10
   private static let costOfLine = 1 << 10
 
@@ -67,9 +67,9 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - What the connection calls
 
-  /// Answers each line, one after another, until there are no more, and closes the channel.
+  /// Answers the lines one after another until their end, and then closes the channel.
   ///
-  /// A client that has gone gets no reply, but its requests are still performed. On the event loop.
+  /// A client that has gone gets no reply, but its requests are performed. Runs on the event loop.
   func run(
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void
@@ -95,7 +95,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Answering
 
-  /// Answers the received lines while the client has space; sends replies made at once together.
+  /// Answers the received lines while the client has space; sends all immediate replies together.
   func answerAll() {
     // Events that occur during a write are handled after it.
     guard let answer, !isWriting, !isResting else { return }
@@ -120,7 +120,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Whether the client reads its replies, or can no longer read.
   var hasRoom: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
 
-  /// Lets other connections have their turn; by a timer, since the loop executes all tasks first.
+  /// Gives other connections their turn; uses a timer, since the loop would run a task before them.
   private func rest() {
     isResting = true
     loop.scheduleTask(in: .microseconds(50)) {
@@ -129,7 +129,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
   }
 
-  /// Answers a line, before returning if nothing has to be waited for.
+  /// Answers a line; if the answer need not wait, it is complete when this function returns.
   ///
   /// A waiting answer continues on the event loop, so that no other thread is involved.
   private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {

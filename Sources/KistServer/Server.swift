@@ -9,7 +9,7 @@ package struct Server: Sendable {
   /// The default number of connections that are served at once.
   package static let usualMaximumConnections = 128
 
-  /// The number of connections that are served at once; one more evicts another.
+  /// The number of connections that are served at once; a further connection evicts another.
   package var maximumConnections = Server.usualMaximumConnections
   /// How long the last replies may take when the server is stopped.
   package var grace = Duration.seconds(10)
@@ -22,7 +22,7 @@ package struct Server: Sendable {
   /// Called once, when the server answers requests.
   package var whenServing: @Sendable () -> Void = {}
   package var heartbeat: Heartbeat?
-  /// When to stop the server by itself, as cancelling its task would.
+  /// When the server stops by itself, as if its task were cancelled.
   package var idleExit: IdleExit?
   package var logger: Logger
   /// Returns the handler that answers the lines of a connection in order, and is never cancelled.
@@ -54,8 +54,8 @@ package struct Server: Sendable {
   /// Returns whether every connection came to its end.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(of: self)
-    // The bootstrap pauses for a second when the process is out of descriptors. It accepts one
-    // client at a time, since connected clients wait during an admission.
+    // The bootstrap pauses for a second when the process is out of descriptors. The server accepts
+    // one client at a time, because connected clients wait during an admission.
     let listener = try await ServerBootstrap(group: loop)
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .bind(descriptor) { channel in
@@ -107,7 +107,7 @@ package struct Server: Sendable {
     to listener: NIOAsyncChannel<Connection, Never>, _ admission: Admission,
     _ executor: EventLoopExecutor
   ) async throws {
-    // A discarding group, since a group that keeps its tasks' results grows with every connection.
+    // This group discards results, because a group that keeps them grows with every connection.
     try await withThrowingDiscardingTaskGroup { group in
       try await listener.executeThenClose { connections in
         for try await connection in connections {
@@ -161,7 +161,7 @@ package struct IdleExit: Sendable {
 
   /// Waits until no client has been connected for `after`; `false` if the task is cancelled.
   ///
-  /// Runs on the event loop that admits connections, so there is still none when it returns.
+  /// Runs on the event loop that admits connections, so no client is connected when it returns.
   func isDue(_ admission: Admission) async -> Bool {
     var due = NIODeadline.now() + TimeAmount(after)
     while (try? await Task.sleep(for: Duration(due - .now()))) != nil {

@@ -2,7 +2,7 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// A watch stream: the only output on its connection from then on; on its event loop only.
+/// A watch stream, which becomes the only output of its connection; used only on its event loop.
 ///
 /// It takes the next line only when the socket has space. A client that does not read delays only
 /// the source of its changes, whose queue is bounded.

@@ -9,7 +9,7 @@ private import Synchronization
   private struct State {
     var lastNumber: UInt64 = 0
     var watched: [UInt64: Watched] = [:]
-    /// The current timer; one that was replaced ends when it wakes up.
+    /// The current timer; a replaced timer ends when it wakes up.
     var timer: (number: UInt64, wakesAt: ContinuousClock.Instant)?
   }
 
@@ -24,8 +24,7 @@ private import Synchronization
 
   /// Runs an operation that answers through a closure, and drops an answer that comes too late.
   ///
-  /// Inlinable, so that each storage gets a version for its own types: a generic one makes a save 3
-  /// % slower.
+  /// Inlinable, because a version that is not specialized for its types makes a save 3 % slower.
   @inlinable package func over<Output: Sendable>(
     outcome: StorageError.Outcome?, since start: ContinuousClock.Instant = .now,
     _ begin: (_ answer: @escaping @Sendable (Result<Output, StorageError>) -> Void) -> Void
@@ -49,8 +48,8 @@ private import Synchronization
     outcome: StorageError.Outcome?,
     _ body: @escaping @Sendable () async throws(StorageError) -> Output
   ) async throws(StorageError) -> Output {
-    // The task starts immediately, on the caller's executor, so that only the storage changes
-    // threads.
+    // The task starts immediately, on the caller's executor. So a request changes threads only if
+    // its storage does that.
     let executor = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor?.asTaskExecutor() }
     return try await over(outcome: outcome) { answer in
       Task.immediate(executorPreference: executor) {
@@ -88,8 +87,7 @@ private import Synchronization
     }
   }
 
-  /// Returns when the timer must look again, or `nil` to end it: nothing is watched, or it was
-  /// replaced.
+  /// Returns when the timer must look again; `nil` if it was replaced or no request is watched.
   private func nextExpiry(for timer: UInt64) -> ContinuousClock.Instant? {
     state.withLock { state in
       guard state.timer?.number == timer else { return nil }

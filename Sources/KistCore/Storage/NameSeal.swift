@@ -28,14 +28,13 @@ package struct NameSeal: Sendable {
   /// A function that returns a keyed hash of 16 bytes, or `nil` while the storage is locked.
   package typealias Hash = @Sendable (Span<UInt8>) -> [UInt8]?
 
-  /// Returns a function that seals the names of some requests, or `nil` while the storage is
-  /// locked.
+  /// Returns a function that seals the names of some requests; `nil` while the storage is locked.
   ///
   /// Use the function immediately and do not keep it.
   package var begin: @Sendable () -> Sealing?
   /// Opens sealed names that are bound to the same bytes.
   ///
-  /// Throws `locked`, or `corrupt` where this storage did not seal them or not with these bytes.
+  /// Throws `locked`. Throws `corrupt` for names of another storage, or bound to other bytes.
   package var open: Opening
   /// The hash that chains each line of the log to the previous one.
   package var hash: Hash

@@ -19,7 +19,7 @@ extension NewCredential {
 extension CredentialSummary {
   /// Whether the key, the label and the attributes are within the limits of the protocol.
   ///
-  /// A value outside them was not saved through the protocol.
+  /// A value that exceeds them was not saved through the protocol.
   package var isWithinLimits: Bool { key.isWithinLimits && areWithinLimits(label, attributes) }
 }
 
@@ -88,8 +88,8 @@ private func checkText(_ text: String, _ what: String, limit: Int) throws(Storag
 
 /// Returns whether a text contains a control character: C0, DEL or C1.
 ///
-/// Unicode will never add others. A terminal obeys them, and a C string ends at NUL. In UTF-8, a C1
-/// character is 0xC2 and its own number.
+/// Unicode will never add other ones. A terminal obeys them, and a C string ends at NUL. In UTF-8,
+/// a C1 character is the byte 0xC2, followed by a byte that is the number of the character.
 private func hasControl(_ utf8: Span<UInt8>) -> Bool {
   var offset = 0
   // Nearly every name is ASCII from 0x20 to 0x7E, so this checks eight bytes at a time. The last

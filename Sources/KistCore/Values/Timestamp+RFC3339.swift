@@ -14,7 +14,7 @@ extension Timestamp: CustomStringConvertible {
       let offset = reader.offsetInSeconds(), reader.isAtEnd
     else { return nil }
     let days = daysSinceEpoch(year: year, month: month, day: day)
-    // A day that the month does not have is one of the next month.
+    // If the month does not have this day, `days` is a day of the next month.
     guard civilDate(daysSinceEpoch: days).day == day else { return nil }
     self.init(
       secondsSinceEpoch: days * 86_400 + hour * 3600 + minute * 60 + second - offset)
@@ -28,8 +28,7 @@ extension Timestamp: CustomStringConvertible {
 
   /// The time as `YYYY-MM-DDTHH:MM:SSZ`, in ASCII.
   ///
-  /// It is written digit by digit: interpolation takes several times as long, and every reply has
-  /// two.
+  /// It is written digit by digit, because every reply has two times, and interpolation is slow.
   package var rfc3339: InlineArray<20, UInt8> {
     let days = secondsSinceEpoch.floorDivided(by: 86_400)
     let time = secondsSinceEpoch - days * 86_400

@@ -12,10 +12,10 @@ public struct CredentialChanges: AsyncSequence, Sendable {
   /// The error that ends the sequence.
   public typealias Failure = StorageError
 
-  /// The revision of the storage when the watch began; `nil` where the storage has none to report.
+  /// The revision of the storage when the watch began; `nil` if the storage has no revision.
   ///
-  /// A caller whose latest change from an earlier watch has this revision missed nothing in
-  /// between.
+  /// If the last change that a caller received in an earlier watch has this revision, the caller
+  /// missed nothing between the two watches.
   public let position: Revision?
   private let takeNext: @Sendable () async throws(StorageError) -> CredentialChange?
 

@@ -15,7 +15,7 @@ package final class Watchers: Sendable {
   /// Whether there are watchers; a very cheap check.
   package var areThere: Bool { count.load(ordering: .relaxed) > 0 }
 
-  /// Adds a watcher of the changes that are reported from now on, until it releases them.
+  /// Adds a watcher of all later changes; it is removed when the returned value is released.
   ///
   /// - Parameter position: returns the current revision of the storage; called after the watcher is
   ///   added.
@@ -45,7 +45,7 @@ package final class Watchers: Sendable {
     dismiss(reason)
   }
 
-  /// Ends the changes of all present watchers with this error; new ones may still be added.
+  /// Ends the changes of all present watchers with this error; new watchers may still be added.
   package func dismiss(_ reason: StorageError) {
     state.withLock { for queue in $0.queues.values { queue.end(reason) } }
   }

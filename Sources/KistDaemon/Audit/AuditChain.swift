@@ -3,7 +3,7 @@ internal import KistCore
 internal import KistSystem
 internal import KistWire
 
-/// The state of the chain: the last line of each write has a link, which covers all since the last.
+/// The state of the chain: each write ends with a link over all lines since the previous link.
 struct AuditChain: Sendable {
   struct Head: Sendable, Equatable {
     var number = 0
@@ -22,7 +22,7 @@ struct AuditChain: Sendable {
     var size: Int
     /// The end of the last line that has a link; 0 if no line has one.
     var linkEnd = 0
-    /// That link; kistd has not verified it if it comes from the file.
+    /// The link of that line; if kistd read it from the file, it is not verified.
     var link: Head?
   }
 
@@ -30,12 +30,12 @@ struct AuditChain: Sendable {
   /// The last link of this key; `nil` before the first write under the key.
   private var head: Head?
   private(set) var end: End?
-  /// Whether another program wrote to the file since this one did.
+  /// Whether another program wrote to the file after the last write of this kistd.
   private var isForeign = false
 
   init(mark: AuditMark) { self.mark = mark }
 
-  /// Forgets the last link; the mark has that of the next key.
+  /// Forgets the last link; the last link of the next key will be read from the mark.
   mutating func forgetKey() { head = nil }
 
   func head(under hash: ChainHash) -> Head? {
@@ -60,8 +60,8 @@ struct AuditChain: Sendable {
     }
     guard head == nil, let marked = mark.read(under: hash) else { return }
     head = marked
-    // The mark is behind if kistd was killed between the two writes. Each line has at least one
-    // byte, so a link that is further ahead is forged. kistd must not continue from its number.
+    // The mark is behind if kistd was killed after the write to the log. Each line has at least
+    // one byte, so a link that is further ahead is forged. kistd must not continue from its number.
     if let link = end?.link, link.number > marked.number, link.number - marked.number <= file.size {
       head = link
     }
@@ -107,8 +107,8 @@ struct AuditChain: Sendable {
 
   /// Writes a mark without a link before the first link of a key.
   ///
-  /// If kistd is killed before it writes the mark of that link, the next start finds the link by it.
-  /// A failure is not reported here, because writing the next mark fails, too.
+  /// If kistd is killed before it marks that link, this empty mark lets the next start accept the
+  /// link. A failure is not reported here, because writing the next mark fails, too.
   func beginMark(under hash: ChainHash?) {
     guard head == nil, let hash else { return }
     try? mark.write(Head(), under: hash)
@@ -145,7 +145,7 @@ struct ChainHash: Sendable {
     digest(.unchained, chain, piece[...])
   }
 
-  /// Returns the hash of the parts of all lines except the last, and the last up to its chain.
+  /// Returns one hash of the parts of all lines but the last, and the last line up to `chain`.
   func block(
     _ parts: ArraySlice<UInt8>, _ last: ArraySlice<UInt8>, after chain: [UInt8]
   ) -> [UInt8]? { digest(.block, chain, parts, last) }
@@ -169,13 +169,13 @@ func bytes(ofNumber number: Int) -> [UInt8] {
 
 /// A small file beside the audit log with the last link of the chain.
 ///
-/// With it, kistd detects a truncated log even after a restart. It flushes neither of them.
+/// With it, kistd detects a truncated log even after a restart. kistd flushes neither file.
 struct AuditMark: Sendable {
   let path: String
 
   /// The size of a number of 8 bytes, a chain, and the hash of both.
   private static let size = 8 + 2 * AuditLink.chainSize
-  /// The highest number of a mark, which leaves later links readable and prevents an overflow.
+  /// The highest number in a mark; the numbers of later links stay readable and do not overflow.
   private static let greatestNumber = 1 << 52
 
   /// Returns the last link; `nil` if the mark is missing, damaged, or of another key.

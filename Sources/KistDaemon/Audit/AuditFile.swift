@@ -34,7 +34,7 @@ struct AuditFile: Sendable {
       chain.begin(file)
     }
     file.endLine()
-    // Before the append, which may fail: this newline must not look like another program's.
+    // This comes before the append, which may fail: the newline must not look like a foreign write.
     chain.noteSize(of: file)
     let link = hash.flatMap { hash in chain.link(block, in: file, under: hash) }
     if let link {

@@ -4,7 +4,7 @@ internal import KistServer
 internal import KistWire
 private import Synchronization
 
-/// A request that waits for the audit log; small, since every load makes one.
+/// A request that waits for the audit log; its size is small, since every load makes one.
 struct AuditEvent: Sendable {
   var client: AuditLines.Client
   /// The note, with the ticks of the request and of its answer.
@@ -41,7 +41,7 @@ final class AuditQueue: Sendable {
     var isDue = false
   }
 
-  /// The number of requests that are written early; they stay in a processor's cache.
+  /// The number of waiting requests that are written early; so many fit into a processor's cache.
   private let crowd: Int
   private let room: Int
   private let state = Mutex(State())
@@ -64,7 +64,7 @@ final class AuditQueue: Sendable {
     }
   }
 
-  /// Takes all waiting requests; reserves space for as many, so that few requests wait for memory.
+  /// Takes all waiting requests, and reserves memory so that adding more requests rarely allocates.
   func take() -> Batch {
     var next = Batch()
     next.events.reserveCapacity(state.withLock { $0.waiting.events.count })
@@ -99,9 +99,9 @@ struct SystemTick: Sendable {
 
 /// Converts a tick to a moment of the system's clock.
 struct AuditClock: Sendable {
-  // Separate, and the second is clamped, so that no clock makes the sums below overflow.
+  // The second is separate and clamped, so that no clock makes the sums below overflow.
   private let second: Int64
-  /// Add this to a tick for the time since that second.
+  /// Add this to a tick to get the time since that second.
   private let nanoseconds: Int64
 
   init(time: timespec = read(CLOCK_REALTIME), tick: SystemTick = .now()) {

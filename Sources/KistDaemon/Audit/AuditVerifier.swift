@@ -16,7 +16,7 @@ struct AuditVerifier {
   /// The previous link, verified or not.
   private var last: AuditChain.Head?
   private var verified: AuditChain.Head?
-  /// The first fault before a verified link; none if the preceding lines use another key.
+  /// The first fault before a verified link; dropped if the lines before it use another key.
   private var suspect: AuditVerdict.Fault?
 
   /// A size above the largest block that kistd writes at once.
@@ -121,13 +121,13 @@ struct AuditVerifier {
     files.contains { $0.path == log.olderPath && $0.size >= log.limit / 4 }
   }
 
-  /// Finds missing and added lines by the number of the link, if it continues the link before.
+  /// Finds missing and added lines by the number of a link that continues the previous link.
   private func gap(before link: AuditLink, of section: AuditSection) -> AuditVerdict.Fault? {
     guard let last, link.after == nil || link.after == last.chain else { return nil }
     let missing = link.number - last.number - section.count
     if missing == 0 { return nil }
     if missing < 0 { return section.fault(.added, count: min(-missing, section.count)) }
-    // The number is not verified. A forged one must not be reported as a count.
+    // The number is not verified. A forged number must not be reported as a count.
     let isPossible = link.number <= head?.number ?? 0
     return section.fault(.removed, count: isPossible ? missing : nil)
   }
@@ -180,7 +180,7 @@ struct AuditVerifier {
     if verified == nil { suspect = suspect ?? fault } else { verdict.fault = fault }
   }
 
-  /// Counts the lines after the last link as unchained; a fault if kistd ended the file with it.
+  /// Counts lines after the last link as unchained; they are a fault if kistd wrote that link last.
   private mutating func verifyRest(_ section: AuditSection) {
     guard section.count > 0 else { return }
     if let end = chain.end, end.file == section.file.number, end.linkEnd == end.size,
@@ -211,7 +211,7 @@ private struct AuditSection {
   let file: OpenLog
   var start = 0
   var end = 0
-  /// The line numbers of the first and the last of them in the file.
+  /// The numbers of the first and the last line in the file.
   var first = 1
   var last = 0
   /// The chain of the previous link in the same file.

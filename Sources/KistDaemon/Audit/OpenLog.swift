@@ -10,7 +10,7 @@ final class OpenLog {
   let size: Int
   let descriptor: CInt
 
-  /// Opens a file, after the end of writes to it if it locks the file; `nil` if there is none.
+  /// Opens a file, or returns `nil` if it is missing; `locking` waits for the end of writes to it.
   init?(_ path: String, locking: Bool = true, hint: String) throws(StorageError) {
     self.path = path
     guard let descriptor = try openIfPresent(path, hint: hint) else { return nil }
@@ -61,10 +61,11 @@ final class OpenLog {
 
 /// The lines of a file from its end to its beginning, read piece by piece.
 final class BackwardLines {
-  /// A line without its newline, `nil` if it is too long or a part of one; the end of its newline.
+  /// A line without its newline, which is `nil` if the line is too long or only a part of a line,
+  /// and the position after its newline.
   typealias Element = (line: [UInt8]?, end: Int)
 
-  /// The maximum length of a line in bytes; kistd writes no longer ones.
+  /// The maximum length of a line in bytes; kistd does not write longer lines.
   static let longestLine = 16 << 10
   /// The number of bytes of a line that are skipped at once.
   private static let longestPart = 16 << 20
@@ -89,7 +90,7 @@ final class BackwardLines {
   /// Continues at the end of a line that was returned earlier.
   func `continue`(from end: Int) { start = min(start, end) }
 
-  /// Returns the previous line; text without a newline at its end does not count.
+  /// Returns the previous line; skips text without a newline at its end.
   func next() -> Element? {
     while true {
       let end = position
@@ -135,7 +136,7 @@ final class BackwardLines {
   }
 }
 
-/// The number of bytes that are read at once; the chain of unchained lines depends on it.
+/// The number of bytes that are read at once; links depend on it, so it must not change.
 private let pieceSize = 64 << 10
 
 /// Passes the bytes of a range to the closure in pieces of 64 KiB, up to the end of the file.

@@ -13,8 +13,8 @@ extension Daemon {
   func confine() throws(StorageError) {
     let isFirstStart = unsafe access(options.pinFile, F_OK) != 0
     let directories = try directories()
-    // A rule needs an existing directory. kistd does not make the directories of a former store,
-    // which may be on an unmounted disk. It cannot reach them until it is restarted.
+    // A rule needs an existing directory. On a later start, kistd does not make the directories of
+    // its store, which may be on an unmounted disk. It cannot reach them until it is restarted.
     let isMadeHere = isFirstStart && !isFile(options.storePath)
     for directory in directories.always + (isMadeHere ? directories.ofStore : []) {
       _ = makeDirectory(directory)
@@ -73,8 +73,8 @@ extension Daemon {
 
   /// Scopes that Landlock puts out of reach.
   ///
-  /// - Abstract sockets, unless the session bus or the service manager has one.
-  /// - Processes of others, unless kistd passes signals on to a command.
+  /// - Abstract sockets, unless the session bus or the service manager listens on one.
+  /// - Other processes, unless kistd passes signals on to a command.
   private var scopes: UInt64 {
     let isAbstract =
       environment("DBUS_SESSION_BUS_ADDRESS")?.contains("abstract") == true

@@ -43,7 +43,7 @@ extension Daemon {
     unsafe rmdir(ownDirectory)
   }
 
-  /// Returns the number of connections to serve at once: fewer than requested without descriptors.
+  /// Returns the number of connections to serve at once, lowered if there are too few descriptors.
   ///
   /// Without a free descriptor, kistd could not even refuse a waiting connection.
   func connectionsWithDescriptors() -> Int {
@@ -53,7 +53,7 @@ extension Daemon {
     // The lowest free number is about the number of descriptors in use.
     let taken = Int(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
     close(CInt(taken))
-    // For storages, the log, checks of clients, and units.
+    // Descriptors for storages, the log, checks of clients, and units.
     let later = sockets.credentials == nil ? 32 : 96
     let number = max(1, min(options.maximumConnections, allowed - taken - later))
     if number < options.maximumConnections {

@@ -18,7 +18,7 @@ final class Served: Sendable {
 
 /// The one path from a front, which receives requests, to the storage.
 ///
-/// Each request counts as use of the storage, holds its lease, and has a line in the audit log.
+/// Each request restarts the quiet time, delays a replacement of the storage, and is logged.
 struct ServedStorage: Sendable {
   let lease: Leased<Served>
   let audit: AuditLog?
@@ -109,7 +109,7 @@ final class Leased<Value: Sendable>: Sendable {
     }
   }
 
-  /// Replaces the value when it has no more users; one replacement at a time.
+  /// Replaces the value when it has no more users; performs one replacement at a time.
   func replace(_ make: (Value) async -> Value) async {
     await waitUntilUnused()
     let new = await make(state.withLock { $0.value })

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Detects once for each quiet period that no request has come for some time, without waking in it.
+/// Detects each period without requests once; then it needs no timer until the next request.
 final class QuietWatch: Sendable {
   private let time: Duration
   private let start = ContinuousClock.now
@@ -43,7 +43,7 @@ final class QuietWatch: Sendable {
         seen = latest.load(ordering: .sequentiallyConsistent)
       }
       isWatching.store(false, ordering: .sequentiallyConsistent)
-      // A request that came meanwhile saw that a watch was running, and started none.
+      // A request that came meanwhile saw a running watch, and did not start another one.
       if latest.load(ordering: .sequentiallyConsistent) == seen {
         await whenQuiet()
       } else {
@@ -52,7 +52,7 @@ final class QuietWatch: Sendable {
     }
   }
 
-  /// Returns the rest of the time that must stay quiet; `nil` if it is over.
+  /// Returns the rest of the time that must pass without requests; `nil` if it is over.
   private func timeLeft(since seen: Int64) -> Duration? {
     let rest = .nanoseconds(seen) + time - start.duration(to: now())
     return rest > .zero ? rest : nil
@@ -82,7 +82,7 @@ func sleepUnwatched(for duration: Duration) async {
   }
 }
 
-/// Returns `nil` if the task is cancelled before the operation, which is not cancelled, has ended.
+/// Returns `nil` if the task is cancelled before the operation has ended; the operation continues.
 func untilCancelled<Result: Sendable>(
   _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {

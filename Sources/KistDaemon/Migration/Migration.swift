@@ -5,7 +5,7 @@ internal import Logging
 /// Moves all credentials from one storage to another.
 ///
 /// It copies and compares them, then switches the pin, then removes them. If it is interrupted,
-/// every credential is in the storage that counts, and the next run finishes it.
+/// every credential is in the storage in use, and the next run finishes the migration.
 struct Migration: Sendable {
   var source: UserStorage
   var target: UserStorage
@@ -13,7 +13,7 @@ struct Migration: Sendable {
   var isSwitched: Bool
   /// Whether the source keeps its credentials, because another store also uses it.
   var keepsSource = false
-  /// Records that the target is the storage that counts.
+  /// Records that the target is now the storage in use.
   var switchPin: @Sendable () throws(StorageError) -> Void
   /// Called with the number of credentials that were compared, copied or removed, and the total.
   var report: @Sendable (Step, _ done: Int, _ of: Int) -> Void = { _, _, _ in }
@@ -21,13 +21,14 @@ struct Migration: Sendable {
   enum Step: String { case compared, copied, removed }
 
   enum Outcome: Sendable, Equatable {
-    /// The target counts, and has this many credentials, which only a kept source still has.
+    /// The target is now in use, and has this many of the credentials.
     ///
-    /// Those in `left` are in the source only, or differ.
+    /// They are no longer in the source, unless the source keeps its credentials. Those in `left`
+    /// are in the source only, or differ.
     case moved(Int, left: [CredentialKey])
     /// These credentials differ in the target; nothing was copied, switched or removed.
     case differing([CredentialKey])
-    /// These are damaged in one of the storages; nothing was copied, switched or removed.
+    /// These credentials are damaged in a storage; nothing was copied, switched or removed.
     case damaged([CredentialKey])
   }
 
@@ -43,14 +44,14 @@ struct Migration: Sendable {
       }
       try switchPin()
     } else {
-      // Once the target counts, a missing credential was deleted there, and must not come back.
+      // Once the target is in use, a credential that it lacks was deleted, and must not come back.
       found.differing += found.missing
     }
     for (number, summary) in found.same.enumerated() where !keepsSource {
       do throws(StorageError) {
         _ = try await source.delete(DeleteRequest(key: summary.key, ifRevision: summary.revision))
       } catch {
-        // Another program has changed it since it was compared.
+        // Another program has changed the credential since it was compared.
         guard error.code == .conflict else { throw error }
         found.differing.append(summary.key)
       }
@@ -66,7 +67,7 @@ struct Migration: Sendable {
     var damaged: [CredentialKey] = []
   }
 
-  /// Compares all credentials before one is copied, since copies go out of date.
+  /// Compares all credentials before copying any, since an original may change after its copy.
   private func compare() async throws(StorageError) -> Comparison {
     let keys = try await source.findAll().map(\.key)
     var found = Comparison()

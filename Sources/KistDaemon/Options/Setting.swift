@@ -60,7 +60,7 @@ struct Setting {
     return level
   }
 
-  /// Returns the number before the first unit that fits, in the smallest unit, if it is positive.
+  /// Returns the number before the first matching unit, in the smallest unit; `nil` if not above 0.
   private func amount(in units: [(suffix: String, size: Int)]) -> Int? {
     guard
       let unit = units.first(where: { text.hasSuffix($0.suffix) }),
@@ -81,7 +81,7 @@ func usageError<Command: ParsableCommand>(
 ) -> StorageError {
   if let error = error as? StorageError { return error }
   let message = Command.message(for: error)
-  // The parser has no error type for it.
+  // The parser has no error type for an unexpected argument.
   if message.contains("nexpected argument") {
     return .wrongUsage(
       "unexpected argument", of: command,
@@ -90,7 +90,7 @@ func usageError<Command: ParsableCommand>(
   return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
 }
 
-/// Returns the hint for an unexpected word; `--` before one of our commands would run a program.
+/// Returns the hint for an unexpected word; `kistd -- migrate` would run a program `migrate`.
 private func hint(atWordTooManyIn arguments: [String]) -> String {
   if let command = arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first {
     return "write `kistd \(command.rawValue)` first, then its options"

@@ -56,7 +56,7 @@ func rekey(
   let (options, keyFile, newPassphrase) = try command.options(environment: environment)
   let pinFile = PinFile(path: options.pinFile)
   _ = try pinFile.read(of: .encryptedFile, orElse: moveHint)
-  // Comes first, so that the user does not type a passphrase in vain.
+  // This comes first, so that the user does not type a passphrase in vain.
   try EncryptedFile.requireStore(at: options.storePath)
   let keySource = try EncryptedFile.KeySource(options)
   var store = options.ofEncryptedFile(keySource)
@@ -67,7 +67,7 @@ func rekey(
   }
   rekeying.dropsOthers = command.dropOthers
   rekeying.willSwitch = { old, new throws(StorageError) in
-    // Only now does no other process have the store open, and so none writes the pin.
+    // From here on, no other process has the store open, so no other process writes the pin.
     guard let pin = try pinFile.read(of: .encryptedFile, orElse: moveHint) else { return }
     guard [pin.storeID, pin.nextStoreID].contains(old) else { throw .anotherStore }
     try pinFile.write(Pin(kind: .encryptedFile, storeID: old, nextStoreID: new), insteadOf: pin)

@@ -4,12 +4,12 @@ internal import KistSystem
 
 /// A file lock that one process holds at a time.
 ///
-/// The kernel releases it when the process ends for any reason. The file is never removed: a
+/// The kernel releases the lock when the process ends for any reason. The file is never removed: a
 /// process that opens it during a removal would lock a file that no other process sees.
 final class ProcessLock: Sendable {
   private let descriptor: CInt
 
-  /// Takes the lock, or throws the error that `refusal` makes of its owner, such as "pid 123".
+  /// Takes the lock, or throws the error that `refusal` returns for its owner, such as "pid 123".
   init(
     at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {
@@ -23,7 +23,7 @@ final class ProcessLock: Sendable {
     }
   }
 
-  /// Throws the error that `refusal` makes of the owner, if any; takes and creates nothing.
+  /// Throws the error that `refusal` returns for the owner, if any; keeps no lock, creates no file.
   static func checkIsFree(
     at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
   ) throws(StorageError) {

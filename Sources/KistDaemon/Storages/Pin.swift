@@ -6,9 +6,9 @@ internal import KistSystem
 /// The record of where credentials are kept, written before the first save is answered.
 struct Pin: Sendable, Equatable {
   var kind: StorageKind
-  /// The id of the store; `nil` for a kind of which there is only one.
+  /// The id of the store; `nil` for a kind that has only one store.
   var storeID: String?
-  /// The id of a store that is about to replace it; the one of the two that exists counts.
+  /// The id of a store that is about to replace `storeID`; the pin is for the one that exists.
   var nextStoreID: String?
 
   func settled(on probe: StorageProbe?) -> Pin {
@@ -79,7 +79,7 @@ struct PinFile: Sendable {
       hint: hint)
   }
 
-  /// Returns a pin with the store that exists, and writes it if the pin named two.
+  /// Returns a pin for the store that exists, and writes it if the old pin named two stores.
   func settled(_ pin: Pin, on probe: StorageProbe?) -> Pin {
     let settled = pin.settled(on: probe)
     // If this write fails, each start settles the pin again.

@@ -26,7 +26,7 @@ struct Selection: Sendable, Equatable {
     for (kind, probe) in probes where kind != asked {
       switch probe {
       case .open(let hasCredentials, _): if hasCredentials { filled.append(kind) }
-      // It may have credentials that would seem to vanish.
+      // This storage may have credentials that would seem to vanish.
       case .unusable(let error): if !kind.isExternal { throw error }
       case .locked: break
       }
@@ -70,7 +70,7 @@ struct Selection: Sendable, Equatable {
 typealias Probes = [(kind: StorageKind, probe: StorageProbe)]
 
 extension Probes {
-  /// Looks at the storages that matter: at an external one, which is slow, only to choose one.
+  /// Looks at the storages that matter; at external ones, which are slow, only to choose a storage.
   init(_ context: StorageContext, pin: Pin?) async {
     let isChoice = pin == nil && context.options.storage == nil
     await self.init(

@@ -116,7 +116,7 @@ extension Options {
 }
 
 extension Options.KeySource {
-  /// The same source for the encrypted file; none for a passphrase that a descriptor has.
+  /// This key source for the encrypted file; `.none` if a descriptor has the passphrase.
   var unread: EncryptedFile.KeySource {
     switch self {
     case .file(let path): .keyFile(path: path)
@@ -139,7 +139,7 @@ extension EncryptedFile.KeySource {
 extension EncryptedFile.ProgressOptions {
   /// Creates the options of the progress notes; `nil` without a home directory.
   ///
-  /// An older store is accepted once. If an older one replaces it later, kistd refuses it again.
+  /// kistd accepts an older store once. If another one replaces the store later, kistd refuses it.
   init?(_ options: Options, logger: Logger) {
     guard let directory = options.progressDirectory else { return nil }
     let acceptance = TakenOnce(options.acceptsRollback, then: false)
@@ -157,7 +157,7 @@ extension EncryptedFile.ProgressOptions {
   }
 }
 
-/// A value that another one replaces once it is taken, such as a passphrase, which is then forgotten.
+/// A value that `take` returns once, and then `next`; so kistd forgets a passphrase after use.
 final class TakenOnce<Value: Sendable>: Sendable {
   private let value: Mutex<Value>
   private let next: Value

@@ -65,7 +65,7 @@ extension StorageError {
       // If credentials are kept elsewhere, kistd works without the keyring.
       return pin == nil || pin?.kind == .libsecret ? ofKeyring(isPinned: pin != nil) : self
     } catch {
-      // The keyring may be pinned.
+      // The pin cannot be read, so it is possible that it names the keyring.
       return ofKeyring(isPinned: true)
     }
   }
@@ -83,7 +83,7 @@ extension StorageError {
   }
 }
 
-/// Returns the address of a running session bus (D-Bus specification); kistd starts none.
+/// Returns the address of a running session bus (D-Bus specification); kistd starts no bus.
 func sessionBusAddress(
   environment: (String) -> String?, isSocket: (String) -> Bool
 ) -> String? {

@@ -4,7 +4,7 @@ internal import Logging
 
 /// A kind of storage, with everything that kistd knows about it.
 ///
-/// `all` is the table of storages. Each row is in a file of its own, which alone knows the storage.
+/// `all` is the table of storages. Only the source file of a row contains code for its storage.
 struct StorageKind: Sendable {
   /// The name in options, in the pin and in `status`.
   let rawValue: String
@@ -14,12 +14,13 @@ struct StorageKind: Sendable {
   var name: String { "the \(label)" }
   /// Whether another program provides the storage.
   ///
-  /// Then the user has one, whatever `--data` says. It may be out of reach, and it may have
-  /// credentials that kist did not save.
+  /// Then the user has only one such storage, whatever `--data` says. It may be out of reach, and
+  /// may have credentials that kist did not save.
   let isExternal: Bool
   /// Whether kistd chooses the storage if none was asked for.
   let isChosenByItself: Bool
-  /// The errors of the pin's id; `nil` if there is only one storage of the kind, which has no id.
+  /// The errors if the pinned store is missing or was replaced; `nil` if there is only one storage
+  /// of the kind, which has no id.
   let identity: Identity?
   /// Returns the files that a running kistd needs.
   let files: @Sendable (Options) -> Files
@@ -27,16 +28,16 @@ struct StorageKind: Sendable {
   let probe: @Sendable (StorageContext) async -> StorageProbe
   /// Throws the error with which opening would fail, if it can be found without opening.
   let check: @Sendable (StorageContext) throws(StorageError) -> Void
-  /// Opens the storage, and makes it if there is none and never was one.
+  /// Opens the storage, and creates it if it does not exist and never did.
   let open: @Sendable (StorageContext, Pin?) async throws(StorageError) -> OpenStorage
   /// Adds what the options demand of a storage that is served.
   let served: @Sendable (OpenStorage, Options) -> OpenStorage
-  /// Counts credentials with data of a later version of kist; `nil` if it cannot keep such data.
+  /// Counts credentials with data of a later kist version; `nil` if the storage cannot keep any.
   let countLaterData: (@Sendable (StorageContext) throws(StorageError) -> Int)?
   /// Returns the error of a command that cannot unlock the storage.
   let whenLocked: @Sendable (StorageError, StorageStatus, StorageContext) -> StorageError
 
-  /// What is wrong with a store whose id the pin does not have.
+  /// The errors if the store that the pin names is missing or was replaced.
   struct Identity: Sendable {
     var missing: StorageError
     var replaced: StorageError
@@ -65,7 +66,7 @@ extension StorageKind: Equatable {
   static let namesInHelp = listed(
     all.map { $0.isExternal ? "\($0.rawValue) (\($0.name))" : $0.rawValue }, "or")
 
-  /// The command that moves credentials there, for a hint; the sentence must name what it moves.
+  /// The command that moves credentials to this storage, for a hint that says what is moved.
   var migration: String {
     "`kistd migrate --to \(rawValue)`, with the same --data if one was given"
   }

@@ -36,7 +36,7 @@ private func firstUnit(
   return (name, rest.dropFirst())
 }
 
-/// Removes the underscore that systemd puts before names of the kernel, as in `_memory.service`.
+/// Removes systemd's underscore before a name that the kernel uses, as in `_memory.service`.
 private func unescapedGroup(_ name: String) -> String {
   name.hasPrefix("_") ? String(name.dropFirst()) : name
 }

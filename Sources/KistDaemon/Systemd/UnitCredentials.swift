@@ -10,12 +10,12 @@ struct UnitCredentials: Sendable {
   var logger: Logger
   let gates = LogGates()
 
-  /// Returns the secret whose service is named like the unit, and its account like the credential.
+  /// Returns the secret of the credential with the unit's name as service and the ID as account.
   ///
-  /// A manager takes the end of the stream for the end of a credential. To it, an empty stream is
-  /// an empty credential. Only an answer above its size limit makes the unit fail. So kistd refuses
-  /// every client that may be a manager with such an answer. A client at any other address is not a
-  /// manager, and its connection is closed at once.
+  /// For a manager, the end of the stream means that the credential is complete, so an empty stream
+  /// is an empty credential. Only an answer above the manager's size limit makes the unit fail. So
+  /// kistd refuses every client that may be a manager with such an answer. A client at any other
+  /// address is not a manager, and its connection is closed at once.
   func answer(_ peer: Peer) -> ByteServer.Answer? {
     guard let request = CredentialRequest(address: peer.abstractName) else {
       refuse(peer, "the address is not one that systemd connects from for a unit")
@@ -88,7 +88,7 @@ struct CredentialRequest: Equatable {
 }
 
 extension CredentialRequest {
-  /// Parses the address that the manager connects from, `RANDOM/unit/UNIT/ID`; `nil` for any other.
+  /// Parses the address that the manager connects from, `RANDOM/unit/UNIT/ID`, or returns `nil`.
   init?(address: [UInt8]) {
     let parts = address.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard

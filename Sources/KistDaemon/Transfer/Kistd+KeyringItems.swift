@@ -20,7 +20,7 @@ struct KeyringItemsCommand: ParsableCommand {
 /// Runs `kistd keyring-items`: prints other programs' items as lines of JSON.
 ///
 /// The output includes items without a value, and a line for each item in a locked keyring. `kist
-/// import keyring` reads them through a pipe, because it is not linked to a keyring. The items are
+/// import keyring` reads this output through a pipe: kist is not linked to libsecret. The items are
 /// not printed to a terminal, or to a file that other users can read.
 func printKeyringItems(
   _ arguments: [String], environment: @Sendable (String) -> String?
@@ -38,7 +38,7 @@ func printKeyringItems(
     busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
     deadline: options.deadline)
   for item in found.items { try writeOutput(line(of: item.attributes, item.value)) }
-  // Such a line shows nothing of an item in a locked keyring.
+  // The line of an item in a locked keyring has only `locked`, and nothing about the item.
   let locked = JSONWriter.object { $0.member("locked", true) }
   for _ in 0..<found.locked { try writeOutput(locked) }
   return 0
@@ -47,8 +47,8 @@ func printKeyringItems(
 /// The attributes that find the items of each program.
 ///
 /// They are the attributes of git's contrib/credential/libsecret, docker's secretservice,
-/// cargo-credential-libsecret, and python-keyring's SecretService. Before 2.43, git used a schema
-/// that other programs use too, but not for the web.
+/// cargo-credential-libsecret, and python-keyring's SecretService. Before 2.43, git used the schema
+/// `NetworkPassword`. Other programs use that schema, too, but not with http and https.
 private let searches = [
   ["xdg:schema": "org.git.Password"],
   ["xdg:schema": "org.gnome.keyring.NetworkPassword", "protocol": "https"],

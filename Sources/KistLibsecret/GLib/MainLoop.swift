@@ -19,7 +19,7 @@ private import Synchronization
     let thread = unsafe Work { [context, isOver] in
       unsafe g_main_context_push_thread_default(context)
       while !isOver.value.load(ordering: .acquiring) { unsafe g_main_context_iteration(context, 1) }
-      // GLib frees remaining objects in sources, which a context without a loop would forget.
+      // GLib frees remaining objects in sources of this context, which run only in its iterations.
       while unsafe g_main_context_iteration(context, 0) != 0 {}
       unsafe g_main_context_pop_thread_default(context)
       unsafe g_main_context_unref(context)
@@ -77,8 +77,8 @@ private import Synchronization
 
   /// Adds the source to the context, which runs the work once.
   private func attach(_ source: UnsafeMutablePointer<GSource>?, _ work: Work) {
-    // The work, and the loop with it, may end before GLib releases the source. GLib locks the
-    // context for that.
+    // The work may end, and release the loop, before GLib has released the source. GLib locks the
+    // context for that release, so this function retains the context.
     let context = unsafe g_main_context_ref(context)
     defer { unsafe g_main_context_unref(context) }
     unsafe g_source_set_priority(source, G_PRIORITY_DEFAULT)

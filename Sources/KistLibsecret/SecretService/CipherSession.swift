@@ -4,7 +4,7 @@ internal import KistCore
 /// A session with the provider that encrypts values on the bus.
 ///
 /// See the Secret Service specification, "Transfer of Secrets". libsecret provides the cipher and
-/// the keys. It never sees an answer without a key.
+/// the keys. `kist_check_session_key` keeps answers without a key away from it.
 struct CipherSession {
   private let service: GObjectReference
 

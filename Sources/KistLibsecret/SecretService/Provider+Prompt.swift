@@ -1,7 +1,7 @@
 extension Provider {
-  /// Shows the prompt that unlocks a collection; `nil` if it needs none, or is open.
+  /// Shows the prompt that unlocks a collection; `nil` if the collection needs no prompt.
   ///
-  /// A prompt without an answer in time stays open, and the next caller waits for the same one.
+  /// A prompt without an answer in time stays open, and the next caller waits for this prompt.
   /// gnome-keyring 42.1 exits at a `Dismiss` while it shows a dialogue, for this prompt or another.
   func promptToUnlock(_ collection: ObjectPath) async throws(BusError) -> ShownPrompt? {
     guard try await isLocked(collection) else { return nil }
@@ -14,15 +14,15 @@ extension Provider {
 
   /// Shows a prompt that a change of an open collection requires, and waits for its end.
   ///
-  /// A prompt without an answer in time is dismissed, so that its change does not follow a later
-  /// one.
+  /// A prompt that is not answered in time is dismissed. Otherwise the user could still accept it,
+  /// and the old change would happen after a newer one.
   func answer(_ prompt: ObjectPath) async throws(BusError) {
     let shown = try await show(prompt)
     do throws(BusError) {
       guard try await shown.isAccepted(by: deadline) else { throw .dismissed }
     } catch {
       if error == .timeout {
-        // The caller has waited long enough, and does not wait for this answer.
+        // The caller has waited long enough, and does not wait for the answer to `Dismiss`.
         _ = try Provider(service: service, deadline: Deadline(after: .seconds(1)))
           .start(.dismiss, of: prompt)
       }
