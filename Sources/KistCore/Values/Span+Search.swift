@@ -34,9 +34,7 @@ extension Span<UInt8> {
   }
 }
 
-/// Eight bytes of a text, tested together.
-///
-/// "Bit Twiddling Hacks" by Sean Anderson explains the tests.
+/// Eight bytes of a text, tested all at once (Anderson, "Bit Twiddling Hacks").
 @frozen @usableFromInline package struct EightBytes {
   @usableFromInline let bits: UInt64
 
