@@ -152,7 +152,8 @@ demo: release ## Save, load, list and delete on a new store, and show the sessio
 	@BIN=$(CURDIR)/$(BIN) scripts/demo
 
 bench: deps release ## Compare kist with its peers and the physical limits, and update docs/performance.md
-	@scripts/install-packages gcc git gnupg libc6-dev openssh-client pass python3-keyring python3-secretstorage
+	@scripts/install-packages gcc git gnupg libc6-dev openssh-client pass python3-keyring \
+	  python3-matplotlib python3-secretstorage
 	Benchmarks/run --bin $(BIN) $(BENCH)
 
 bench-guard: release ## Measure the cost of a load and a save, and compare it with the baseline

@@ -1,71 +1,78 @@
-"""Bars and lines on logarithmic axes."""
+"""Bars and lines on logarithmic axes, as SVG for light and dark backgrounds."""
 
-import math
+import io
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, StrMethodFormatter
 
 from . import text
-from .svg import Picture
+
+LIGHT = {"paper": "#ffffff", "ink": "#24292f", "faint": "#59636e", "grid": "#d8dee4", "limit": "#afb8c1",
+         "peer": "#8cb4e2", "kist": "#bc4c00", "other": "#0969da"}
+DARK = {"paper": "#0d1117", "ink": "#e6edf3", "faint": "#9198a1", "grid": "#30363d", "limit": "#6e7681",
+        "peer": "#2f5f97", "kist": "#f0883e", "other": "#58a6ff"}
+
+matplotlib.rcParams.update({
+    "svg.fonttype": "none", "svg.hashsalt": "kist", "font.sans-serif": ["Helvetica", "Arial", "DejaVu Sans"],
+    "figure.facecolor": LIGHT["paper"], "axes.facecolor": "none", "text.color": LIGHT["ink"],
+    "axes.labelcolor": LIGHT["faint"], "xtick.color": LIGHT["faint"], "ytick.color": LIGHT["faint"],
+    "xtick.labelsize": 8, "ytick.labelsize": 8, "axes.labelsize": 9, "xtick.major.pad": 6,
+    "ytick.major.pad": 6, "grid.color": LIGHT["grid"],
+    "axes.autolimit_mode": "round_numbers", "axes.xmargin": 0, "axes.ymargin": 0, "axes.axisbelow": True})
 
 
-class LogAxis:
-    """Places values between two positions, with a tick at each power of ten."""
-
-    def __init__(self, values, start, end):
-        self.low = math.floor(math.log10(min(values)) + 1e-9)
-        self.high = max(math.ceil(math.log10(max(values)) - 1e-9), self.low + 1)
-        self.start, self.end = start, end
-
-    def place(self, value):
-        part = (math.log10(value) - self.low) / (self.high - self.low)
-        return self.start + part * (self.end - self.start)
-
-    @property
-    def ticks(self):
-        return [10.0 ** power for power in range(self.low, self.high + 1)]
-
-
-def round_time(value):
-    """Returns a power of ten of seconds, as text with a unit."""
-    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
-        if value >= size * 0.999:
-            return f"{value / size:.0f} {unit}"
-    return f"{value:g} s"
+def empty(title, explanation, width, height, left, right):
+    """Returns a figure and its axes; all sizes are in points."""
+    figure = Figure(figsize=(width / 72, height / 72))
+    figure.text(12 / width, 1 - 20 / height, title, size=12, weight="bold")
+    figure.text(12 / width, 1 - 35 / height, explanation, size=9, color=LIGHT["faint"])
+    axes = figure.add_axes((left / width, 36 / height, (right - left) / width, 1 - 86 / height))
+    axes.tick_params(which="both", length=0)
+    axes.spines[:].set_visible(False)
+    return figure, axes
 
 
 def bars(title, explanation, rows):
     """Draws rows with a name, a kind, a median and a 99th percentile in seconds; the fastest first."""
-    left, top, step = 320, 66, 28
-    bottom = top + step * len(rows)
-    picture = Picture(880, bottom + 40, title, explanation)
-    axis = LogAxis([value for *_, median, tail in rows for value in (median, tail)], left, 790)
-    for tick in axis.ticks:
-        picture.line("grid", axis.place(tick), top, axis.place(tick), bottom)
-        picture.text(axis.place(tick), bottom + 18, round_time(tick), "faint", 11, "middle")
-    for number, (name, kind, median, tail) in enumerate(sorted(rows, key=lambda row: row[2])):
-        y = top + step * number + 5
-        picture.text(left - 10, y + 14, name, size=13, anchor="end",
-                     weight="bold" if kind == "kist" else "normal")
-        picture.box(kind, left, y, axis.place(median) - left, 19)
-        picture.line("faint", axis.place(median), y + 9.5, axis.place(tail), y + 9.5)
-        picture.line("faint", axis.place(tail), y + 5, axis.place(tail), y + 14)
-        picture.text(max(axis.place(tail), axis.place(median)) + 8, y + 14, text.seconds(median), size=12)
-    return picture.done()
+    names, kinds, medians, tails = zip(*sorted(rows, key=lambda row: row[2], reverse=True))
+    figure, axes = empty(title, explanation, 660, 86 + 21 * len(rows), 240, 592)
+    beyond = [tail - median for tail, median in zip(tails, medians)]
+    drawn = axes.barh(names, medians, 0.68, xerr=([0] * len(rows), beyond), log=True,
+                      color=[LIGHT[kind] for kind in kinds], ecolor=LIGHT["faint"],
+                      error_kw={"elinewidth": 1.1})
+    axes.bar_label(drawn, [text.seconds(median) for median in medians], padding=6, size=9)
+    axes.set_ylim(-0.5, len(rows) - 0.5)
+    axes.xaxis.set_major_formatter(EngFormatter("s"))
+    axes.grid(axis="x")
+    axes.tick_params(axis="y", labelsize=10, labelcolor=LIGHT["ink"])
+    for label, kind in zip(axes.get_yticklabels(), kinds):
+        label.set_weight("bold" if kind == "kist" else "normal")
+    return svg(figure, title)
 
 
 def lines(title, explanation, places, series):
-    """Draws series with a name, a kind and a value in seconds at each place."""
-    left, right, top, bottom = 70, 700, 66, 380
-    picture = Picture(860, bottom + 52, title, explanation)
-    across = LogAxis(places, left, right)
-    up = LogAxis([value for _, _, values in series for value in values], bottom, top)
-    for tick in up.ticks:
-        picture.line("grid", left, up.place(tick), right, up.place(tick))
-        picture.text(left - 8, up.place(tick) + 4, round_time(tick), "faint", 11, "end")
-    for tick in across.ticks:
-        picture.line("grid", across.place(tick), top, across.place(tick), bottom)
-        picture.text(across.place(tick), bottom + 18, f"{tick:,.0f}", "faint", 11, "middle")
-    picture.text((left + right) / 2, bottom + 38, "credentials in the store", "faint", 12, "middle")
-    for name, kind, values in series:
-        points = [(across.place(place), up.place(value)) for place, value in zip(places, values, strict=True)]
-        picture.path(kind, points)
-        picture.text(points[-1][0] + 10, points[-1][1] + 4, name, kind, 12)
-    return picture.done()
+    """Draws series with a name, a kind, a line style and a value in seconds at each place."""
+    figure, axes = empty(title, explanation, 645, 324, 52, 525)
+    for name, kind, style, values in series:
+        axes.loglog(places, values, style, color=LIGHT[kind], marker="o", markersize=4, clip_on=False)
+        axes.annotate(name, (places[-1], values[-1]), (8, 0), textcoords="offset points", va="center",
+                      color=LIGHT[kind], size=9)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_major_formatter(EngFormatter("s"))
+    axes.set_xlabel("credentials in the store")
+    axes.grid()
+    return svg(figure, title)
+
+
+def svg(figure, title):
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Title": title, "Creator": None, "Date": None})
+    return drawn.getvalue().replace("<svg ", '<svg role="img" ', 1).replace("</style>", dark() + "</style>", 1)
+
+
+def dark():
+    """Returns CSS rules that replace each light colour on a dark background."""
+    rules = "\n".join(f'[style*="{part}: {color}"] {{ {part}: {DARK[kind]} !important }}'
+                      for kind, color in LIGHT.items() for part in ("fill", "stroke"))
+    return f"\n@media (prefers-color-scheme: dark) {{\n{rules}\n}}\n"

@@ -22,7 +22,7 @@ def by_size(results):
     return charts.lines(
         "Load and save, by size of the store", "Encrypted file, one client, pinned to one CPU; every save is "
         "on disk before it is answered.", sizes,
-        [(f"{operation}, {name}", kind + (" tail" if field == "tail" else ""),
+        [(f"{operation}, {name}", kind, "--" if field == "tail" else "-",
           [results.median(f"{operation} among {size}", field) for size in sizes])
          for operation, kind in (("load", "kist"), ("save", "other"))
          for name, field in (("median", "median"), ("p99", "tail"))])
