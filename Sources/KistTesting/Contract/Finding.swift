@@ -135,7 +135,7 @@ private func pagedKeys(
   var query = query
   query.limit = limit
   // Throws for cursors that form a loop.
-  try await eachPage(of: query, storage.find) { page in
+  try await eachPage(of: query, storage.find) { page throws(StorageError) in
     #expect(page.credentials.count <= limit)
     keys += page.credentials.map(\.key)
     guard keys.count < 10_000 else { throw .internal("the pages do not end") }
