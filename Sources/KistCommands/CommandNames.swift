@@ -57,7 +57,7 @@ private func commandMeant(by word: String, among names: [String]) -> String? {
   return nameMeant(by: word, among: names)
 }
 
-/// The commands of kistd that users may look for here; they work on a store that is not served.
+/// The commands of kistd that users may look for here; they need a store that no kistd is using.
 private let commandsOfKistd = ["fsck", "migrate", "probe", "rekey", "restore"]
 
 /// The names that pass, gh, secret-tool and shells use for our commands.
@@ -71,7 +71,7 @@ private let otherNames = [
   "status": ["info"],
 ]
 
-/// Adds the named socket to the commands in a hint, which would else ask another kistd or none.
+/// Adds the user's `--socket` to the commands in a hint, so that they ask the same kistd.
 func hint(_ hint: String?, over socket: String?) -> String? {
   guard let hint, let socket else { return hint }
   let parts = hint.split(separator: "`", omittingEmptySubsequences: false)
@@ -81,7 +81,7 @@ func hint(_ hint: String?, over socket: String?) -> String? {
   }.joined(separator: "`")
 }
 
-/// Returns the socket on a command line that may contain errors; the last one counts.
+/// Returns the value of the last `--socket` on a command line, which may contain errors.
 func namedSocket(in words: ArraySlice<String>) -> String? {
   let last = words.lastIndex { $0 == "--socket" || $0.hasPrefix("--socket=") }
   guard let last else { return nil }
@@ -159,7 +159,7 @@ private func isDashed(_ word: String) -> Bool {
 
 /// Returns an error that names the option and its valid values; `nil` for another mistake.
 ///
-/// The value itself is in the part of the message before the text that is used here.
+/// Uses only the text after the invalid value, so that the error does not repeat the value.
 private func invalidValue(_ message: String, _ help: String) -> StorageError? {
   guard let before = message.ranges(of: "' is invalid for '").last else { return nil }
   let name = message[before.upperBound...].prefix { $0 != "'" }

@@ -66,7 +66,7 @@ struct NewFile: ~Copyable {
 
   /// Gives the file its name after its contents are on disk.
   mutating func finish() throws(StorageError) {
-    // A umask may have removed more than the permissions of others.
+    // The umask may have removed permissions of the owner, too.
     guard fchmod(file, 0o600) == 0, fsync(file) == 0 else { throw notWritten(errno) }
     if isReplacing {
       try replace()
@@ -161,7 +161,7 @@ extension StorageError {
 func writeNewFile(_ path: String, _ content: Secret) throws(StorageError) {
   let file = try openNewFile(path)
   var failure = content.withBytes { writeAll($0, to: file) }
-  // A umask may have removed more than the permissions of others.
+  // The umask may have removed permissions of the owner, too.
   if failure == 0, fchmod(file, 0o600) != 0 { failure = errno }
   if close(file) != 0, failure == 0 { failure = errno }
   guard failure == 0 else {

@@ -3,7 +3,7 @@ internal import KistCore
 internal import KistInterop
 internal import KistSystem
 
-/// The environment of commands, apart from kistd.
+/// What a command can find out without kistd: files, programs, variables.
 struct Host: Sendable {
   struct File: Sendable, Equatable {
     var owner: UInt32

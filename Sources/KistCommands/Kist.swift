@@ -122,9 +122,9 @@ extension Kist {
     try await command.run()
   }
 
-  /// Opens standard input, output and error if they are closed, so that no one can use them.
+  /// Opens /dev/null for a closed standard input, output or error, so that its use fails.
   ///
-  /// Otherwise the socket would get their number, and with it their data.
+  /// Otherwise the socket would get its number, and kistd the data written to it.
   private static func reserveStandardDescriptors() {
     for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
       _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)

@@ -41,13 +41,13 @@ func replaceProcess(by command: [String], _ environment: ChildEnvironment) -> Co
   }
 }
 
-/// Keeps the signals that would end this process, for the command that will run in it.
+/// Holds back the signals that would end this process, to forward them to the command.
 func keepSignals() throws(CommandNotStarted) {
   guard kist_take_signals(1) >= 0 else { throw CommandNotStarted(failure: errno) }
   kist_hand_over_signals()
 }
 
-/// Stops keeping signals; ends this process if one came meanwhile that asks for it.
+/// Stops holding back signals; if one came meanwhile that ends processes, ends this process.
 func giveBackSignals() {
   let number = kist_give_back_signals()
   if number > 0 { carryOut(number) }
@@ -112,7 +112,7 @@ struct ChildEnvironment {
     self.entries = entries
   }
 
-  /// Lends it as exec(3) expects it.
+  /// Lends `body` the environment in the form that exec(3) expects.
   func withPointers<Result>(
     _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {

@@ -9,7 +9,7 @@ protocol AsksKistd: AsyncParsableCommand {
 
 /// A command that works on a storage.
 ///
-/// The argument parser creates the command, so it cannot inject one.
+/// The argument parser creates the command, so the initializer cannot take the storage.
 ///
 /// Each command adopts one of the `Requires…` protocols below, whose `run()` passes the real
 /// storage. A test calls `perform` with its own storage.
@@ -24,7 +24,7 @@ protocol RequiresUserStorage: StorageCommand where Storage == UserStorage {
   /// Whether the user may be asked to unlock the storage.
   var prompting: PromptOptions { get }
 
-  /// The number of connections with a thread, for commands with many parallel requests.
+  /// The number of connections, each with a thread, for many parallel requests; 0: one, without.
   static var threads: Int { get }
 }
 

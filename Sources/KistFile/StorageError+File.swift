@@ -65,8 +65,8 @@ func sqlite(_ call: () -> CInt) -> CInt {
 extension StorageError {
   /// Makes an error that says why SQLite failed.
   ///
-  /// Its extended result code (https://sqlite.org/rescode.html) is not enough: an exceeded quota is
-  /// an I/O error there, and a disk that cannot be read (EIO) a damaged file.
+  /// SQLite's extended result code (https://sqlite.org/rescode.html) is not enough: it reports an
+  /// exceeded quota as an I/O error, and a disk that cannot be read (EIO) as a damaged file.
   init(database code: CInt, errno system: CInt = errno) {
     let number = "SQLite error \(code)"
     self =

@@ -3,8 +3,9 @@ internal import KistJSON
 
 /// Answers as docker's credential helper, which podman, skopeo, buildah and others also use.
 ///
-/// See docker-credential-helpers, credentials/credentials.go. A service is docker's URL or host of
-/// a registry, unchanged. The user `<token>` has an identity token; here it is like any other user.
+/// See docker-credential-helpers, credentials/credentials.go. The service is docker's URL or host
+/// of the registry, unchanged. For kist, the user `<token>`, which has an identity token, is like
+/// any other.
 ///
 /// Errors go to standard output, with status 1. Clients compare some of the messages.
 package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> HelperAnswer {
@@ -21,7 +22,7 @@ package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> H
       let found = try await storage.dockerCredential(of: registry, at: call.now())
       return try found.map(dockerAnswer) ?? .printed("credentials not found in native keychain")
     case "erase":
-      // Of all users: a logout must not switch to another user.
+      // Deletes the credentials of all users, as docker would otherwise log in as another one.
       let registry = try registry(in: call.readInput())
       for summary in try await storage.savedByDocker(registry) {
         try await storage.deleteUnchanged(summary)

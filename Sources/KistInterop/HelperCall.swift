@@ -3,10 +3,10 @@ internal import KistJSON
 
 /// The input of a helper that a tool starts.
 package struct HelperCall: Sendable {
-  /// The most bytes that a helper reads from its standard input: 1 MiB.
+  /// The maximum size of a helper's standard input, in bytes: 1 MiB.
   package static let longestInput = 1 << 20
 
-  /// The words after the program's name, or after the tool's if that is the first word.
+  /// The arguments after the name of the helper program, or after `kist helper TOOL`.
   package var arguments: [String]
   /// Returns the value of an environment variable.
   package var variable: @Sendable (String) -> String?
@@ -68,7 +68,7 @@ package struct HelperAnswer: Sendable, Equatable {
     .done(try JSONWriter.object(members).withNewline)
   }
 
-  /// Returns the answer to a failed call, for a tool that leaves the message to standard error.
+  /// Returns the answer to a failed call of a tool that expects errors on standard error.
   static func failed(_ error: StorageError) -> HelperAnswer {
     HelperAnswer(complaint: error, status: error.code.exitStatus)
   }

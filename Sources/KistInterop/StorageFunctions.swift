@@ -33,7 +33,7 @@ extension UserStorage {
     return try await usable((found.first { !$0.isExpired(at: now) } ?? newest).key, for: tool)
   }
 
-  /// Deletes a credential unless it changed since it was read; returns whether it did.
+  /// Deletes a credential unless it changed since it was read; returns whether it was deleted.
   @discardableResult
   func deleteUnchanged(_ summary: CredentialSummary) async throws(StorageError) -> Bool {
     do throws(StorageError) {
@@ -55,7 +55,7 @@ extension UserStorage {
   /// A credential that the user saved keeps its label and attributes; only its secret and expiry
   /// change. Throws `conflict` if another tool saved the credential of that key.
   ///
-  /// - Parameter kind: The attribute with the kind of the secret; it changes with the secret.
+  /// - Parameter kind: The attribute with the secret's kind, which is replaced with the secret.
   @discardableResult
   func save(
     _ new: NewCredential, kind: String? = nil, at now: Timestamp
@@ -78,7 +78,7 @@ extension UserStorage {
 }
 
 extension StorageError {
-  /// This error with another hint if it is `expired`, whose hint names an option of `kist load`.
+  /// This error; `expired` with another hint, because the usual one names an option of `kist load`.
   var orSaveAgain: StorageError {
     guard code == .expired else { return self }
     var error = self

@@ -66,7 +66,7 @@ extension Span<UInt8> {
 extension Secret {
   var validText: String? { withBytes(String.init(validating:)) }
 
-  /// Returns the text of a part of a file, which an error names.
+  /// Returns the text of a part of a file; an error gives the name of the part and the line.
   func text(of part: String, line: Int) throws(StorageError) -> String {
     guard let text = validText else { throw .unreadable("\(part) is not UTF-8", line: line) }
     return text
@@ -96,9 +96,9 @@ extension Secret {
     }
   }
 
-  /// Whether it equals a word in lower case, ignoring its own case.
+  /// Whether it equals a word, regardless of its case; `word` must be in lower case.
   ///
-  /// It makes no copy, because there may be a secret in place of a word.
+  /// The function makes no copy, because the file may have a secret in place of the word.
   func isWord(_ word: String) -> Bool {
     withBytes { bytes in
       word.withBytes { word in

@@ -98,7 +98,7 @@ struct ByteReader {
 
 /// Returns the padded size, which hides the exact size on disk: up to 1 KiB a multiple of 64.
 ///
-/// Above, it follows Padmé (Nikitin and others, PoPETs 2019 (4), §4), which adds at most 12 %.
+/// Above 1 KiB, it follows Padmé (Nikitin and others, PoPETs 2019 (4), §4), which adds up to 12 %.
 func paddedSize(_ size: Int) -> Int {
   if size <= 1024 { return max(64, (size + 63) / 64 * 64) }
   let exponent = Int.bitWidth - 1 - size.leadingZeroBitCount

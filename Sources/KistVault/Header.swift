@@ -30,7 +30,7 @@ package struct Header: Equatable, Sendable {
   /// The revision of the last change.
   package var lastRevision: Revision { epoch.revision(of: sequence) }
 
-  /// Counts a row in place of another; each is given by its hash, and `nil` where there is none.
+  /// Updates the sum and the count for a replaced row; `nil` for no row (added or deleted).
   package mutating func replaceRow(_ old: RowSum?, with new: RowSum?) {
     if let old {
       sum -= old

@@ -115,7 +115,7 @@ extension KeySlot {
   /// The maximum number of passphrase slots in a store.
   package static let mostPassphrases = 8
 
-  /// Throws `corrupt` for too many passphrases, or where trying all costs more than one slot may.
+  /// Throws `corrupt` for too many passphrase slots, or if their total cost exceeds one's limit.
   ///
   /// Anyone can forge a slot, and a forged one is detected only after another slot has opened.
   package static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
@@ -127,7 +127,7 @@ extension KeySlot {
     }
   }
 
-  /// Returns the hash of all slots that the header contains.
+  /// Returns the hash of all slots; the header contains this hash.
   package static func hash(of slots: [KeySlot], storeID: [UInt8]) -> [UInt8] {
     let bytes = slots.sorted { $0.number < $1.number }.reduce(into: [UInt8]()) { bytes, slot in
       bytes.append(littleEndian: slot.number)

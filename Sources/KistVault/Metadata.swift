@@ -76,7 +76,7 @@ extension Metadata {
     let label = try reader.text(from: bytes)
     var attributes = Attributes()
     let count = try reader.integer(UInt32.self, from: bytes)
-    // Checked before the attributes are read, because each one is inserted in order.
+    // Checked first, because inserting each attribute in order would be slow for a forged count.
     guard count <= Limits.attributes else { throw .beyondLimits }
     for _ in 0..<count {
       let name = try reader.text(from: bytes)
@@ -134,7 +134,7 @@ extension Metadata {
 package struct Fields: Equatable, Sendable {
   /// The maximum bytes of all fields stored with the metadata, or with the secret.
   static let mostBytes = 32_768
-  /// The bit of a tag that forbids changes to a version that does not know the tag.
+  /// The bit of a tag which means that versions without the tag must not change the credential.
   private static let criticalBit: UInt32 = 1 << 31
 
   /// The tag, size and value of each field, ordered by tag.

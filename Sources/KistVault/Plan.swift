@@ -2,8 +2,8 @@ package import KistCore
 
 /// A planned change: what to write, and what is true once it is on disk.
 ///
-/// The functions that plan changes read and write nothing else. They throw an error that concerns
-/// only the change.
+/// The functions that plan changes read only their arguments, and write nothing. They throw an
+/// error that concerns only the change.
 package struct Plan<Answer> {
   /// The writes beside the header, in order.
   package var writes: [StoreWrite] = []
@@ -117,14 +117,14 @@ extension StoreKeys {
   ) throws(StorageError) -> SealedRow.Kept? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
-    // The header is then from an earlier time, but still authentic.
+    // There is a row that the header does not count: the header is authentic, but too old.
     if header.count == 0 { throw .wrongRows }
     return try authenticate(row.metadata.span, row.secret.span, at: row.place)
   }
 }
 
 extension StorageError {
-  /// A field allows changes only to versions that know it.
+  /// The credential has a field that only versions that know the field may change.
   fileprivate static let needsLaterVersion = StorageError(
     .denied,
     "a later version of kist added data to the credential, which this version would damage",

@@ -75,8 +75,8 @@ extension StoreKeys {
 
 /// The addresses of rows in the table.
 ///
-/// Each credential has 64 possible ones, by the first bytes of its tags, and the row has the first
-/// that was free. The table is therefore a flat integer tree, with the rows of a service together.
+/// The first bytes of a credential's tags give 64 possible addresses; its row is at the first that
+/// was free. So the table is one B-tree of integers, with the rows of a service side by side.
 ///
 /// Two credentials rarely share addresses: about a hundred pairs among a million of one service.
 package enum RowAddresses {
@@ -186,7 +186,7 @@ package struct RowTally {
     return isFound && address > lastAddress
   }
 
-  /// Adds a row; throws `corrupt` when no lookup finds it, or a change after the header's wrote it.
+  /// Adds a row; throws `corrupt` if no lookup finds the row, or its sequence exceeds the header's.
   package mutating func verify(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     in header: Header

@@ -1,7 +1,7 @@
 package import KistCore
 internal import KistJSON
 
-/// Returns the server's edge: it turns a line into a message, and an error into a reply.
+/// Returns the server's function that reads a line, and answers with the reply or the error.
 ///
 /// Every reply has the request's `id`, if it could be read. `notes` receives a note of each request.
 package func answer(

@@ -18,7 +18,7 @@ package func dispatch(_ endpoints: Endpoints) -> Dispatch {
 
 /// With so few operations a search is faster than hashing a name.
 ///
-/// A function in a dictionary would also be called through a function that converts its types.
+/// Swift would also call a function in a dictionary through a thunk, which converts its types.
 private struct Handler: Sendable {
   let operation: String
   let begin: @Sendable (@escaping BeginStream) -> Exchange
@@ -58,7 +58,7 @@ struct OperationRow: Sendable {
     all.contains { $0.name == name && $0.effect == .none }
   }
 
-  /// Returns the server's end for a connection whose watch stream a function starts.
+  /// Returns the server's end for one connection; the function starts its watch streams.
   let serve: @Sendable (Endpoints) -> @Sendable (@escaping BeginStream) -> Exchange
 }
 

@@ -68,7 +68,7 @@ package struct Endpoints: Sendable {
   }
 }
 
-/// Returns the client's edge: it turns a message into a line, and an error reply into an error.
+/// Returns the client's function that sends a message as a line, and throws the error in a reply.
 package func exchange(over lines: @escaping LineExchange) -> Exchange {
   { request throws(StorageError) in
     try readReply(try await lines(requestLine(request)), to: request.operation)

@@ -12,7 +12,7 @@ package struct Message: Sendable {
 
   private enum Content {
     case read(JSONObject)
-    /// The text of an object; the members that make it a line end at this offset.
+    /// The text of an object, which begins with the members of the envelope, up to this offset.
     case written(Secret, head: Int)
   }
 

@@ -8,7 +8,7 @@ package struct SocketLocation: Sendable, Equatable {
   /// The path of the socket, at most 107 bytes of UTF-8.
   package let path: String
 
-  /// Takes a path; throws `badRequest` if it is none, and `tooLarge` if the kernel would refuse it.
+  /// Takes a path; throws `badRequest` if it is empty or has a NUL, `tooLarge` if it is too long.
   package init(path: String) throws(StorageError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw .badRequest("the socket path is empty or has a NUL in it")

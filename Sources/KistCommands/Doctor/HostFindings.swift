@@ -90,7 +90,7 @@ extension Host {
       + Tool.allCases.compactMap(finding(of:))
   }
 
-  /// Returns a finding for a program that its user can read: so is its memory while it starts.
+  /// Returns a finding if this user can read a program's file, and so its memory while it starts.
   private func finding(ofReadable path: String) -> Finding? {
     guard uid != 0, let program = file(path) else { return nil }
     let isOwn = program.owner == uid

@@ -8,7 +8,7 @@ func storageFindings(
 ) -> [Finding] {
   if kistdAnswers, case .failure(let error) = status { return [Finding(error, about: "storage")] }
   guard case .success(let status) = status else {
-    // Another finding says why kistd does not answer; these say what it would open.
+    // These findings say what kistd would open; another one says why kistd does not answer.
     guard let diagnosis else { return [] }
     switch diagnosis.choice {
     case .success(let choice):

@@ -55,7 +55,7 @@ struct ConditionOptions: ParsableArguments {
 }
 
 struct ExpiryOptions: ParsableArguments {
-  // Takes a next word with a dash as the value, so that the error is about times.
+  // Takes a next word with a dash as the value, so that the error says that it is not a time.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Expire after this time: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))

@@ -12,7 +12,7 @@ func columns(of credential: CredentialSummary) -> [String] {
   ]
 }
 
-/// Returns the lines of a table, which fits into this many columns unless they are very few.
+/// Returns the lines of a table that fits the width of the terminal, unless that is very narrow.
 func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> [String] {
   let rows =
     [["SERVICE", "ACCOUNT", "LABEL", "MODIFIED", "EXPIRES"]]
@@ -30,9 +30,9 @@ func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> [
   }
 }
 
-/// Returns rows as lines with visible cells and aligned columns.
+/// Returns rows as lines with aligned columns; escapes control and misleading characters.
 ///
-/// While they are too wide, it shortens the column that `column` chooses, down to `narrowest`.
+/// While the lines are too wide, it shortens the column that `column` chooses, to `narrowest`.
 func table(
   _ rows: [[String]], width: Int, narrowest: Int = narrowest, shortening column: ([Int]) -> Int
 ) -> [String] {

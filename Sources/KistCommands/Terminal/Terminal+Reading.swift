@@ -3,7 +3,7 @@ internal import KistTerminal
 internal import KistWire
 
 extension Terminal {
-  /// Reads all of standard input, on a terminal after a note; an error mentions `limit`.
+  /// Reads standard input to its end, after a note on a terminal; an error gives `limit`.
   func input(upTo size: Int, _ what: String, limit: Int? = nil) throws(StorageError) -> Secret {
     if inputIsTerminal { note("reading \(what) from the terminal; end it with Ctrl-D") }
     return try allPieces(upTo: size, what, limit: limit, readPiece)

@@ -58,15 +58,15 @@ private func mayShowColors(_ descriptor: CInt) -> Bool {
     && environmentVariable("NO_COLOR") ?? "" == ""
 }
 
-// All output of `kist` goes through these functions (`HouseTests`). They make each line visible, so
-// that text from a reply, a path or a variable cannot control a terminal or imitate another line.
+// All output of `kist` goes through these functions (`HouseTests`). They escape control and
+// misleading characters, so that no text controls a terminal or imitates another line.
 extension Terminal {
   func writeLines(_ lines: [String]) throws(StorageError) { try writeBytes(text(of: lines)) }
 
   /// Writes a line with tabs between its columns.
   ///
-  /// On a terminal the columns are made visible. A pipe gets names unchanged, except control
-  /// characters: no name may have them, and they would begin another line or column.
+  /// On a terminal, it escapes control and misleading characters; elsewhere, only control
+  /// characters. No valid name has these, and they could begin another line or column.
   func writeColumns(_ columns: [String]) throws(StorageError) {
     let columns = columns.map { column in
       outputIsTerminal ? visible(column) : visible(column, escaping: \.isControl)

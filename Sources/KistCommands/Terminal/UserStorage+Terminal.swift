@@ -2,7 +2,7 @@ internal import KistCore
 
 // These checks report an error before the user is asked for anything.
 extension UserStorage {
-  /// Asks for one credential; throws the errors of a change if kistd or the storage is not there.
+  /// Requests one credential; if that fails, throws the error as for a change: `unchanged`.
   func checkIsOpen() async throws(StorageError) {
     do throws(StorageError) { _ = try await find(CredentialQuery(limit: 1)) } catch {
       throw error.withOutcome(.unchanged)
@@ -60,8 +60,8 @@ private actor UnlockOffers {
 
   /// Makes a new offer and returns its answer.
   ///
-  /// Returns the answer of the latest offer instead if that is still open, was answered after
-  /// `count` offers, or was declined.
+  /// If the latest offer is open, was declined, or was answered after the request began (with
+  /// `count` offers answered), makes no new one, and returns the answer of the latest.
   func answer(because error: StorageError, after count: Int) async throws(StorageError) -> Bool {
     if let latest, !mayOffer || count < self.count { return try await latest.value.get() }
     mayOffer = false

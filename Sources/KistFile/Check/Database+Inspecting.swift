@@ -33,7 +33,7 @@ struct ReachedRow {
   let address: Int64
   /// `nil` where the columns do not contain tags.
   let place: RowPlace?
-  /// Whether the tags have the type that a lookup compares with.
+  /// Whether both tags are blobs of the right size; a lookup finds no others.
   let isPlaced: Bool
   /// Whether the row was read in the order of the table.
   let isInOrder: Bool
@@ -45,8 +45,8 @@ struct ReachedRow {
 extension Database {
   /// Calls the body with every reachable row, some twice; throws when some were not reachable.
   ///
-  /// Where SQLite stops at a malformed page in the order of the table, rows are looked up from both
-  /// sides of it. The addresses in between are searched in ranges that are halved repeatedly.
+  /// Reads the rows in the order of the table. If SQLite stops at a malformed page, reads rows by
+  /// address from both sides of it, and halves the range in between repeatedly.
   func eachReachableRow(
     _ body: (ReachedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -85,7 +85,7 @@ extension Database {
     }
   }
 
-  /// Reads the rows of a range, and moves its end to the last one; `false` when damage stopped it.
+  /// Reads the rows of a range; sets `end` to the last address; `false` if damage stopped it.
   private func eachRow(
     in range: AddressRange, isAscending: Bool, _ hasSecret: Bool, _ end: inout Int64,
     _ body: (ReachedRow) throws(StorageError) -> Void
@@ -106,7 +106,7 @@ extension Database {
       ) { columns in
         let row = ReachedRow(columns, isInOrder: false, hasSecret: hasSecret)
         guard range.contains(row.address) else { return .enough }
-        // A page leads back to an earlier one, as in `eachRowOfTable`.
+        // Otherwise a page that leads back to an earlier one would repeat rows endlessly.
         guard isAscending ? row.address > end : row.address < end else {
           isEndless = true
           return .enough
@@ -157,7 +157,7 @@ struct AddressRange {
 
   /// Both halves, the second with the middle; empty where the search should stop.
   ///
-  /// The rows of one service are side by side, so a service that was found is a range of its own.
+  /// The rows of a service have adjacent addresses, so a range is first split where a service ends.
   var halves: [AddressRange] {
     guard emptySplits < Self.mostEmptySplits, contains(middle) else { return [] }
     return [
@@ -167,7 +167,7 @@ struct AddressRange {
   }
 
   private var middle: Int64 {
-    // Without a row at an end, no service is known to split at.
+    // After an empty split, the ends are not addresses of rows, so no service is known there.
     let ends =
       emptySplits > 0
       ? []

@@ -12,7 +12,7 @@ extension EncryptedFile {
     case unreadable(StorageError)
   }
 
-  /// Inspects a path without changing anything, also not the mode and the log of a store.
+  /// Inspects a path without changing anything, not even the mode or the log of a store.
   package static func presence(at path: String) -> Presence {
     do throws(StorageError) {
       guard try exists(path) else { return .absent }
@@ -59,8 +59,8 @@ extension EncryptedFile {
 
   /// Copies every authentic credential into a new store with the id and the key of the old one.
   ///
-  /// The old store is not changed. Throws as `examine` does, `conflict` where a store exists at the
-  /// new path, and when the key or the data it opens is missing. Then nothing is created.
+  /// The old store is not changed. Throws, without creating anything, as `examine` does; `conflict`
+  /// if a store exists at the new path; and if the key is missing or no credential can be read.
   package static func salvage(
     path: String, keySource: KeySource, to new: Options
   ) throws(StorageError) -> Salvage {
@@ -79,7 +79,7 @@ extension EncryptedFile {
     try refuseStore(at: new.path)
     var copied = 0
     try createStore(new, id: storeID) { database, keys, header throws(StorageError) in
-      // The number of the change that wrote the original of each copy.
+      // For each copied credential, the number of the change that wrote it in the old store.
       var originals: [CredentialKey: UInt64] = [:]
       try inspector.inspectRows { row throws(StorageError) in
         // A damaged store may have several credentials with the same key.

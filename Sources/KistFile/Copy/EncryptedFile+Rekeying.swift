@@ -49,12 +49,12 @@ extension EncryptedFile {
     discardRekeys(of: options.path, original.slots, keyFile: kept.keyFile)
     let id = randomBytes(StoreFormat.storeIDSize)
     let keyFile = kept.keyFile.map { KeyFileChange(of: $0, for: id) }
-    // While it has this name, it has not replaced the store, and its key opens nothing else.
+    // While the copy has this name, it has not replaced the store. Its key opens only the copy.
     let copy = UnfinishedStore(path: "\(options.path).new-\(hexadecimal(id))")
     // A passphrase that already opens the store may be short.
     options.allowsWeakPassphrase = true
     do throws(StorageError) {
-      // The name of the copy is flushed first: by it, the next start finds the keys to remove.
+      // Flushes the copy's name first, by which the next start after a crash finds leftover keys.
       try copy.begin()
       try flushDirectory(of: options.path)
       try keyFile?.keepOld()
@@ -123,9 +123,9 @@ extension EncryptedFile.Rekeying {
 private struct KeptSlots {
   /// The key file to replace.
   var keyFile: String?
-  /// The source of the passphrase, if there is one; at most one.
+  /// The source of the passphrase, as the only element; empty if there is no passphrase.
   var passphrases: [EncryptedFile.KeySource] = []
-  /// The number of slots that are not replaced.
+  /// The number of slots of the old store that the new one does not replace.
   var dropped: Int
 
   init(_ rekeying: EncryptedFile.Rekeying, _ store: WholeStore) throws(StorageError) {

@@ -7,7 +7,7 @@ extension EncryptedFile {
   /// A backup file and its passphrase.
   package struct BackupFile: Sendable {
     package var path: String
-    /// Returns the passphrase; called only after a file was found that it could open.
+    /// Returns the passphrase; called only if there is a regular file at the path.
     package var passphrase: @Sendable () throws(StorageError) -> Secret
 
     package init(path: String, passphrase: @escaping @Sendable () throws(StorageError) -> Secret) {
@@ -50,7 +50,7 @@ extension EncryptedFile {
 
   /// Makes a store from a backup, and returns its id and the number of its credentials.
   ///
-  /// Throws `conflict` where a store exists. Creates nothing then, unless the outcome is `unknown`.
+  /// Throws `conflict` if a store exists. No error leaves a store, unless its outcome is `unknown`.
   ///
   /// - Parameters:
   ///   - new: the path of the new store, and its key source.

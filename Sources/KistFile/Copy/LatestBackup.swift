@@ -46,7 +46,7 @@ extension FileStore {
   }
 }
 
-/// The backup that was begun last, until it is read or no longer requested; one at a time is made.
+/// The latest backup, until it is read to the end or no longer wanted; only one is made at a time.
 final class LatestBackup: Sendable {
   /// Called with the number of copied credentials and the total; throws when copying must stop.
   typealias Report = (_ done: Int, _ of: Int) throws(StorageError) -> Void
@@ -64,7 +64,7 @@ final class LatestBackup: Sendable {
 
     var isBeingMade: Bool { if case .beingMade = outcome { true } else { false } }
 
-    /// Whether it is still being written, even if only until the next credential.
+    /// Whether it is still being written; one that was given up stops at the next credential.
     var isUnderWay: Bool { if case .ended = outcome { false } else { true } }
 
     /// Returns the finished backup; `nil` while it is being made.
@@ -134,7 +134,7 @@ final class LatestBackup: Sendable {
     return bytes
   }
 
-  /// Discards the finished backup, or only one with this identifier.
+  /// Discards the finished backup; with an identifier, only if the backup has this identifier.
   func discard(_ id: String? = nil) {
     state.withLock { state in
       guard id == nil || id == state.id, !state.isUnderWay else { return }

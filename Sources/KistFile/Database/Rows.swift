@@ -80,9 +80,9 @@ extension Database {
   ///
   /// Returns the body's result and the credential's address, or a free address for it.
   ///
-  /// This function checks each row, because SQLite would follow forged pages for as long as they
-  /// link, and a load does not wait until the pages are known to be sound. It selects `service_tag`
-  /// so that SQLite checks its length and follows no overflow pages to the columns after it.
+  /// A load does not wait for the integrity check, and SQLite follows forged pages without end. So
+  /// this checks the address of each row. It selects `service_tag` so that SQLite checks its
+  /// length; a forged length would lead SQLite through overflow pages to the columns after it.
   @inline(__always)
   func lookUp<Result>(
     _ tag: RowTag, _ body: (RowPlace, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
@@ -141,11 +141,11 @@ extension Database {
     }
   }
 
-  /// Calls the body with every row until it returns `enough`; returns whether it never did.
+  /// Calls the body with each row until the body returns `enough`; returns `true` if it never did.
   ///
   /// Throws `corrupt` unless the rows are exactly those that the header counts, and each is where a
-  /// lookup finds it. They are not sorted, because that would hide where they are. Call it in a
-  /// transaction, so that the header and the rows are of the same moment.
+  /// lookup finds it. The query does not sort the rows, because that would hide a row at a wrong
+  /// place. Call it in a transaction, so that the header and the rows are of the same moment.
   ///
   /// - Parameter onlyEnds: whether to read only the last 16 bytes of the sealed parts.
   func verifyRows(

@@ -66,7 +66,7 @@ enum FileHeader {
 }
 
 extension Database {
-  /// Throws as `FileHeader.check` does for the first page in the log, which may differ.
+  /// Checks the first page as `FileHeader.check` does; that in the log may differ from the file's.
   func checkVersion(of path: String) throws(StorageError) {
     try FileHeader.check(
       applicationID: UInt32(truncatingIfNeeded: try number("PRAGMA application_id") ?? 0),

@@ -64,7 +64,7 @@ struct Statement {
 
   /// Ends a run and clears the parameters.
   func reset() {
-    // The result repeats that of the last step.
+    // The result is ignored, because it only repeats the error of the last step.
     unsafe sqlite3_reset(handle)
     unsafe sqlite3_clear_bindings(handle)
   }

@@ -10,7 +10,7 @@ struct Descriptor: ~Copyable {
 
   deinit { close(number) }
 
-  /// Opens a file until the next `exec`, or throws the system's error; never follows a link.
+  /// Opens a file that `exec` closes; throws the system's error, also for a symbolic link.
   static func open(_ path: String, _ flags: CInt) throws(StorageError) -> Descriptor {
     let number = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw .system("opening", path: path) }
@@ -39,7 +39,7 @@ struct Descriptor: ~Copyable {
   /// Writes at an offset, or at the current position.
   func write(_ bytes: Span<UInt8>, at offset: Int? = nil, path: String) throws(StorageError) {
     let failure = writeAll(bytes, to: number, at: offset)
-    // The files are a few bytes long, so a limit of their size means no more than a full disk.
+    // A limit on file sizes (EFBIG) that refuses these few bytes is reported as a full disk.
     if failure != 0 {
       throw .system("writing", path: path, errno: failure == EFBIG ? ENOSPC : failure)
     }
@@ -79,7 +79,7 @@ package func writeWhole(
   let unfinished = "\(path).new-\(UInt64.random(in: .min ... .max))"
   let descriptor = try Descriptor.open(unfinished, O_WRONLY | O_CREAT | O_EXCL)
   defer { unsafe unlink(unfinished) }
-  // The lock shows that the file is in use. Before, another process may remove it as left over.
+  // Without the lock, another process may take the file for a leftover and remove it.
   flock(descriptor.number, LOCK_EX)
   if try descriptor.status(path: unfinished).st_nlink == 0 {
     return try writeWhole(bytes, to: path, replacing: replacing)
@@ -96,7 +96,7 @@ package func writeWhole(
   guard isWritten || errno == EEXIST else { throw .system("making", path: path) }
   // Before the flush, so that a power cut after it leaves no second name.
   unsafe unlink(unfinished)
-  // The file may be of another process that was interrupted before this flush.
+  // Another process may have made the file, and been interrupted before this flush.
   try flushDirectory(of: path)
   try flushNames(of: directory(of: path))
   return isWritten
@@ -120,7 +120,7 @@ func siblings(
   of path: String, suffixed suffix: String, by isOne: (Substring) -> Bool
 ) -> [String] {
   let prefix = path + suffix
-  // They are relative where that path is, so that paths can be compared.
+  // The paths are relative if the given one is, so that callers can compare them with it.
   let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
   return names(in: directory(of: path)).map { folder + $0 }.filter { name in
     name.hasPrefix(prefix) && isOne(name.dropFirst(prefix.count))

@@ -28,10 +28,10 @@ func flushDirectory(of path: String) throws(StorageError) {
   try Descriptor.open(directory + "/.", O_RDONLY | O_DIRECTORY).flush(path: directory)
 }
 
-/// Waits until a name is on disk, with the names of this user's directories that contain it.
+/// Waits until a file's name is on disk, and the names of this user's directories above it.
 ///
-/// Their creator may have been interrupted. An unreadable directory and its parents are skipped,
-/// because another user created them.
+/// The process that created them may have been interrupted. An unreadable directory and its parents
+/// are skipped, because another user created them.
 func flushNames(of path: String) throws(StorageError) {
   let directory = directory(of: path)
   let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

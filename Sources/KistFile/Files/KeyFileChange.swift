@@ -5,8 +5,8 @@ internal import KistVault
 
 /// The replacement of a store's key file together with the store.
 ///
-/// Two files cannot be renamed in one step. The new key therefore has a name under which the new
-/// store finds it, until it replaces the old one, which keeps a name for other stores that use it.
+/// Two files cannot be renamed in one step. So the new store first finds the new key under the name
+/// `next`. When this key replaces the old one, the old key keeps the name `old`, for other stores.
 struct KeyFileChange {
   let path: String
   /// The path of the new key until it replaces the old one.
@@ -45,7 +45,7 @@ struct KeyFileChange {
 
   /// Removes the files of a change whose new store never replaced the old one.
   ///
-  /// The new key opens nothing then. The old key's name is kept where no other file has that key.
+  /// The new key opens nothing then. The name `old` is removed only if another file has that key.
   func discard() throws(StorageError) {
     let isClean = removeUnfinished(of: next)
     unsafe unlink(next)
@@ -68,13 +68,13 @@ struct KeyFileChange {
   }
 }
 
-/// Removes the files of interrupted rekeys of the store with these slots, which was never replaced.
+/// Removes the files of interrupted rekeys that never replaced the store, which has these slots.
 ///
 /// - Parameter keyFile: the key file, if it opened the store; otherwise keys beside it are kept.
 func discardRekeys(of store: String, _ slots: [KeySlot], keyFile: String?) {
   for path in siblings(of: store, suffixed: ".new-", by: isID) {
     let copy = UnfinishedStore(path: path)
-    // The copy is removed last: its name shows that it never replaced the store, and has its id.
+    // The copy is removed last: its name has its id, and shows that it never replaced the store.
     if let keyFile {
       let id = String(path.suffix(2 * StoreFormat.storeIDSize))
       if (try? KeyFileChange(of: keyFile, for: id).discard()) != nil { copy.discard() }

@@ -40,7 +40,7 @@ struct PrivateFile: ~Copyable {
 
 /// A key file: exactly 32 raw bytes that only this user can read.
 enum KeyFile {
-  /// Reads the key as `PrivateFile` opens files.
+  /// Reads the key; returns `nil` and throws as `PrivateFile.open` does.
   static func read(_ path: String) throws(StorageError) -> GuardedKey? {
     guard let file = try PrivateFile.open(path, "key file") else { return nil }
     guard file.size == GuardedKey.size else {
@@ -77,7 +77,7 @@ enum KeyFile {
 
 /// A file with a passphrase that only this user can read, such as a credential of systemd.
 enum PassphraseFile {
-  /// Reads the passphrase as `PrivateFile` opens files, without one newline at its end.
+  /// Reads the passphrase without its final newline; else returns and throws as `PrivateFile.open`.
   static func read(_ path: String) throws(StorageError) -> Secret? {
     guard let file = try PrivateFile.open(path, "passphrase file") else { return nil }
     // One byte more than a passphrase with a newline may have, to detect one that is too long.

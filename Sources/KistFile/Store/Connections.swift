@@ -39,7 +39,7 @@ final class Connections: Sendable {
 
   /// Reads on the connection for loads, from a snapshot that is kept until the next change.
   ///
-  /// A new one makes a load 5 % slower. During changes it would stop SQLite from reusing the log.
+  /// A new snapshot makes a load 5 % slower. One kept during changes would make the log grow.
   func read<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
@@ -129,7 +129,7 @@ final class Connections: Sendable {
   private func open(_ state: inout State) throws(StorageError) {
     if state.isShut { throw .closed }
     if !state.isLogOnDisk {
-      // Rewritten before it is read: its content counts, and the next change is written after it.
+      // First rewrites the log, because SQLite takes its content as saved and appends to it.
       try rewriteLog(of: path)
       state.isLogOnDisk = true
     }

@@ -28,11 +28,11 @@ func refuseLog(of path: String) throws(StorageError) {
 
 /// A store that is being made, under a name of its own until it is complete.
 ///
-/// To the name of the store, a new one adds `.new`, a rekeyed one `.new-ID`, a backup `.backup`.
+/// Its name is the store's and `.new` (a new store), `.new-ID` (a rekey) or `.backup` (a backup).
 struct UnfinishedStore {
   let path: String
 
-  /// Removes the files, the store last: by its name, the next start finds what was not removed.
+  /// Removes the files; the store last, because the next start finds remaining files by its name.
   func discard() {
     for suffix in ["-wal", "-shm", "-journal", ""] {
       guard unsafe unlink(path + suffix) == 0 || errno == ENOENT else { return }
@@ -80,7 +80,7 @@ struct UnfinishedStore {
       for slot in slots { try database.insertSlot(slot.number, slot.encoded(storeID: storeID)) }
       return true
     }
-    // Without this, the rename would leave behind what closing could not merge of the log.
+    // Merges the log, because closing may fail to, and the rename does not move the log.
     guard try database.checkpoint() else {
       throw StorageError(
         .unavailable, "the new store could not be written completely", hint: "try again")

@@ -77,7 +77,7 @@ extension FileStore {
     }
   }
 
-  /// Returns whether the store would now open unattended; to try a passphrase would take too long.
+  /// Returns whether the store would now open unattended; tries a key file, but not a passphrase.
   private func opensByItself(_ slots: [KeySlot], _ file: String?) -> Bool {
     guard let file else { return false }
     if case .passphraseFile = options.keySource { return (try? exists(file)) == true }
@@ -108,7 +108,7 @@ extension FileStore {
     return knownProtection(slots, file) + "; \(others) may also open the store"
   }
 
-  /// Returns the sentence about known slots; it names the file if it opens the store, or may do so.
+  /// Returns the sentence about known slots, with the file if this opens or may open the store.
   private func knownProtection(_ slots: [KeySlot], _ file: String?) -> String {
     if case .passphraseFile(let path) = options.keySource, file == nil, !slots.openWithKeyFile {
       return "a passphrase; the file that should have it, \(path), is missing"

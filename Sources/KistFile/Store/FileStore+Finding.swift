@@ -42,7 +42,7 @@ private func page(
     if query.matches(summary) {
       // Each byte may become six in JSON, plus the names of the fields.
       remainingBytes -= 300 + 6 * sealed.count
-      // A page has at least one credential: an empty page would lead to itself.
+      // Each page has a credential, because `next` of an empty page would be the same page.
       isFull =
         isFull || page.credentials.count == query.limit
         || remainingBytes < 0 && !page.credentials.isEmpty

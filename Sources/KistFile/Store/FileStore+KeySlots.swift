@@ -8,7 +8,7 @@ extension FileStore {
     return try readKeySlots().map(\.summary)
   }
 
-  /// Wraps the master key, which is not kept but unwrapped again, under an additional passphrase.
+  /// Unwraps the master key, which is not kept in memory, and wraps it under another passphrase.
   func addKeySlot(_ addition: KeySlotAddition) async throws(StorageError) -> [KeySlotSummary] {
     try await change(trying: addition.current) { [self] slots throws(StorageError) in
       let (opened, master) = try open(slots, with: addition.current, or: addition.currentKey)

@@ -27,7 +27,7 @@ final class FileStore: Sendable {
   init(opening options: EncryptedFile.Options) throws(StorageError) {
     try prepareDirectory(of: options.path)
     owner = try OwnerLock(beside: options.path)
-    // A log may be left without its store, where that was renamed and the log could not be removed.
+    // The log of an unfinished store may remain after the store was renamed.
     for suffix in [".new", ".backup"] { UnfinishedStore(path: options.path + suffix).discard() }
     if try !exists(options.path) {
       guard options.storeID == nil else { throw .storeIsGone }

@@ -55,7 +55,7 @@ final class Progress: Sendable {
     (now, nonces) = (store.now, store.nonces)
     if let rollback {
       options.reportAccepted(rollback)
-      // Written immediately: the acceptance is used up, and the next unlock reads the note again.
+      // Written immediately: the acceptance counts once, and the next unlock reads the note.
       queue.sync { write() }
     }
     note(header.sequence)
@@ -140,7 +140,7 @@ struct ProgressFile {
     _ = try writeWhole(keys.seal(note, nonce: nonce).span, to: path, replacing: true)
   }
 
-  /// At kistd's usual place, the record of the storage refuses the replaced store, too.
+  /// In kistd's usual directory, the pin file refuses the replaced store too, hence another one.
   private static let replacedHint =
     "nothing was changed; put the newer store back; or move this one to another directory, and open "
     + "it with `kistd --data DIRECTORY`"

@@ -12,7 +12,7 @@ final class Session: Sendable {
   let check: IntegrityCheck
   let progress: Progress?
   let epoch: Epoch
-  /// The latest sealed header, decrypted and sealed.
+  /// The header that this session sealed last, both decrypted and sealed.
   private let written = Mutex<(header: Header, sealed: [UInt8])?>(nil)
 
   /// Uses the master key to verify that the header and the slots are authentic.

@@ -17,8 +17,8 @@ struct Transaction {
   var nonces: Nonces
   /// Whether a key slot was removed.
   ///
-  /// Until it is overwritten, it is still in the file or the log. A copy of only one of them would
-  /// contain it.
+  /// Until the bytes of the slot are overwritten, they are still in the database file or in the
+  /// log, and in a copy of that file.
   var removesKeySlot = false
 
   /// Saves a credential.

@@ -25,8 +25,8 @@ package func answerGit(_ call: HelperCall, _ storage: UserStorage) async -> Help
 extension GitMessage {
   /// Returns the newest usable credential that matches; one for the exact URL comes first.
   ///
-  /// Returns `nil` if there is none. Skips credentials that git does not accept. If there are no
-  /// others, throws the problem of the newest.
+  /// Returns `nil` if none matches. Skips credentials that git does not accept. If all were
+  /// skipped, throws the problem of the first.
   fileprivate func get(
     from storage: UserStorage, at now: Timestamp
   ) async throws(StorageError) -> Secret? {
@@ -77,10 +77,10 @@ extension GitMessage {
     return writer.finish()
   }
 
-  /// Refuses a credential that the user saved without an account, unless git sends an empty name.
+  /// Refuses a credential that the user saved without an account, unless git sent a user name.
   ///
-  /// Git sends an empty user name for the passphrase of a certificate. Otherwise git would send no
-  /// password, and would delete the password that it never tried.
+  /// Git sends an empty user name for the passphrase of a certificate. If git sent none, it would
+  /// not send the password to the server, and would then delete it as wrong.
   private func checkAccount(of summary: CredentialSummary) throws(StorageError) {
     guard summary.isSavedByHand, summary.key.account.isEmpty, username == nil else { return }
     throw .badRequest(
@@ -142,7 +142,7 @@ extension GitMessage {
     }
   }
 
-  /// Returns the credentials for the exact URL that git or the user saved, the newest first.
+  /// Returns those credentials for the exact URL that git or the user saved, the newest first.
   private func matches(
     at service: String, in storage: UserStorage
   ) async throws(StorageError) -> [CredentialSummary] {
@@ -172,7 +172,7 @@ extension GitMessage {
 }
 
 extension UserStorage {
-  /// Whether nothing is stored under the key of a credential, or something else.
+  /// Whether there is nothing, something different or something expired under a credential's key.
   fileprivate func lacks(
     _ new: NewCredential, at now: Timestamp
   ) async throws(StorageError) -> Bool {

@@ -42,7 +42,7 @@ extension GitMessage {
     CredentialKey(service: "oauth_refresh_token:" + key.service, account: key.account)
   }
 
-  /// The most bytes of a line, without its newline, that git can send.
+  /// The maximum size of a line from git, in bytes without its newline.
   private static let longestLine = 65_534
 
   /// Reads lines of `key=value` up to the first blank line or the end; ignores unknown keys.

@@ -53,7 +53,7 @@ package func settings(
 }
 
 extension CredentialReference {
-  /// Reads the reference at a place that an error mentions instead of it.
+  /// Reads a reference; an error names `place` instead of the text, which may be a secret.
   init(_ text: String?, at place: String) throws(StorageError) {
     guard let reference = text.flatMap(Self.init) else {
       throw .badRequest(

@@ -4,7 +4,7 @@ package import KistCore
 ///
 /// Everything else stays unchanged, including other `{{`, as in another tool's template.
 package struct Template: Sendable {
-  /// The most bytes of a template before and after filling: 1 MiB and 16 MiB.
+  /// The maximum size of a template before and after filling, in bytes: 1 MiB and 16 MiB.
   package static let longest = 1 << 20
   package static let longestFilled = 16 << 20
 

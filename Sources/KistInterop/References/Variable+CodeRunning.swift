@@ -1,10 +1,10 @@
 package import KistCore
 
-// The names come from these sources, as of 2026. The sources withhold them from programs with more
-// rights, or document them as code or the location of code:
+// The names come from these sources, as of 2026. According to them, the variables are removed
+// before programs with more rights start, or contain code or its location:
 //
-// - glibc, sysdeps/generic/unsecvars.h and ld.so(8), except names that only size or place memory
-//   (`MALLOC_ARENA_MAX` …, `TMPDIR`); Apple's dyld(1);
+// - glibc, sysdeps/generic/unsecvars.h and ld.so(8), except names that only set sizes of memory or
+//   the place of temporary files (`MALLOC_ARENA_MAX` …, `TMPDIR`); Apple's dyld(1);
 // - sudo, plugins/sudoers/env.c, `initial_badenv_table`;
 // - bash(1), dash(1), zsh(1), python(1), perlrun(1), ruby(1), node(1), php(1), lua(1), java(1), R's
 //   `?Startup`, git(1), npm-config(7), make(1), less(1), openssl-env(7), and the documentation of

@@ -45,7 +45,7 @@ extension Variable {
     try reference.check(isOfOneOf: services, at: place)
   }
 
-  /// The most bytes of a file of variables: 1 MiB.
+  /// The maximum size of a file of variables, in bytes: 1 MiB.
   package static let longestFile = 1 << 20
 
   /// Reads a file of variables: `NAME=value` or `NAME=kist://SERVICE/ACCOUNT` on each line.

@@ -16,7 +16,7 @@ package struct ForeignCredentials: Sendable {
   /// The kind of a place, such as `line`.
   package let unit: String
   private let names: [String]
-  /// Whether the file contains all members of a credential, so that a label is a difference.
+  /// Whether the file contains whole credentials, whose labels, attributes and expiry are compared.
   package let isComplete: Bool
   /// Whether its program uses the first match; other programs use the latest.
   package let firstIsTaken: Bool
@@ -31,7 +31,7 @@ package struct ForeignCredentials: Sendable {
     self.firstIsTaken = firstIsTaken
   }
 
-  /// The most credentials in a file.
+  /// The maximum number of credentials in a file.
   package static let most = 100_000
 
   /// Adds a credential; leaves out its label, or the credential, if it exceeds the limits.
@@ -130,7 +130,7 @@ package enum ForeignFormat: String, CaseIterable, Sendable {
   case firefox
   case keyring
 
-  /// The most bytes of a file: 64 MiB, or 1 MiB for a file with a program's settings.
+  /// The maximum size of a file in bytes: 64 MiB, or 1 MiB for a file with a program's settings.
   package var longestFile: Int {
     switch self {
     case .docker, .aws, .cargo: 1 << 20

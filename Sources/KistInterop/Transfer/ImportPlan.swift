@@ -6,7 +6,7 @@ package struct ImportPlan: Sendable {
   /// The state of a credential of the file, compared with the stored ones.
   package enum State: String, CaseIterable, Sendable {
     case new, same, differs
-    /// Another credential of this name in the file takes precedence, or another tool saved it.
+    /// Another entry of this name takes precedence, or another tool saved the stored credential.
     case clash
   }
 
@@ -126,7 +126,7 @@ extension NewCredential {
 
   /// Whether two credentials of one name are equal.
   ///
-  /// A file with secrets only does not contain labels or attributes, so these are not compared.
+  /// If a file has no labels, attributes and expiry times, only the secrets are compared.
   fileprivate func isSame(as other: NewCredential, inAll: Bool) -> Bool {
     guard secret == other.secret else { return false }
     return !inAll

@@ -3,8 +3,8 @@ internal import KistJSON
 
 /// Reads the output of `kistd keyring-items`.
 ///
-/// Each line has the attributes of an item, and its value in base64, none, or a note that it is
-/// locked. Credentials get the same names as if their program had stored them with kist.
+/// Each line has the attributes of an item and its value in base64, if it has one. A locked item
+/// has a note instead. Credentials get the names under which their program would save them in kist.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "item")
   try text.forEachLine { (line, number) throws(StorageError) in
@@ -36,7 +36,7 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
 /// Returns the credentials in an item; none if it is not in the form that its program uses.
 private func keptCredentials(of attributes: [String: String], _ value: Secret) -> [NewCredential] {
   switch attributes["xdg:schema"] {
-  // The second is git's schema before 2.43. Others use it too, so kistd searches it for web items.
+  // `NetworkPassword`, git's before 2.43, is used by others too: kistd takes only web items.
   case "org.git.Password", "org.gnome.keyring.NetworkPassword":
     return gitCredentials(of: attributes, value)
   case "io.docker.Credentials":

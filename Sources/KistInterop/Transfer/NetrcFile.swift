@@ -2,8 +2,8 @@ internal import KistCore
 
 /// Reads a `.netrc`: netrc(5) of ftp, and curl's manual, "netrc".
 ///
-/// A word may be in double quotes, with backslashes before literal characters. A comment begins
-/// with `#` at a place for a keyword. The service is the host after `machine`.
+/// A word may be in double quotes, with backslashes before literal characters. A `#` begins a
+/// comment only where a keyword may be. The service is the host after `machine`.
 func netrcCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var words = NetrcWords(text)
   var file = ForeignCredentials()

@@ -123,7 +123,7 @@ struct PasswordEntry {
 
   /// Adds it to a file's credentials.
   ///
-  /// The service is the host of its URL, or its title without such a host. The account is its user.
+  /// The service is the host of the URL; the title if there is no host. The account is the user.
   func add(to file: inout ForeignCredentials, at place: Int) throws(StorageError) {
     guard !isArchived else { return file.leaveOut(.archived, at: place) }
     guard let password else { return file.leaveOut(.withoutPassword, at: place) }

@@ -50,8 +50,8 @@ func credentials(
       header = (try table.columns(in: fields), table.unknownColumns(in: fields), fields.count)
       return
     }
-    // An unquoted comma splits a password. Before empty fields, its only sign is one field too
-    // many.
+    // An unquoted comma splits a password into two fields. If the fields after it are empty, the
+    // only sign is one field too many.
     guard fields.count == count else {
       throw .unreadable("there are more or fewer fields than the first line names", line: line)
     }

@@ -36,12 +36,12 @@ package func concurrently<Input: Sendable, Output: Sendable>(
 extension [SaveRequest] {
   /// The portions to save one after another; each portion is saved concurrently.
   ///
-  /// A portion has at most one credential for a host, because the order in a portion is chance.
+  /// A portion has at most one credential for each host, because its saves have no fixed order.
   package var portionsByAge: [[SaveRequest]] {
     var portions: [[SaveRequest]] = []
     var hosts: Set<String> = []
     for request in self {
-      // The name by which a tool looks for the newest of several; `nil` if no tool saved it.
+      // The host for which a tool looks up its newest credential; `nil` if no tool saved this one.
       let attributes = request.credential.attributes
       let host = attributes[Attributes.toolName].map { _ in
         attributes["host"] ?? request.credential.key.service

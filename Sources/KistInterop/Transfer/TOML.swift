@@ -226,5 +226,5 @@ private let escapedCharacters: [Unicode.Scalar: UInt8] = [
   "b": 0x08, "t": 0x09, "n": 0x0A, "e": 0x1B, "f": 0x0C, "r": 0x0D, "\"": 0x22, "\\": 0x5C,
 ]
 
-/// The numbers of hexadecimal digits after each escape of any character.
+/// The number of hexadecimal digits after `\x`, `\u` and `\U`.
 private let escapeLengths: [Unicode.Scalar: Int] = ["x": 2, "u": 4, "U": 8]

@@ -72,7 +72,7 @@ extension Secret {
     }
   }
 
-  /// Whether there may be text after the first URL; that text need not have a scheme.
+  /// Whether there is a comma, after which there may be further URLs, even without a scheme.
   var hasComma: Bool { withBytes { $0.firstOffset(of: UInt8(ascii: ","), from: 0) != nil } }
 }
 

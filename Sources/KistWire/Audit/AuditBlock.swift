@@ -12,7 +12,7 @@ package struct AuditBlock: Sendable {
 
   package init() {}
 
-  /// The parts of all lines except the last that the chain covers.
+  /// The parts that the chain covers, of all lines except the last.
   package var partsBeforeLastLine: ArraySlice<UInt8> { parts[..<partsBeforeLast] }
   /// The last line, without its closing brace and newline.
   package var openLastLine: ArraySlice<UInt8> { text[lastLine..<max(lastLine, text.count - 2)] }
@@ -25,7 +25,7 @@ package struct AuditBlock: Sendable {
     (count, lastLine, partsBeforeLast) = (0, 0, 0)
   }
 
-  /// Appends a line, which ends in a newline, with its sealed names; they are empty without names.
+  /// Appends a line, which ends in a newline; `sealed` are its sealed names, empty without names.
   package mutating func append(_ line: Span<UInt8>, sealed: Span<UInt8>) {
     lastLine = text.count
     partsBeforeLast = parts.count
@@ -40,7 +40,7 @@ package struct AuditBlock: Sendable {
     text += members
   }
 
-  /// Appends the part of a line that the chain covers, unless it is the last of its block.
+  /// Appends the part that the chain covers of a line that is not the last of its block.
   ///
   /// The last 16 bytes of sealed names authenticate the names and the whole line before them. The
   /// chain covers only these 16 bytes, because each further byte makes loads slower.

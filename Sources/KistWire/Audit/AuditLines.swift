@@ -103,7 +103,7 @@ extension AuditLines {
     }
   }
 
-  /// The opening brace and the first member of a line; formats the second only when it changes.
+  /// The first member of a line, `time`, and the brace before it; formats a new second only once.
   private struct Time {
     private static let name: StaticString = "{\"time\":\""
 

@@ -5,7 +5,7 @@ internal import KistJSON
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
-  /// The chain that this line continues; `nil` if that is the last one before it in its file.
+  /// The chain that this line continues; `nil` if it is that of the previous link in the same file.
   package var after: [UInt8]?
   /// The number of lines directly before this write that have no chain.
   package var unchained: Int
@@ -21,7 +21,7 @@ package struct AuditLink: Sendable, Equatable {
 
   /// The number of bytes of a chain.
   package static let chainSize = 16
-  /// The most bytes that a link adds to a line.
+  /// The maximum number of bytes that a link adds to a line.
   package static let longest = 160
 
   private static let beforeNumber: StaticString = ",\"number\":"
@@ -99,7 +99,7 @@ package struct AuditLink: Sendable, Equatable {
     )
   }
 
-  /// The greatest number: the largest integer of the protocol, because replies count lines.
+  /// The maximum of `number`: the protocol's largest integer, because replies contain such counts.
   private static let maximum = (1 << 53) - 1
 
   private static func bytes(_ value: JSONValue?) -> [UInt8]? {

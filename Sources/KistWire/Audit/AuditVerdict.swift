@@ -2,15 +2,15 @@ package import KistJSON
 
 /// The result of a check of the audit log's chain.
 package struct AuditVerdict: Sendable, Equatable, JSONMembers {
-  /// The number of unchanged lines up to the fault that kistd wrote under the key of this storage.
+  /// The number of unchanged lines before a fault that kistd wrote with the key of this storage.
   package var verified = 0
-  /// The number of lines up to the fault that have no chain: without a key, or of another program.
+  /// The number of lines before a fault without a chain: kistd had no key, or did not write them.
   package var unchained = 0
   /// The number of lines before the chain begins, which use another key or have no chain.
   package var unchecked = 0
   /// The time of the first request in a verified line.
   package var since: AuditRecord.Moment?
-  /// The time of the last one.
+  /// The time of the last request in a verified line.
   package var until: AuditRecord.Moment?
   /// The first place where the log differs from what kistd wrote.
   package var fault: Fault?

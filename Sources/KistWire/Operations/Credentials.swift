@@ -143,7 +143,7 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   }
 }
 
-/// The most bytes that `ok` and an `id` of 128 escaped bytes need.
+/// The maximum number of bytes that `ok` and an `id` of 128 escaped bytes need.
 private let envelopeSize = 1024
 
 private let credentialQuery = Codec<CredentialQuery>(

@@ -24,7 +24,7 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   }
 }
 
-/// Sends a line over a connection of its own; returns the reply and what waits for later lines.
+/// Sends a line over its own connection; returns the reply, and a function for the next line.
 package typealias Conversation =
   @Sendable (Line) async throws(StorageError) -> (reply: Line, next: NextLine)
 

@@ -16,7 +16,7 @@ struct List: RequiresUserStorage {
 
   @OptionGroup var selection: QueryOptions
 
-  // Takes a next word with a dash as the value, so that the error is about times.
+  // Takes a next word with a dash as the value, so that the error says that it is not a time.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(

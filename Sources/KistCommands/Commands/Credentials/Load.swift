@@ -17,7 +17,7 @@ struct Load: RequiresUserStorage {
   @Flag(help: "Load it even if it has expired.")
   var allowExpired = false
 
-  // Takes a next word with a dash as the value, so that the error is about times.
+  // Takes a next word with a dash as the value, so that the error says that it is not a time.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Load it only if it stays valid for at least this time.", valueName: "time"))
@@ -47,10 +47,10 @@ struct Load: RequiresUserStorage {
 }
 
 extension Load {
-  /// Reads `load SERVICE [ACCOUNT]`, the line that scripts wait for; returns `nil` for any other.
+  /// Reads the arguments `load SERVICE [ACCOUNT]` quickly, for scripts; `nil` for any others.
   ///
   /// The argument parser reads the same, but first prepares every command with all its options.
-  /// That takes as long as the rest of a load.
+  /// This preparation takes as long as the rest of a load.
   static func plainLine(_ arguments: [String]) -> Load? {
     guard arguments.first == "load", (2...3).contains(arguments.count),
       !arguments.contains(where: { $0.hasPrefix("-") })

@@ -48,7 +48,7 @@ struct Watch: RequiresWatch {
 
   /// Refuses `--exec` without a command, which the parser treats as if `--exec` were absent.
   static func checkCommand(in arguments: [String]) throws(StorageError) {
-    // After `--`, it is a service.
+    // After `--`, the word `--exec` is the name of a service.
     let words = arguments.drop { $0 != "--" && $0 != "--exec" && !$0.hasPrefix("--exec=") }
     guard arguments.first == _commandName,
       words.first == "--exec=" || words.first == "--exec" && words.dropFirst().first ?? "" == ""
@@ -151,7 +151,7 @@ final class WaitingChanges: Sendable {
     }
   }
 
-  /// Waits for the next change, for one task; returns `nil` if there are no more.
+  /// Waits for the next change, `nil` if there are no more; only one task at a time may call it.
   func next() async throws(StorageError) -> CredentialChange? {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in

@@ -47,7 +47,7 @@ extension KeySlotSummary {
 }
 
 extension KeySlots {
-  /// Removes a slot; if only one slot remains, the user must have confirmed it.
+  /// Removes a slot; if only one slot would remain, the user must confirm the removal.
   func remove(
     _ number: Int, of all: [KeySlotSummary], confirmed: Bool, at terminal: Terminal
   ) async throws(StorageError) -> [KeySlotSummary] {

@@ -63,7 +63,7 @@ extension Tool: ExpressibleByArgument {}
 extension Helper {
   /// Reads a tool's call: a program with the tool's own name, or `helper TOOL` without options.
   ///
-  /// Options of `keyring` are allowed, because its words have some. Returns `nil` for any other
+  /// For `keyring`, options are allowed, because that program has some. Returns `nil` for any other
   /// line. As with `Load.plainLine`, the argument parser would take longer than the rest.
   static func called(_ program: String, _ arguments: [String]) -> Helper? {
     if let tool = Tool(program: program) { return helper(tool, arguments) }

@@ -123,7 +123,7 @@ struct Run: RequiresUserStorage {
     }
   }
 
-  /// Returns an error's name for an option: with a number, counted from 1, if there are several.
+  /// Returns the name of an option for an error; adds a number, from 1, if there are several.
   private func place(_ option: String, _ index: Int, of all: [String]) -> String {
     all.count == 1 ? option : "\(option) number \(index + 1)"
   }

@@ -56,7 +56,7 @@ struct Export: RequiresUserStorage {
       or: json, asJSON: common.json)
   }
 
-  /// Refuses output that others can read, or that a program may keep unnoticed.
+  /// Refuses a file that others can read, and a pipe, whose reader may keep the secrets.
   private func checkOutput(_ terminal: Terminal) throws(StorageError) {
     if terminal.outputIsPrivate { return }
     guard terminal.outputIsTerminal else {
@@ -78,7 +78,7 @@ struct Export: RequiresUserStorage {
     try await eachPage(of: query, storage.find) { (page) throws(StorageError) in
       for portion in page.credentials.portions {
         for result in await concurrently(portion.map(\.key), storage.stored) {
-          // Without one, it was deleted after it was found.
+          // If there is no credential, it was deleted after it was found.
           guard let credential = try result.get() else { continue }
           try write(credential.json().withNewline)
           count += 1

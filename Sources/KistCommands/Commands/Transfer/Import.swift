@@ -187,7 +187,7 @@ extension StorageError {
     StorageError(.unavailable, "interrupted: \(saved) of \(all) were saved", hint: goesOn)
   }
 
-  /// Returns this error with the number of saved credentials; some were, so it is not `unchanged`.
+  /// Returns this error with the number of saved credentials; after any, it is not `unchanged`.
   fileprivate func afterSaving(_ saved: Int, of all: Int) -> StorageError {
     var error = self
     error.message += "; \(saved) of \(all) were saved"

@@ -150,8 +150,8 @@ private let longestEntry = 1 << 20
 ///
 /// gpg gets only paths as arguments, and its decrypted output comes through a pipe.
 ///
-/// If the very first entry cannot be decrypted, the key is missing. A later one is left out,
-/// because a store may have entries for other users. An entry longer than 1 MiB is left out too.
+/// Stops if the first entry cannot be decrypted: the key is probably missing. Leaves out later
+/// ones, which may be for other users, and entries longer than 1 MiB.
 private func readPassStore(
   _ folder: String, _ terminal: Terminal
 ) throws(StorageError) -> ForeignCredentials {
@@ -187,7 +187,7 @@ private func readPassStore(
   return store
 }
 
-/// A file of a `pass` store, or something else at the place of one.
+/// An entry of a `pass` store, or something that cannot be read as one, with the problem.
 struct PassFile {
   /// Its path in the store, without `.gpg`.
   var name: String
@@ -226,7 +226,7 @@ private func addFiles(
     if [".", "..", ".git"].contains(name) { continue }
     let child = "\(folder)/\(path)\(name)"
     let status = fileStatus(ofLink: child)
-    // A removed file counts as one.
+    // A file that was removed in the meantime is still added as a file.
     if status == nil, errno != ENOENT { throw .notOpened("the folder", errno) }
     if status?.isKind(S_IFDIR) == true {
       if depth < 32 {
