@@ -71,7 +71,7 @@ class Kubectl(IntegrationTest):
 
     def test_a_certificate_is_used_with_its_key(self):
         self.run_("kist", "save", "kubectl:prod", "client-certificate", input=self.client[0].read_text())
-        self.assertIn("one is missing", self.ask(fails=True).stderr)
+        self.assertIn("only one of the client certificate", self.ask(fails=True).stderr)
         self.run_("kist", "save", "kubectl:prod", "client-key", input=self.client[1].read_text())
         self.assertIn("v1.1.0", self.ask().stdout)
 
