@@ -39,9 +39,7 @@ private final class ReconnectingWatch: Sendable {
 
   private let state: Mutex<State>
 
-  init(_ first: CredentialChanges) {
-    state = Mutex(State(changes: first, latest: first.position))
-  }
+  init(_ first: CredentialChanges) { state = Mutex(State(changes: first, latest: first.position)) }
 
   func next(
     _ sleep: (Duration) async throws -> Void, _ whenLost: (StorageError) -> Void,

@@ -71,9 +71,7 @@ extension RequiresAuditLog {
 }
 
 extension RequiresKeySlots {
-  func run() async throws {
-    try await perform(common.kistd().keySlots.provedByKeyFile(key), .live)
-  }
+  func run() async throws { try await perform(common.kistd().keySlots.provedByKeyFile(key), .live) }
 }
 
 extension RequiresBackups {

@@ -34,9 +34,7 @@ func isAlphanumeric(_ byte: UInt8, or others: String = "") -> Bool {
 func isNameByte(_ byte: UInt8) -> Bool { isAlphanumeric(byte, or: "_-") }
 
 extension Span<UInt8> {
-  func isEqual(_ word: StaticString) -> Bool {
-    count == word.utf8CodeUnitCount && hasPrefix(word)
-  }
+  func isEqual(_ word: StaticString) -> Bool { count == word.utf8CodeUnitCount && hasPrefix(word) }
 
   func hasPrefix(_ prefix: StaticString) -> Bool {
     prefix.withBytes { prefix in

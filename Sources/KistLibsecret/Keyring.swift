@@ -71,9 +71,7 @@ actor Keyring {
   }
 
   /// Connects again at the next request, unless that has already happened.
-  func disconnect(from gone: SecretService) {
-    if service === gone { service = nil }
-  }
+  func disconnect(from gone: SecretService) { if service === gone { service = nil } }
 
   /// Unlocks a keyring that needs no prompt.
   ///
@@ -138,7 +136,5 @@ final class Turnstile {
     return !isTaken
   }
 
-  func leave() {
-    if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
-  }
+  func leave() { if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() } }
 }

@@ -33,9 +33,7 @@ final class Admission: Sendable {
   var count: Int { state.withLock { $0.admitted.count } }
 
   /// The time since which no client has been connected; `nil` while one is connected.
-  var emptySince: NIODeadline? {
-    state.withLock { $0.admitted.isEmpty ? $0.emptySince : nil }
-  }
+  var emptySince: NIODeadline? { state.withLock { $0.admitted.isEmpty ? $0.emptySince : nil } }
 
   /// Admits an accepted channel before anything is read from it, or refuses and closes it.
   func admit(_ channel: any Channel) throws -> Connection {

@@ -276,7 +276,5 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 }
 
 extension LineSplitter.Event {
-  fileprivate var size: Int {
-    if case .line(let line) = self { line.content.count } else { 0 }
-  }
+  fileprivate var size: Int { if case .line(let line) = self { line.content.count } else { 0 } }
 }

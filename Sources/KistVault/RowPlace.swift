@@ -45,9 +45,7 @@ package struct RowPlace: Hashable, Sendable {
   /// The number of the change that wrote the row.
   package var sequence: UInt64
 
-  package init(tag: RowTag, sequence: UInt64) {
-    (self.tag, self.sequence) = (tag, sequence)
-  }
+  package init(tag: RowTag, sequence: UInt64) { (self.tag, self.sequence) = (tag, sequence) }
 }
 
 extension StoreKeys {

@@ -23,9 +23,7 @@ package struct SealedRow: Equatable, Sendable {
     let secretFields: Fields?
 
     /// Whether this version must not replace the row.
-    var forbidsChange: Bool {
-      fields?.forbidsChange == true || secretFields?.forbidsChange == true
-    }
+    var forbidsChange: Bool { fields?.forbidsChange == true || secretFields?.forbidsChange == true }
   }
 }
 

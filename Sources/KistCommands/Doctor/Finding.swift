@@ -46,9 +46,7 @@ extension Finding.State {
     }
   }
 
-  var code: StorageError.Code? {
-    if case .problem(let code) = self { code } else { nil }
-  }
+  var code: StorageError.Code? { if case .problem(let code) = self { code } else { nil } }
 }
 
 extension Finding {

@@ -30,9 +30,7 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
     count += bytes.count
   }
 
-  @inlinable package mutating func append(utf8 string: String) {
-    string.withBytes { append($0) }
-  }
+  @inlinable package mutating func append(utf8 string: String) { string.withBytes { append($0) } }
 
   /// Appends the output of the body, at most `capacity` bytes.
   @inlinable package mutating func append<Result, Failure: Error>(

@@ -43,9 +43,7 @@ struct RekeyCommand: ParsableCommand {
 }
 
 extension Options.KeySource {
-  fileprivate var keyFile: String? {
-    if case .file(let path) = self { path } else { nil }
-  }
+  fileprivate var keyFile: String? { if case .file(let path) = self { path } else { nil } }
 }
 
 /// Runs `kistd rekey`: replaces the encrypted file with a copy under a new key.

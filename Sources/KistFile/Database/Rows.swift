@@ -189,9 +189,7 @@ extension Database {
   }
 
   /// Merges the log into the database and waits until it is on disk; `false` when it could not.
-  func checkpoint() throws(StorageError) -> Bool {
-    try number("PRAGMA wal_checkpoint(FULL)") == 0
-  }
+  func checkpoint() throws(StorageError) -> Bool { try number("PRAGMA wal_checkpoint(FULL)") == 0 }
 
   /// Merges and empties the log, so that no removed data is left; `false` when a reader uses it.
   func emptyLog() throws(StorageError) -> Bool {

@@ -91,9 +91,7 @@ final class Connections: Sendable {
     return try connection.use(body)
   }
 
-  func releaseMemory() {
-    for connection in [changes, loads, finds] { connection.releaseMemory() }
-  }
+  func releaseMemory() { for connection in [changes, loads, finds] { connection.releaseMemory() } }
 
   /// Closes and reopens all connections; SQLite reads the log again only if none stays open.
   func reopen() throws(StorageError) {

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import KistCore
 internal import KistVault
 
@@ -61,5 +62,96 @@ extension FileStore {
     } catch {
       throw error.withOutcome(.unchanged)
     }
+  }
+}
+
+extension FileStore {
+  /// Returns a page in the order of the rows' addresses, which never change.
+  func find(_ query: CredentialQuery) async throws(StorageError) -> CredentialPage {
+    let begin = ContinuousClock.now
+    let session = try session()
+    let start = try Cursor(query, session.keys)
+    try await session.check.settle(within: watch)
+    return try await watch.over(outcome: nil, since: begin) { [connections] answer in
+      findQueue.async {
+        answer(
+          Result { () throws(StorageError) in
+            try connections.use(connections.finds) { database throws(StorageError) in
+              try page(of: query, after: start, in: database, session)
+            }
+          })
+      }
+    }
+  }
+}
+
+/// The maximum number of rows that one page examines, so that no find delays the others.
+private let examinedRows = 20_000
+
+/// The maximum bytes of a page as JSON, so that it fits into a line.
+private let pageBytes = 900 << 10
+
+private func page(
+  of query: CredentialQuery, after start: Cursor, in database: Database, _ session: Session
+) throws(StorageError) -> CredentialPage {
+  var page = CredentialPage(credentials: [])
+  var last = start.address
+  var remainingBytes = pageBytes
+  var examined = 0
+  try database.eachMetadata(after: start) { address, place, sealed throws(StorageError) in
+    let metadata = try session.keys.openMetadata(sealed, at: place)
+    let summary = metadata.summary(at: session.epoch.revision(of: place.sequence))
+    var isFull = examined == examinedRows
+    if query.matches(summary) {
+      // Each byte may become six in JSON, plus the names of the fields.
+      remainingBytes -= 300 + 6 * sealed.count
+      // Each page has a credential, because `next` of an empty page would be the same page.
+      isFull =
+        isFull || page.credentials.count == query.limit
+        || remainingBytes < 0 && !page.credentials.isEmpty
+      if !isFull { page.credentials.append(summary) }
+    }
+    guard !isFull else {
+      page.next = Cursor.text(of: last)
+      return .enough
+    }
+    examined += 1
+    last = address
+    return .more
+  }
+  return page
+}
+
+/// The start of a page: after the row at an address, among all rows or those of one service.
+struct Cursor: Sendable {
+  /// The address of the last row before the page; below all addresses for the first page.
+  let address: Int64
+  /// The last address of the query.
+  let end: Int64
+  /// The service of the query; `nil` for all services.
+  private let service: Tag?
+
+  /// Reads the cursor of a query; throws `badRequest` when it is not a cursor of this query.
+  init(_ query: CredentialQuery, _ keys: StoreKeys) throws(StorageError) {
+    service = query.service.map(keys.serviceTag)
+    let range = service.map(RowAddresses.ofService) ?? RowAddresses.all
+    end = range.upperBound
+    guard let text = query.after else {
+      address = range.lowerBound - 1
+      return
+    }
+    guard let address = Int64(text, radix: 16), range.contains(address),
+      Self.text(of: address) == text
+    else { throw .badRequest("`after` is not a cursor of this query") }
+    self.address = address
+  }
+
+  /// Returns whether a later row belongs to the query.
+  func isFollowed(by tag: RowTag) -> Bool { service == nil || tag.service == service }
+
+  /// Returns the cursor for the rows after an address: 16 hexadecimal digits.
+  static func text(of address: Int64) -> String {
+    let digits = String(address, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 }

@@ -89,9 +89,7 @@ final class IntegrityCheck: Sendable {
   private let queue = DispatchQueue(label: "kist.check", qos: .utility)
   private let state = Mutex(State())
 
-  init(of path: String, keys: StoreKeys) {
-    (self.path, self.keys) = (path, keys)
-  }
+  init(of path: String, keys: StoreKeys) { (self.path, self.keys) = (path, keys) }
 
   /// Starts or resumes the check, unless it has a result.
   func start() {

@@ -56,9 +56,7 @@ final class Writer: Sendable {
   }
 
   /// Waits until all changes queued so far are answered.
-  func finish() async {
-    await queue.run {}
-  }
+  func finish() async { await queue.run {} }
 
   private func work() {
     while true {

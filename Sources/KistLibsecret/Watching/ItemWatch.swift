@@ -142,9 +142,7 @@ struct ItemIndex {
   private var keys: [ObjectPath: CredentialKey] = [:]
   private var items: [CredentialKey: [Item]] = [:]
 
-  init(_ items: [Item]) {
-    for item in items { _ = put(item, at: item.path) }
-  }
+  init(_ items: [Item]) { for item in items { _ = put(item, at: item.path) } }
 
   /// Replaces the item at a path, and returns the resulting changes of the credentials.
   ///
@@ -173,7 +171,5 @@ struct ItemIndex {
     }
   }
 
-  private func newest(of key: CredentialKey) -> Item? {
-    items[key]?.max { $1.isNewer(than: $0) }
-  }
+  private func newest(of key: CredentialKey) -> Item? { items[key]?.max { $1.isNewer(than: $0) } }
 }
