@@ -114,9 +114,28 @@ def request() -> str:
     return p.done()
 
 
+def overview() -> str:
+    p = Picture(900, 300, "How programs, kistd and the storages work together")
+    p.box(20, 24, 210, 56, "you, scripts", ["kist"], "program")
+    p.box(20, 114, 210, 56, "git, docker, cargo, …", ["helpers, links to kist"], "foreign")
+    p.box(20, 204, 210, 56, "your programs", ["one line of JSON"], "foreign")
+    p.box(370, 90, 190, 104, "kistd", ["runs as you", "has the key", "audit log"], "program")
+    p.box(690, 44, 190, 66, "the keyring", ["on a desktop"], "foreign")
+    p.box(690, 174, 190, 66, "an encrypted file", ["everywhere else"], "io")
+    for y, end in ((52, 122), (142, 142), (232, 162)):
+        p.arrow((230, y), (370, end))
+    p.text(300, 224, "Unix socket,", 11, FAINT)
+    p.text(300, 239, "your user only", 11, FAINT)
+    p.arrow((560, 122), (690, 82))
+    p.arrow((560, 162), (690, 202))
+    p.text(625, 146, "one of the two", 11, FAINT)
+    return p.done()
+
+
 def main() -> int:
     folder, stale = Path(__file__).parent, []
-    for name, picture in {"modules.svg": modules(), "request.svg": request()}.items():
+    pictures = {"modules.svg": modules(), "overview.svg": overview(), "request.svg": request()}
+    for name, picture in pictures.items():
         path = folder / name
         if "--check" in sys.argv:
             if not path.exists() or path.read_text(encoding="utf-8") != picture:
