@@ -50,7 +50,7 @@ deps-build: ## Install the Debian packages that building and the demo need
 	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev python3 socat
 
 deps: deps-build ## Also install the Debian packages that the tests need
-	@scripts/install-packages dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
+	@scripts/install-packages age dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
 	  python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xvfb
 
 build: deps-build ## Build everything for debugging
