@@ -27,6 +27,11 @@ KISTD := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-
 # programs have separate scratch directories: in one directory, each build would compile everything again.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
 
+# The tarball has a kistd that is linked statically, too. So it cannot load libsecret, and has no keyring.
+STATIC_KISTD := $(RELEASE) -Xswiftc -static-executable --disable-default-traits \
+  --scratch-path .build-release/kistd-static --product kistd
+DIST := kist-$(shell sed -n 's/.*current = "\(.*\)"/\1/p' Sources/KistCore/Values/KistVersion.swift)-linux-$(shell uname -m)
+
 # The options of `make bench`. With --check, it fails if a bound is missed.
 BENCH ?= --update-docs
 
@@ -41,7 +46,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard lint format clean
+.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -50,7 +55,7 @@ deps-build: ## Install the Debian packages that building and the demo need
 	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev python3 socat
 
 deps: deps-build ## Also install the Debian packages that the tests need
-	@scripts/install-packages dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
+	@scripts/install-packages age dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
 	  python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xvfb
 
 build: deps-build ## Build everything for debugging
@@ -218,7 +223,28 @@ test-deb: deb ## Install, use and purge the package on booted Debian 12 and 13, 
 	@scripts/install-packages debian-archive-keyring debootstrap lintian man-db mandoc systemd-container \
 	  util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
-	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages
+	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages -p 'test_deb.py'
+
+dist: release ## Make the tarball .build-release/dist/kist-*.tar.gz, which needs no other library
+	$(SWIFT) build $(STATIC_KISTD)
+	@rm -rf .build-release/dist
+	@$(MAKE) --no-print-directory install DESTDIR=$(CURDIR)/.build-release/dist PREFIX=/usr UNITS=/usr/lib/systemd/user >/dev/null
+	@mv .build-release/dist/usr .build-release/dist/$(DIST)
+	@install -s -m 755 .build-release/kistd-static/release/kistd .build-release/dist/$(DIST)/bin
+	@install -m 755 scripts/install-tarball .build-release/dist/$(DIST)/install.sh
+	@install -m 644 LICENSE CHANGELOG.md .build-release/dist/$(DIST)
+	@cat .build-release/kistd-static/checkouts/*/NOTICE.txt > .build-release/dist/$(DIST)/NOTICE
+	@cd .build-release/dist && tar --create --sort=name --format=gnu --owner=0 --group=0 --numeric-owner \
+	  --mode=u=rwX,go=rX --mtime=@$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(DIST) | gzip --no-name --best > $(DIST).tar.gz
+	@cd .build-release/dist && sha256sum $(DIST).tar.gz > $(DIST).tar.gz.sha256
+	@echo "made: .build-release/dist/$(DIST).tar.gz"
+
+test-dist: dist ## Install and use the tarball in bare Debian 12 and 13, with the recipes of the documentation, as root
+	@scripts/install-packages age ansible-core debian-archive-keyring debootstrap openssh-client openssh-server \
+	  openssh-sftp-server python3-yaml strace util-linux
+	@set -e; oldest=$$(scripts/systemd-tree bookworm bare); newest=$$(scripts/systemd-tree trixie bare); \
+	cd Tests/Packages && KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest \
+	/usr/bin/python3 -B -m unittest test_tarball test_ci test_machines
 
 lint: ## Check the formatting, and the words of documentation, comments, texts and test names
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks Examples

@@ -15,7 +15,8 @@ struct NewFile: ~Copyable {
   private let isReplacing: Bool
   private let temporary: String
   private let isNamed: Bool
-  private let file: CInt
+  /// The descriptor of the file, to write to.
+  let file: CInt
   private let folder: CInt
 
   /// Begins a file in the directory of a path.

@@ -55,16 +55,22 @@ func giveBackSignals() {
 
 /// Starts a command, found in PATH.
 ///
-/// Its standard output is this process's unless `output` is a descriptor. Its standard error is
-/// discarded if `silencing` is true.
+/// Its standard streams are this process's, except those for which a descriptor is given. Its
+/// standard error is discarded if `silencing` is true.
 func startChild(
-  _ command: [String], _ environment: ChildEnvironment, output: CInt? = nil, silencing: Bool = false
+  _ command: [String], _ environment: ChildEnvironment, input: CInt? = nil, output: CInt? = nil,
+  error: CInt? = nil, silencing: Bool = false
 ) throws(CommandNotStarted) -> pid_t {
   var pid: pid_t = 0
   var actions = unsafe posix_spawn_file_actions_t()
   unsafe posix_spawn_file_actions_init(&actions)
   defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-  if let output { unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
+  for (descriptor, stream) in [
+    (input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO),
+  ] {
+    guard let descriptor else { continue }
+    unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, stream)
+  }
   if silencing {
     unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
   }
@@ -167,30 +173,49 @@ func linesPrinted(by words: [String]) -> [String] {
 func output(
   of words: [String], upTo limit: Int, silencing: Bool = false
 ) throws(StorageError) -> (output: Secret, status: CInt) {
-  guard let program = absolutePath(of: words[0]) else {
-    throw .refused("there is no \(words[0]) on PATH", as: .unavailable, hint: "install \(words[0])")
-  }
-  var ends: [CInt] = [-1, -1]
-  guard unsafe pipe(&ends) == 0 else {
-    throw StorageError(.unavailable, "cannot open a pipe: \(systemText(of: errno))")
-  }
-  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  let program = try installedProgram(words[0])
+  let ends = try newPipe()
   let pid: pid_t
   do throws(CommandNotStarted) {
-    defer { close(ends[1]) }
+    defer { close(ends.writing) }
     pid = try startChild(
-      [program] + words.dropFirst(), .unchanged, output: ends[1], silencing: silencing)
+      [program] + words.dropFirst(), .unchanged, output: ends.writing, silencing: silencing)
   } catch {
-    close(ends[0])
+    close(ends.reading)
     throw error.complaint
   }
   let output: Secret
   var status: CInt = 0
   do {
-    defer { while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {} }
+    defer { status = exitStatus(of: pid) }
     // Closes the reading end, so that a program with more output ends instead of waiting.
-    output = try contents(of: ends[0], upTo: limit, "the output of \(words[0])")
+    output = try contents(of: ends.reading, upTo: limit, "the output of \(words[0])")
   }
+  return (output, status)
+}
+
+/// Returns the path of a program, found in PATH.
+func installedProgram(_ name: String) throws(StorageError) -> String {
+  guard let program = absolutePath(of: name) else {
+    throw .refused("there is no \(name) on PATH", as: .unavailable, hint: "install \(name)")
+  }
+  return program
+}
+
+/// Opens a pipe that no command inherits.
+func newPipe() throws(StorageError) -> (reading: CInt, writing: CInt) {
+  var ends: [CInt] = [-1, -1]
+  guard unsafe pipe(&ends) == 0 else {
+    throw StorageError(.unavailable, "cannot open a pipe: \(systemText(of: errno))")
+  }
+  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  return (ends[0], ends[1])
+}
+
+/// Waits until a program ends, and returns its exit status, or 128 plus the number of its signal.
+func exitStatus(of pid: pid_t) -> CInt {
+  var status: CInt = 0
+  while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
   let signal = status & 0x7f
-  return (output, signal == 0 ? status >> 8 & 0xff : 128 + signal)
+  return signal == 0 ? status >> 8 & 0xff : 128 + signal
 }

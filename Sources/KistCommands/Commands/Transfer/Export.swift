@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import KistClient
 internal import KistInterop
 internal import KistJSON
@@ -9,9 +10,11 @@ struct Export: RequiresUserStorage {
     abstract: "Write credentials, with their secrets, into a file.",
     usage: "kist export [<file>] [options]",
     discussion: """
-      The file has mode 600 and is not encrypted: anybody who can read it has the secrets. Each \
+      The file has mode 600. Without --encrypt, anybody who can read it has the secrets. Each \
       line is one credential as JSON; `kist import kist` reads it back.
 
+        kist export --encrypt age1… backup.age
+        kist export --encrypt gpg:alice@example.com backup.gpg
         kist export backup.jsonl
       """)
 
@@ -22,6 +25,12 @@ struct Export: RequiresUserStorage {
   var file: String?
 
   @OptionGroup var selection: QueryOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Encrypt for a public key of age, a file of such keys, or gpg:KEY; may be repeated.",
+      valueName: "recipient"))
+  var encrypt: [String] = []
 
   @Flag(help: "Replace an existing file.")
   var replace = false
@@ -34,26 +43,56 @@ struct Export: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     let query = try selection.query()
+    let encryption = encrypt.isEmpty ? nil : try Encryption(for: encrypt)
     guard let file, file != "-" else {
       if terminal.inputIsTerminal { try await storage.checkIsOpen() }
-      try checkOutput(terminal)
-      _ = try await export(query, storage, terminal.writeBytes)
+      guard let encryption else {
+        try checkOutput(terminal)
+        _ = try await export(query, storage, terminal.writeBytes)
+        return
+      }
+      guard !terminal.outputIsTerminal else {
+        throw .refused(
+          "an encrypted export is not text for a terminal",
+          hint: "name the file: `kist export --encrypt RECIPIENT FILE`")
+      }
+      _ = try await export(query, storage, terminal, through: encryption, to: STDOUT_FILENO)
       return
     }
     var target = try NewFile(for: file, replacing: replace)
-    let count = try await export(query, storage) { (line) throws(StorageError) in
-      try target.append(line)
+    let count: Int
+    if let encryption {
+      count = try await export(query, storage, terminal, through: encryption, to: target.file)
+    } else {
+      count = try await export(query, storage) { (line) throws(StorageError) in
+        try target.append(line)
+      }
     }
     try target.finish()
     let json = JSONWriter.object { writer in
       writer.member("file", file)
       writer.member("count", count)
     }
+    let readers =
+      encryption == nil ? "anybody who can read \(file) has" : "only the recipients can decrypt"
     try terminal.reportSuccess(
       count == 0
-        ? "there was nothing to export; \(file) is empty"
-        : "wrote \(counted(count)); anybody who can read \(file) has the secrets",
+        ? "there was nothing to export; \(file) has no credentials"
+        : "wrote \(counted(count)); \(readers) the secrets",
       or: json, asJSON: common.json)
+  }
+
+  /// Writes the export to a program that encrypts it; returns the number of credentials.
+  private func export(
+    _ query: CredentialQuery, _ storage: UserStorage, _ terminal: Terminal,
+    through encryption: Encryption, to output: CInt
+  ) async throws(StorageError) -> Int {
+    var program = try EncryptingProgram(encryption, output: output)
+    let count = try await export(query, storage) { (line) throws(StorageError) in
+      try program.append(line)
+    }
+    try program.finish(terminal)
+    return count
   }
 
   /// Refuses a file that others can read, and a pipe, whose reader may keep the secrets.
