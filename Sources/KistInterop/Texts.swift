@@ -36,7 +36,8 @@ func isNameByte(_ byte: UInt8) -> Bool { isAlphanumeric(byte, or: "_-") }
 extension Span<UInt8> {
   func isEqual(_ word: StaticString) -> Bool { count == word.utf8CodeUnitCount && hasPrefix(word) }
 
-  func hasPrefix(_ prefix: StaticString) -> Bool {
+  /// Whether the bytes begin with those of an ASCII text.
+  package func hasPrefix(_ prefix: StaticString) -> Bool {
     prefix.withBytes { prefix in
       count >= prefix.count && prefix.indices.allSatisfy { self[$0] == prefix[$0] }
     }

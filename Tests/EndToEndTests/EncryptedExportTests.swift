@@ -60,6 +60,10 @@ private enum Program: CaseIterable {
         let attributes = try FileManager.default.attributesOfItem(atPath: home.path + "/out")
         #expect(attributes[.posixPermissions] as? Int == 0o600)
 
+        let direct = try await command("kist", ["import", "kist", home.path + "/out"], in: home)
+        #expect(direct.status == .exited(64))
+        #expect(direct.error.contains("pipe in the text: `\(program.decrypt.prefix(3))"))
+
         try await daemon.connect().delete(credential.key)
         try await shell("\(program.decrypt) out | kist import kist - --yes", in: home)
         let loaded = try await daemon.connect().load(credential.key)

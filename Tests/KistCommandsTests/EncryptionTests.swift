@@ -3,7 +3,7 @@ import Testing
 
 @testable import KistCommands
 
-@Suite(.timeLimit(.minutes(1))) struct `The recipients of an encrypted export` {
+@Suite(.timeLimit(.minutes(10))) struct `The recipients of an encrypted export` {
   @Test(arguments: [
     (["age1abc"], ["age", "--encrypt", "--recipient", "age1abc"]),
     (["ssh-ed25519 AAAA a@b"], ["age", "--encrypt", "--recipient", "ssh-ed25519 AAAA a@b"]),

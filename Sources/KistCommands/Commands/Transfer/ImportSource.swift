@@ -131,6 +131,13 @@ let longestExport = 1 << 30
 
 /// Reads a file of `kist export`: each line is a credential as printed by `kist load --json`.
 func exportedCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
+  if let program = programThatEncrypted(text) {
+    throw .refused(
+      "the file is encrypted with \(program[0])",
+      hint:
+        "nothing was imported; pipe in the text: "
+        + "`\(program.joined(separator: " ")) FILE | kist import kist - --yes`")
+  }
   var file = ForeignCredentials(isComplete: true)
   try text.forEachLine { (line, number) throws(StorageError) in
     guard !line.isEmpty else { return }
@@ -141,6 +148,15 @@ func exportedCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
     try file.add(credential, at: number)
   }
   return file
+}
+
+/// Returns the start of the command that decrypts an export, or `nil` if it is not encrypted.
+private func programThatEncrypted(_ text: Secret) -> [String]? {
+  text.withBytes { bytes in
+    if bytes.hasPrefix("age-encryption.org/") { return ["age", "--decrypt", "--identity", "KEY"] }
+    // The first bit of an OpenPGP message is set (RFC 9580, section 4.2), but of no JSON object.
+    return !bytes.isEmpty && bytes[0] & 0x80 != 0 ? ["gpg", "--decrypt"] : nil
+  }
 }
 
 /// The maximum size of an entry: 1 MiB.
