@@ -39,6 +39,14 @@ func noSuchCommand(among words: [String]) -> StorageError? {
   )
 }
 
+/// Returns an error if a command line with `--help` begins with an unknown command, else `nil`.
+///
+/// For an unknown command, the parser would explain its parent command.
+func nothingToExplain(by words: [String]) -> StorageError? {
+  guard let first = words.first, first != "help", !first.hasPrefix("-") else { return nil }
+  return noSuchCommand(among: words)
+}
+
 /// Returns an error if `kist help` cannot explain these words; `nil` if it can.
 func nothingToExplain(with words: [String]) -> StorageError? {
   if let error = noSuchCommand(among: words) { return error }
@@ -133,8 +141,10 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
   let command = (["kist"] + commandNames(in: arguments)).joined(separator: " ")
   let help = "`\(command) --help` shows the arguments and options"
   if let error = invalidValue(message, help) { return error }
+  let hasWord = repeatsAWord(message, of: arguments)
+  if arguments.first == Run._commandName, hasWord { return .commandBeforeDashes }
   let message =
-    repeatsAWord(message, of: arguments)
+    hasWord
     ? "`\(command)` does not accept one of the arguments or options"
     : message.prefix(1).lowercased() + message.dropFirst()
   let hint =
@@ -150,6 +160,13 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
     default: help
     }
   return .badRequest(message, hint: hint)
+}
+
+extension StorageError {
+  /// The error for a command of `kist run` that does not follow `--`.
+  fileprivate static let commandBeforeDashes = StorageError.badRequest(
+    "the command to run must come after --, so that kist does not take its options",
+    hint: "write it as `kist run --env NAME=kist://SERVICE/ACCOUNT -- COMMAND ARGUMENTS`")
 }
 
 /// Whether a word begins with one dash although kist has no such option.

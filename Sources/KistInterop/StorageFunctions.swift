@@ -52,8 +52,10 @@ extension UserStorage {
 
   /// Saves a credential for a tool; returns whether anything had to be saved.
   ///
-  /// A credential that the user saved keeps its label and attributes; only its secret and expiry
-  /// change. Throws `conflict` if another tool saved the credential of that key.
+  /// A stored credential keeps its label and its other attributes; only its secret and expiry
+  /// change. The same secret keeps its expiry, too. A new secret has only an expiry that the tool
+  /// gives, because the stored one belongs to the old secret. Throws `conflict` if another tool saved
+  /// the credential of that key.
   ///
   /// - Parameter kind: The attribute with the secret's kind, which is replaced with the secret.
   @discardableResult
@@ -102,20 +104,35 @@ extension NewCredential {
   fileprivate func replacing(
     _ old: Credential, _ kind: String?, _ now: Timestamp
   ) throws(StorageError) -> NewCredential? {
-    guard old.summary.isSavedByHand else {
-      if old.summary.tool == attributes[Attributes.toolName] { return self }
+    guard old.summary.isSavedByHand || old.summary.tool == attributes[Attributes.toolName] else {
       throw .refused(
         "another tool keeps a credential under this name; nothing was changed", as: .conflict,
         hint: "see it with `kist list --json`")
     }
-    var new = self
-    new.label = old.summary.label
-    new.attributes = old.summary.attributes
-    if let kind { new.attributes[kind] = attributes[kind] }
+    var new = keepingFields(of: old.summary, kind: kind)
+    guard old.secret == secret, !old.summary.isExpired(at: now) else { return new }
+    new.expiresAt = expiresAt ?? old.summary.expiresAt
+    // A credential that the tool saved is saved again, so that it becomes the newest.
     let isSame =
-      old.secret == secret && new.attributes == old.summary.attributes
-      && (expiresAt == nil || expiresAt == old.summary.expiresAt)
-    return isSame && !old.summary.isExpired(at: now) ? nil : new
+      old.summary.isSavedByHand && new.attributes == old.summary.attributes
+      && new.expiresAt == old.summary.expiresAt
+    return isSame ? nil : new
+  }
+}
+
+extension NewCredential {
+  /// Returns the credential of a tool with the label and the other attributes of a stored one.
+  ///
+  /// A credential that the user saved keeps exactly its attributes, so that it belongs to no tool.
+  ///
+  /// - Parameter kind: The attribute with the secret's kind, which is replaced with the secret.
+  func keepingFields(of stored: CredentialSummary, kind: String?) -> NewCredential {
+    var credential = self
+    credential.label = stored.label ?? label
+    credential.attributes =
+      stored.isSavedByHand ? stored.attributes : stored.attributes.merging(attributes)
+    if let kind { credential.attributes[kind] = attributes[kind] }
+    return credential
   }
 }
 

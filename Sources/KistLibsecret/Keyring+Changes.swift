@@ -11,10 +11,12 @@ extension Keyring {
         return (provider, try await provider.openCollection(), items)
       }
       try request.condition.check(against: items.first?.summary.revision)
+      let now = options.now()
+      let credential = try request.credential(over: items.first?.summary, at: now)
       let bookkeeping = Bookkeeping(
-        request.credential, after: items.first, revision: nextRevision(), at: options.now())
+        credential, after: items.first, revision: nextRevision(), at: now)
       let path = try await begun(with: provider) {
-        try await provider.create(request.credential, bookkeeping, in: collection)
+        try await provider.create(credential, bookkeeping, in: collection)
       }
       tell(of: Item(at: path, bookkeeping), at: path)
       // The new item exists, so the save succeeds even if an old item remains.

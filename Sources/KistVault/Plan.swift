@@ -59,13 +59,16 @@ extension StoreKeys {
   ) throws(StorageError) -> Plan<CredentialSummary> {
     let kept = try authenticate(found, if: request.condition, header)
     if kept?.forbidsChange == true { throw .needsLaterVersion }
+    let credential =
+      request.keep.isEmpty
+      ? request.credential : try request.credential(over: summary(of: found, header), at: now)
     var header = header
     header.sequence += 1
     let metadata = Metadata(
-      request.credential, createdAt: kept?.createdAt ?? now, modifiedAt: now,
+      credential, createdAt: kept?.createdAt ?? now, modifiedAt: now,
       fields: kept?.fields)
     let row = seal(
-      metadata, request.credential.secret, kept?.secretFields,
+      metadata, credential.secret, kept?.secretFields,
       at: RowPlace(tag: found.tag, sequence: header.sequence), &nonces)
     header.replaceRow(found.row.map(hash(of:)), with: hash(of: row))
     let summary = metadata.summary(at: header.lastRevision)
@@ -107,6 +110,15 @@ extension StoreKeys {
       writes: [change.removed.map { .deleteSlot($0) }, change.added.map { .putSlot($0) }]
         .compactMap(\.self),
       header: header, answer: slots)
+  }
+
+  /// Returns the stored credential without its secret; `nil` if there is none.
+  private func summary(
+    of found: FoundRow, _ header: Header
+  ) throws(StorageError) -> CredentialSummary? {
+    guard let row = found.row else { return nil }
+    return try openMetadata(row.metadata.span, at: row.place)
+      .summary(at: header.epoch.revision(of: row.place.sequence))
   }
 
   /// Checks the condition of a change, and returns what a save keeps of the row.

@@ -43,9 +43,10 @@ package struct Endpoints: Sendable {
     }
   ) -> Endpoints {
     let load = Operation.load.called(over: exchange)
+    let hello = Operation.hello.called(over: exchange)
     return Endpoints(
       UserStorage(
-        save: Operation.save.called(over: exchange),
+        save: explainingOldKistd(Operation.save.called(over: exchange), hello),
         load: { request throws(StorageError) in try await load(Encoded(value: request)).value },
         delete: Operation.delete.called(over: exchange),
         find: Operation.find.called(over: exchange)),
@@ -64,7 +65,27 @@ package struct Endpoints: Sendable {
         find: Operation.audit.called(over: exchange),
         verify: Operation.auditVerify.called(over: exchange)),
       watch: .remote(over: converse),
-      hello: Operation.hello.called(over: exchange))
+      hello: hello)
+  }
+}
+
+/// Returns a save that fails with a clear error if kistd is too old to know `keep`.
+///
+/// Such a kistd refuses the unknown key, so it has saved nothing.
+private func explainingOldKistd(
+  _ save: @escaping @Sendable (SaveRequest) async throws(StorageError) -> CredentialSummary,
+  _ hello: @escaping HelloLookup
+) -> @Sendable (SaveRequest) async throws(StorageError) -> CredentialSummary {
+  { request throws(StorageError) in
+    do throws(StorageError) { return try await save(request) } catch {
+      guard error.code == .badRequest, !request.keep.isEmpty,
+        let features = try? await hello().features, !features.contains(Hello.keepFeature)
+      else { throw error }
+      throw StorageError(
+        .badRequest, "kistd is older than kist, and cannot keep the fields of a stored credential",
+        hint: "restart kistd, so that both have one version; or replace them with `--replace`",
+        outcome: .unchanged)
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import KistCore
+import KistInterop
 import Testing
 
 @testable import KistCommands
@@ -13,6 +14,16 @@ import Testing
   func `fail as what was wrong with them`(failure: CInt, code: StorageError.Code) {
     #expect(notWritten(failure).code == code)
     #expect(StorageError.notOpened("the file", failure).code == code)
+  }
+
+  @Test func `with secrets are not made where no directory in memory is safe`() {
+    let error = #expect(throws: StorageError.self) {
+      _ = try SecretFiles(
+        [Setting(name: "K", value: Secret(utf8: "hunter2"))],
+        under: ["/proc", "relative", "", "/nonexistent", "/usr"])
+    }
+    #expect(error?.code == .unavailable)
+    #expect(error?.hint?.contains("XDG_RUNTIME_DIR") == true)
   }
 
   @Test(arguments: [false, true])

@@ -25,7 +25,7 @@ import Testing
     #expect(piped.output.hasPrefix("\(text)\t\(text)\t\(text)\t"))
   }
 
-  @Test(arguments: [60, 80, 300])
+  @Test(arguments: [40, 60, 80, 300])
   func `fits into the terminal, and is complete where it is piped`(width: Int) async {
     let storage = UserStorage.inMemory(now: { .sample })
     let (service, account) = (String(repeating: "s", count: 60), "alice@example.org")

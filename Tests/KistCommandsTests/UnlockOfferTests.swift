@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `A locked storage` {
   private static let commands = [
-    ["save", "s", "--generate", "8"], ["load", "s"], ["delete", "s"], ["list"],
+    ["save", "s", "--generate", "8", "--yes"], ["load", "s"], ["delete", "s"], ["list"],
   ]
 
   @Test(arguments: commands, ["", "y", "Yes"])

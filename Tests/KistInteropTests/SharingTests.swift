@@ -47,6 +47,49 @@ typealias Use = @Sendable (UserStorage) async -> Secret
   }
 
   @Test(arguments: uses)
+  func `keeps what the user adds, if the tool saved it first`(
+    key: CredentialKey, use: Use
+  ) async throws {
+    let storage = UserStorage.inMemory(now: { .sample })
+    _ = await use(storage)
+    let first = try await storage.load(key).summary
+    try await storage.save(
+      .sample(key, secret: "old", label: "precious", attributes: ["team": "ops"]), keep: .all)
+    _ = await use(storage)
+    let after = try await storage.load(key)
+    #expect(after.secret.text == "new")
+    #expect(after.summary.label == "precious")
+    #expect(after.summary.attributes == first.attributes.merging(["team": "ops"]))
+    #expect(first.attributes["tool"] != nil)
+  }
+
+  @Test(arguments: uses)
+  func `keeps its expiry with the same secret, and loses it with a new one`(
+    key: CredentialKey, use: Use
+  ) async throws {
+    let storage = UserStorage.inMemory(now: { .sample })
+    _ = await use(storage)
+    let moment = Timestamp.sample.advanced(bySeconds: 9)
+    for (secret, expiry) in [("new", moment), ("old", nil)] {
+      try await storage.save(.sample(key, secret: secret, expiresAt: moment), keep: .all)
+      _ = await use(storage)
+      #expect(try await storage.load(key).summary.expiresAt == expiry)
+    }
+  }
+
+  @Test func `is not written again by git, with what the user added`() async throws {
+    let storage = UserStorage.inMemory(now: { .sample })
+    let (key, use) = Self.uses[0]
+    _ = await use(storage)
+    let saved = try await storage.save(
+      .sample(
+        key, secret: "new", label: "precious", attributes: ["team": "ops"],
+        expiresAt: Timestamp.sample.advanced(bySeconds: 9)), keep: .all)
+    _ = await use(storage)
+    #expect(try await storage.findAll() == [saved])
+  }
+
+  @Test(arguments: uses)
   func `is not written with the secret that it has`(key: CredentialKey, use: Use) async throws {
     let storage = UserStorage.inMemory(now: { .sample })
     let saved = try await storage.save(

@@ -40,45 +40,6 @@ struct WeakOption: ParsableArguments {
   var weak = false
 }
 
-struct ConditionOptions: ParsableArguments {
-  @Flag(help: "Save only if there is no such credential.")
-  var ifAbsent = false
-
-  @Option(help: ArgumentHelp("Save only if it is at this revision.", valueName: "revision"))
-  var ifRevision: String?
-
-  func condition() throws(StorageError) -> Condition {
-    guard let ifRevision else { return ifAbsent ? .ifAbsent : .always }
-    guard !ifAbsent else { throw .badRequest("--if-absent and --if-revision cannot be combined") }
-    return .ifRevision(Revision(rawValue: ifRevision))
-  }
-}
-
-struct ExpiryOptions: ParsableArguments {
-  // Takes a next word with a dash as the value, so that the error says that it is not a time.
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Expire after this time: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))
-  var expiresIn: String?
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Expire at this time (RFC 3339).", valueName: "moment"))
-  var expiresAt: String?
-
-  func moment(from now: Timestamp) throws(StorageError) -> Timestamp? {
-    guard let expiresAt else { return try Lifetime(expiresIn, of: "--expires-in")?.end(from: now) }
-    guard expiresIn == nil else {
-      throw .badRequest("--expires-in and --expires-at cannot be combined")
-    }
-    guard let moment = Timestamp(rfc3339: expiresAt) else {
-      throw .badRequest(
-        "--expires-at is not a date and time", hint: "write it as 2027-01-31T12:00:00Z")
-    }
-    return moment
-  }
-}
-
 /// The time until a credential expires: a number and a unit, from a second to 36,500 days.
 struct Lifetime: Equatable {
   let seconds: Int64
@@ -169,38 +130,6 @@ struct OnlyOptions: ParsableArguments {
     }
     return services
   }
-}
-
-struct SecretOptions: ParsableArguments {
-  @Flag(help: "Keep the newline at the end of standard input.")
-  var exact = false
-
-  @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp(
-      "Save a random secret of 8 to 1024 letters and digits.", valueName: "length"))
-  var generate: String?
-
-  /// Returns the secret: typed, piped in, or generated here.
-  func secret(from terminal: Terminal) throws(StorageError) -> Secret {
-    guard let generate else { return try terminal.newSecret(exact: exact) }
-    guard !exact else { throw .badRequest("--exact and --generate cannot be combined") }
-    guard let length = Int(generate), (8...1024).contains(length) else {
-      throw .badRequest("--generate is not a length from 8 to 1024")
-    }
-    return randomSecret(length: length)
-  }
-}
-
-/// Returns a secret of letters and digits, each drawn from the system's generator: getrandom(2).
-///
-/// A character is one of 62 and adds 5.95 bits, so 22 characters exceed 128 bits.
-private func randomSecret(length: Int) -> Secret {
-  let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-  var bytes = WipedBytes(capacity: length)
-  // `randomElement` rejects values that would make some characters more likely than others.
-  for _ in 0..<length { bytes.append(alphabet.randomElement()!) }
-  return Secret(bytes)
 }
 
 /// The option for the key file of the store.

@@ -12,7 +12,9 @@ func columns(of credential: CredentialSummary) -> [String] {
   ]
 }
 
-/// Returns the lines of a table that fits the width of the terminal, unless that is very narrow.
+/// Returns the lines of a table that fits the width of the terminal, from 40 columns.
+///
+/// In a table that is too wide, it leaves out the time of the latest save.
 func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> [String] {
   let rows =
     [["SERVICE", "ACCOUNT", "LABEL", "MODIFIED", "EXPIRES"]]
@@ -23,11 +25,31 @@ func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> [
         credential.isExpired(at: now) ? "expired" : credential.expiresAt.map(day) ?? "",
       ]
     }
-  // Shortens the label first, then the wider of service and account.
-  return table(rows, width: width) { widths in
-    widths[2] > narrowest || widths[0...1].allSatisfy { $0 <= narrowest }
-      ? 2 : widths[0] > widths[1] ? 0 : 1
+  return firstFitting(width, leavingOut: [[], ["MODIFIED"]], of: rows) { rows in
+    // Shortens the label first, then the wider of service and account.
+    table(rows, width: width) { widths in
+      widths[2] > narrowest || widths[0...1].allSatisfy { $0 <= narrowest }
+        ? 2 : widths[0] > widths[1] ? 0 : 1
+    }
   }
+}
+
+/// Returns the first table that fits the width, else the last one.
+///
+/// - Parameters:
+///   - leftOut: For each table, the headings of the columns that it leaves out.
+///   - table: Makes a table of the other columns.
+private func firstFitting(
+  _ width: Int, leavingOut leftOut: [[String]], of rows: [[String]],
+  _ table: ([[String]]) -> [String]
+) -> [String] {
+  var lines: [String] = []
+  for leftOut in leftOut {
+    let columns = rows[0].indices.filter { !leftOut.contains(rows[0][$0]) }
+    lines = table(rows.map { row in columns.map { row[$0] } })
+    if lines.allSatisfy({ $0.terminalWidth <= width }) { break }
+  }
+  return lines
 }
 
 /// Returns rows as lines with aligned columns; escapes control and misleading characters.
@@ -77,30 +99,37 @@ func columns(of record: AuditRecord) -> [String] {
   }
 }
 
-/// Returns the lines of a table with a heading; it fits the width of the terminal if possible.
+/// Returns the lines of a table with a heading; it fits the width of the terminal, from 40 columns.
 ///
-/// Leaves out columns without any value. In a table that is too wide, it leaves out the unit, then
-/// also the process id.
+/// Leaves out columns without any value. In a table that is too wide, it leaves out the unit, the
+/// process id and the program, and at last also the account and parts of the time.
 func table(of records: [AuditRecord], width: Int) -> [String] {
   guard !records.isEmpty else { return ["there is no such request"] }
-  let rows = records.map(row)
-  let columns = heading.indices.filter { column in
-    rows.contains { !["", "-"].contains($0[column]) }
-  }
-  let tables = [[], ["UNIT"], ["UNIT", "PID"]].map { leftOut in
-    let columns = columns.filter { !leftOut.contains(heading[$0]) }
-    let flexible = columns.indices.filter { (3...6).contains(columns[$0]) }
-    let shown = ([heading] + rows).map { row in columns.map { row[$0] } }
-    return table(shown, width: width, narrowest: "SERVICE".count) { widths in
+  let rows = [heading] + records.map(row)
+  let empty = heading.indices.filter { column in
+    rows.dropFirst().allSatisfy { ["", "-"].contains($0[column]) }
+  }.map { heading[$0] }
+  let leftOut = [[], ["UNIT"], ["UNIT", "PID"], ["UNIT", "PID", "PROGRAM"]].map { $0 + empty }
+  let wide = firstFitting(width, leavingOut: leftOut, of: rows) { rows in
+    let flexible = rows[0].indices.filter { flexibleColumns.contains(rows[0][$0]) }
+    return table(rows, width: width, narrowest: narrowestName) { widths in
       flexible.max { widths[$0] < widths[$1] } ?? 0
     }
   }
-  return tables.first { $0.allSatisfy { $0.terminalWidth <= width } } ?? tables[2]
+  guard !wide.allSatisfy({ $0.terminalWidth <= width }) else { return wide }
+  let narrow =
+    [Array(heading.prefix(4))]
+    + rows.dropFirst().map { [String($0[0].dropFirst(5).prefix(11))] + $0[1...3] }
+  return table(narrow, width: width, narrowest: narrowestName) { widths in
+    (1...3).max { widths[$0] < widths[$1] } ?? 1
+  }
 }
 
 private let heading = [
   "TIME", "OPERATION", "OUTCOME", "SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "PID",
 ]
+private let flexibleColumns = ["SERVICE", "ACCOUNT", "UNIT", "PROGRAM"]
+private let narrowestName = "SERVICE".count
 
 private func row(of record: AuditRecord) -> [String] {
   let time = record.moment.second.description

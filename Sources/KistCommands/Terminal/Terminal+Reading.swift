@@ -30,8 +30,8 @@ extension Terminal {
 
   /// Returns a secret to save: typed twice, or piped in.
   ///
-  /// Removes one newline at the end of piped input, unless `exact` is true. Only `exact` allows an
-  /// empty secret: it usually comes from an unset variable, and would replace the stored one.
+  /// Removes the newline of piped input that is a single line, unless `exact` is true. Only `exact`
+  /// allows an empty secret: it usually comes from an unset variable, and would replace the stored one.
   func newSecret(exact: Bool) throws(StorageError) -> Secret {
     let secret = try anySecret(exact: exact)
     guard exact || !secret.isEmpty else {
@@ -46,7 +46,7 @@ extension Terminal {
     guard inputIsTerminal else {
       let limit = Limits.secret + (exact ? 0 : Secret.longestNewline)
       let input = try input(upTo: limit, "the secret", limit: Limits.secret)
-      return exact ? input : input.withoutNewline
+      return exact ? input : input.withoutNewlineOfSingleLine
     }
     let secret = try askHidden("Secret: ")
     if secret.isEmpty, !exact { return secret }

@@ -9,13 +9,16 @@ extension UserStorage {
     }
   }
 
-  /// Throws the error that a save would throw, whatever the secret.
-  func checkTakes(_ credential: NewCredential, if condition: Condition) async throws(StorageError) {
+  /// Throws the error that a save would throw, whatever the secret; returns the stored credential.
+  func checkTakes(
+    _ credential: NewCredential, if condition: Condition
+  ) async throws(StorageError) -> CredentialSummary? {
     try credential.checkNames()
-    if condition == .always { return }
     let key = credential.key
-    let page = try await find(CredentialQuery(service: key.service, account: key.account))
-    try condition.check(against: page.credentials.first { $0.key == key }?.revision)
+    let found = try await findAll(CredentialQuery(service: key.service, account: key.account))
+    let stored = found.first { $0.key == key }
+    try condition.check(against: stored?.revision)
+    return stored
   }
 
   /// Offers the user to unlock the storage when a request fails with `locked`, then repeats it.

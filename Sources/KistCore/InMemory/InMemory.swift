@@ -47,12 +47,13 @@ private final class InMemory: Sendable {
     return try whileOpen { state throws(StorageError) in
       let current = state.credentials[key]?.summary
       try request.condition.check(against: current?.revision)
-      state.sequence += 1
       let moment = now()
+      let credential = try request.credential(over: current, at: moment)
+      state.sequence += 1
       let summary = CredentialSummary(
-        of: request.credential, createdAt: current?.createdAt ?? moment, modifiedAt: moment,
+        of: credential, createdAt: current?.createdAt ?? moment, modifiedAt: moment,
         revision: revision(in: state))
-      state.credentials[key] = Credential(summary: summary, secret: request.credential.secret)
+      state.credentials[key] = Credential(summary: summary, secret: credential.secret)
       watchers.tell([.saved(key, summary.revision)])
       return summary
     }

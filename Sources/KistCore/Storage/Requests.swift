@@ -4,11 +4,16 @@ public struct SaveRequest: Sendable, Equatable {
   public var credential: NewCredential
   /// The condition that must hold for the save.
   public var condition: Condition
+  /// The fields of the stored credential to keep where `credential` does not have them.
+  public var keep: KeptFields
 
   /// Makes a request.
-  public init(credential: NewCredential, condition: Condition = .always) {
+  public init(
+    credential: NewCredential, condition: Condition = .always, keep: KeptFields = []
+  ) {
     self.credential = credential
     self.condition = condition
+    self.keep = keep
   }
 }
 

@@ -1,9 +1,11 @@
 extension UserStorage {
-  /// Saves a credential if the condition holds.
+  /// Saves a credential if the condition holds; keeps these fields where it does not have them.
   @discardableResult
-  public func save(_ credential: NewCredential, if condition: Condition = .always)
-    async throws(StorageError) -> CredentialSummary
-  { try await save(SaveRequest(credential: credential, condition: condition)) }
+  public func save(
+    _ credential: NewCredential, if condition: Condition = .always, keep: KeptFields = []
+  ) async throws(StorageError) -> CredentialSummary {
+    try await save(SaveRequest(credential: credential, condition: condition, keep: keep))
+  }
 
   /// Loads the credential of a key.
   public func load(_ key: CredentialKey) async throws(StorageError) -> Credential {

@@ -35,6 +35,13 @@ public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
   /// Whether there are no attributes.
   public var isEmpty: Bool { sorted.isEmpty }
 
+  /// Returns these attributes with others, whose values replace those of the same name.
+  package func merging(_ others: Attributes) -> Attributes {
+    var merged = self
+    for (name, value) in others.sorted { merged[name] = value }
+    return merged
+  }
+
   /// Returns whether all of these are among the others, with the same bytes.
   public func areContained(in others: Attributes) -> Bool {
     sorted.allSatisfy { name, value in others[name]?.hasSameBytes(as: value) ?? false }

@@ -10,10 +10,21 @@ extension Secret {
     return Secret(line)
   }
 
+  /// The bytes without the newline at the end if they are a single line, else all bytes.
+  ///
+  /// Keys in PEM and configuration files have several lines, and need the newline of the last one.
+  package var withoutNewlineOfSingleLine: Secret {
+    let line = withoutNewline
+    let isSingle = line.withBytes { bytes in
+      bytes.indices.allSatisfy { bytes[$0] != UInt8(ascii: "\n") }
+    }
+    return isSingle ? line : self
+  }
+
   /// The bytes without one LF, or one CR and LF, at the end.
   ///
-  /// Every reader of a secret from a file or a pipe uses this, so that a file always gives the same
-  /// secret.
+  /// Every reader of a passphrase from a file or a pipe uses this, so that a file always gives the
+  /// same passphrase.
   package var withoutNewline: Secret {
     withBytes { bytes in
       var end = bytes.count

@@ -23,6 +23,9 @@ package func answerGit(_ call: HelperCall, _ storage: UserStorage) async -> Help
 }
 
 extension GitMessage {
+  /// The name of the attribute with the authentication scheme of a secret that is not a password.
+  static let authtype = "authtype"
+
   /// Returns the newest usable credential that matches; one for the exact URL comes first.
   ///
   /// Returns `nil` if none matches. Skips credentials that git does not accept. If all were
@@ -33,7 +36,7 @@ extension GitMessage {
     guard let service else { return nil }
     var problem: StorageError?
     func answer(with summaries: [CredentialSummary]) async throws(StorageError) -> Secret? {
-      for summary in summaries where knowsAuthtype || summary.attributes["authtype"] == nil {
+      for summary in summaries where knowsAuthtype || summary.attributes[Self.authtype] == nil {
         let refreshToken = try await storage.stored(Self.refreshKey(of: summary.key))?.secret
         let secret =
           summary.isExpired(at: now) ? nil : try await storage.stored(summary.key)?.secret
@@ -55,7 +58,7 @@ extension GitMessage {
     _ summary: CredentialSummary, _ secret: Secret?, _ refreshToken: Secret?
   ) throws(StorageError) -> Secret {
     var writer = GitWriter()
-    if let authtype = summary.attributes["authtype"] {
+    if let authtype = summary.attributes[Self.authtype] {
       guard isToken(authtype) else {
         throw .badRequest(
           "the attribute authtype of the credential is not an authentication scheme",
@@ -94,7 +97,7 @@ extension GitMessage {
   fileprivate func store(in storage: UserStorage, at now: Timestamp) async throws(StorageError) {
     guard let new = newCredential else { return }
     if try await storage.lacks(new, at: now) {
-      let isSaved = try await storage.save(new, kind: "authtype", at: now)
+      let isSaved = try await storage.save(new, kind: Self.authtype, at: now)
       if isSaved, refreshToken == nil { try await storage.delete(Self.refreshKey(of: new.key)) }
     }
     if let token = newRefreshToken(beside: new.key), try await storage.lacks(token, at: now) {
@@ -116,7 +119,7 @@ extension GitMessage {
     var attributes = attributes
     let secret: Secret
     if let authtype, let credential {
-      attributes["authtype"] = authtype
+      attributes[Self.authtype] = authtype
       secret = credential
     } else if let password, username != nil {
       secret = password
@@ -165,7 +168,7 @@ extension GitMessage {
   /// Whether a credential has the secret of the request; without one, whether git saved it.
   private func hasSameSecret(as stored: Credential) -> Bool {
     guard password != nil || credential != nil else { return stored.summary.isSaved(by: .git) }
-    let isPassword = stored.summary.attributes["authtype"] == nil
+    let isPassword = stored.summary.attributes[Self.authtype] == nil
     return (password.map { isPassword && $0 == stored.secret } ?? true)
       && (credential.map { !isPassword && $0 == stored.secret } ?? true)
   }
@@ -177,8 +180,11 @@ extension UserStorage {
     _ new: NewCredential, at now: Timestamp
   ) async throws(StorageError) -> Bool {
     guard let old = try await stored(new.key) else { return true }
+    let kind = GitMessage.authtype
     return old.secret != new.secret || old.summary.isExpired(at: now)
-      || old.summary.expiresAt != new.expiresAt || old.summary.attributes != new.attributes
+      || new.expiresAt != nil && old.summary.expiresAt != new.expiresAt
+      || old.summary.attributes[kind] != new.attributes[kind]
+      || !new.attributes.areContained(in: old.summary.attributes)
   }
 }
 

@@ -15,14 +15,17 @@ package struct Variable: Sendable, Equatable {
     self.place = place
   }
 
-  /// Reads `NAME=kist://SERVICE/ACCOUNT`, the value of an option.
+  /// Reads `NAME=kist://SERVICE/ACCOUNT`, the value of an option; errors mention option and name.
   ///
   /// Refuses a text, because it may be a secret, which must not be an argument.
-  package init(option: String, place: String) throws(StorageError) {
-    let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+  ///
+  /// - Parameter place: what an error mentions if there is no name.
+  package init(_ text: String, of option: String, place: String) throws(StorageError) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let name = Self.name(parts[0].utf8) else {
       throw .badRequest("\(place) is not NAME=kist://SERVICE/ACCOUNT")
     }
+    let place = "\(option) \(name)"
     let reference = try CredentialReference(String(parts[1]), at: place)
     self.init(name: name, value: .reference(reference), place: place)
   }

@@ -59,8 +59,9 @@ package struct ImportPlan: Sendable {
       case (.differs, let stored?) where replacing:
         SaveRequest(
           credential: file.isComplete
-            ? row.entry.credential : row.entry.credential.with(theRestOf: stored),
-          condition: .ifRevision(stored.revision))
+            ? row.entry.credential
+            : row.entry.credential.keepingFields(of: stored, kind: GitMessage.authtype),
+          condition: .ifRevision(stored.revision), keep: file.isComplete ? [] : .expiresAt)
       default: nil
       }
     }
@@ -136,16 +137,6 @@ extension NewCredential {
   fileprivate func isOfAnotherTool(than stored: CredentialSummary) -> Bool {
     guard let tool = attributes[Attributes.toolName] else { return false }
     return !stored.isSavedByHand && stored.tool != tool
-  }
-
-  /// Adds the stored label and attributes to a secret from a file without them.
-  ///
-  /// A credential that the user saved keeps its attributes.
-  fileprivate func with(theRestOf stored: CredentialSummary) -> NewCredential {
-    var credential = self
-    credential.label = stored.label ?? label
-    if attributes.isEmpty || stored.isSavedByHand { credential.attributes = stored.attributes }
-    return credential
   }
 }
 

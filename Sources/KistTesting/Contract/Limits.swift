@@ -90,7 +90,7 @@ extension UserStorageContract {
 }
 
 /// Returns this many attributes, with names of three digits.
-private func attributes(_ count: Int, value: String = "value") -> Attributes {
+func attributes(_ count: Int, value: String = "value") -> Attributes {
   Attributes(Dictionary(uniqueKeysWithValues: (0..<count).map { (String(100 + $0), value) }))
 }
 

@@ -106,5 +106,6 @@ public enum UserStorageContract {
   }
 
   /// Every rule.
-  public static let all: [Rule] = bytes + changes + finding + conditions + expiry + limits
+  public static let all: [Rule] =
+    bytes + changes + keeping + finding + conditions + expiry + limits
 }

@@ -59,7 +59,7 @@ extension Operation where Input == SaveRequest, Output == CredentialSummary {
       name: "save", effect: .change,
       keys: [
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
-        "ifRevision",
+        "ifRevision", "keep",
       ],
       names: .key, request: saveRequest, reply: savedCredential)
   }
@@ -71,7 +71,8 @@ private let saveRequest = Codec<SaveRequest>(
       credential: try NewCredential(object),
       condition: try object["ifRevision"].map { (value) throws(JSONError) -> Condition in
         value.isNull ? .ifAbsent : .ifRevision(try value.revision())
-      } ?? .always)
+      } ?? .always,
+      keep: try object["keep"]?.keptFields() ?? [])
   },
   write: { request, writer throws(StorageError) in
     let credential = request.credential
@@ -84,6 +85,9 @@ private let saveRequest = Codec<SaveRequest>(
     case .always: break
     case .ifAbsent: writer.memberNull("ifRevision")
     case .ifRevision(let revision): writer.member("ifRevision", revision.rawValue)
+    }
+    if !request.keep.isEmpty {
+      writer.member("keep", arrayOf: request.keep.names) { $1.element($0) }
     }
   })
 

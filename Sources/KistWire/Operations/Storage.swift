@@ -63,9 +63,12 @@ package struct Hello: Sendable, Equatable {
   /// The names of the served operations, sorted.
   package var operations = OperationRow.all.map(\.name).sorted()
   /// The additions to the protocol since 1.0: keys, values, operations.
-  package var features: [String] = []
+  package var features = [Hello.keepFeature]
   /// The failures that an answered change survives.
   package var durability: StorageStatus.Durability
+
+  /// The feature for the key `keep` of `save`.
+  static let keepFeature = "keep"
 
   package init(version: String, durability: StorageStatus.Durability) {
     self.version = version

@@ -65,7 +65,7 @@ private func checkFile(_ text: Secret) {
 }
 
 private func checkReference(_ text: String) {
-  _ = try? Variable(option: text, place: "option")
+  _ = try? Variable(text, of: "option", place: "option")
   guard let reference = CredentialReference(text) else { return }
   demand(
     CredentialReference(reference.description) == reference, "a reference is read as it was written"

@@ -92,6 +92,27 @@ extension Defect {
       return storage
     },
     Defect(
+      name: "keeps nothing",
+      broken: "a save keeps the fields that it names and the new credential does not have"
+    ) { sound in
+      var storage = sound
+      storage.save = { request throws(StorageError) in
+        try await sound.save(request.credential, if: request.condition)
+      }
+      return storage
+    },
+    Defect(
+      name: "keeps everything",
+      broken: "a save that keeps fields removes those that it does not name"
+    ) { sound in
+      var storage = sound
+      storage.save = { request throws(StorageError) in
+        try await sound.save(
+          request.credential, if: request.condition, keep: request.keep.isEmpty ? [] : .all)
+      }
+      return storage
+    },
+    Defect(
       name: "ignores attributes", broken: "a find returns exactly the matching credentials"
     ) { sound in
       var storage = sound

@@ -38,4 +38,10 @@ struct AttributesTests {
     attributes["b"] = nil
     #expect(attributes.isEmpty)
   }
+
+  @Test func `merged attributes have the other values where a name is in both`() {
+    let attributes: Attributes = ["a": "1", "b": "2"]
+    #expect(attributes.merging(["b": "3", "c": "4"]) == ["a": "1", "b": "3", "c": "4"])
+    #expect(attributes.merging([:]) == attributes)
+  }
 }

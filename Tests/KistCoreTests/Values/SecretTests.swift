@@ -63,6 +63,15 @@ struct SecretTests {
     #expect(Secret(utf8: text).withoutNewline == Secret(utf8: rest))
   }
 
+  @Test(arguments: [
+    ("", ""), ("\n", ""), ("\r\n", ""), ("a", "a"), ("a\n", "a"), ("a\r\n", "a"),
+    ("a\rb\n", "a\rb"), ("a\n\n", "a\n\n"), ("a\nb", "a\nb"), ("a\nb\n", "a\nb\n"),
+    ("a\r\nb\r\n", "a\r\nb\r\n"), ("\na\n", "\na\n"),
+  ])
+  func `a single line loses its newline, and several lines are kept`(text: String, rest: String) {
+    #expect(Secret(utf8: text).withoutNewlineOfSingleLine == Secret(utf8: rest))
+  }
+
   @Test func `an error of the body passes through`() {
     #expect(throws: StorageError.notFound) {
       try Self.secret.withBytes { _ throws(StorageError) in throw .notFound }

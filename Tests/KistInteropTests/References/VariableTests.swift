@@ -68,15 +68,17 @@ import Testing
 
   @Test(arguments: [
     ("A=kist://s/a", nil),
-    ("A", "--env is not NAME=kist://SERVICE/ACCOUNT"),
-    ("=kist://s/a", "--env is not NAME=kist://SERVICE/ACCOUNT"),
-    ("A-B=kist://s/a", "--env is not NAME=kist://SERVICE/ACCOUNT"),
-    ("A=hunter2", "--env has no reference kist://SERVICE/ACCOUNT"),
-    ("A=", "--env has no reference kist://SERVICE/ACCOUNT"),
+    ("A", "--env number 2 is not NAME=kist://SERVICE/ACCOUNT"),
+    ("=kist://s/a", "--env number 2 is not NAME=kist://SERVICE/ACCOUNT"),
+    ("A-B=kist://s/a", "--env number 2 is not NAME=kist://SERVICE/ACCOUNT"),
+    ("A=hunter2", "--env A has no reference kist://SERVICE/ACCOUNT"),
+    ("A=", "--env A has no reference kist://SERVICE/ACCOUNT"),
   ])
   func `are references only, as options`(option: String, message: String?) {
     var error: StorageError?
-    do throws(StorageError) { _ = try Variable(option: option, place: "--env") } catch let thrown {
+    do throws(StorageError) {
+      _ = try Variable(option, of: "--env", place: "--env number 2")
+    } catch let thrown {
       error = thrown
     }
     #expect(error?.message == message)
@@ -86,9 +88,9 @@ import Testing
     let storage = UserStorage.inMemory(now: { .sample })
     try await storage.save(.sample(CredentialKey(service: "s", account: "a"), secret: "one"))
     let variables = [
-      try Variable(option: "A=kist://nobody", place: "first"),
-      try Variable(option: "B=kist://s/a", place: "second"),
-      try Variable(option: "A=kist://s/a", place: "third"),
+      try Variable("A=kist://nobody", of: "--env", place: "--env"),
+      try Variable("B=kist://s/a", of: "--env", place: "--env"),
+      try Variable("A=kist://s/a", of: "--env", place: "--env"),
     ]
     let one = Secret(utf8: "one")
     #expect(
@@ -98,17 +100,17 @@ import Testing
 
   @Test func `are nothing at all where one is missing`() async throws {
     let storage = UserStorage.inMemory(now: { .sample })
-    let variables = [try Variable(option: "A=kist://nobody", place: "--env number 2")]
+    let variables = [try Variable("A=kist://nobody", of: "--env", place: "--env number 2")]
     let error = await #expect(throws: StorageError.self) {
       try await settings(of: variables, from: storage)
     }
-    #expect(error?.message == "--env number 2: there is no such credential")
+    #expect(error?.message == "--env A: there is no such credential")
     #expect(error?.code == .notFound)
   }
 
   @Test func `are nothing at all where the storage is locked`() async throws {
     let locked = StorageError.locked("the storage is locked")
-    let variables = [try Variable(option: "A=kist://s", place: "--env")]
+    let variables = [try Variable("A=kist://s", of: "--env", place: "--env")]
     await #expect(throws: locked) {
       try await settings(of: variables, from: .failing(locked))
     }

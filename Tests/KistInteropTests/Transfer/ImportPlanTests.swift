@@ -78,7 +78,8 @@ import Testing
     #expect(plan.rows.map(\.state) == [owner == "docker" ? .clash : .differs])
     #expect(
       changes.map(\.credential.attributes)
-        == (owner == "docker" ? [] : [owner == nil ? ["mine": "1"] : ["tool": "git"]]))
+        == (owner == "docker" ? [] : [old.attributes]))
+    #expect(changes.allSatisfy { $0.keep == .expiresAt })
     #expect(plan.takesAll(with: changes) == (owner != "docker"))
   }
 

@@ -85,6 +85,27 @@ struct LineClientTests {
     }
   }
 
+  @Test func `a kistd that does not know keep is named, and nothing is said to be saved`() async {
+    let storage = Endpoints.remote(over: kistdWithoutKeep).credentials
+    let error = await error { () throws(StorageError) in
+      try await storage.save(.sample(), keep: .label)
+    }
+    #expect(error?.code == .badRequest)
+    #expect(error?.message.hasPrefix("kistd is older than kist") == true)
+    #expect(error?.hint?.contains("--replace") == true)
+    #expect(error?.outcome == .unchanged)
+  }
+
+  @Test func `another refusal of a save that keeps fields is passed on`() async {
+    let storage = Endpoints.remote(
+      over: service(.inMemory(now: { .sample }))
+    ).credentials
+    let error = await error { () throws(StorageError) in
+      try await storage.save(.sample(CredentialKey(service: "")), keep: .all)
+    }
+    #expect(error?.message == "the service is empty")
+  }
+
   @Test func `a request longer than a line is refused before it is sent`() async throws {
     let storage = Endpoints.remote(
       over: exchange { _ throws(StorageError) in
@@ -122,4 +143,13 @@ struct LineClientTests {
 
 private func replying(_ reply: String) -> Exchange {
   exchange { _ throws(StorageError) in Line(reply) }
+}
+
+/// Answers as kist 0.1 does to a save with `keep`, and to `hello`.
+private let kistdWithoutKeep = exchange { line throws(StorageError) in
+  Line(
+    line.text.contains("hello")
+      ? #"{"ok":true,"protocol":1,"version":"0.1.0","operations":[],"features":[],"durability":"disk"}"#
+      : #"{"ok":false,"error":{"code":"badRequest","message":"an unknown key at byte 60","outcome":"unchanged"}}"#
+  )
 }

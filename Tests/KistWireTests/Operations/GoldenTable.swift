@@ -46,6 +46,20 @@ extension Golden {
         credential: .sample(CredentialKey(service: "example.org"), secret: ""), condition: .ifAbsent
       ), .sample(of: .sample(CredentialKey(service: "example.org")))),
     .calling(
+      \.credentials.save, "save and keep what is not given",
+      #"{"op":"save","service":"example.org","account":"alice","secret":"correct horse","#
+        + #""keep":["label","attributes","expiresAt"]}"#,
+      #"{"ok":true,"credential":\#(summary)}"#,
+      SaveRequest(credential: .sample(), keep: .all), .sample()),
+    .calling(
+      \.credentials.save, "save at a revision and keep one field",
+      #"{"op":"save","service":"example.org","account":"alice","secret":"correct horse","#
+        + #""ifRevision":"sample.7","keep":["expiresAt"]}"#,
+      #"{"ok":true,"credential":\#(summary)}"#,
+      SaveRequest(
+        credential: .sample(), condition: .ifRevision(Revision(rawValue: "sample.7")),
+        keep: .expiresAt), .sample()),
+    .calling(
       \.credentials.save, "save bytes",
       #"{"op":"save","service":"example.org","account":"alice","secretBase64":"AP/+"}"#,
       #"{"ok":true,"credential":\#(summary)}"#,
@@ -266,7 +280,7 @@ extension Golden {
     .asking(
       \.hello, "hello", #"{"op":"hello"}"#,
       #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","auditVerify","backup","backupPart","#
-        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":[],\#(limits),"#
+        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":["keep"],\#(limits),"#
         + #""durability":"memory"}"#,
       .stub),
     .asking(\.access.status, "status of what is open", #"{"op":"status"}"#, openMembers, .stub),

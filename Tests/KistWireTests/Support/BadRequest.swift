@@ -115,6 +115,17 @@ extension BadRequest {
     BadRequest(
       #"{"op":"load","service":"s","allowExpired":"canary"}"#,
       "`allowExpired` must be true or false", isUnchanged: false),
+    BadRequest(
+      #"{"op":"save","service":"s","secret":"x","keep":"canary"}"#, "`keep` must be an array"),
+    BadRequest(
+      #"{"op":"save","service":"s","secret":"canary","keep":true}"#, "`keep` must be an array"),
+    BadRequest(
+      #"{"op":"save","service":"s","secret":"canary","keep":null}"#, "`keep` must be an array"),
+    BadRequest(
+      #"{"op":"save","service":"s","secret":"canary","keep":[1]}"#, "`keep` must be a string"),
+    BadRequest(
+      #"{"op":"save","service":"s","secret":"x","keep":["label","canary"]}"#,
+      "`keep` must have only `label`, `attributes` and `expiresAt`"),
     BadRequest(#"{"op":"save","service":"s","secret":["canary"]}"#, "`secret` must be a string"),
     BadRequest(
       #"{"op":"save","service":"s","secret":null,"label":"canary"}"#, "`secret` must be a string"),

@@ -5,14 +5,20 @@ internal import KistWire
 struct List: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     abstract: "List credentials, without their secrets.",
-    usage: "kist list [options]",
+    usage: "kist list [<text>] [options]",
     discussion: """
       On a terminal, prints a table, cut to the width. Otherwise prints complete lines of service, \
-      account, label, modified, expires and revision, separated by tabs, in no particular order.
+      account, label, modified, expires and revision, separated by tabs. Both are sorted by \
+      service and account.
 
+        kist list github
         kist list --service github.com --attribute kind=token
         kist list --expiring 14d
       """)
+
+  @Argument(
+    help: "Only credentials with this text in the service, account or label; case is ignored.")
+  var text: String?
 
   @OptionGroup var selection: QueryOptions
 
@@ -29,35 +35,35 @@ struct List: RequiresUserStorage {
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     let query = try selection.query()
     let latestExpiry = try Lifetime(expiring, of: "--expiring")?.end(from: terminal.now())
-    if terminal.outputIsTerminal && !common.json {
-      let found = try await storage.findAll(query).filter { $0.expires(by: latestExpiry) }
-        .sorted { $0.key < $1.key }
-      guard !found.isEmpty else { return try terminal.writeLines([nothing]) }
-      try terminal.writeLines(table(of: found, width: terminal.outputWidth, now: terminal.now()))
-    } else {
-      try await writePages(of: query, expiringBy: latestExpiry, storage, terminal)
+    let text = text?.lowercased()
+    let found = try await storage.findAll(query)
+      .filter { $0.expires(by: latestExpiry) && $0.contains(text) }
+      .sorted { $0.key < $1.key }
+    guard terminal.outputIsTerminal, !common.json else {
+      for credential in found {
+        try terminal.writeRow(columns(of: credential), or: credential.json(), asJSON: common.json)
+      }
+      return
     }
+    try terminal.writeLines(
+      found.isEmpty
+        ? [nothing] : table(of: found, width: terminal.outputWidth, now: terminal.now()))
   }
 
   private var nothing: String {
-    selection.meansAll && expiring == nil
+    selection.meansAll && expiring == nil && text == nil
       ? "there are no credentials yet" : "there is no such credential"
-  }
-
-  /// Writes each page as soon as it comes, so that a long list needs little memory.
-  private func writePages(
-    of query: CredentialQuery, expiringBy latestExpiry: Timestamp?, _ storage: UserStorage,
-    _ terminal: Terminal
-  ) async throws(StorageError) {
-    try await eachPage(of: query, storage.find) { (page) throws(StorageError) in
-      for credential in page.credentials where credential.expires(by: latestExpiry) {
-        try terminal.writeRow(columns(of: credential), or: credential.json(), asJSON: common.json)
-      }
-    }
   }
 }
 
 extension CredentialSummary {
   /// Whether it will have expired by a moment; always true without a moment.
   fileprivate func expires(by moment: Timestamp?) -> Bool { moment.map(isExpired) ?? true }
+
+  /// Whether the service, account or label contains a text, which is in lower case; always true
+  /// without a text.
+  fileprivate func contains(_ text: String?) -> Bool {
+    guard let text else { return true }
+    return [key.service, key.account, label ?? ""].contains { $0.lowercased().contains(text) }
+  }
 }

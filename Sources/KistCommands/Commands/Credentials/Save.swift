@@ -4,13 +4,16 @@ internal import KistWire
 
 struct Save: RequiresUserStorage {
   static let configuration = CommandConfiguration(
-    abstract: "Save a credential, replacing an existing one.",
+    abstract: "Save a credential, or a new secret of an existing one.",
     usage: "kist save [<service> [<account>]] [options]",
     discussion: """
-      Reads the secret from standard input, or asks for it at a hidden prompt, and drops one \
-      newline at its end. At a terminal, without arguments, it also asks for service and account.
+      Reads the secret from standard input, or asks for it at a hidden prompt. A single line \
+      loses its newline; more lines are saved exactly. An existing credential keeps the label, \
+      attributes and expiry that are not given. At a terminal, without arguments, it also asks for \
+      service and account.
 
         printf %s "$TOKEN" | kist save github.com alice --expires-in 90d
+        kist save deploy.example key < ~/.ssh/id_deploy
       """)
 
   @OptionGroup var target: AskedKeyArguments
@@ -24,6 +27,7 @@ struct Save: RequiresUserStorage {
   var attributes: [String] = []
 
   @OptionGroup var expiry: ExpiryOptions
+  @OptionGroup var keeping: KeepOptions
   @OptionGroup var requirement: ConditionOptions
   @OptionGroup var source: SecretOptions
   @OptionGroup var prompting: PromptOptions
@@ -31,18 +35,32 @@ struct Save: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     // Reads everything else first, so that no user types a secret for a command that fails.
-    let condition = try requirement.condition()
+    var condition = try requirement.condition()
     let attributes = try Attributes(options: attributes)
     let expiresAt = try expiry.moment(from: terminal.now())
+    let keep = try keeping.fields(besides: label, expiresAt, condition)
+    try source.check()
     if terminal.inputIsTerminal { try await storage.checkIsOpen() }
     var credential = NewCredential(
       key: try target.key(askingAt: terminal), secret: Secret(utf8: ""), label: label,
       attributes: attributes, expiresAt: expiresAt)
-    if terminal.inputIsTerminal { try await storage.checkTakes(credential, if: condition) }
+    var stored: CredentialSummary?
+    if terminal.inputIsTerminal {
+      stored = try await storage.checkTakes(credential, if: condition)
+      if let stored, try source.confirm(replacing: stored, at: terminal) {
+        condition = .ifRevision(stored.revision)
+      }
+    }
     credential.secret = try source.secret(from: terminal)
-    let saved = try await storage.save(credential, if: condition)
-    let end = saved.isExpired(at: terminal.now()) ? ", and has expired already" : ""
+    let saved = try await storage.save(credential, if: condition, keep: keep)
+    let now = terminal.now()
+    let replaced = stored.map { stored in
+      ", replacing \(stored.isExpired(at: now) ? "the expired " : "")revision "
+        + stored.revision.rawValue
+    }
+    let end = saved.isExpired(at: now) ? ", and has expired already" : ""
     try terminal.reportSuccess(
-      "saved at revision \(saved.revision.rawValue)\(end)", or: saved.json(), asJSON: common.json)
+      "saved at revision \(saved.revision.rawValue)\(replaced ?? "")\(end)", or: saved.json(),
+      asJSON: common.json)
   }
 }

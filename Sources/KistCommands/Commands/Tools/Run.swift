@@ -80,7 +80,7 @@ struct Run: RequiresUserStorage {
     do throws(CommandNotStarted) { try keepSignals() } catch {
       terminal.end(error, asJSON: common.json)
     }
-    let files = try SecretFiles(fileSettings, under: environmentVariable("XDG_RUNTIME_DIR"))
+    let files = try SecretFiles(fileSettings, under: SecretFiles.usualDirectories)
     do throws(StorageError) {
       let environment = try ChildEnvironment(setting: settings + files.settings)
       do throws(CommandNotStarted) {
@@ -119,74 +119,12 @@ struct Run: RequiresUserStorage {
 
   private func read(_ options: [String], _ name: String) throws(StorageError) -> [Variable] {
     try options.enumerated().map { (index, option) throws(StorageError) in
-      try Variable(option: option, place: place(name, index, of: options))
+      try Variable(option, of: name, place: place(name, index, of: options))
     }
   }
 
   /// Returns the name of an option for an error; adds a number, from 1, if there are several.
   private func place(_ option: String, _ index: Int, of all: [String]) -> String {
     all.count == 1 ? option : "\(option) number \(index + 1)"
-  }
-}
-
-/// Files with secrets, never on a disk: in a directory of their own under $XDG_RUNTIME_DIR.
-struct SecretFiles {
-  private let directory: String
-  private var names: [String] = []
-
-  /// Writes a file for each setting, named like the variable; throws if it would be on a disk.
-  init(_ settings: [Setting], under runtimeDirectory: String?) throws(StorageError) {
-    directory = try Self.makeDirectory(under: runtimeDirectory)
-    for setting in settings {
-      do throws(StorageError) {
-        try writeNewFile(path(of: setting.name), setting.value)
-        names.append(setting.name)
-      } catch {
-        remove()
-        throw error
-      }
-    }
-  }
-
-  /// The variables with the paths of the files.
-  var settings: [Setting] {
-    names.map { Setting(name: $0, value: Secret(utf8: path(of: $0))) }
-  }
-
-  /// Removes the directory, including files that the command created in it.
-  func remove() { unsafe kist_remove_directory(directory) }
-
-  private func path(of name: String) -> String { "\(directory)/\(name)" }
-
-  private static func makeDirectory(
-    under runtimeDirectory: String?
-  ) throws(StorageError) -> String {
-    guard let runtimeDirectory, runtimeDirectory.hasPrefix("/") else {
-      throw .refused(
-        "kist cannot make the files of --file: XDG_RUNTIME_DIR is not set", as: .unavailable,
-        hint: "log in with a session, or pass the secret with --env")
-    }
-    guard isInMemory(runtimeDirectory) else {
-      throw .refused(
-        "kist cannot make the files of --file: XDG_RUNTIME_DIR is not on a tmpfs",
-        as: .unavailable,
-        hint: "pass the secret with --env; with --file, kist writes secrets only to memory")
-    }
-    guard fileStatus(of: runtimeDirectory)?.isPrivate == true else {
-      throw .refused(
-        "kist cannot make the files of --file: others can use XDG_RUNTIME_DIR", as: .unavailable,
-        hint: "the directory must be yours and have mode 700; or pass the secret with --env")
-    }
-    if let path = makeTemporaryDirectory("\(runtimeDirectory)/kist-run.") { return path }
-    throw .refused(
-      "kist cannot make files in XDG_RUNTIME_DIR: \(systemText(of: errno))", as: .unavailable)
-  }
-
-  /// Whether a directory is on a file system in memory: statfs(2).
-  private static func isInMemory(_ path: String) -> Bool {
-    let (tmpfs, ramfs) = (0x0102_1994, 0x8584_58f6)
-    var status = statfs()
-    guard unsafe statfs(path, &status) == 0 else { return false }
-    return [tmpfs, ramfs].contains(Int(status.f_type))
   }
 }

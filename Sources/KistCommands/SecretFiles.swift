@@ -1,0 +1,75 @@
+internal import CLinux
+internal import Glibc
+internal import KistClient
+internal import KistInterop
+internal import KistSystem
+
+/// Files with secrets, never on a disk: in a directory of their own on a file system in memory.
+struct SecretFiles {
+  private let directory: String
+  private var names: [String] = []
+
+  /// Writes a file for each setting, named like the variable; throws if it would be on a disk.
+  init(_ settings: [Setting], under directories: [String]) throws(StorageError) {
+    directory = try Self.makeDirectory(under: directories)
+    for setting in settings {
+      do throws(StorageError) {
+        try writeNewFile(path(of: setting.name), setting.value)
+        names.append(setting.name)
+      } catch {
+        remove()
+        throw error
+      }
+    }
+  }
+
+  /// The variables with the paths of the files.
+  var settings: [Setting] {
+    names.map { Setting(name: $0, value: Secret(utf8: path(of: $0))) }
+  }
+
+  /// Removes the directory, including files that the command created in it.
+  func remove() { unsafe kist_remove_directory(directory) }
+
+  private func path(of name: String) -> String { "\(directory)/\(name)" }
+
+  /// The directories for files in memory, the preferred one first.
+  ///
+  /// The first two belong to the user and end with the session. The last one is writable for
+  /// everyone, like /tmp, but other users cannot remove or replace what is in it.
+  static var usualDirectories: [String] {
+    [environmentVariable("XDG_RUNTIME_DIR"), "/run/user/\(geteuid())", sharedMemory]
+      .compactMap(\.self)
+  }
+
+  private static let sharedMemory = "/dev/shm"
+
+  private static func makeDirectory(
+    under directories: [String]
+  ) throws(StorageError) -> String {
+    let usable = directories.filter { $0.hasPrefix("/") && isInMemory($0) && isSafe($0) }
+    for directory in usable {
+      if let path = makeTemporaryDirectory("\(directory)/kist-run.") { return path }
+    }
+    throw .refused(
+      "kist cannot make the files of --file: there is no directory in memory that is safe to use",
+      as: .unavailable,
+      hint: "set XDG_RUNTIME_DIR to a directory on a tmpfs, which is yours and has mode 700; "
+        + "or pass the secret with --env")
+  }
+
+  /// Whether other users can neither see nor replace what this user creates in a directory.
+  private static func isSafe(_ path: String) -> Bool {
+    guard let status = fileStatus(of: path) else { return false }
+    return status.isPrivate
+      || path == sharedMemory && status.st_uid == 0 && status.st_mode & S_ISVTX != 0
+  }
+
+  /// Whether a directory is on a file system in memory: statfs(2).
+  private static func isInMemory(_ path: String) -> Bool {
+    let (tmpfs, ramfs) = (0x0102_1994, 0x8584_58f6)
+    var status = statfs()
+    guard unsafe statfs(path, &status) == 0 else { return false }
+    return [tmpfs, ramfs].contains(Int(status.f_type))
+  }
+}
