@@ -39,14 +39,6 @@ func noSuchCommand(among words: [String]) -> StorageError? {
   )
 }
 
-/// Returns an error if a command line with `--help` begins with an unknown command, else `nil`.
-///
-/// For an unknown command, the parser would explain its parent command.
-func nothingToExplain(by words: [String]) -> StorageError? {
-  guard let first = words.first, first != "help", !first.hasPrefix("-") else { return nil }
-  return noSuchCommand(among: words)
-}
-
 /// Returns an error if `kist help` cannot explain these words; `nil` if it can.
 func nothingToExplain(with words: [String]) -> StorageError? {
   if let error = noSuchCommand(among: words) { return error }

@@ -76,7 +76,11 @@ extension Kist {
         guard !ours.contains(where: isCluster) else {
           throw usageError("An option is not known", of: arguments)
         }
-        if let error = nothingToExplain(by: Array(ours)) { throw error }
+        // For `nonsense --help`, the parser would explain kist. It adds the command `help` itself.
+        let first = ours.first ?? "help"
+        if first != "help", !first.hasPrefix("-"), let error = noSuchCommand(among: Array(ours)) {
+          throw error
+        }
         let help = message(for: error).split(separator: "\n", omittingEmptySubsequences: false)
         try terminal.writeLines(help.map(String.init))
       } catch {
@@ -106,6 +110,7 @@ extension Kist {
     if let helper = Helper.called(program, arguments) { return helper }
     if let load = Load.plainLine(arguments) { return load }
     try Watch.checkCommand(in: arguments)
+    // For an unknown command, the parser would explain its parent command.
     if arguments.first == "help", arguments.dropFirst().first != "help",
       let error = nothingToExplain(with: Array(arguments.dropFirst()))
     {

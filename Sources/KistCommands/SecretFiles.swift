@@ -61,8 +61,8 @@ struct SecretFiles {
   /// Whether other users can neither see nor replace what this user creates in a directory.
   private static func isSafe(_ path: String) -> Bool {
     guard let status = fileStatus(of: path) else { return false }
-    return status.isPrivate
-      || path == sharedMemory && status.st_uid == 0 && status.st_mode & S_ISVTX != 0
+    let isShared = path == sharedMemory && status.st_mode & S_ISVTX != 0
+    return status.isPrivate || isShared && [0, geteuid()].contains(status.st_uid)
   }
 
   /// Whether a directory is on a file system in memory: statfs(2).

@@ -59,9 +59,18 @@ extension StoreKeys {
   ) throws(StorageError) -> Plan<CredentialSummary> {
     let kept = try authenticate(found, if: request.condition, header)
     if kept?.forbidsChange == true { throw .needsLaterVersion }
-    let credential =
-      request.keep.isEmpty
-      ? request.credential : try request.credential(over: summary(of: found, header), at: now)
+    if request.keep.isEmpty {
+      // Passes the credential without copying it.
+      return plan(toStore: request.credential, kept, on: found, header, at: now, &nonces)
+    }
+    let credential = try request.credential(over: summary(of: found, header), at: now)
+    return plan(toStore: credential, kept, on: found, header, at: now, &nonces)
+  }
+
+  private func plan(
+    toStore credential: NewCredential, _ kept: SealedRow.Kept?, on found: FoundRow,
+    _ header: Header, at now: Timestamp, _ nonces: inout Nonces
+  ) -> Plan<CredentialSummary> {
     var header = header
     header.sequence += 1
     let metadata = Metadata(

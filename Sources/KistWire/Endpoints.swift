@@ -83,7 +83,7 @@ private func explainingOldKistd(
       else { throw error }
       throw StorageError(
         .badRequest, "kistd is older than kist, and cannot keep the fields of a stored credential",
-        hint: "restart kistd, so that both have one version; or replace them with `--replace`",
+        hint: "restart kistd; until then, `kist save --replace` saves without keeping them",
         outcome: .unchanged)
     }
   }

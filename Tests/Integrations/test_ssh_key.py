@@ -6,7 +6,7 @@ from world import IntegrationTest, needs
 @needs("ssh-keygen", "(openssh-client of Debian)")
 class SSHKey(IntegrationTest):
     def test_a_piped_key_is_accepted_by_openssh_from_a_pipe_and_from_run(self):
-        self.run_("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", "k")
+        self.run_("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "deploy", "-f", "k")
         public = (self.world.home / "k.pub").read_text()
         key = (self.world.home / "k").read_text()
         self.assertTrue(key.endswith("-----END OPENSSH PRIVATE KEY-----\n"))

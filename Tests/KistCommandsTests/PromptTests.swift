@@ -31,11 +31,14 @@ import Testing
     (["save", "s", "--label", "a\u{1B}b"], "the label has a control character in it", 64),
     (["save", "there", "--if-absent"], "the credential exists already", 3),
     (["save", "s", "--if-revision", "r.1"], "the credential does not exist", 3),
+    (["save", "there", "--attribute", "a=1"], "there are 65 attributes; the limit is 64", 9),
   ]) func `asks for no secret that would be refused`(
     _ words: [String], because reason: String, status expected: CInt
   ) async throws {
     let storage = UserStorage.inMemory(now: { .sample })
-    try await storage.save(.sample(CredentialKey(service: "there"), secret: "hunter2"))
+    let full = Attributes(Dictionary(uniqueKeysWithValues: (1...64).map { ("name \($0)", "") }))
+    try await storage.save(
+      .sample(CredentialKey(service: "there"), secret: "hunter2", attributes: full))
     let recorder = Recorder()
     let status = await save(words, to: storage, at: recorder.terminal(isTerminal: true))
     #expect(status == expected)

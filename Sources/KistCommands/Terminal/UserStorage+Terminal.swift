@@ -11,13 +11,14 @@ extension UserStorage {
 
   /// Throws the error that a save would throw, whatever the secret; returns the stored credential.
   func checkTakes(
-    _ credential: NewCredential, if condition: Condition
+    _ request: SaveRequest, at now: Timestamp
   ) async throws(StorageError) -> CredentialSummary? {
-    try credential.checkNames()
-    let key = credential.key
+    try request.credential.checkNames()
+    let key = request.credential.key
     let found = try await findAll(CredentialQuery(service: key.service, account: key.account))
     let stored = found.first { $0.key == key }
-    try condition.check(against: stored?.revision)
+    try request.condition.check(against: stored?.revision)
+    _ = try request.credential(over: stored, at: now)
     return stored
   }
 

@@ -19,9 +19,11 @@ public struct KeptFields: OptionSet, Hashable, Sendable {
 }
 
 extension SaveRequest {
-  /// Returns the credential to store in place of the stored one; throws `tooLarge` if it exceeds a
-  /// limit with the kept attributes.
-  package func credential(
+  /// Returns the credential to store in place of the stored one, with the kept fields of that one.
+  ///
+  /// Throws `tooLarge` if it exceeds a limit with the kept attributes. A storage calls this in the
+  /// step in which it saves.
+  public func credential(
     over stored: CredentialSummary?, at now: Timestamp
   ) throws(StorageError) -> NewCredential {
     guard let stored, !keep.isEmpty else { return credential }

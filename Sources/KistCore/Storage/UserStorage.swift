@@ -8,9 +8,9 @@
 public struct UserStorage: Sendable {
   /// Saves a whole credential under a new revision, replacing the one with the same key.
   ///
-  /// A field that the request omits is absent afterwards; `createdAt` does not change. After `save`
-  /// returns, every later load sees the new credential. The durability of the storage says what the
-  /// change survives.
+  /// A field that the request omits is absent afterwards, unless its `keep` names the field;
+  /// `createdAt` does not change. After `save` returns, every later load sees the new credential. The
+  /// durability of the storage says what the change survives.
   public var save: @Sendable (SaveRequest) async throws(StorageError) -> CredentialSummary
 
   /// Loads a credential with its secret.

@@ -72,7 +72,7 @@ private let saveRequest = Codec<SaveRequest>(
       condition: try object["ifRevision"].map { (value) throws(JSONError) -> Condition in
         value.isNull ? .ifAbsent : .ifRevision(try value.revision())
       } ?? .always,
-      keep: try object["keep"]?.keptFields() ?? [])
+      keep: try object["keep"]?.keptFields() ?? KeptFields())
   },
   write: { request, writer throws(StorageError) in
     let credential = request.credential

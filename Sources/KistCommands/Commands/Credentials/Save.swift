@@ -35,30 +35,31 @@ struct Save: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     // Reads everything else first, so that no user types a secret for a command that fails.
-    var condition = try requirement.condition()
+    let now = terminal.now()
+    let condition = try requirement.condition()
     let attributes = try Attributes(options: attributes)
-    let expiresAt = try expiry.moment(from: terminal.now())
+    let expiresAt = try expiry.moment(from: now)
     let keep = try keeping.fields(besides: label, expiresAt, condition)
     try source.check()
     if terminal.inputIsTerminal { try await storage.checkIsOpen() }
-    var credential = NewCredential(
+    let credential = NewCredential(
       key: try target.key(askingAt: terminal), secret: Secret(utf8: ""), label: label,
       attributes: attributes, expiresAt: expiresAt)
+    var request = SaveRequest(credential: credential, condition: condition, keep: keep)
     var stored: CredentialSummary?
     if terminal.inputIsTerminal {
-      stored = try await storage.checkTakes(credential, if: condition)
+      stored = try await storage.checkTakes(request, at: now)
       if let stored, try source.confirm(replacing: stored, at: terminal) {
-        condition = .ifRevision(stored.revision)
+        request.condition = .ifRevision(stored.revision)
       }
     }
-    credential.secret = try source.secret(from: terminal)
-    let saved = try await storage.save(credential, if: condition, keep: keep)
-    let now = terminal.now()
+    request.credential.secret = try source.secret(from: terminal)
+    let saved = try await storage.save(request)
     let replaced = stored.map { stored in
       ", replacing \(stored.isExpired(at: now) ? "the expired " : "")revision "
         + stored.revision.rawValue
     }
-    let end = saved.isExpired(at: now) ? ", and has expired already" : ""
+    let end = saved.isExpired(at: terminal.now()) ? ", and has expired already" : ""
     try terminal.reportSuccess(
       "saved at revision \(saved.revision.rawValue)\(replaced ?? "")\(end)", or: saved.json(),
       asJSON: common.json)
