@@ -1,4 +1,4 @@
 /// The version of kistd and kist, which are released together.
 package enum KistVersion {
-  package static let current = "0.1.0"
+  package static let current = "0.2.0"
 }

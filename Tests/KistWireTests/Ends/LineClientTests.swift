@@ -149,7 +149,7 @@ private func replying(_ reply: String) -> Exchange {
 private let kistdWithoutKeep = exchange { line throws(StorageError) in
   Line(
     line.text.contains("hello")
-      ? #"{"ok":true,"protocol":1,"version":"0.1.0","operations":[],"features":[],"durability":"disk"}"#
+      ? #"{"ok":true,"protocol":1,"version":"0.2.0","operations":[],"features":[],"durability":"disk"}"#
       : #"{"ok":false,"error":{"code":"badRequest","message":"an unknown key at byte 60","outcome":"unchanged"}}"#
   )
 }
