@@ -78,6 +78,53 @@ import Testing
     }
   }
 
+  @Test(arguments: [".local/share/kist", ".local/state/kist", "data", "notes/kist"])
+  func `a directory that others may write to is refused by the start, by probe and by doctor`(
+    name: String
+  ) async throws {
+    try await withHome { home in
+      let directory = home.path + "/" + name
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
+      // A passphrase opens the last store, so that only its progress note is in that directory.
+      let script = """
+        case \(name) in
+          data) export KISTD_DATA="$HOME/data" ;;
+          notes/kist) export KISTD_DATA="$HOME/store" XDG_STATE_HOME="$HOME/notes"
+            KISTD_STORAGE=encrypted-file KISTD_PASSPHRASE_FD=3 exec "$@" 3<<E ;;
+        correct horse
+        E
+        esac
+        exec "$@"
+        """
+      for words in [["kistd", "--", "true"], ["kistd", "probe"], ["kist", "doctor"]] {
+        let end = try await command("sh", ["-c", script, "sh"] + words, in: home)
+        // kistd is not running, which is the first problem that doctor finds.
+        #expect(end.status == .exited(words == ["kist", "doctor"] ? 7 : 6), "\(words): \(end.error)")
+        let said = end.output + end.error
+        #expect(said.contains("other users may write to"), "\(words): \(said)")
+        #expect(said.contains(directory), "\(words): \(said)")
+        #expect(try contents(of: home).allSatisfy { !$0.contains("credentials.db") })
+      }
+    }
+  }
+
+  @Test func `doctor reports a directory with which a running kistd would not start again`()
+    async throws
+  {
+    try await withHome { home in
+      _ = try await withDaemon(in: home) { daemon in
+        try await daemon.connect().save(.sample())
+        let store = URL(filePath: home.store).deletingLastPathComponent().path
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: store)
+        let end = try await command("kist", ["doctor"], in: home)
+        #expect(end.status == .exited(6), "\(end.error)")
+        #expect(end.output.contains("problem\trestart\tkistd would not start again: "))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: store)
+      }
+    }
+  }
+
   @Test func `doctor reports a storage that a running kistd cannot open`() async throws {
     try await withHome { home in
       let words = ["--storage", "libsecret", "--", "kist", "doctor"]

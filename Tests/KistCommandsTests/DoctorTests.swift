@@ -60,6 +60,11 @@ import Testing
     (.swappable, "note\tmemory\tthe keys may be written to swap: ", 0),
     (.notOpened, "problem\tstorage\tthere is no session bus\tlog in\n", 7),
     (.keyGone, "note\trestart\tkistd needs its key file after a restart, ", 0),
+    (
+      .refusedAtRestart,
+      "problem\trestart\tkistd would not start again: other users may write to the directory D\tclose",
+      6
+    ),
     (.closesAtRestart, "note\trestart\tthe storage is locked after a restart of kistd\t", 0),
     (
       .olderDaemon, "note\tkistd\t0.0.1 answers at /run/user/7/kist/kist.sock, and this is kist ", 0

@@ -25,6 +25,7 @@ final class FileStore: Sendable {
 
   /// Locks the store for this process, creates a missing store, and unlocks it if possible.
   init(opening options: EncryptedFile.Options) throws(StorageError) {
+    try EncryptedFile.checkPlaces(options)
     try prepareDirectory(of: options.path)
     owner = try OwnerLock(beside: options.path)
     // The log of an unfinished store may remain after the store was renamed.

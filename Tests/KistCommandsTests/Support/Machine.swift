@@ -98,7 +98,7 @@ struct Machine: Sendable {
 
 /// What can be wrong with it.
 enum Fault: CaseIterable {
-  case locked, keyless, damaged, swappable, closesAtRestart, keyGone, notOpened, olderDaemon
+  case locked, keyless, damaged, swappable, closesAtRestart, refusedAtRestart, keyGone, notOpened, olderDaemon
   case keyringBeside, noKeyring, lockedKeyring, plainSession
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
     openDirectory, othersDirectory
@@ -120,6 +120,9 @@ enum Fault: CaseIterable {
     case .notOpened:
       machine.status = .failure(
         StorageError(.unavailable, "there is no session bus", hint: "log in"))
+    case .refusedAtRestart:
+      machine.diagnosis.choice = .failure(
+        StorageError(.denied, "other users may write to the directory D", hint: "close it"))
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
     case .olderDaemon:
       machine.hello = .success(Hello(version: "0.0.1", durability: .disk))
