@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import KistCore
 import KistTesting
 import Subprocess
@@ -100,7 +101,8 @@ import Testing
       for words in [["kistd", "--", "true"], ["kistd", "probe"], ["kist", "doctor"]] {
         let end = try await command("sh", ["-c", script, "sh"] + words, in: home)
         // kistd is not running, which is the first problem that doctor finds.
-        #expect(end.status == .exited(words == ["kist", "doctor"] ? 7 : 6), "\(words): \(end.error)")
+        let status: CInt = words == ["kist", "doctor"] ? 7 : 6
+        #expect(end.status == .exited(status), "\(words): \(end.error)")
         let said = end.output + end.error
         #expect(said.contains("other users may write to"), "\(words): \(said)")
         #expect(said.contains(directory), "\(words): \(said)")
@@ -161,6 +163,25 @@ import Testing
         "unshare", ["--user", "--map-user=4242", "kist", "doctor"], in: home)
       #expect(end.status == .exited(7), "\(end.error)")
       #expect(end.output.contains("\nok\tstorage\t"), "\(end.output)")
+    }
+  }
+
+  @Test func `doctor finds secrets in plain text, prints none of them, and waits for no FIFO`()
+    async throws
+  {
+    try await withHome { home in
+      try "https://alice:hunter2@git.example\n".write(
+        toFile: home.path + "/.git-credentials", atomically: false, encoding: .utf8)
+      #expect(unsafe mkfifo(home.path + "/.bash_history", 0o600) == 0)
+      _ = try await withDaemon(in: home) { _ in
+        for words in [["doctor"], ["doctor", "--json"]] {
+          let end = try await command("kist", words, in: home)
+          #expect(end.status == .exited(0), "\(end.output)")
+          #expect(end.output.contains("/.git-credentials has 1 credential in plain text"))
+          #expect(end.output.contains("/.bash_history: not checked for secrets, because it is"))
+          #expect(!end.output.contains("hunter2") && !end.output.contains("alice"))
+        }
+      }
     }
   }
 

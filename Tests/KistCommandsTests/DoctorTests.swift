@@ -20,6 +20,7 @@ import Testing
         /home/u/.local/state/kist\t
         ok\tdisk\t1024 MiB are free for /home/u/.local/share/kist\t
         ok\tkist\t\(KistVersion.current), /usr/bin/kist\t
+        ok\tplaintext\tno secrets were found in the files of other tools and of shells\t
 
         """)
     #expect(status == 0)
@@ -104,6 +105,21 @@ import Testing
     (.disabled, "note\tservice\tsystemd does not start kistd\t", 0),
     (.notInstalled, "note\tservice\tthe user's systemd has no unit for kistd\t", 0),
     (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),
+    (
+      .keyInBackup,
+      "note\tbackup\ta backup of /home/u has the store and its key file /home/u/.local/state/kist/key: ",
+      0
+    ),
+    (
+      .plaintext,
+      "note\tplaintext\t/home/u/.netrc has 1 credential in plain text (netrc)\tmove them into kist: "
+        + "`kist import netrc /home/u/.netrc`; then remove the file\n", 0
+    ),
+    (
+      .unreadPlaintext,
+      "note\tplaintext\t/home/u/.netrc: not checked for secrets, because it is not a regular file\t",
+      0
+    ),
     (.atDesk, "ok\tlinger\tkistd ends with the last session of this user\t", 0),
   ])
   func `finds`(_ fault: Fault, said line: String, status expected: CInt) async {
@@ -122,6 +138,23 @@ import Testing
     for line in output.split(separator: "\n") where !line.hasPrefix("ok\t") {
       #expect(!line.hasSuffix("\t"), "\(line)")
     }
+  }
+
+  @Test(arguments: [
+    "/home/u/.local/state/kist/.nobackup", "/home/u/.local/state/kist/CACHEDIR.TAG",
+  ])
+  func `says nothing of backups that leave the key out`(mark: String) async {
+    var machine = Machine.healthy
+    Fault.keyInBackup.befall(&machine)
+    machine.files[mark] = .init(owner: 7, mode: 0o600, identity: [4, 2])
+    #expect(await !examine(machine).output.contains("backup"))
+  }
+
+  @Test func `says nothing of backups where only a passphrase opens the store`() async {
+    var machine = Machine.healthy
+    Fault.keyInBackup.befall(&machine)
+    machine.setStatus { $0.unlocksWith = .passphrase }
+    #expect(await !examine(machine).output.contains("backup"))
   }
 
   @Test func `does not have a directory closed that others need`() async {

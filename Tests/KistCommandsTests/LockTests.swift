@@ -49,7 +49,8 @@ import Testing
       locks.add(true)
       return state
     }
-    let status = await Kist.status(of: ["lock"] + example.words, on: terminal) { [access, terminal] in
+    let words = ["lock"] + example.words
+    let status = await Kist.status(of: words, on: terminal) { [access, terminal] in
       try await ($0 as? any RequiresStorageAccess)?.perform(access, terminal)
     }
     #expect(status == example.status)
