@@ -23,6 +23,8 @@ struct Host: Sendable {
   var names: @Sendable (String) -> [String]
   /// Returns the bytes that are free for the user on the disk of a path.
   var freeBytes: @Sendable (String) -> UInt64?
+  /// Reads the beginning of a file, of at most this many bytes, that may have secrets.
+  var homeFile: @Sendable (_ path: String, _ limit: Int) -> HomeFile
   /// Returns the lines that another program prints on standard output; none if it cannot run.
   var lines: @Sendable ([String]) -> [String]
 }
@@ -44,6 +46,14 @@ extension Host {
         var status = statvfs()
         guard unsafe statvfs(path, &status) == 0 else { return nil }
         return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+      },
+      homeFile: { path, limit in
+        // A path elsewhere comes from a variable, so its directory is one that the user named.
+        let home = environmentVariable("HOME") ?? "/"
+        return path.hasPrefix(home + "/")
+          ? KistCommands.homeFile(String(path.dropFirst(home.count)), in: home, upTo: limit)
+          : KistCommands.homeFile(
+            String(path.split(separator: "/").last ?? ""), in: directory(of: path), upTo: limit)
       }, lines: linesPrinted)
   }
 
@@ -64,6 +74,11 @@ extension Host {
   /// The key file that kistd uses without options.
   var keyFile: String? {
     value("KISTD_KEY_FILE") ?? kistDirectory("XDG_STATE_HOME", ".local/state").map { $0 + "/key" }
+  }
+
+  /// The directory of the store that kistd uses without options.
+  var dataDirectory: String? {
+    value("KISTD_DATA") ?? kistDirectory("XDG_DATA_HOME", ".local/share")
   }
 
   /// Returns the directory for one kind of kist's files (XDG Base Directory Specification).

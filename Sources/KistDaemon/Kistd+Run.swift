@@ -106,6 +106,7 @@ private func status(
 ) async throws(StorageError) -> CInt {
   switch command {
   case .migrate: try await migrate(rest, environment: environment)
+  case .keyFile: try await addKeyFile(rest, environment: environment)
   case .fsck: try fsck(rest, environment: environment)
   case .probe: try await probe(rest, environment: environment)
   case .keyringItems: try await printKeyringItems(rest, environment: environment)

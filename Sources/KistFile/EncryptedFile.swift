@@ -103,4 +103,20 @@ package enum EncryptedFile {
     storage.releaseMemory = store.connections.releaseMemory
     return storage
   }
+
+  /// Makes a key file open a store that a passphrase opens; returns the number of its key slot.
+  ///
+  /// Creates the key file if it is missing. Throws `busy` where the store is in use.
+  package static func addKeyFile(
+    _ path: String, to options: Options
+  ) async throws(StorageError) -> Int {
+    try requireStore(at: options.path)
+    let store = try FileStore(opening: options, orRefuseWith: .busy)
+    let result: Result<Int, StorageError>
+    do throws(StorageError) {
+      result = .success(try await store.addKeyFile(path, with: options.keySource))
+    } catch { result = .failure(error.withOutcome(.unchanged)) }
+    await store.close()
+    return try result.get()
+  }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import KistCore
 import KistTesting
 import Subprocess
@@ -78,6 +79,54 @@ import Testing
     }
   }
 
+  @Test(arguments: [".local/share/kist", ".local/state/kist", "data", "notes/kist"])
+  func `a directory that others may write to is refused by the start, by probe and by doctor`(
+    name: String
+  ) async throws {
+    try await withHome { home in
+      let directory = home.path + "/" + name
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
+      // A passphrase opens the last store, so that only its progress note is in that directory.
+      let script = """
+        case \(name) in
+          data) export KISTD_DATA="$HOME/data" ;;
+          notes/kist) export KISTD_DATA="$HOME/store" XDG_STATE_HOME="$HOME/notes"
+            KISTD_STORAGE=encrypted-file KISTD_PASSPHRASE_FD=3 exec "$@" 3<<E ;;
+        correct horse
+        E
+        esac
+        exec "$@"
+        """
+      for words in [["kistd", "--", "true"], ["kistd", "probe"], ["kist", "doctor"]] {
+        let end = try await command("sh", ["-c", script, "sh"] + words, in: home)
+        // kistd is not running, which is the first problem that doctor finds.
+        let status: CInt = words == ["kist", "doctor"] ? 7 : 6
+        #expect(end.status == .exited(status), "\(words): \(end.error)")
+        let said = end.output + end.error
+        #expect(said.contains("other users may write to"), "\(words): \(said)")
+        #expect(said.contains(directory), "\(words): \(said)")
+        #expect(try contents(of: home).allSatisfy { !$0.contains("credentials.db") })
+      }
+    }
+  }
+
+  @Test func `doctor reports a directory with which a running kistd would not start again`()
+    async throws
+  {
+    try await withHome { home in
+      _ = try await withDaemon(in: home) { daemon in
+        try await daemon.connect().save(.sample())
+        let store = URL(filePath: home.store).deletingLastPathComponent().path
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: store)
+        let end = try await command("kist", ["doctor"], in: home)
+        #expect(end.status == .exited(6), "\(end.error)")
+        #expect(end.output.contains("problem\trestart\tkistd would not start again: "))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: store)
+      }
+    }
+  }
+
   @Test func `doctor reports a storage that a running kistd cannot open`() async throws {
     try await withHome { home in
       let words = ["--storage", "libsecret", "--", "kist", "doctor"]
@@ -114,6 +163,25 @@ import Testing
         "unshare", ["--user", "--map-user=4242", "kist", "doctor"], in: home)
       #expect(end.status == .exited(7), "\(end.error)")
       #expect(end.output.contains("\nok\tstorage\t"), "\(end.output)")
+    }
+  }
+
+  @Test func `doctor finds secrets in plain text, prints none of them, and waits for no FIFO`()
+    async throws
+  {
+    try await withHome { home in
+      try "https://alice:hunter2@git.example\n".write(
+        toFile: home.path + "/.git-credentials", atomically: false, encoding: .utf8)
+      #expect(unsafe mkfifo(home.path + "/.bash_history", 0o600) == 0)
+      _ = try await withDaemon(in: home) { _ in
+        for words in [["doctor"], ["doctor", "--json"]] {
+          let end = try await command("kist", words, in: home)
+          #expect(end.status == .exited(0), "\(end.output)")
+          #expect(end.output.contains("/.git-credentials has 1 credential in plain text"))
+          #expect(end.output.contains("/.bash_history: not checked for secrets, because it is"))
+          #expect(!end.output.contains("hunter2") && !end.output.contains("alice"))
+        }
+      }
     }
   }
 

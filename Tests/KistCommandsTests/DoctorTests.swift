@@ -20,6 +20,7 @@ import Testing
         /home/u/.local/state/kist\t
         ok\tdisk\t1024 MiB are free for /home/u/.local/share/kist\t
         ok\tkist\t\(KistVersion.current), /usr/bin/kist\t
+        ok\tplaintext\tno secrets were found in the files of other tools and of shells\t
 
         """)
     #expect(status == 0)
@@ -60,6 +61,11 @@ import Testing
     (.swappable, "note\tmemory\tthe keys may be written to swap: ", 0),
     (.notOpened, "problem\tstorage\tthere is no session bus\tlog in\n", 7),
     (.keyGone, "note\trestart\tkistd needs its key file after a restart, ", 0),
+    (
+      .refusedAtRestart,
+      "problem\trestart\tkistd would not start again: other users may write to the directory D\tclose",
+      6
+    ),
     (.closesAtRestart, "note\trestart\tthe storage is locked after a restart of kistd\t", 0),
     (
       .olderDaemon, "note\tkistd\t0.0.1 answers at /run/user/7/kist/kist.sock, and this is kist ", 0
@@ -99,6 +105,21 @@ import Testing
     (.disabled, "note\tservice\tsystemd does not start kistd\t", 0),
     (.notInstalled, "note\tservice\tthe user's systemd has no unit for kistd\t", 0),
     (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),
+    (
+      .keyInBackup,
+      "note\tbackup\ta backup of /home/u has the store and its key file /home/u/.local/state/kist/key: ",
+      0
+    ),
+    (
+      .plaintext,
+      "note\tplaintext\t/home/u/.netrc has 1 credential in plain text (netrc)\tmove them into kist: "
+        + "`kist import netrc /home/u/.netrc`; then remove the file\n", 0
+    ),
+    (
+      .unreadPlaintext,
+      "note\tplaintext\t/home/u/.netrc: not checked for secrets, because it is not a regular file\t",
+      0
+    ),
     (.atDesk, "ok\tlinger\tkistd ends with the last session of this user\t", 0),
   ])
   func `finds`(_ fault: Fault, said line: String, status expected: CInt) async {
@@ -117,6 +138,23 @@ import Testing
     for line in output.split(separator: "\n") where !line.hasPrefix("ok\t") {
       #expect(!line.hasSuffix("\t"), "\(line)")
     }
+  }
+
+  @Test(arguments: [
+    "/home/u/.local/state/kist/.nobackup", "/home/u/.local/state/kist/CACHEDIR.TAG",
+  ])
+  func `says nothing of backups that leave the key out`(mark: String) async {
+    var machine = Machine.healthy
+    Fault.keyInBackup.befall(&machine)
+    machine.files[mark] = .init(owner: 7, mode: 0o600, identity: [4, 2])
+    #expect(await !examine(machine).output.contains("backup"))
+  }
+
+  @Test func `says nothing of backups where only a passphrase opens the store`() async {
+    var machine = Machine.healthy
+    Fault.keyInBackup.befall(&machine)
+    machine.setStatus { $0.unlocksWith = .passphrase }
+    #expect(await !examine(machine).output.contains("backup"))
   }
 
   @Test func `does not have a directory closed that others need`() async {

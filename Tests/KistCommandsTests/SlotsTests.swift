@@ -1,3 +1,4 @@
+import Foundation
 import KistCore
 import KistTesting
 import Testing
@@ -36,5 +37,35 @@ import Testing
         == "1\tkey file\n3\tunknown\n4\tunknown\n" + "1\tkey file\n4\tunknown\n")
     #expect(recorder.error.contains("slot 1, key file, is the only key slot"))
     #expect(recorder.error.contains("slot 1 would be the only key slot"))
+  }
+
+  @Test(arguments: [
+    (1, true, ""),
+    (2, true, ""),
+    (1, false, "remove it: `rm "),
+    (1, false, "`kistd key-file add`"),
+  ])
+  func `names the key file that opens the store no more, and the way back`(
+    number: Int, hasAnotherKeyFile: Bool, hint: String
+  ) async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "kist \(UUID())").path
+    try Data(count: 32).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var slots = KeySlots.unimplemented
+    let all = [
+      KeySlotSummary(number: 1, kind: .keyFile), KeySlotSummary(number: 2, kind: .passphrase),
+      KeySlotSummary(number: 3, kind: hasAnotherKeyFile ? .keyFile : .passphrase),
+    ]
+    slots.list = { all }
+    slots.remove = { removal in all.filter { $0.number != removal.number } }
+    let recorder = Recorder()
+    let terminal = recorder.terminal(input: Secret(utf8: "correct horse"))
+    let words = ["slots", "--remove", "\(number)", "--key-file", path]
+    let status = await Kist.status(of: words, on: terminal) { [slots] command in
+      try await (command as! any RequiresKeySlots).perform(slots, terminal)
+    }
+    #expect(status == 0, "\(recorder.error)")
+    #expect(recorder.error.contains("'\(path)'") == !hasAnotherKeyFile)
+    #expect(hint.isEmpty ? recorder.error.isEmpty : recorder.error.contains(hint))
   }
 }

@@ -33,7 +33,8 @@ import Testing
     let usage = try #require(Kistd.configuration.usage)
     #expect(page.contains("\n```\n\(usage)\n```\n"))
     let commands: [any ParsableCommand.Type] = [
-      FsckCommand.self, KeyringItemsCommand.self, MigrateCommand.self, ProbeCommand.self,
+      FsckCommand.self, KeyFileCommand.self, KeyringItemsCommand.self, MigrateCommand.self,
+      ProbeCommand.self,
       RekeyCommand.self, RestoreCommand.self,
     ]
     #expect(usage.matches(of: /kistd [a-z]/).count == commands.count)

@@ -13,8 +13,8 @@ import Testing
     #expect(
       error == """
         kistd: unexpected argument
-        hint: the commands of kistd are fsck, keyring-items, migrate, probe, rekey, restore; \
-        to run another one: `kistd -- COMMAND`
+        hint: the commands of kistd are fsck, key-file, keyring-items, migrate, probe, rekey, \
+        restore; to run another one: `kistd -- COMMAND`
 
         """)
   }

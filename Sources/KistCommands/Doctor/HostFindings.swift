@@ -5,7 +5,7 @@ internal import KistSystem
 extension Host {
   /// Checks who can enter the directories that kistd uses without options, and the free disk space.
   func fileFindings(socket: String) -> [Finding] {
-    let data = value("KISTD_DATA") ?? kistDirectory("XDG_DATA_HOME", ".local/share")
+    let data = dataDirectory
     let key = keyFile.map(directory(of:))
     var directories: [String] = []
     for path in [directory(of: socket), data, key] {
@@ -28,6 +28,28 @@ extension Host {
             + "that use this key",
           hint: "if you have no such copies or stores, remove it: `rm \(shellQuoted(path))`")
       }
+  }
+
+  /// Returns a note if one backup of the home directory has both the store and its key.
+  ///
+  /// Backup programs can leave out a directory with a `.nobackup` or a `CACHEDIR.TAG`.
+  func backupFindings(_ status: StorageStatus?) -> [Finding] {
+    guard let home = value("HOME"), let key = keyFile, let data = dataDirectory,
+      status.map({ $0.unlocksWith == .keyFile }) ?? true,
+      file(key) != nil, file(data + "/credentials.db") != nil,
+      [key, data].allSatisfy({ $0.hasPrefix(home + "/") }),
+      [".nobackup", "CACHEDIR.TAG"].allSatisfy({ file("\(directory(of: key))/\($0)") == nil })
+    else { return [] }
+    let mark = shellQuoted(directory(of: key) + "/.nobackup")
+    return [
+      .note(
+        "backup",
+        "a backup of \(home) has the store and its key file \(key): anybody who gets the backup can "
+          + "read the credentials",
+        hint: "keep a copy of the key file elsewhere, mark its directory with `touch \(mark)`, and "
+          + "leave such directories out of the backup: `--exclude-if-present .nobackup` of borg and "
+          + "restic")
+    ]
   }
 
   private func privacy(of directories: [String]) -> Finding {

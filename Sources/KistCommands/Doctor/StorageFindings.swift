@@ -48,6 +48,13 @@ func storageFindings(
         hint: "use gnome-keyring or KeePassXC; or stop kistd, and move to another storage with "
           + "`kistd migrate`"))
   }
+  // The other errors are normal while kistd runs, because it has the store open.
+  if case .failure(let error) = diagnosis?.choice, error.code == .denied {
+    findings.append(
+      Finding(
+        .problem(.denied), "restart", "kistd would not start again: \(error.message)",
+        hint: error.hint))
+  }
   let external = diagnosis?.external ?? []
   return findings + external.map { finding(of: $0, isUsed: $0.storage == status.storage) }
 }

@@ -160,8 +160,11 @@ extension KeySlots {
 }
 
 extension KeyFileOption {
+  /// The path of the option, or else the one that kistd uses without options.
+  var path: String? { keyFile ?? Host.live.keyFile }
+
   fileprivate func key() throws(StorageError) -> Secret {
-    guard let path = keyFile ?? Host.live.keyFile else {
+    guard let path else {
       throw .refused(
         "HOME is not set, so that kist cannot find the key file",
         hint: "name the key file that opens the store with `--key-file`")

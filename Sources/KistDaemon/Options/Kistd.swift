@@ -16,6 +16,7 @@ struct Kistd: ParsableCommand {
       kistd keyring-items [OPTIONS]
       kistd rekey [OPTIONS]
       kistd restore FILE [OPTIONS]
+      kistd key-file add [OPTIONS]
       """,
     discussion: """
       With a COMMAND, kistd runs it with the socket in KIST_SOCKET, serves until it ends, and ends \
@@ -70,7 +71,7 @@ struct Kistd: ParsableCommand {
 
 /// The commands of kistd: the first word of a command line that does not serve.
 enum KistdCommand: String, CaseIterable {
-  case fsck, keyringItems = "keyring-items", migrate, probe, rekey, restore
+  case fsck, keyFile = "key-file", keyringItems = "keyring-items", migrate, probe, rekey, restore
 }
 
 struct UseOptions: ParsableArguments {

@@ -43,7 +43,8 @@ struct RekeyCommand: ParsableCommand {
 }
 
 extension Options.KeySource {
-  fileprivate var keyFile: String? { if case .file(let path) = self { path } else { nil } }
+  /// The path of the key file, if a key file opens the store.
+  var keyFile: String? { if case .file(let path) = self { path } else { nil } }
 }
 
 /// Runs `kistd rekey`: replaces the encrypted file with a copy under a new key.
@@ -85,7 +86,7 @@ func rekey(
   return 0
 }
 
-private let moveHint =
+let moveHint =
   "move them with \(StorageKind.encryptedFile.migration); or name another store with --data"
 
 extension EncryptedFile.Rekeyed {

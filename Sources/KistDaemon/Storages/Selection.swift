@@ -3,6 +3,7 @@ internal import KistCore
 internal import KistFile
 internal import KistSystem
 internal import KistWire
+internal import Logging
 
 struct Selection: Sendable, Equatable {
   var kind: StorageKind
@@ -147,9 +148,11 @@ func probe(
     kistd.storage = command.storage
     kistd.store = command.store
   }
+  let logger = Logger.kistd(level: options.logLevel)
   let diagnosis = await StorageDiagnosis(
     StorageContext(
-      options: options, environment: environment, logger: .kistd(level: options.logLevel)))
+      options: options, progress: EncryptedFile.ProgressOptions(options, logger: logger),
+      environment: environment, logger: logger))
   if command.json { printJSON(diagnosis.json()) } else { diagnosis.lines.forEach(printLine) }
   guard case .failure(let error) = diagnosis.choice else { return 0 }
   return error.code.exitStatus

@@ -26,7 +26,9 @@ extension StorageKind {
       }
     },
     check: { context throws(StorageError) in
-      try EncryptedFile.checkFile(of: context.options.keySource.unread)
+      var file = context.options.ofEncryptedFile(context.options.keySource.unread)
+      file.progress = context.progress
+      try EncryptedFile.checkPlaces(file)
     },
     open: openEncryptedFile,
     served: { storage, options in

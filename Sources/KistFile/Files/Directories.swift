@@ -1,5 +1,5 @@
 internal import Glibc
-internal import KistCore
+package import KistCore
 internal import KistSystem
 
 /// Creates the directory of a file, and its parents, for this user alone.
@@ -8,7 +8,12 @@ internal import KistSystem
 func prepareDirectory(of path: String) throws(StorageError) {
   let directory = directory(of: path)
   guard makeDirectory(directory) else { throw .system("making the directory", path: directory) }
-  guard let status = fileStatus(of: directory) else { throw .system("looking at", path: directory) }
+  try checkDirectory(directory)
+}
+
+/// Throws where others own a directory or may write to it; accepts a missing directory.
+func checkDirectory(_ directory: String) throws(StorageError) {
+  guard let status = try existing(directory, fileStatus(of: directory)) else { return }
   guard status.st_uid == geteuid() else {
     throw StorageError(
       .denied, "the directory \(directory) belongs to another user",
@@ -18,6 +23,25 @@ func prepareDirectory(of path: String) throws(StorageError) {
     throw StorageError(
       .denied, "other users may write to the directory \(directory)",
       hint: "`chmod 700 \(shellQuoted(directory))`, or use another one")
+  }
+}
+
+extension EncryptedFile {
+  /// Throws where a start would refuse the directories of a store, or the file that opens it.
+  ///
+  /// Others could replace a store, a key or a progress note in a directory that they may write to.
+  /// Missing files and directories are accepted here; opening the store reports or makes them.
+  package static func checkPlaces(_ options: Options) throws(StorageError) {
+    try checkDirectory(directory(of: options.path))
+    // A progress note is optional, so another fault of its directory does not prevent the start.
+    if let notes = options.progress?.directory, fileStatus(of: notes)?.st_uid == geteuid() {
+      try checkDirectory(notes)
+    }
+    switch options.keySource {
+    case .keyFile(let path): _ = try KeyFile.read(path)
+    case .passphraseFile(let path): _ = try PassphraseFile.read(path)
+    case .passphrase, .none: break
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 internal import Glibc
-package import KistCore
+internal import KistCore
 internal import KistSodium
 internal import KistSystem
 
@@ -89,18 +89,5 @@ enum PassphraseFile {
         hint: "name a file that has only the passphrase")
     }
     return passphrase
-  }
-}
-
-extension EncryptedFile {
-  /// Throws where a key file or passphrase file would be refused.
-  ///
-  /// A missing file is accepted here; opening the store reports it.
-  package static func checkFile(of source: KeySource) throws(StorageError) {
-    switch source {
-    case .keyFile(let path): _ = try KeyFile.read(path)
-    case .passphraseFile(let path): _ = try PassphraseFile.read(path)
-    case .passphrase, .none: break
-    }
   }
 }

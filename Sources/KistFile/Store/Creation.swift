@@ -90,7 +90,7 @@ struct UnfinishedStore {
 
 extension KeySlot {
   /// Wraps a master key under the key of a source; creates a missing key file.
-  fileprivate init(
+  init(
     number: UInt32, openedBy source: EncryptedFile.KeySource, wrapping master: GuardedKey,
     storeID: [UInt8], _ options: EncryptedFile.Options
   ) throws(StorageError) {

@@ -92,7 +92,7 @@ extension FileStore {
     // A refused file must be repaired, because kistd does not start with it.
     let takesPassphrase =
       !opensByItself && slots.openWithPassphrase
-      && (try? EncryptedFile.checkFile(of: options.keySource)) != nil
+      && (try? EncryptedFile.checkPlaces(options)) != nil
     return takesPassphrase ? .passphrase : .keyFile
   }
 

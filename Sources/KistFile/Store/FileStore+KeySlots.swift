@@ -17,22 +17,45 @@ extension FileStore {
       }
       let removed = addition.replacesCurrent ? opened : nil
       let rest = slots.filter { $0.number != removed }
-      for (count, most, name) in [
-        (rest.count(where: \.isPassphrase), KeySlot.mostPassphrases, "passphrases"),
-        (rest.count, KeySlot.most, "key slots"),
-      ] where count >= most {
-        throw StorageError(
-          .tooLarge, "a store has at most \(most) \(name)",
-          hint: "remove one first: `kist slots` shows them")
-      }
-      let number = (1...UInt32.max).first { number in !slots.contains { $0.number == number } }!
+      try check(rest.count(where: \.isPassphrase), below: KeySlot.mostPassphrases, "passphrases")
+      try check(rest.count, below: KeySlot.most, "key slots")
       var options = options
       options.allowsWeakPassphrase = addition.allowsWeak
       let slot = try KeySlot(
-        number: number, passphrase: addition.passphrase, wrapping: master, storeID: storeID,
-        options)
+        number: slots.freeNumber, passphrase: addition.passphrase, wrapping: master,
+        storeID: storeID, options)
       return KeySlotChange(slots: slots, added: slot, removed: removed)
     }
+  }
+
+  /// Adds a slot for a key file, which is created if it is missing; returns the number of the slot.
+  ///
+  /// A key file that opens the store already keeps its slot.
+  func addKeyFile(
+    _ path: String, with passphrase: EncryptedFile.KeySource
+  ) async throws(StorageError) -> Int {
+    let slots = try readKeySlots()
+    let master = try masterKey(from: passphrase, slots, storeID: storeID)
+    if let key = try KeyFile.read(path) {
+      for slot in slots where try openSlot(with: key, among: [slot], storeID: storeID) != nil {
+        return Int(slot.number)
+      }
+    }
+    try check(slots.count, below: KeySlot.most, "key slots")
+    let slot = try KeySlot(
+      number: slots.freeNumber, openedBy: .keyFile(path: path), wrapping: master, storeID: storeID,
+      options)
+    _ = try await carryOut { transaction throws(StorageError) in
+      try transaction.changeKeySlots(KeySlotChange(slots: slots, added: slot))
+    }
+    return Int(slot.number)
+  }
+
+  private func check(_ count: Int, below most: Int, _ name: String) throws(StorageError) {
+    guard count >= most else { return }
+    throw StorageError(
+      .tooLarge, "a store has at most \(most) \(name)",
+      hint: "remove one first: `kist slots` shows them")
   }
 
   /// Removes a slot after the client proves that a remaining slot opens the store.
@@ -105,6 +128,13 @@ extension FileStore {
         hint: "name the key file that opens the store with `--key-file`", outcome: .unchanged)
     }
     return (nil, master)
+  }
+}
+
+extension [KeySlot] {
+  /// The smallest number that no slot has.
+  fileprivate var freeNumber: UInt32 {
+    (1...UInt32.max).first { number in !contains { $0.number == number } }!
   }
 }
 

@@ -24,9 +24,14 @@ final class FileStore: Sendable {
   private let owner: OwnerLock
 
   /// Locks the store for this process, creates a missing store, and unlocks it if possible.
-  init(opening options: EncryptedFile.Options) throws(StorageError) {
+  ///
+  /// - Parameter code: the code of the error if another process has the store.
+  init(
+    opening options: EncryptedFile.Options, orRefuseWith code: StorageError.Code = .unavailable
+  ) throws(StorageError) {
+    try EncryptedFile.checkPlaces(options)
     try prepareDirectory(of: options.path)
-    owner = try OwnerLock(beside: options.path)
+    owner = try OwnerLock(beside: options.path, orRefuseWith: code)
     // The log of an unfinished store may remain after the store was renamed.
     for suffix in [".new", ".backup"] { UnfinishedStore(path: options.path + suffix).discard() }
     if try !exists(options.path) {

@@ -17,6 +17,7 @@ struct Machine: Sendable {
   var session: String?
   var variables: [String: String] = [:]
   var gitHelpers: [String] = []
+  var homeFiles: [String: HomeFile] = [:]
   var whyLocked = StorageError.locked("the storage is locked")
 
   /// One on which nothing is wrong.
@@ -74,6 +75,7 @@ struct Machine: Sendable {
           .map { String($0.dropFirst(folder.count + 1)) }
       },
       freeBytes: { _ in freeBytes },
+      homeFile: { path, _ in homeFiles[path] ?? .missing },
       lines: { words in
         switch words.dropFirst().first {
         case "probe": [diagnosis.json().text]
@@ -98,11 +100,13 @@ struct Machine: Sendable {
 
 /// What can be wrong with it.
 enum Fault: CaseIterable {
-  case locked, keyless, damaged, swappable, closesAtRestart, keyGone, notOpened, olderDaemon
+  case locked, keyless, damaged, swappable, closesAtRestart, refusedAtRestart, keyGone, notOpened,
+    olderDaemon
   case keyringBeside, noKeyring, lockedKeyring, plainSession
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
     openDirectory, othersDirectory
   case formerKey, fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
+  case keyInBackup, plaintext, unreadPlaintext
 
   func befall(_ machine: inout Machine) {
     let other = Host.File(owner: 0, mode: 0o755, identity: [2, 2])
@@ -115,11 +119,24 @@ enum Fault: CaseIterable {
       machine.whyLocked = .locked("the key file is missing", hint: "put it back")
     case .damaged: machine.setStatus { $0.integrity = .failed }
     case .swappable: machine.setStatus { $0.keysInRAM = false }
+    case .keyInBackup:
+      machine.setStatus { $0.unlocksWith = .keyFile }
+      for path in ["share/kist/credentials.db", "state/kist/key"] {
+        machine.files["/home/u/.local/" + path] = .init(owner: 7, mode: 0o600, identity: [4, 1])
+      }
+    case .plaintext:
+      machine.homeFiles["/home/u/.netrc"] = .text(
+        Secret(utf8: "machine git.example login alice password hunter2\n"), isCut: false)
+    case .unreadPlaintext:
+      machine.homeFiles["/home/u/.netrc"] = .refused("is not a regular file")
     case .keyGone:
       machine.setStatus { ($0.unlocksWith, $0.reopensAtRestart) = (.keyFile, false) }
     case .notOpened:
       machine.status = .failure(
         StorageError(.unavailable, "there is no session bus", hint: "log in"))
+    case .refusedAtRestart:
+      machine.diagnosis.choice = .failure(
+        StorageError(.denied, "other users may write to the directory D", hint: "close it"))
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
     case .olderDaemon:
       machine.hello = .success(Hello(version: "0.0.1", durability: .disk))

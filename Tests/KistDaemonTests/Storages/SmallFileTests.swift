@@ -39,7 +39,9 @@ struct `In the place of a small file` {
       try Data("correct horse".utf8).write(to: URL(filePath: path))
       try plant.put(at: path)
       let error = try #require(throws: StorageError.self) {
-        try EncryptedFile.checkFile(of: .passphraseFile(path: path))
+        try EncryptedFile.checkPlaces(
+          EncryptedFile.Options(
+            path: directory + "/credentials.db", keySource: .passphraseFile(path: path)))
       }
       #expect(error.message.contains(path) && error.hint != nil)
     }

@@ -51,7 +51,8 @@ extension Checkup {
       + storageFindings(
         status, kistdAnswers: greeting.state.code == nil, host.diagnosis(),
         whyLocked: whyLocked(status))
-      + host.serviceFindings() + host.fileFindings(socket: socket) + host.programFindings()
+      + host.serviceFindings() + host.fileFindings(socket: socket)
+      + host.backupFindings(try? status.get()) + host.programFindings() + host.plaintextFindings()
   }
 
   /// Returns the error that explains why the storage is locked: its key may be missing.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistSystem
 internal import KistWire
 
 struct Slots: RequiresKeySlots {
@@ -27,12 +28,28 @@ struct Slots: RequiresKeySlots {
     }
     var all = try await slots.list()
     if let remove {
+      let hadKeyFile = all.contains { $0.kind == .keyFile }
       all = try await slots.remove(remove, of: all, confirmed: confirmation.yes, at: terminal)
+      if hadKeyFile, !all.contains(where: { $0.kind == .keyFile }) { reportNoKeyFile(terminal) }
     }
     for slot in all {
       try terminal.writeRow(
         ["\(slot.number)", slot.description], or: slot.json(), asJSON: common.json)
     }
+  }
+}
+
+extension Slots {
+  /// Reports that no key file opens the store any more, and names the file that may be removed.
+  private func reportNoKeyFile(_ terminal: Terminal) {
+    let back = "to use a key file again, stop kistd, and run `kistd key-file add`"
+    let path = key.path.flatMap { fileStatus(of: $0) == nil ? nil : $0 }
+    let removal = path.map { path in
+      "if no other store needs the key file \(path), remove it: `rm \(shellQuoted(path))`; "
+    }
+    terminal.note(
+      "no key file opens the store now: it is locked after each start of kistd, until `kist unlock`",
+      hint: (removal ?? "") + back)
   }
 }
 

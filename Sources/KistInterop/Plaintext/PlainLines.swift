@@ -1,0 +1,86 @@
+package import KistCore
+
+/// The lines of a tool's configuration file that hold a secret in plain text.
+package enum PlainLines: Sendable {
+  /// `NAME = VALUE` or `NAME: VALUE`, where the name ends with one of these.
+  case settings([StaticString])
+  /// `host:port:database:user:password` of PostgreSQL: "The Password File".
+  case pgpass
+  /// An XML element with one of these names.
+  case elements([StaticString])
+
+  /// Returns whether a text has such a line.
+  ///
+  /// A value that begins with `$` or `{` is a variable or encrypted, and does not count.
+  package func occur(in text: Secret) -> Bool {
+    var occur = false
+    try? text.forEachLine { (line, _) throws(StorageError) in
+      occur = occur || isPlain(line)
+    }
+    return occur
+  }
+
+  private func isPlain(_ line: Span<UInt8>) -> Bool {
+    switch self {
+    case .settings(let names): hasSetting(line, names)
+    case .pgpass: hasPassword(line)
+    case .elements(let names): hasElement(line, names)
+    }
+  }
+}
+
+private func hasSetting(_ line: Span<UInt8>, _ names: [StaticString]) -> Bool {
+  let line = line.extracting(line.trimmed)
+  guard !line.isEmpty, ![UInt8(ascii: "#"), UInt8(ascii: ";")].contains(line[0]) else {
+    return false
+  }
+  for offset in line.indices where [UInt8(ascii: "="), UInt8(ascii: ":")].contains(line[offset]) {
+    let before = line.extracting(..<offset)
+    let name = before.extracting(before.trimmed)
+    if names.contains(where: { name.hasSuffix($0) }) {
+      return line.extracting((offset + 1)...).isPlainValue
+    }
+  }
+  return false
+}
+
+private func hasPassword(_ line: Span<UInt8>) -> Bool {
+  guard line.count > 0, line[0] != UInt8(ascii: "#") else { return false }
+  var (colons, isEscaped) = (0, false)
+  for offset in line.indices {
+    let byte = line[offset]
+    if colons == 4 { return true }
+    if byte == UInt8(ascii: ":"), !isEscaped { colons += 1 }
+    isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+  }
+  return false
+}
+
+private func hasElement(_ line: Span<UInt8>, _ names: [StaticString]) -> Bool {
+  for offset in line.indices where line[offset] == UInt8(ascii: "<") {
+    let rest = line.extracting((offset + 1)...)
+    for name in names where rest.hasPrefix(name) {
+      let value = rest.extracting(name.utf8CodeUnitCount...)
+      guard value.count > 1, value[0] == UInt8(ascii: ">") else { continue }
+      let text = value.extracting(1...)
+      if text[0] != UInt8(ascii: "<"), text.isPlainValue { return true }
+    }
+  }
+  return false
+}
+
+extension Span<UInt8> {
+  fileprivate var isPlainValue: Bool {
+    let value = extracting(trimmed)
+    var start = 0
+    while start < value.count, [UInt8(ascii: "\""), UInt8(ascii: "'")].contains(value[start]) {
+      start += 1
+    }
+    return start < value.count && ![UInt8(ascii: "$"), UInt8(ascii: "{")].contains(value[start])
+  }
+
+  fileprivate func hasSuffix(_ suffix: StaticString) -> Bool {
+    count >= suffix.utf8CodeUnitCount
+      && extracting((count - suffix.utf8CodeUnitCount)...).isEqual(suffix)
+  }
+}
