@@ -20,7 +20,9 @@ package func answerDocker(_ call: HelperCall, _ storage: UserStorage) async -> H
     case "get":
       let registry = try registry(in: call.readInput())
       let found = try await storage.dockerCredential(of: registry, at: call.now())
-      return try found.map(dockerAnswer) ?? .printed("credentials not found in native keychain")
+      return try found.map { credential throws(StorageError) in
+        try dockerAnswer(to: registry, with: credential)
+      } ?? .printed("credentials not found in native keychain")
     case "erase":
       // Deletes the credentials of all users, as docker would otherwise log in as another one.
       let registry = try registry(in: call.readInput())
@@ -80,6 +82,11 @@ extension NewCredential {
   }
 }
 
+/// Returns the host of a registry that docker names by an https URL, as it names Docker Hub.
+private func bareHost(ofRegistry url: String) -> String? {
+  url.hasPrefix("https://") ? host(ofURL: Secret(utf8: url)).flatMap(bareHost(_:)) : nil
+}
+
 extension UserStorage {
   fileprivate func savedByDocker(
     _ registry: String? = nil
@@ -95,15 +102,21 @@ extension UserStorage {
   ) async throws(StorageError) -> Credential? {
     let usable = try await findAll(CredentialQuery(service: registry))
       .filter { !$0.isExpired(at: now) }.newestFirst
-    let newest = usable.first { $0.isSaved(by: .docker) } ?? usable.first(where: \.isSavedByHand)
+    var newest = usable.first { $0.isSaved(by: .docker) } ?? usable.first(where: \.isSavedByHand)
+    if newest == nil, let bareHost = bareHost(ofRegistry: registry) {
+      newest = try await findAll(CredentialQuery(service: bareHost))
+        .filter { $0.isSavedByHand && !$0.isExpired(at: now) }.newestFirst.first
+    }
     guard let newest else { return nil }
     return try await stored(newest.key)
   }
 }
 
-private func dockerAnswer(with credential: Credential) throws(StorageError) -> HelperAnswer {
+private func dockerAnswer(
+  to registry: String, with credential: Credential
+) throws(StorageError) -> HelperAnswer {
   try .json { writer throws(StorageError) in
-    writer.member("ServerURL", credential.summary.key.service)
+    writer.member("ServerURL", registry)
     writer.member("Username", credential.summary.key.account)
     try writer.member("Secret", text: credential)
   }

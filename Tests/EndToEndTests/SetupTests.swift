@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `kist setup git` {
   @Test(arguments: [
-    ("", 0, "kist\n"), ("kist", 0, "kist\n"), ("store", 3, "store\n"),
+    ("", 0, "kist\n"), ("kist", 0, "kist\n"), ("manager", 3, "manager\n"),
     ("!f() { echo; }; f", 3, "!f() { echo; }; f\n"),
   ])
   func `does not replace another credential helper`(before: String, status: Int32, after: String)
@@ -30,6 +30,53 @@ import Testing
       let again = try await command("env", words, in: home)
       #expect(again.status == .exited(0))
       #expect(again.error.hasSuffix("kist: git is set to ask kist already\n"))
+    }
+  }
+
+  @Test(arguments: [
+    (["store"], "kist\n"), (["cache --timeout=60", "store"], "kist\n"),
+    (["store", "kist"], "kist\n"),
+    (["store --file=p", "manager", "kist"], "manager\nkist\n"),
+  ])
+  func `takes git's store out with --take-out, and leaves its file`(
+    helpers: [String], after: String
+  ) async throws {
+    try await withHome { home in
+      let git = ["-C", home.path, "git", "config", "--global"]
+      for helper in helpers {
+        _ = try await command("env", git + ["--add", "credential.helper", helper], in: home)
+      }
+      let file = home.path + "/.git-credentials"
+      try "https://a:p@git.example\n".write(toFile: file, atomically: false, encoding: .utf8)
+      let setup = ["-C", home.path, "kist", "setup", "git", "--apply"]
+      let refused = try await command("env", setup, in: home)
+      #expect(refused.status == .exited(3))
+      #expect(refused.error.contains("in plain text"))
+      let all = git + ["--get-all", "credential.helper"]
+      let unchanged = helpers.joined(separator: "\n") + "\n"
+      #expect(try await command("env", all, in: home).output == unchanged)
+      let end = try await command("env", setup + ["--take-out"], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      #expect(try await command("env", all, in: home).output == after)
+      #expect(FileManager.default.contents(atPath: file)?.count == 24)
+    }
+  }
+
+  @Test func `takes git's store out of both of the user's files`() async throws {
+    try await withHome { home in
+      let folder = home.path + "/.config/git"
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true)
+      let helper = "[credential]\n\thelper = store\n"
+      for file in [folder + "/config", home.path + "/.gitconfig"] {
+        try helper.write(toFile: file, atomically: false, encoding: .utf8)
+      }
+      let setup = ["-C", home.path, "kist", "setup", "git", "--apply", "--take-out"]
+      for _ in 1...2 { #expect(try await command("env", setup, in: home).status == .exited(0)) }
+      let all = ["-C", home.path, "git", "config", "--get-all", "credential.helper"]
+      #expect(try await command("env", all, in: home).output == "kist\n")
+      let end = try await command("env", setup, in: home)
+      #expect(end.error.contains("kist already"))
     }
   }
 

@@ -53,6 +53,38 @@ class Docker(RegistryTest):
         self.inspect(fails=True)
         self.run_("docker", "logout", self.registry)
 
+    def test_setup_apply_adds_one_member_to_the_configuration(self):
+        """It keeps all other bytes, reports logins in plain text, and then changes nothing more."""
+        rest = '\n  "auths": {"old.example": {"auth": "dTpw"}},\n  "HttpHeaders": {"x":  "y"}\n}\n'
+        self.config.write_text("{" + rest)
+        self.assertIn("logins in plain text", self.run_("kist", "setup", "docker", "--apply").stderr)
+        self.assertEqual(self.config.read_text(), '{\n\t"credsStore": "kist",' + rest)
+        self.assertIn("asks kist already", self.run_("kist", "setup", "docker", "--apply").stderr)
+        self.login()
+        self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
+        self.inspect()
+        self.assertEqual(self.used(), basic("alice", "hunter2"))
+
+    def test_setup_apply_creates_the_configuration(self):
+        self.config.unlink()
+        self.config.parent.rmdir()
+        self.run_("kist", "setup", "docker", "--apply")
+        self.assertEqual(self.config.stat().st_mode & 0o777, 0o600)
+        self.login()
+        self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
+
+    def test_setup_apply_refuses_what_it_cannot_replace_safely(self):
+        for text in ['{"auths": ', '{"credsStore": "pass"}']:
+            self.config.write_text(text)
+            self.run_("kist", "setup", "docker", "--apply", fails=True)
+            self.assertEqual(self.config.read_text(), text)
+        real = self.world.home / "real.json"
+        self.config.rename(real)
+        real.write_text("{}")
+        self.config.symlink_to(real)
+        self.assertIn("not a regular file", self.run_("kist", "setup", "docker", "--apply", fails=True).stderr)
+        self.assertEqual(real.read_text(), "{}")
+
     def test_the_last_login_is_used_and_a_logout_deletes_both(self):
         self.login()
         self.login("bob", "swordfish")

@@ -131,6 +131,57 @@ class Git(IntegrationTest):
         self.world.start_kistd()
         self.clone()
 
+    def fill(self, url):
+        """Returns the user and the password that git gets for a URL, or None."""
+        env = {"GIT_ASKPASS": "false", "GIT_TERMINAL_PROMPT": "0"}
+        end = self.run_("git", "credential", "fill", input=f"url={url}\n", fails=None, **env)
+        answer = dict(line.split("=", 1) for line in end.stdout.splitlines())
+        return (answer["username"], answer["password"]) if end.returncode == 0 else None
+
+    def test_the_bare_host_answers_for_https_only(self):
+        """Not for another port, and after the exact name."""
+        self.run_("kist", "save", "git.example", "alice", input="hunter2")
+        self.assertEqual(self.fill("https://git.example"), ("alice", "hunter2"))
+        self.assertEqual(self.fill("https://git.example/a/b.git"), ("alice", "hunter2"))
+        for url in ["http://git.example", "https://git.example:8443", "https://www.git.example"]:
+            self.assertIsNone(self.fill(url), url)
+        self.run_("kist", "save", "https://git.example", "bob", input="swordfish")
+        self.assertEqual(self.fill("https://git.example"), ("bob", "swordfish"))
+
+    def test_a_confirmed_bare_host_stays_alone_and_only_its_password_is_rejected(self):
+        self.run_("kist", "save", "git.example", "alice", input="hunter2")
+        message = "protocol=https\nhost=git.example\nusername=alice\npassword="
+        self.run_("git", "credential", "approve", input=message + "hunter2\n")
+        self.assertEqual(self.world.credentials(), [("git.example", "alice")])
+        self.reject(protocol="https", host="git.example")
+        self.reject(protocol="https", host="git.example", username="alice", password="other")
+        self.assertEqual(self.fill("https://git.example"), ("alice", "hunter2"))
+        self.run_("git", "credential", "approve", input=message + "new\n")
+        self.assertEqual(self.fill("https://git.example"), ("alice", "new"))
+        self.assertEqual(self.run_("kist", "load", "git.example", "alice").stdout, "hunter2")
+        self.reject(protocol="https", host="git.example", username="alice", password="new")
+        self.reject(protocol="https", host="git.example", username="alice", password="hunter2")
+        self.assertEqual(self.world.credentials(), [])
+
+    def test_git_finds_what_was_imported_from_netrc_and_browsers(self):
+        """A second import changes nothing."""
+        home = self.world.home
+        (home / ".netrc").write_text("machine n.example login alice password one\n")
+        (home / "chrome.csv").write_text(
+            "name,url,username,password\nC,https://c.example/login,bob,two\n")
+        (home / "firefox.csv").write_text(
+            '"url","username","password"\n"https://f.example","carol","three"\n')
+        sources = [["netrc"], ["chrome", "chrome.csv"], ["firefox", "firefox.csv"]]
+        for source in sources:
+            self.run_("kist", "import", *source, "--yes")
+        for host, user, password in [("n", "alice", "one"), ("c", "bob", "two"), ("f", "carol", "three")]:
+            self.assertEqual(self.fill(f"https://{host}.example"), (user, password))
+            self.assertIsNone(self.fill(f"http://{host}.example"))
+        before = self.run_("kist", "list", "--json").stdout
+        for source in sources:
+            self.run_("kist", "import", *source, "--yes")
+        self.assertEqual(self.run_("kist", "list", "--json").stdout, before)
+
     def test_git_does_not_get_a_secret_of_two_lines(self):
         """kist reports the reason."""
         self.run_("kist", "save", self.url, "alice", input="hunter2\nhost=evil.example\n")

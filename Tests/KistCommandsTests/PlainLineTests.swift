@@ -20,7 +20,7 @@ import Testing
   /// What the storage is asked for; `nil` when it is not.
   private func request(of arguments: [String]) async -> LoadRequest? {
     let asked = Mutex<LoadRequest?>(nil)
-    var storage = UserStorage.unimplemented
+    var storage = UserStorage.inMemory(now: { .sample })
     storage.load = { request throws(StorageError) in
       asked.withLock { $0 = request }
       throw .notFound

@@ -56,6 +56,65 @@ import Testing
     #expect(await setUp("git", on: machine).hasSuffix(expected))
   }
 
+  @Test(arguments: [
+    (["store"], "git config --file /home/u/.gitconfig --replace-all credential.helper kist"),
+    (
+      ["cache --timeout 3600", "store"],
+      "git config --file /home/u/.gitconfig --replace-all credential.helper kist"
+    ),
+    (
+      ["store --file=/home/u/p", "kist"],
+      "git config --file /home/u/.gitconfig --unset-all credential.helper '^(store|cache)( |$)'"
+    ),
+    (
+      ["kist", "store", "manager"],
+      "git config --file /home/u/.gitconfig --unset-all credential.helper '^(store|cache)( |$)'"
+    ),
+  ])
+  func `takes git's store and cache out only after a yes or with --take-out`(
+    helpers: [String], command: String
+  ) async {
+    var machine = Machine.healthy
+    machine.install("/usr/bin/git-credential-kist")
+    machine.gitHelpers = helpers
+    #expect(await setUp("git", on: machine).contains("`store` writes them"))
+    for (options, typed, becomes) in [
+      (["--apply", "--take-out"], [], true), (["--apply"], ["y"], true),
+      (["--apply"], ["n"], false),
+      (["--apply"], [], false), ([], [], false),
+    ] as [([String], [String], Bool)] {
+      let recorder = Recorder()
+      let terminal = recorder.terminal(
+        input: Secret(utf8: ""), typed: typed, isTerminal: !typed.isEmpty)
+      _ = await Kist.status(of: ["setup", "git"] + options, on: terminal) { parsed in
+        try (parsed as? Setup)?.perform(terminal, in: machine.host) { _ in
+          .internal("it ran")
+        }
+      }
+      #expect(recorder.error.contains("kist runs: " + command) == becomes, "\(recorder.error)")
+      #expect(recorder.error.contains("it ran") == becomes)
+    }
+  }
+
+  @Test func `does not make docker ask a helper that is missing`() async {
+    let recorder = Recorder()
+    let terminal = recorder.terminal(input: Secret(utf8: ""), typed: [], isTerminal: false)
+    let status = await Kist.status(of: ["setup", "docker", "--apply"], on: terminal) { command in
+      try (command as? Setup)?.perform(terminal, in: Machine.healthy.host) { _ in
+        .internal("a test does not")
+      }
+    }
+    #expect(status == 7)
+    #expect(recorder.error.contains("docker would find no helper"))
+  }
+
+  @Test func `leaves a third helper of git alone`() async {
+    var machine = Machine.healthy
+    machine.install("/usr/bin/git-credential-kist")
+    machine.gitHelpers = ["manager", "store"]
+    #expect(await setUp("git", on: machine).contains("which this command would replace"))
+  }
+
   /// What the command says, and that it succeeds.
   private func setUp(_ tool: String, on machine: Machine) async -> String {
     let recorder = Recorder()

@@ -133,7 +133,7 @@ extension Host {
         hint: "make it a symbolic link to \(program), or remove it")
     }
     guard let asked = tool.setup(linkingTo: linkTarget).asked,
-      lines(asked.command).contains(asked.kist), path(of: name) == nil
+      asked.helpers(in: lines(asked.command)).contains(asked.kist), path(of: name) == nil
     else { return nil }
     return .note(
       tool.rawValue, "it is set to ask kist, but there is no \(name) on PATH",

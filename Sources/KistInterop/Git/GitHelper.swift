@@ -26,7 +26,8 @@ extension GitMessage {
   /// The name of the attribute with the authentication scheme of a secret that is not a password.
   static let authtype = "authtype"
 
-  /// Returns the newest usable credential that matches; one for the exact URL comes first.
+  /// Returns the newest usable credential that matches: for the exact URL, else for the bare host,
+  /// else for a path of the host.
   ///
   /// Returns `nil` if none matches. Skips credentials that git does not accept. If all were
   /// skipped, throws the problem of the first.
@@ -49,6 +50,7 @@ extension GitMessage {
       return nil
     }
     if let answer = try await answer(with: matches(at: service, in: storage)) { return answer }
+    if let answer = try await answer(with: matchesAtBareHost(in: storage)) { return answer }
     if let answer = try await answer(with: matchesAnywhere(in: storage)) { return answer }
     if let problem { throw problem }
     return nil
@@ -93,9 +95,11 @@ extension GitMessage {
 
   /// Saves a credential that git found to be right; does nothing if it is already stored.
   ///
-  /// Git sends `store` after every use of a credential.
+  /// Git sends `store` after every use of a credential. A credential of the bare host that git
+  /// confirms stays the only one; a different secret is saved for the exact URL.
   fileprivate func store(in storage: UserStorage, at now: Timestamp) async throws(StorageError) {
     guard let new = newCredential else { return }
+    if try await isConfirmation(of: new.key, in: storage, at: now) { return }
     if try await storage.lacks(new, at: now) {
       let isSaved = try await storage.save(new, kind: Self.authtype, at: now)
       if isSaved, refreshToken == nil { try await storage.delete(Self.refreshKey(of: new.key)) }
@@ -103,6 +107,18 @@ extension GitMessage {
     if let token = newRefreshToken(beside: new.key), try await storage.lacks(token, at: now) {
       try await storage.save(token, at: now)
     }
+  }
+
+  /// Whether git confirms a credential of the bare host, which it got for want of an exact name.
+  private func isConfirmation(
+    of key: CredentialKey, in storage: UserStorage, at now: Timestamp
+  ) async throws(StorageError) -> Bool {
+    guard refreshToken == nil, let bareHost, try await storage.stored(key) == nil else {
+      return false
+    }
+    let bare = CredentialKey(service: bareHost, account: key.account)
+    guard let old = try await storage.stored(bare) else { return false }
+    return old.summary.isSavedByHand && hasSameSecret(as: old) && !old.summary.isExpired(at: now)
   }
 
   func newRefreshToken(beside key: CredentialKey) -> NewCredential? {
@@ -136,7 +152,10 @@ extension GitMessage {
     guard let service else {
       throw .badRequest("git asked to erase without a protocol or a host; nothing was erased")
     }
-    for summary in try await matches(at: service, in: storage) + matchesAnywhere(in: storage) {
+    let all =
+      try await matches(at: service, in: storage)
+      + matchesAtBareHost(in: storage) + matchesAnywhere(in: storage)
+    for summary in all {
       if let credential = try await storage.stored(summary.key), hasSameSecret(as: credential),
         try await storage.deleteUnchanged(credential.summary)
       {
@@ -152,6 +171,15 @@ extension GitMessage {
     try await storage.findAll(CredentialQuery(service: service, account: username)).filter {
       $0.isSavedByHand || attributes.areContained(in: $0.attributes)
     }.newestFirst
+  }
+
+  /// Returns the credentials that the user saved by the bare host, the newest first.
+  private func matchesAtBareHost(
+    in storage: UserStorage
+  ) async throws(StorageError) -> [CredentialSummary] {
+    guard let bareHost else { return [] }
+    return try await storage.findAll(CredentialQuery(service: bareHost, account: username))
+      .filter(\.isSavedByHand).newestFirst
   }
 
   /// Returns the credentials that git saved with the members of the request.

@@ -29,6 +29,14 @@ extension GitMessage {
     return "\(scheme)://\(host ?? "")" + (path.map { "/\($0)" } ?? "")
   }
 
+  /// The service of credentials that the user saved by the host alone; `nil` except for https.
+  ///
+  /// It is also `nil` for a path, because the user then wants a credential for each repository.
+  var bareHost: String? {
+    guard scheme == "https", path == nil, let host else { return nil }
+    return KistInterop.bareHost(host)
+  }
+
   /// The attributes that distinguish the credentials that git saved.
   var attributes: Attributes {
     var attributes = Tool.git.attributes

@@ -59,6 +59,15 @@ func host(ofURL url: Secret) -> String? {
   }
 }
 
+/// Returns a host with its port, if helpers may look for credentials under this name alone.
+///
+/// The name must contain a full stop. A tool could otherwise get any credential of the user, such as
+/// `sudo` or `aws:prod`, from a URL that somebody else wrote.
+func bareHost(_ host: String) -> String? {
+  let name = host.utf8.prefix { $0 != UInt8(ascii: ":") }
+  return name.contains(UInt8(ascii: ".")) && host.withBytes(isHost) ? host : nil
+}
+
 extension Secret {
   /// The first of several URLs: it ends before a comma that another URL follows.
   var firstURL: Secret {

@@ -80,7 +80,7 @@ struct Machine: Sendable {
         switch words.dropFirst().first {
         case "probe": [diagnosis.json().text]
         case "--user": isEnabled.map { [$0] } ?? []
-        case "config": gitHelpers
+        case "config": gitHelpers.map { "global\tfile:/home/u/.gitconfig\t\($0)" }
         default: []
         }
       })

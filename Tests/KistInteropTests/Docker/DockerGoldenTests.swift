@@ -63,6 +63,21 @@ import Testing
       .docker("list", "unused", gives: #"{"r":"u"}"# + "\n"),
       .docker("erase", "r"), .docker("get", "r", gives: handsAnswer)),
     Golden(
+      "is found by the bare host of an https URL only",
+      saved: [
+        .sample(CredentialKey(service: "index.docker.io", account: "hand"), secret: "h"),
+        .sample(CredentialKey(service: "sudo", account: "hand"), secret: "h"),
+      ],
+      .docker(
+        "get", "https://index.docker.io/v1/",
+        gives: #"{"ServerURL":"https://index.docker.io/v1/","Username":"hand","Secret":"h"}"# + "\n"
+      ),
+      .missing("http://index.docker.io/v1/"), .missing("https://index.docker.io:8443/v1/"),
+      .missing("https://sudo/v1/"), .docker("erase", "https://index.docker.io/v1/"),
+      .docker(
+        "get", "index.docker.io",
+        gives: #"{"ServerURL":"index.docker.io","Username":"hand","Secret":"h"}"# + "\n")),
+    Golden(
       "is not given when it has expired",
       saved: [
         .sample(CredentialKey(service: "r", account: "u"), expiresAt: .sample),

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistSystem
 internal import KistWire
 
 struct Load: RequiresUserStorage {
@@ -32,7 +33,11 @@ struct Load: RequiresUserStorage {
     }
     let remaining = try Lifetime(minRemaining, of: "--min-remaining")
     let request = LoadRequest(key: try target.key(), allowExpired: allowExpired)
-    let credential = try await storage.load(request)
+    let credential: Credential
+    do throws(StorageError) { credential = try await storage.load(request) } catch {
+      guard error.code == .notFound, request.key.account.isEmpty else { throw error }
+      throw try await storage.missingAccount(of: request.key.service) ?? error
+    }
     if let remaining, let moment = credential.summary.expiresAt,
       moment < remaining.end(from: terminal.now())
     {
@@ -44,6 +49,29 @@ struct Load: RequiresUserStorage {
     let secret = credential.secret
     try terminal.writeBytes(terminal.outputIsTerminal ? secret.withNewline : secret)
   }
+}
+
+extension UserStorage {
+  /// Returns the error that names the accounts of a service; `nil` if the service has none.
+  fileprivate func missingAccount(of service: String) async throws(StorageError) -> StorageError? {
+    let accounts = try await findAll(CredentialQuery(service: service)).map(\.key.account).sorted()
+    guard let first = accounts.first else { return nil }
+    // Long names would hide the hint, and the user sees all of them with `kist list`.
+    let names = accounts.prefix(5).map { $0.count > 64 ? $0.prefix(64) + "…" : $0 }
+    let rest = accounts.count > names.count ? ", and \(accounts.count - names.count) more" : ""
+    return StorageError(
+      .notFound,
+      "the service has no credential without an account, but with: "
+        + names.joined(separator: ", ") + rest,
+      hint: "name the account: `\(command(loading: first, of: service))`")
+  }
+}
+
+/// Returns the command, without words that the shell or the argument parser would read otherwise.
+private func command(loading account: String, of service: String) -> String {
+  let words = [service, account]
+  let hasOption = words.contains { $0.hasPrefix("-") }
+  return "kist load " + (hasOption ? "-- " : "") + words.map(shellQuoted).joined(separator: " ")
 }
 
 extension Load {

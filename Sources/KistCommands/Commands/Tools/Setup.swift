@@ -1,13 +1,15 @@
 internal import ArgumentParser
 internal import KistCore
 internal import KistInterop
+internal import KistSystem
 
 struct Setup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the line that makes another tool ask kist.",
     usage: "kist setup <tool> [options]",
     discussion: """
-      Changes nothing without --apply. With it, kist runs only the tool's own command.
+      Changes nothing without --apply. With it, kist runs the tool's own command.
+      For docker, which has none, kist adds one line to its config.json.
 
         kist setup git --apply
       """)
@@ -15,8 +17,11 @@ struct Setup: AsyncParsableCommand {
   @Argument(help: "The tool to set up.")
   var tool: Tool
 
-  @Flag(help: "Run the tool's own command, after showing it.")
+  @Flag(help: "Set up the tool, after showing the change.")
   var apply = false
+
+  @Flag(help: "Take git's helpers `store` and `cache` out without asking.")
+  var takeOut = false
 
   func run() async throws {
     try perform(.live, in: .live, becoming: become)
@@ -43,12 +48,24 @@ struct Setup: AsyncParsableCommand {
     }
     guard let words = setup.command else {
       guard apply else { return }
+      if tool == .docker {
+        guard missing == nil else {
+          throw .refused(
+            "docker's configuration was not changed, because docker would find no helper",
+            as: .unavailable, hint: "make the link that is named above first")
+        }
+        return try applyToDocker(terminal, in: host)
+      }
       throw .refused(
         "kist cannot set up \(tool.rawValue) by itself",
         hint: "add each line at the place that is named above it")
     }
     if let asked = setup.asked {
-      let helpers = host.lines(asked.command)
+      let lines = host.lines(asked.command)
+      let helpers = asked.helpers(in: lines)
+      if let change = asked.takingOut(of: lines) {
+        return try takeOut(change, terminal, becoming: become)
+      }
       if helpers.contains(asked.kist) {
         return terminal.note(
           missing == nil
@@ -60,5 +77,27 @@ struct Setup: AsyncParsableCommand {
       }
     }
     if apply { throw become(words) }
+  }
+
+  /// Reports helpers that keep passwords outside kist, and runs the command that takes them out.
+  private func takeOut(
+    _ change: [String], _ terminal: Terminal, becoming: ([String]) -> StorageError
+  ) throws(StorageError) {
+    let found = StorageError.refused(
+      "git already has another helper, which keeps passwords outside kist; `store` writes them to "
+        + "~/.git-credentials in plain text", as: .conflict,
+      hint: "import them: `kist import git-credentials`; take the helper out: "
+        + "`kist setup git --apply --take-out`")
+    guard apply else { return terminal.report(found, asJSON: false) }
+    if !takeOut {
+      guard terminal.inputIsTerminal else { throw found }
+      terminal.report(found, asJSON: false)
+      try terminal.confirm(
+        "Take `store` and `cache` out of git's configuration? No file with passwords is removed.",
+        orElse: "git's configuration was not changed",
+        hint: "import the passwords first: `kist import git-credentials`")
+    }
+    terminal.writeErrorLines(["kist runs: " + change.map(shellQuoted).joined(separator: " ")])
+    throw becoming(change)
   }
 }

@@ -1,0 +1,40 @@
+internal import Glibc
+internal import KistCore
+internal import KistInterop
+internal import KistSystem
+
+extension Setup {
+  /// Makes docker ask kist: adds one member to its `config.json`, and replaces the file at once.
+  func applyToDocker(_ terminal: Terminal, in host: Host) throws(StorageError) {
+    guard let path = ImportSource.foreign(.docker).usualPlace(host.environment) else {
+      throw .refused(
+        "docker's configuration has no place, because HOME is not set", hint: "set HOME")
+    }
+    let text = try dockerConfiguration(at: path)
+    let configuration = try DockerConfiguration(of: text)
+    if let changed = configuration.changed {
+      guard makeDirectory(directory(of: path)) else { throw notWritten(errno) }
+      var file = try NewFile(for: path, replacing: text != nil)
+      try file.append(changed)
+      try file.finish()
+      try terminal.reportSuccess("docker asks kist now: \(path)")
+    } else {
+      terminal.note("docker asks kist already")
+    }
+    if configuration.plainLogins > 0 {
+      terminal.note(
+        "logins in plain text are still in \(path): \(configuration.plainLogins)",
+        hint: "import them: `kist import docker`; then remove `auths` from the file")
+    }
+  }
+}
+
+/// Returns the contents of the file; `nil` only if there is none.
+private func dockerConfiguration(at path: String) throws(StorageError) -> Secret? {
+  // NewFile refuses to replace a link, so a link counts as a file here.
+  guard fileStatus(ofLink: path) != nil else {
+    guard errno == ENOENT else { throw .notOpened("docker's configuration", errno) }
+    return nil
+  }
+  return try readFile(path, upTo: DockerConfiguration.longestFile, "docker's configuration")
+}
