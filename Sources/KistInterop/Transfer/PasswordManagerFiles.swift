@@ -123,11 +123,12 @@ struct PasswordEntry {
 
   /// Adds it to a file's credentials.
   ///
-  /// The service is the host of the URL; the title if there is no host. The account is the user.
+  /// The service is the host of the URL, after `http://` for such a URL, as git asks for it. It is
+  /// the title if there is no host. The account is the user.
   func add(to file: inout ForeignCredentials, at place: Int) throws(StorageError) {
     guard !isArchived else { return file.leaveOut(.archived, at: place) }
     guard let password else { return file.leaveOut(.withoutPassword, at: place) }
-    let service = url.flatMap(host(ofURL:)) ?? title ?? ""
+    let service = url.flatMap(service(ofURL:)) ?? title ?? ""
     try file.add(
       NewCredential(
         key: CredentialKey(service: service, account: username ?? ""), secret: password,

@@ -68,6 +68,16 @@ func bareHost(_ host: String) -> String? {
   return name.contains(UInt8(ascii: ".")) && host.withBytes(isHost) ? host : nil
 }
 
+/// Returns the service for an imported password of a URL.
+///
+/// Helpers use a bare host for https only, so a password of an http site keeps its scheme.
+func service(ofURL url: Secret) -> String? {
+  let isPlain = url.withBytes { bytes in
+    URLParts(bytes).scheme.map { Secret(copying: bytes.extracting($0)).isWord("http") } ?? false
+  }
+  return host(ofURL: url).map { isPlain ? "http://" + $0 : $0 }
+}
+
 extension Secret {
   /// The first of several URLs: it ends before a comma that another URL follows.
   var firstURL: Secret {

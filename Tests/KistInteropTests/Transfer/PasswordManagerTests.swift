@@ -18,11 +18,12 @@ import Testing
       app,android://aGFzaA==@com.example.app/,bob,p,a note
       ,https://User@Example.COM:8443/?x=1,,q,
       "empty",https://a.example/,c,,
+      ,HTTP://plain.example/login,dan,r,
       """,
       [
         "github.com alice = comma, \"quote\"\nand newline (GitHub)",
         "com.example.app bob = p (app)",
-        "example.com:8443  = q",
+        "example.com:8443  = q", "http://plain.example dan = r",
       ], leftOut: [.note: [4], .withoutPassword: [6]]),
     ForeignFile(
       "Firefox's, with a byte order mark and lines from Windows", .firefox,
