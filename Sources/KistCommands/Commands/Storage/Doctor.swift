@@ -16,7 +16,7 @@ struct Doctor: AsksKistd {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let checkup = Checkup(socket: try common.socketPath(), kistd: try common.kistd(), host: .live)
+    let checkup = Checkup(socket: try common.socketPath(), kistd: try common.kistd(starting: false), host: .live)
     try await perform(checkup, .live)
   }
 
