@@ -14,6 +14,10 @@ struct Machine: Sendable {
   var path = "/usr/local/bin:/usr/bin:/home/u/.local/bin"
   var freeBytes: UInt64 = 1 << 30
   var isEnabled: String? = "enabled"
+  /// The properties of kistd's socket unit.
+  var unit: [String] = []
+  var whenUnitStarts: @Sendable () -> Void = {}
+  var isLeftToStart = false
   var session: String?
   var variables: [String: String] = [:]
   var gitHelpers: [String] = []
@@ -54,7 +58,7 @@ struct Machine: Sendable {
       .unimplemented, .unimplemented, hello: { () throws(StorageError) in try hello.get() })
     kistd.access.status = { () throws(StorageError) in try status.get() }
     kistd.credentials.find = { _ throws(StorageError) in throw whyLocked }
-    return Checkup(socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host)
+    return Checkup(socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host, isLeftToStart: isLeftToStart)
   }
 
   var host: Host {
@@ -75,12 +79,15 @@ struct Machine: Sendable {
       },
       freeBytes: { _ in freeBytes },
       lines: { words in
-        switch words.dropFirst().first {
-        case "probe": [diagnosis.json().text]
-        case "--user": isEnabled.map { [$0] } ?? []
-        case "config": gitHelpers
-        default: []
+        switch words.dropFirst().prefix(2) {
+        case ["probe", "--json"]: return [diagnosis.json().text]
+        case ["--user", "is-enabled"]: return isEnabled.map { [$0] } ?? []
+        case ["--user", "show"]: return unit
+        case ["--user", "start"]: whenUnitStarts()
+        case let words where words.first == "config": return gitHelpers
+        default: break
         }
+        return []
       })
   }
 
@@ -102,7 +109,7 @@ enum Fault: CaseIterable {
   case keyringBeside, noKeyring, lockedKeyring, plainSession
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
     openDirectory, othersDirectory
-  case formerKey, fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
+  case formerKey, fullDisk, nearlyFullDisk, disabled, masked, notInstalled, noLinger, atDesk
 
   func befall(_ machine: inout Machine) {
     let other = Host.File(owner: 0, mode: 0o755, identity: [2, 2])
@@ -142,6 +149,7 @@ enum Fault: CaseIterable {
     case .fullDisk: machine.freeBytes = 3 << 20
     case .nearlyFullDisk: machine.freeBytes = 63 << 20
     case .disabled: machine.isEnabled = "disabled"
+    case .masked: machine.isEnabled = "masked"
     case .notInstalled: machine.isEnabled = nil
     case .noLinger: machine.files["/var/lib/systemd/linger/u"] = nil
     case .atDesk:
