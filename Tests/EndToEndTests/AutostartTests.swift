@@ -124,6 +124,24 @@ import Testing
       #expect(listed.status == .exited(0), "\(listed.error)")
     }
   }
+
+  @Test func `kistd --detach has served when it returns, and no longer prints`() async throws {
+    try await withAutostart { home in
+      let line = "x=$(kistd --detach 2>&1) && echo $? && kist status > status"
+      let end = try await command("sh", ["-c", "cd ~ && \(line)"], in: home)
+      #expect(end.output == "0\n", "\(end.error)")
+      #expect(try !String(contentsOfFile: home.path + "/status", encoding: .utf8).isEmpty)
+    }
+  }
+
+  @Test func `kistd --detach ends with the reason and its status if it cannot serve`() async throws {
+    try await withAutostart { home in
+      let line = "kistd --detach && kistd --detach"
+      let end = try await command("sh", ["-c", line], in: home)
+      #expect(end.status == .exited(7))
+      #expect(end.error.contains("kistd is already running, pid"), "\(end.error)")
+    }
+  }
 }
 
 /// Runs a test in a home where kist starts kistd, and stops that kistd at the end.

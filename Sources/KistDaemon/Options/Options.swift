@@ -94,7 +94,7 @@ extension Kistd {
       } else if case .file = keySource { nil } else { .encryptedFile }
     let stateHome = home("XDG_STATE_HOME", "/.local/state")
     let state = stateHome ?? data
-    return Options(
+    let options = Options(
       socket: try setting("socket", socket)?.path(),
       storage: kind,
       dataDirectory: data,
@@ -116,6 +116,8 @@ extension Kistd {
       logLevel: try setting("log-level", use.logLevel)?.logLevel() ?? .info,
       logFile: detach ? (ownData ?? state) + "/kistd.log" : nil,
       command: command)
+    try options.checkDetaching()
+    return options
   }
 }
 
