@@ -198,8 +198,8 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Install ki
 	for name in $(HELPERS); do ln -sf kist-helper.1 $(DESTDIR)$(PREFIX)/share/man/man1/$$name.1; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
 	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service
-	@echo "installed; have kistd start when it is needed: systemctl --user enable --now $(SOCKETS)"
-	@echo "where there is no systemd: kistd &"
+	@echo "installed; save a first secret: kist save SERVICE ACCOUNT"
+	@echo "for programs other than kist, and for units: systemctl --user enable --now $(SOCKETS)"
 	@case ":$$PATH:" in (*:'$(PREFIX)/bin':*) ;; (*) echo 'put it into PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
 uninstall: ## Stop the service, and remove the programs and units, never the data

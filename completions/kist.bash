@@ -35,7 +35,7 @@ __kist_parse() {
 # Prints the stored services, or the accounts of a service, one on each line. Leaves out names that begin with a dash,
 # because kist would read them as options. (`command`: an alias of grep may color its output.)
 __kist_names() {
-  command timeout 2 kist list "${@:2}" 2>/dev/null </dev/null |
+  KIST_AUTOSTART=0 command timeout 2 kist list "${@:2}" 2>/dev/null </dev/null |
     command cut -f "$1" | command grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' | command sort -u
 }
 

@@ -48,7 +48,7 @@ function __kist_names -a column
         set -l words (__kist_words)
         set -q service[1]; or not set -q words[2]; or set service --service=$words[2]
     end
-    command timeout 2 kist list (__kist_option --socket) $service 2>/dev/null </dev/null |
+    command env KIST_AUTOSTART=0 timeout 2 kist list (__kist_option --socket) $service 2>/dev/null </dev/null |
         command cut -f $column | command grep -v -e '^[-~]' -e '^$' -e '[[:cntrl:]]' | command sort -u
 end
 

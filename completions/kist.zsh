@@ -23,7 +23,7 @@ _kist_names() {
   local -a names
   _kist_typed --socket
   names=(${(f)"$(
-    timeout 2 kist list ${typed:+"--socket=${(Q)typed}"} "${@:3}" 2>/dev/null </dev/null |
+    KIST_AUTOSTART=0 timeout 2 kist list ${typed:+"--socket=${(Q)typed}"} "${@:3}" 2>/dev/null </dev/null |
       cut -f $2 | grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' | sort -u
   )"})
   _wanted $1 expl $1 compadd -a names

@@ -10,7 +10,11 @@ private import Synchronization
 /// on a thread of the connection's own. Nothing is received before a caller waits for it, so kistd
 /// decides what a slow client has missed. The connection ends when a task is cancelled while it
 /// waits for one of the other lines, or when the function is released.
-package func converse(with socketPath: String, deadline: Duration = .seconds(60)) -> Conversation {
+///
+/// If no process listens, `start` is called, if any, and then the connection is tried again.
+package func converse(
+  with socketPath: String, deadline: Duration = .seconds(60), orStart start: StartDaemon? = nil
+) -> Conversation {
   { line throws(StorageError) in
     let thread = BlockingThread()
     let moment = ContinuousClock.now + deadline
@@ -24,7 +28,8 @@ package func converse(with socketPath: String, deadline: Duration = .seconds(60)
       }
     }
     let (reader, reply) = try await run { () throws(SocketError) in
-      let reader = try ConnectionReader(connectingTo: socketPath, by: moment)
+      let socket = try connectedSocket(to: socketPath, by: moment, orStart: start)
+      let reader = ConnectionReader(socket)
       return (reader, try reader.reply(to: line, by: moment))
     }
     return (
@@ -55,8 +60,7 @@ private final class ConnectionReader: Sendable {
   private let state: Mutex<State>
   private let descriptor: CInt
 
-  init(connectingTo path: String, by deadline: ContinuousClock.Instant) throws(SocketError) {
-    let socket = try Socket(connectingTo: path, by: deadline)
+  init(_ socket: sending Socket) {
     descriptor = socket.descriptor
     state = Mutex(State(socket: socket))
   }

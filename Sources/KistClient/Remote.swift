@@ -8,11 +8,15 @@ extension Endpoints {
   /// Returns the functions of the kistd that listens at a socket.
   ///
   /// They share the connections, one for each thread. With 0 threads, there is one connection, and
-  /// each request blocks the thread of its caller. Each watch uses a connection of its own.
-  package static func remote(socketPath: String, threads: Int = 1) -> Endpoints {
-    .remote(
-      over: repeatingReads(exchange(over: connect(to: socketPath, threads: threads))),
-      converse(with: socketPath))
+  /// each request blocks the thread of its caller. Each watch uses a connection of its own. If no
+  /// kistd listens, they call `start`, if any.
+  package static func remote(
+    socketPath: String, threads: Int = 1, orStart start: StartDaemon? = nil
+  ) -> Endpoints {
+    let connection = connect(to: socketPath, threads: threads, orStart: start)
+    return .remote(
+      over: repeatingReads(exchange(over: connection)),
+      converse(with: socketPath, orStart: start))
   }
 }
 

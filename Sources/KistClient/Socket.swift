@@ -21,7 +21,7 @@ final class Socket {
     guard descriptor >= 0 else { throw .notConnected(errno) }
     // If the backlog is full, connect(2) waits, at most for the timeout of a send.
     try setTimeout(SO_SNDTIMEO, until: deadline)
-    do throws(StorageError) { _ = try SocketLocation(path: path) } catch { throw .badPath(error) }
+    do throws(StorageError) { _ = try SocketLocation(path: path) } catch { throw .refused(error) }
     let status = unsafe withAddress(Array(path.utf8)) { address, size -> CInt in
       repeat {
         if unsafe connect(descriptor, address, size) == 0 { return 0 }
@@ -144,13 +144,27 @@ final class Socket {
   }
 }
 
+/// Starts a daemon, and returns when it listens.
+package typealias StartDaemon = @Sendable () throws(StorageError) -> Void
+
+/// Returns a connected socket; if no process listens, calls `start` first, if any.
+func connectedSocket(
+  to path: String, by deadline: ContinuousClock.Instant, orStart start: StartDaemon?
+) throws(SocketError) -> Socket {
+  do throws(SocketError) { return try Socket(connectingTo: path, by: deadline) } catch {
+    guard let start, error.meansNothingListens else { throw error }
+    do throws(StorageError) { try start() } catch { throw .refused(error) }
+    return try Socket(connectingTo: path, by: deadline)
+  }
+}
+
 /// The bytes to receive at once.
 private let chunk = 16 << 10
 
 /// A failure of a socket.
 enum SocketError: Error {
-  /// The path does not fit into an address, or is not valid; the error says why.
-  case badPath(StorageError)
+  /// The path is not valid, or the daemon could not be started; the error says why.
+  case refused(StorageError)
   /// No connection was made; the value is the `errno`.
   case notConnected(CInt)
   /// Another user's process listens there.
@@ -161,14 +175,23 @@ enum SocketError: Error {
   case timedOut
   /// The peer's line exceeds the limit.
   case tooLong
+
+  var meansNothingListens: Bool {
+    guard case .notConnected(let code) = self else { return false }
+    return [ENOENT, ENOTDIR, ECONNREFUSED].contains(code)
+  }
+}
+
+/// Returns whether a process of this user listens at a path.
+package func isListening(at path: String) -> Bool {
+  (try? Socket(connectingTo: path, by: .now + .seconds(1))) != nil
 }
 
 /// Returns the error that a caller gets for a failure of the socket at a path.
 func storageError(for error: SocketError, at path: String, patience: Duration) -> StorageError {
   switch error {
-  case .badPath(let error): error
-  case .notConnected(ENOENT), .notConnected(ENOTDIR), .notConnected(ECONNREFUSED):
-    nothingListening(at: path)
+  case .refused(let error): error
+  case _ where error.meansNothingListens: nothingListening(at: path)
   case .notConnected(EACCES), .notConnected(EPERM):
     StorageError(
       .denied, "you may not use the socket \(path)",

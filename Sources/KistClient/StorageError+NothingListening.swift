@@ -31,9 +31,7 @@ private func usualSocket(otherThan path: String) -> String? {
   let location = try? SocketLocation.current { name in
     name == "KIST_SOCKET" ? nil : environmentVariable(name)
   }
-  guard let usual = location?.path, usual != path,
-    (try? Socket(connectingTo: usual, by: .now + .seconds(1))) != nil
-  else { return nil }
+  guard let usual = location?.path, usual != path, isListening(at: usual) else { return nil }
   return usual
 }
 
@@ -61,7 +59,7 @@ package func startCommand(
   guard (environment("KIST_SOCKET") ?? "").isEmpty,
     (try? SocketLocation.current(environment: environment))?.path == path
   else {
-    return "kistd --socket \(shellQuoted(path)) &"
+    return "kistd --detach --socket \(shellQuoted(path))"
   }
   let home = environment("HOME") ?? ""
   let unitFolders = [
@@ -71,5 +69,5 @@ package func startCommand(
   ]
   let isInstalled =
     exists("/run/systemd/system") && unitFolders.contains { exists($0 + "/kistd.socket") }
-  return isInstalled ? "systemctl --user start kistd.socket" : "kistd &"
+  return isInstalled ? "systemctl --user start kistd.socket" : "kistd --detach"
 }

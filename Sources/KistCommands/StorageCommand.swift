@@ -47,7 +47,10 @@ protocol RequiresBackups: StorageCommand where Storage == Backups {
 protocol RequiresWatch: StorageCommand where Storage == WatchCredentials {}
 
 /// A command that shows, locks or unlocks the storage.
-protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {}
+protocol RequiresStorageAccess: StorageCommand where Storage == StorageAccess {
+  /// Whether the command starts a kistd if none listens.
+  static var startsKistd: Bool { get }
+}
 
 extension RequiresUserStorage {
   static var threads: Int { 0 }
@@ -102,5 +105,9 @@ extension RequiresWatch {
 }
 
 extension RequiresStorageAccess {
-  func run() async throws { try await perform(common.kistd().access, .live) }
+  static var startsKistd: Bool { true }
+
+  func run() async throws {
+    try await perform(common.kistd(starting: Self.startsKistd).access, .live)
+  }
 }

@@ -72,6 +72,11 @@ private func preparation(
   try options.checkFirstPassphrase(source)
   let keySource = TakenOnce(source, then: options.keySource.unread)
   let sockets = try PassedSockets.take(environment: environment)
+  let detached = try options.logFile.map { path throws(StorageError) in
+    try Detached(logFile: path, sockets)
+  }
+  var standardError = standardError
+  standardError.log = detached?.logStatus
   let logger = Logger.kistd(level: options.logLevel, on: standardError)
   let start = ContinuousClock.now
   let attempts = PassphraseAttempts(sleep: sleepUnwatched)
@@ -88,7 +93,8 @@ private func preparation(
     holdBack: attempts.holdBack,
     environment: environment, logger: logger, sockets: sockets,
     // The command itself sends the notifications of its unit.
-    manager: options.command.isEmpty ? ServiceManager(environment: environment) : .none)
+    manager: detached?.manager
+      ?? (options.command.isEmpty ? ServiceManager(environment: environment) : .none))
   let signals = try Signals.take(forCommand: !options.command.isEmpty)
   // A confined process can no longer open the terminal.
   let hasTerminal = hasTerminal()

@@ -27,9 +27,11 @@ package func withCStrings<Result>(
 
 /// Calls the body with this process's environment, byte for byte, as exec(3) expects it.
 ///
-/// - Parameter added: The entries to add, `NAME=value`; each replaces one of the same name.
+/// - Parameters:
+///   - added: The entries to add, `NAME=value`; each replaces one of the same name.
+///   - starts: How the entries to keep begin, such as `HOME=`; `nil` for all.
 package func withEnvironment<Result>(
-  adding added: [UnsafeMutablePointer<CChar>],
+  adding added: [UnsafeMutablePointer<CChar>], keeping starts: [String]? = nil,
   _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {
   var entries: [UnsafeMutablePointer<CChar>?] = unsafe []
@@ -38,7 +40,8 @@ package func withEnvironment<Result>(
     let isReplaced = unsafe added.contains { added in
       unsafe strncmp(entry, added, strcspn(added, "=") + 1) == 0
     }
-    if !isReplaced { unsafe entries.append(entry) }
+    let isKept = starts?.contains { unsafe strncmp(entry, $0, $0.utf8.count) == 0 } ?? true
+    if isKept, !isReplaced { unsafe entries.append(entry) }
     unsafe next += 1
   }
   unsafe entries += added

@@ -43,6 +43,21 @@ import Testing
     #expect(status == 7)
   }
 
+  @Test func `finds no problem if the next command starts kistd`() async {
+    var machine = Machine.healthy
+    machine.isLeftToStart = true
+    machine.status = .failure(StorageError(.unavailable, "nothing listens"))
+    let (output, status) = await examine(machine)
+    #expect(
+      output.hasPrefix(
+        """
+        ok\tkistd\tit does not run; the first command that needs it starts it\t
+        ok\tstorage\tkistd would open the encrypted file: there is no session bus\t
+
+        """))
+    #expect(status == 0)
+  }
+
   @Test func `over a socket that was named says what to ask over that`() async {
     var machine = Machine.healthy
     Fault.locked.befall(&machine)
@@ -102,8 +117,9 @@ import Testing
     ),
     (.fullDisk, "problem\tdisk\t3 MiB are free for /home/u/.local/share/kist\t", 13),
     (.nearlyFullDisk, "note\tdisk\t63 MiB are free", 0),
-    (.disabled, "note\tservice\tsystemd does not start kistd\t", 0),
-    (.notInstalled, "note\tservice\tthe user's systemd has no unit for kistd\t", 0),
+    (.disabled, "note\tservice\tsystemd starts kistd for kist only, not for other clients\t", 0),
+    (.notInstalled, "note\tservice\tsystemd has no unit for kistd, so kist starts it itself\t", 0),
+    (.masked, "note\tservice\tthe unit of kistd is masked, so kist does not start kistd\t", 0),
     (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),
     (
       .keyInBackup,

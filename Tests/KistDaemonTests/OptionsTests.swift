@@ -104,6 +104,14 @@ import Testing
     Case(environment: ["KISTD_DEADLINE": "2m"]) { $0.deadline = .seconds(120) },
     Case(arguments: ["--log-level", "error"]) { $0.logLevel = .error },
     Case(environment: ["KISTD_LOG_LEVEL": "trace"]) { $0.logLevel = .trace },
+    Case(arguments: ["--detach"]) { $0.logFile = "/home/u/.local/state/kist/kistd.log" },
+    Case(arguments: ["--detach", "--data", "/d"]) {
+      $0.dataDirectory = "/d"
+      $0.pinFile = "/d/storage"
+      $0.auditFile = "/d/audit.jsonl"
+      $0.logFile = "/d/kistd.log"
+    },
+    Case(environment: ["KISTD_DETACH": "1"]),
     Case(arguments: ["--", "sh", "-c", "--socket"]) { $0.command = ["sh", "-c", "--socket"] },
   ])
   func `a flag or its variable sets one thing`(_ example: Case) throws {
@@ -128,6 +136,8 @@ import Testing
     Case(arguments: ["--audit", "63KiB"]),
     Case(arguments: ["--audit", "0"]), Case(environment: ["KISTD_AUDIT": "17GiB"]),
     Case(arguments: ["--audit", "9223372036854775807KiB"]),
+    Case(arguments: ["--detach", "--", "true"]), Case(arguments: ["--detach", "--data", "d"]),
+    Case(arguments: ["--detach", "--key-file", "k"]), Case(arguments: ["--detach", "--socket", "s"]),
     Case(arguments: ["--nonsense"]), Case(arguments: ["--deadline", "5"]),
   ])
   func `a bad value is an error of status 64 that names where it came from`(

@@ -44,6 +44,14 @@ pid_t kist_fork_command(
 /// Returns 0, or the error number of execvpe(3).
 int kist_start_command(int starter);
 
+/// Continues in a child process, which has a session of its own and no terminal: setsid(2).
+///
+/// The parent waits until a byte is written to the returned descriptor, and then ends with status 0.
+/// If the child ends before, the parent ends with the status of the child.
+///
+/// Call it while there is one thread. Returns -1 with errno set if there is no child.
+int kist_detach(void);
+
 /// Returns the version of the kernel's Landlock (landlock(7)), or -1 with errno set.
 int kist_landlock_version(void);
 

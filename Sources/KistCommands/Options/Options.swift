@@ -13,14 +13,29 @@ struct CommonOptions: ParsableArguments {
   var socket: String?
 
   /// Returns the path of kistd's socket: the option's, or the default of the protocol.
-  func socketPath() throws(StorageError) -> String {
-    if let socket { return try SocketLocation(path: socket).path }
-    return try SocketLocation.current().path
-  }
+  func socketPath() throws(StorageError) -> String { try location(ofSocket: socket).path }
 
   /// Returns the functions of that kistd, over one connection that blocks the calling thread.
-  func kistd(threads: Int = 0) throws(StorageError) -> Endpoints {
-    .remote(socketPath: try socketPath(), threads: threads)
+  func kistd(threads: Int = 0, starting: Bool = true) throws(StorageError) -> Endpoints {
+    try .kistd(at: socket, threads: threads, starting: starting)
+  }
+}
+
+private func location(ofSocket path: String?) throws(StorageError) -> SocketLocation {
+  if let path { return try SocketLocation(path: path) }
+  return try SocketLocation.current()
+}
+
+extension Endpoints {
+  /// Returns the functions of the kistd at a socket, by default that of the protocol.
+  ///
+  /// The first request starts a kistd if none listens, unless `starting` is false.
+  static func kistd(
+    at socket: String? = nil, threads: Int = 0, starting: Bool = true
+  ) throws(StorageError) -> Endpoints {
+    let path = try location(ofSocket: socket).path
+    let autostart = starting && socket == nil ? Autostart(at: path, on: .live) : nil
+    return .remote(socketPath: path, threads: threads, orStart: autostart?.startOnce)
   }
 }
 

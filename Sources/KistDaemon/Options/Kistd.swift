@@ -9,6 +9,7 @@ struct Kistd: ParsableCommand {
     abstract: "Keep credentials and serve them on a Unix socket.",
     usage: """
       kistd [OPTIONS]
+      kistd [OPTIONS] --detach
       kistd [OPTIONS] -- COMMAND [ARGUMENT ...]
       kistd migrate [--from KIND] --to KIND [OPTIONS]
       kistd fsck [--salvage DIRECTORY] [OPTIONS]
@@ -22,8 +23,8 @@ struct Kistd: ParsableCommand {
       With a COMMAND, kistd runs it with the socket in KIST_SOCKET, serves until it ends, and ends \
       with its status.
 
-      Each option except --accept-rollback has an environment variable: --max-connections is \
-      KISTD_MAX_CONNECTIONS. The option takes precedence.
+      Each option except --accept-rollback and --detach has an environment variable: \
+      --max-connections is KISTD_MAX_CONNECTIONS. The option takes precedence.
       """,
     version: KistVersion.current)
 
@@ -64,6 +65,9 @@ struct Kistd: ParsableCommand {
 
   @Flag(help: "Open the encrypted file even if it is older than when kistd last had it open.")
   var acceptRollback = false
+
+  @Flag(help: "Return when kistd serves; it continues in the background, without the terminal.")
+  var detach = false
 
   @Argument(parsing: .postTerminator, help: "The command to run while kistd serves.")
   var command: [String] = []

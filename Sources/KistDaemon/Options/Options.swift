@@ -40,6 +40,8 @@ struct Options: Sendable, Equatable {
   var lockAfter: Duration?
   var deadline: Duration
   var logLevel: Logger.Level
+  /// The log of a kistd that runs in the background; `nil` to stay in the foreground.
+  var logFile: String?
   /// The command to serve for; empty to serve until kistd is stopped.
   var command: [String]
 }
@@ -92,7 +94,7 @@ extension Kistd {
       } else if case .file = keySource { nil } else { .encryptedFile }
     let stateHome = home("XDG_STATE_HOME", "/.local/state")
     let state = stateHome ?? data
-    return Options(
+    let options = Options(
       socket: try setting("socket", socket)?.path(),
       storage: kind,
       dataDirectory: data,
@@ -112,7 +114,10 @@ extension Kistd {
       lockAfter: try setting("lock-after", lockAfter)?.duration(),
       deadline: try setting("deadline", use.deadline)?.duration() ?? .seconds(30),
       logLevel: try setting("log-level", use.logLevel)?.logLevel() ?? .info,
+      logFile: detach ? (ownData ?? state) + "/kistd.log" : nil,
       command: command)
+    try options.checkDetaching()
+    return options
   }
 }
 

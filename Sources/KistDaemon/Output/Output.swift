@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KistCore
 internal import KistJSON
+internal import KistSystem
 internal import KistTerminal
 internal import Logging
 
@@ -8,11 +9,22 @@ internal import Logging
 struct StandardError: Sendable {
   /// Whether the output is the journal, which reads a priority before each line (sd-daemon(3)).
   var isJournal = false
+  /// The log that standard error becomes in the background.
+  var log: stat?
 
   /// Writes a text on one line, or on several if a terminal needs them.
   func write(_ text: String, level: Logger.Level) {
+    emptyFullLog()
     let lines = asLines(text, of: STDERR_FILENO)
     writeToStandardError((isJournal ? "<\(level.priority)>" : "") + lines + "\n")
+  }
+
+  /// Limits the log to 1 MiB, because clients can cause lines.
+  private func emptyFullLog() {
+    guard let log, let output = fileStatus(of: STDERR_FILENO), output.isSameFile(as: log),
+      output.st_size >= 1 << 20
+    else { return }
+    ftruncate(STDERR_FILENO, 0)
   }
 }
 

@@ -6,11 +6,15 @@ struct Home: Sendable {
   let path: String
   /// The address of the session bus that the programs use, if any.
   var busAddress: String?
+  /// Whether kist starts kistd.
+  var startsKistd = false
 
   var runtime: String { path + "/run" }
   var socket: String { runtime + "/kist/kist.sock" }
   var store: String { path + "/.local/share/kist/credentials.db" }
   var keyFile: String { path + "/.local/state/kist/key" }
+  /// The log of a kistd in the background.
+  var daemonLog: String { path + "/.local/state/kist/kistd.log" }
 
   /// The environment of the programs: nothing from the user who runs the tests, except the options
   /// of sanitizers.
@@ -18,6 +22,7 @@ struct Home: Sendable {
     var variables: [Environment.Key: String] = [
       "HOME": path, "XDG_RUNTIME_DIR": runtime, "LANG": "C.UTF-8",
       "PATH": programs + ":/usr/bin:/bin",
+      "KIST_AUTOSTART": startsKistd ? "1" : "0",
     ]
     variables["DBUS_SESSION_BUS_ADDRESS"] = busAddress
     for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {

@@ -14,6 +14,10 @@ struct Machine: Sendable {
   var path = "/usr/local/bin:/usr/bin:/home/u/.local/bin"
   var freeBytes: UInt64 = 1 << 30
   var isEnabled: String? = "enabled"
+  /// The properties of kistd's socket unit.
+  var unit: [String] = []
+  var whenUnitStarts: @Sendable () -> Void = {}
+  var isLeftToStart = false
   var session: String?
   var variables: [String: String] = [:]
   var gitHelpers: [String] = []
@@ -55,7 +59,7 @@ struct Machine: Sendable {
       .unimplemented, .unimplemented, hello: { () throws(StorageError) in try hello.get() })
     kistd.access.status = { () throws(StorageError) in try status.get() }
     kistd.credentials.find = { _ throws(StorageError) in throw whyLocked }
-    return Checkup(socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host)
+    return Checkup(socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host, isLeftToStart: isLeftToStart)
   }
 
   var host: Host {
@@ -77,12 +81,16 @@ struct Machine: Sendable {
       freeBytes: { _ in freeBytes },
       homeFile: { path, _ in homeFiles[path] ?? .missing },
       lines: { words in
-        switch words.dropFirst().first {
-        case "probe": [diagnosis.json().text]
-        case "--user": isEnabled.map { [$0] } ?? []
-        case "config": gitHelpers.map { "global\tfile:/home/u/.gitconfig\t\($0)" }
-        default: []
+        switch words.dropFirst().prefix(2) {
+        case ["probe", "--json"]: return [diagnosis.json().text]
+        case ["--user", "is-enabled"]: return isEnabled.map { [$0] } ?? []
+        case ["--user", "show"]: return unit
+        case ["--user", "start"]: whenUnitStarts()
+        case let words where words.first == "config":
+          return gitHelpers.map { "global\tfile:/home/u/.gitconfig\t\($0)" }
+        default: break
         }
+        return []
       })
   }
 
@@ -105,7 +113,7 @@ enum Fault: CaseIterable {
   case keyringBeside, noKeyring, lockedKeyring, plainSession
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
     openDirectory, othersDirectory
-  case formerKey, fullDisk, nearlyFullDisk, disabled, notInstalled, noLinger, atDesk
+  case formerKey, fullDisk, nearlyFullDisk, disabled, masked, notInstalled, noLinger, atDesk
   case keyInBackup, plaintext, unreadPlaintext
 
   func befall(_ machine: inout Machine) {
@@ -159,6 +167,7 @@ enum Fault: CaseIterable {
     case .fullDisk: machine.freeBytes = 3 << 20
     case .nearlyFullDisk: machine.freeBytes = 63 << 20
     case .disabled: machine.isEnabled = "disabled"
+    case .masked: machine.isEnabled = "masked"
     case .notInstalled: machine.isEnabled = nil
     case .noLinger: machine.files["/var/lib/systemd/linger/u"] = nil
     case .atDesk:

@@ -16,7 +16,11 @@ struct Doctor: AsksKistd {
   @OptionGroup var common: CommonOptions
 
   func run() async throws {
-    let checkup = Checkup(socket: try common.socketPath(), kistd: try common.kistd(), host: .live)
+    let socket = try common.socketPath()
+    let isLeftToStart = common.socket == nil && Autostart(at: socket, on: .live) != nil
+    let checkup = Checkup(
+      socket: socket, kistd: try common.kistd(starting: false), host: .live,
+      isLeftToStart: isLeftToStart && !isListening(at: socket))
     try await perform(checkup, .live)
   }
 
@@ -37,6 +41,8 @@ struct Checkup: Sendable {
   var socket: String
   var kistd: Endpoints
   var host: Host
+  /// Whether no kistd listens yet, and a command that needs one starts it.
+  var isLeftToStart = false
 }
 
 extension Checkup {
@@ -46,10 +52,13 @@ extension Checkup {
     do throws(StorageError) { status = .success(try await kistd.access.status()) } catch {
       status = .failure(error)
     }
-    let greeting = await greeting()
+    let greeting =
+      isLeftToStart
+      ? .ok("kistd", "it does not run; the first command that needs it starts it")
+      : await greeting()
     return await [greeting]
       + storageFindings(
-        status, kistdAnswers: greeting.state.code == nil, host.diagnosis(),
+        status, kistdAnswers: !isLeftToStart && greeting.state.code == nil, host.diagnosis(),
         whyLocked: whyLocked(status))
       + host.serviceFindings() + host.fileFindings(socket: socket)
       + host.backupFindings(try? status.get()) + host.programFindings() + host.plaintextFindings()

@@ -14,6 +14,8 @@ struct Status: RequiresStorageAccess {
 
   @OptionGroup var common: CommonOptions
 
+  static var startsKistd: Bool { false }
+
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     let status = try await access.status()
     if common.json { return try terminal.writeJSON(status.json()) }

@@ -24,10 +24,9 @@ struct Helper: AsyncParsableCommand {
 
   func run() async throws {
     let storage: UserStorage
-    do throws(StorageError) {
-      let path = try SocketLocation.current().path
-      storage = Endpoints.remote(socketPath: path, threads: 0).credentials
-    } catch { storage = .failing(error) }
+    do throws(StorageError) { storage = try Endpoints.kistd().credentials } catch {
+      storage = .failing(error)
+    }
     try await perform(storage, .live, variable: environmentVariable)
   }
 

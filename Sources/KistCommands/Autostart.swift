@@ -1,0 +1,130 @@
+internal import Glibc
+internal import KistClient
+internal import KistSystem
+private import Synchronization
+
+/// The start of a kistd at the usual socket, when a command finds that none listens.
+struct Autostart: Sendable {
+  let socket: String
+  let host: Host
+  var isListening: @Sendable (_ path: String) -> Bool = isListening(at:)
+  /// Runs a program apart from this process; returns its standard error and its exit status.
+  var runApart: @Sendable ([String]) throws(StorageError) -> (error: String, status: CInt) =
+    errorOutput
+
+  /// Returns `nil` where the user has turned it off, or has named the socket.
+  init?(at socket: String, on host: Host) {
+    guard host.value("KIST_SOCKET") == nil, host.environment("KIST_AUTOSTART") != "0" else {
+      return nil
+    }
+    self.socket = socket
+    self.host = host
+  }
+
+  /// Returns a function that starts kistd at its first call; later calls return the same result.
+  ///
+  /// A kistd that was stopped while a command runs, such as `kist watch`, stays stopped.
+  var startOnce: StartDaemon {
+    let outcome = Once<Result<Void, StorageError>>()
+    return { () throws(StorageError) in
+      try outcome.value {
+        do throws(StorageError) { return .success(try start()) } catch { return .failure(error) }
+      }.get()
+    }
+  }
+
+  /// Starts a kistd and waits until it serves.
+  ///
+  /// A lock lets one kist at a time do this, so that many that ask at once start one kistd.
+  func start() throws(StorageError) {
+    let lock = lock()
+    defer { if let lock { close(lock) } }
+    if isListening(socket) { return }
+    switch unit() {
+    case .absent: try startApart()
+    case .installed: try startUnit()
+    case .masked:
+      throw StorageError(
+        .unavailable, "no kistd is listening at \(socket), and its unit is masked",
+        hint: "to use the unit: `systemctl --user unmask kistd.socket`; "
+          + "to start kistd without it: `kistd --detach`")
+    }
+  }
+
+  /// Waits for the lock, at most 30 seconds; `nil` without it: then kistd's own lock decides.
+  private func lock() -> CInt? {
+    guard makeDirectory(directory(of: socket)),
+      let file = try? openOwnFile(socket + ".start", O_RDWR | O_CREAT)
+    else { return nil }
+    if takeLock(file, attempts: 3000) { return file }
+    close(file)
+    return nil
+  }
+
+  private func startApart() throws(StorageError) {
+    guard let program = host.daemonProgram else {
+      throw StorageError(
+        .unavailable, "no kistd is listening at \(socket), and there is no program kistd",
+        hint: "install it in the directory of kist")
+    }
+    let (error, status) = try runApart([program, "--detach", "--socket", socket])
+    // Another kistd, which somebody started by hand at the same moment, is as good.
+    guard !isListening(socket) else { return }
+    throw StorageError(startOf: error, status)
+  }
+}
+
+// MARK: - The service manager
+
+extension Autostart {
+  private enum Unit { case absent, masked, installed }
+
+  /// Returns whether this user's service manager has a unit that listens at the socket.
+  private func unit() -> Unit {
+    guard host.file("/run/systemd/system") != nil else { return .absent }
+    let properties = host.lines([
+      "systemctl", "--user", "show", "--property=LoadState,Listen", "kistd.socket",
+    ])
+    if properties.contains("LoadState=masked") { return .masked }
+    let listens = properties.contains { $0.hasPrefix("Listen=\(socket) ") }
+    return properties.contains("LoadState=loaded") && listens ? .installed : .absent
+  }
+
+  private func startUnit() throws(StorageError) {
+    _ = host.lines(["systemctl", "--user", "start", "kistd.socket"])
+    guard !isListening(socket) else { return }
+    throw StorageError(
+      .unavailable, "systemd could not start kistd.socket",
+      hint: "`systemctl --user status kistd.socket` shows why")
+  }
+}
+
+extension StorageError {
+  /// Reads the error with which `kistd --detach` ended.
+  fileprivate init(startOf output: String, _ status: CInt) {
+    func last(_ start: String) -> String? {
+      output.split(separator: "\n").last { $0.hasPrefix(start) }.map {
+        String($0.dropFirst(start.count))
+      }
+    }
+    // A wrong option of kistd is not the fault of this request.
+    let code = Code(exitStatus: status).flatMap { $0 == .badRequest ? nil : $0 }
+    self.init(
+      code ?? .unavailable,
+      "kistd did not start: \(last("kistd: ") ?? "it ended with status \(status)")",
+      hint: last("hint: ") ?? "`kistd` shows why")
+  }
+}
+
+/// A value that is made once, also if several threads need it at the same time.
+private final class Once<Value: Sendable>: Sendable {
+  private let made = Mutex<Value?>(nil)
+
+  func value(_ make: () -> Value) -> Value {
+    made.withLock { made in
+      let value = made ?? make()
+      made = value
+      return value
+    }
+  }
+}

@@ -1,0 +1,80 @@
+internal import Glibc
+internal import KistCore
+internal import KistSystem
+
+/// Runs a program that leaves a daemon behind; returns its standard error and its exit status.
+///
+/// The program does not get the standard input and output of this process, and only the variables
+/// that kistd reads.
+///
+/// Throws `timeout` if it does not end within 30 seconds; what it started continues.
+func errorOutput(of words: [String]) throws(StorageError) -> (error: String, status: CInt) {
+  var ends: [CInt] = [-1, -1]
+  guard unsafe pipe(&ends) == 0 else {
+    throw StorageError(.unavailable, "cannot open a pipe: \(systemText(of: errno))")
+  }
+  defer { close(ends[0]) }
+  _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+  let pid: pid_t
+  do throws(CommandNotStarted) {
+    defer { close(ends[1]) }
+    pid = try startApart(words, error: ends[1])
+  } catch { throw error.complaint }
+  let output = text(of: ends[0], by: .now + .seconds(30))
+  if output == nil { kill(pid, SIGKILL) }
+  var status: CInt = 0
+  while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
+  guard let output else {
+    throw StorageError(
+      .timeout, "kistd did not start within 30 seconds",
+      hint: "it may start later; `kist status` shows whether it runs")
+  }
+  return (output, status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f)
+}
+
+private func startApart(
+  _ words: [String], error: CInt
+) throws(CommandNotStarted) -> pid_t {
+  var actions = unsafe posix_spawn_file_actions_t()
+  unsafe posix_spawn_file_actions_init(&actions)
+  defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+  unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0)
+  unsafe posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
+  unsafe posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO)
+  var pid: pid_t = 0
+  let failure = unsafe withCStrings(words) { words in
+    unsafe withCStrings(addedVariables) { added in
+      let added = unsafe addedVariables.indices.map { unsafe added[$0]! }
+      return unsafe withEnvironment(adding: added, keeping: kept) {
+        unsafe posix_spawn(&pid, words[0]!, &actions, nil, words, $0)
+      }
+    }
+  }
+  guard failure == 0 else { throw CommandNotStarted(failure: failure) }
+  return pid
+}
+
+/// The variables of kistd and of the libraries that it uses. Others may be secrets of a command.
+private let kept = ["HOME=", "XDG_", "DBUS_", "KISTD_", "LANG=", "LC_", "LD_LIBRARY_PATH=", "PATH="]
+
+/// By default, the daemon ends when it is idle, as the service does.
+private var addedVariables: [String] {
+  environmentVariable("KISTD_IDLE_EXIT") ?? "" == "" ? ["KISTD_IDLE_EXIT=10min"] : []
+}
+
+/// Returns the text up to the end of a pipe, of at most its last 16 KiB; `nil` at the deadline.
+private func text(of pipe: CInt, by deadline: ContinuousClock.Instant) -> String? {
+  var bytes: [UInt8] = []
+  while true {
+    var events = [pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)]
+    let rest = max(0, (deadline - .now) / .milliseconds(1))
+    let ready = unsafe poll(&events, 1, CInt(rest))
+    if ready < 0, errno == EINTR { continue }
+    guard ready > 0 else { return nil }
+    var piece = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe read(pipe, &piece, piece.count)
+    if count < 0, errno == EINTR { continue }
+    guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+    bytes = (bytes + piece.prefix(count)).suffix(16 << 10)
+  }
+}

@@ -1,0 +1,62 @@
+internal import CLinux
+internal import Glibc
+internal import KistCore
+internal import KistSystem
+
+/// A kistd that continues in the background when it serves: `kistd --detach`.
+///
+/// Until then, it uses the standard error of the process that started it, which waits.
+struct Detached: Sendable {
+  private let starter: CInt
+  private let log: CInt
+
+  /// Continues in a child process, without the terminal, the directory and the descriptors of the
+  /// process that started it.
+  ///
+  /// Call it when the passphrase is read, and before there is a second thread.
+  init(logFile: String, _ sockets: PassedSockets) throws(StorageError) {
+    guard sockets == PassedSockets() else {
+      throw .wrongUsage("--detach is not for a service manager, which waits for kistd itself")
+    }
+    closefrom(STDERR_FILENO + 1)
+    try makeDirectory(directory(of: logFile), hint: otherLogHint)
+    log = try openOwnFile(logFile, O_WRONLY | O_CREAT | O_APPEND, hint: otherLogHint)
+    guard unsafe chdir("/") == 0 else { throw .failed("enter", "/", hint: "try again") }
+    starter = kist_detach()
+    guard starter >= 0 else { throw .internal("cannot fork: \(systemText(of: errno))") }
+  }
+
+  /// The status of the log, which recognizes it when it has become standard error.
+  var logStatus: stat? { fileStatus(of: log) }
+
+  /// Replaces the standard streams when kistd serves, and ends the process that waits.
+  ///
+  /// A reload is `ready` again, which changes nothing.
+  var manager: ServiceManager {
+    ServiceManager { notice in
+      guard notice == .ready else { return }
+      StandardDescriptors.close(STDIN_FILENO)
+      StandardDescriptors.close(STDOUT_FILENO)
+      dup2(log, STDERR_FILENO)
+      _ = unsafe write(starter, "", 1)
+    }
+  }
+}
+
+extension Options {
+  /// Refuses options that are not possible in the background.
+  func checkDetaching() throws(StorageError) {
+    guard logFile != nil else { return }
+    guard command.isEmpty else {
+      throw .wrongUsage(
+        "--detach and a command cannot be combined", hint: "`kistd -- COMMAND` needs no --detach")
+    }
+    let paths = StorageKind.all.map { $0.files(self) }.flatMap { $0.own + $0.store + $0.read }
+    guard (paths + [socket, pinFile].compactMap(\.self)).allSatisfy({ $0.hasPrefix("/") }) else {
+      throw .wrongUsage(
+        "--detach needs absolute paths", hint: "kistd leaves the current directory: write `$PWD/…`")
+    }
+  }
+}
+
+private let otherLogHint = "check the directory, or name another one in XDG_STATE_HOME"

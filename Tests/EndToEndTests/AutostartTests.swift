@@ -1,0 +1,178 @@
+import Foundation
+import KistTesting
+import Subprocess
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct `A kist without a running kistd` {
+  @Test func `starts one, which serves the next kist, too`() async throws {
+    try await withAutostart { home in
+      let saved = try await command("kist", ["save", "s", "a"], in: home, input: "pw")
+      #expect(saved.status == .exited(0))
+      #expect(saved.output + saved.error == "")
+      let daemon = try #require(home.daemon)
+      let loaded = try await command("kist", ["load", "s", "a"], in: home)
+      #expect(loaded.output == "pw", "\(loaded.error)")
+      #expect(home.daemon == daemon)
+    }
+  }
+
+  @Test func `starts one kistd, however many kist run at once`() async throws {
+    try await withAutostart { home in
+      let saves = "for i in $(seq 30); do kist save s a$i <<<pw & done; wait"
+      let end = try await command("bash", ["-c", "\(saves); kist list | wc -l"], in: home)
+      #expect(end.output == "30\n")
+      #expect(end.error == "")
+      let started = try await command("pgrep", ["-cf", "detach.*\(home.socket)"], in: home)
+      #expect(started.output == "1\n")
+    }
+  }
+
+  @Test(arguments: ["git-credential-kist get < <(echo -e 'protocol=https\\nhost=h')", "kist unlock", "kist audit"])
+  func `starts one for a command of any kind`(line: String) async throws {
+    try await withAutostart { home in
+      let link = home.path + "/git-credential-kist"
+      try FileManager.default.createSymbolicLink(
+        atPath: link, withDestinationPath: programs + "/kist")
+      let end = try await command("bash", ["-c", "PATH=~:$PATH; \(line)"], in: home)
+      #expect(end.error == "")
+      #expect(home.daemon != nil)
+    }
+  }
+
+  @Test(arguments: ["x=$(kist list)", "kist list 2>&1 | cat", "kist list 9>&1 | cat"])
+  func `leaves it no descriptor, so that the pipe of the caller ends`(line: String) async throws {
+    try await withAutostart { home in
+      let end = try await command("bash", ["-c", line], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      let process = "/proc/\(try #require(home.daemon))"
+      let streams = try (0...2).map { try home.destination(of: "\(process)/fd/\($0)") }
+      #expect(streams == ["/dev/null", "/dev/null", home.daemonLog])
+    }
+  }
+
+  @Test(.needsRoot("to read the memory of kistd"))
+  func `gives it a session and a directory of its own, and no secret`() async throws {
+    try await withAutostart { home in
+      let end = try await command(
+        "sh", ["-c", "umask 0; cd /usr && TOKEN=swordfish kist list"], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      let daemon = try #require(home.daemon)
+      #expect(getsid(daemon) == daemon)
+      #expect(try home.destination(of: "/proc/\(daemon)/cwd") == "/")
+      #expect(try !wholeText(of: "/proc/\(daemon)/environ").contains("swordfish"))
+      let attributes = try FileManager.default.attributesOfItem(atPath: home.daemonLog)
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+  }
+
+  @Test(arguments: [
+    ("KIST_AUTOSTART=0 kist list", "kistd --detach"),
+    ("KIST_SOCKET=$XDG_RUNTIME_DIR/s kist list", "kistd --detach --socket"),
+    ("kist list --socket $XDG_RUNTIME_DIR/s", "kistd --detach"),
+    ("kist status", "kistd --detach"),
+  ])
+  func `starts none if it must not, and says how to`(line: String, hint: String) async throws {
+    try await withAutostart { home in
+      let end = try await command("sh", ["-c", line], in: home)
+      #expect(end.status == .exited(7))
+      #expect(end.error.contains(hint))
+      let made = try FileManager.default.subpathsOfDirectory(atPath: home.path)
+      #expect(made == ["run"])
+    }
+  }
+
+  @Test(arguments: [
+    ("chmod 644 ~/.local/state/kist/key", 6, "has mode 644", "chmod 600"),
+    ("export KISTD_DEADLINE=3", 7, "KISTD_DEADLINE has no unit", "write 3s"),
+    ("export KISTD_DATA=store", 7, "--detach needs absolute paths", "$PWD"),
+    ("echo x > ~/.local/share/kist/credentials.db", 10, "credentials.db", "kistd fsck"),
+  ])
+  func `reports why kistd did not start`(
+    fault: String, status: Int32, reason: String, hint: String
+  ) async throws {
+    try await withAutostart { home in
+      let end = try await command(
+        "sh", ["-c", "kistd -- true 2>/dev/null; \(fault); kist list"], in: home)
+      #expect(end.status == .exited(status))
+      let lines = end.error.split(separator: "\n")
+      #expect(lines.first?.hasPrefix("kist: kistd did not start: ") == true, "\(end.error)")
+      #expect(lines.first?.contains(reason) == true, "\(end.error)")
+      #expect(lines.last?.contains(hint) == true, "\(end.error)")
+    }
+  }
+
+  @Test func `reports that there is no kistd`() async throws {
+    try await withAutostart { home in
+      let kist = home.path + "/kist"
+      try FileManager.default.copyItem(atPath: programs + "/kist", toPath: kist)
+      let end = try await command("sh", ["-c", "PATH=/usr/bin:/bin; ~/kist list"], in: home)
+      #expect(end.status == .exited(7))
+      #expect(end.error.contains("there is no program kistd"))
+    }
+  }
+
+  @Test func `starts one that is locked if only a passphrase opens the store`() async throws {
+    try await withAutostart { home in
+      let made = try await command(
+        "kistd", ["--passphrase-fd", "0", "--", "true"], in: home, input: "correct horse")
+      try #require(made.status == .exited(0), "\(made.error)")
+      let locked = try await command("kist", ["list"], in: home)
+      #expect(locked.status == .exited(5), "\(locked.error)")
+      let opened = try await command("kist", ["unlock"], in: home, input: "correct horse")
+      #expect(opened.status == .exited(0), "\(opened.error)")
+      let listed = try await command("kist", ["list"], in: home)
+      #expect(listed.status == .exited(0), "\(listed.error)")
+    }
+  }
+
+  @Test func `kistd --detach has served when it returns, and no longer prints`() async throws {
+    try await withAutostart { home in
+      let line = "x=$(kistd --detach 2>&1) && echo $? && kist status > status"
+      let end = try await command("sh", ["-c", "cd ~ && \(line)"], in: home)
+      #expect(end.output == "0\n", "\(end.error)")
+      #expect(try !String(contentsOfFile: home.path + "/status", encoding: .utf8).isEmpty)
+    }
+  }
+
+  @Test func `kistd --detach ends with the reason and its status if it cannot serve`() async throws {
+    try await withAutostart { home in
+      let line = "kistd --detach && kistd --detach"
+      let end = try await command("sh", ["-c", line], in: home)
+      #expect(end.status == .exited(7))
+      #expect(end.error.contains("kistd is already running, pid"), "\(end.error)")
+    }
+  }
+}
+
+/// Runs a test in a home where kist starts kistd, and stops that kistd at the end.
+private func withAutostart(_ body: (Home) async throws -> Void) async throws {
+  try await withHome { home in
+    var home = home
+    home.startsKistd = true
+    do {
+      try await body(home)
+      try await home.stopDaemon()
+    } catch {
+      try await home.stopDaemon()
+      throw error
+    }
+  }
+}
+
+extension Home {
+  /// The pid of the kistd at the usual socket.
+  fileprivate var daemon: pid_t? {
+    let text = try? String(contentsOfFile: socket + ".lock", encoding: .utf8)
+    return text.flatMap { pid_t($0.prefix { $0.isNumber }) }
+  }
+
+  fileprivate func stopDaemon() async throws {
+    guard let daemon, FileManager.default.fileExists(atPath: socket) else { return }
+    kill(daemon, SIGTERM)
+    try await untilEnded(daemon)
+  }
+
+  fileprivate func destination(of link: String) throws -> String {
+    try FileManager.default.destinationOfSymbolicLink(atPath: link)
+  }
+}

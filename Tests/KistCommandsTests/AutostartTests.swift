@@ -1,0 +1,74 @@
+import Foundation
+import KistCore
+import KistTesting
+import Synchronization
+import Testing
+
+@testable import KistCommands
+
+@Suite(.timeLimit(.minutes(10))) struct `The start of kistd` {
+  @Test(arguments: [
+    ([:], true), (["KIST_AUTOSTART": "1"], true), (["KIST_AUTOSTART": "0"], false),
+    (["KIST_SOCKET": "/s"], false), (["KIST_SOCKET": ""], true),
+  ])
+  func `is left out if the user turned it off or named the socket`(
+    variables: [String: String], isWanted: Bool
+  ) {
+    var machine = Machine.healthy
+    machine.variables = variables
+    #expect((Autostart(at: "/run/user/7/kist/kist.sock", on: machine.host) != nil) == isWanted)
+  }
+
+  struct Case: Sendable {
+    enum Way { case unit, program }
+    var unit: [String]
+    var fails = false
+    var output = ""
+    var status: CInt = 0
+    var way: Way?
+    var error = ""
+  }
+
+  @Test(arguments: [
+    Case(unit: ["LoadState=loaded", "Listen=SOCKET (Stream)"], way: .unit),
+    Case(unit: ["LoadState=loaded", "Listen=/run/user/8/kist/kist.sock (Stream)"], way: .program),
+    Case(unit: ["LoadState=not-found"], way: .program),
+    Case(unit: [], way: .program),
+    Case(unit: ["LoadState=masked"], error: "its unit is masked"),
+    Case(
+      unit: ["LoadState=loaded", "Listen=SOCKET (Stream)"], fails: true, way: .unit,
+      error: "systemd could not start kistd.socket"),
+    Case(
+      unit: [], fails: true, output: "kistd: notice: x\nkistd: no space\nhint: free some\n",
+      status: 13, way: .program, error: "kistd did not start: no space"),
+    Case(
+      unit: [], fails: true, status: 64, way: .program,
+      error: "kistd did not start: it ended with status 64"),
+  ])
+  func `uses the unit that listens at the socket, and otherwise the program, once`(
+    expected: Case
+  ) throws {
+    let directory = "/tmp/kist-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let socket = directory + "/kist.sock"
+    let ways = Mutex<[Case.Way]>([])
+    var machine = Machine.healthy
+    machine.unit = expected.unit.map { $0.replacing("SOCKET", with: socket) }
+    machine.whenUnitStarts = { ways.withLock { $0.append(.unit) } }
+    var autostart = try #require(Autostart(at: socket, on: machine.host))
+    autostart.isListening = { _ in !expected.fails && ways.withLock { !$0.isEmpty } }
+    autostart.runApart = { words throws(StorageError) in
+      #expect(words == ["/usr/bin/kistd", "--detach", "--socket", socket])
+      ways.withLock { $0.append(.program) }
+      return (expected.output, expected.status)
+    }
+    let start = autostart.startOnce
+    for _ in 1...2 {
+      do throws(StorageError) {
+        try start()
+        #expect(expected.error == "")
+      } catch { #expect(error.message.hasSuffix(expected.error)) }
+    }
+    #expect(ways.withLock { $0 } == [expected.way].compactMap(\.self))
+  }
+}
