@@ -137,6 +137,8 @@ int kist_hand_over_signals(void) {
   return numbers ? __builtin_ctz(numbers) : 0;
 }
 
+void kist_take_back_signals(void) { is_handed_over = 0; }
+
 int kist_give_back_signals(void) {
   for (size_t i = 0; i < number_of_signals; i++) {
     struct sigaction now;

@@ -7,14 +7,14 @@ private import Synchronization
 final class Connection: Sendable {
   private let socketPath: String
   private let patience: Duration
-  private let start: StartDaemon?
+  private let find: FindDaemon?
   private let socket = Mutex<Socket?>(nil)
   private let thread = BlockingThread()
 
-  init(to socketPath: String, patience: Duration, orStart start: StartDaemon?) {
+  init(to socketPath: String, patience: Duration, orFind find: FindDaemon?) {
     self.socketPath = socketPath
     self.patience = patience
-    self.start = start
+    self.find = find
   }
 
   /// Returns the reply to a request; a thread waits for it.
@@ -73,7 +73,7 @@ final class Connection: Sendable {
   ) throws(SocketError) -> Socket {
     if let kept, kept.isQuiet { return kept }
     kept = nil
-    let made = try connectedSocket(to: socketPath, by: deadline, orStart: start)
+    let made = try connectedSocket(to: socketPath, by: deadline, orFind: find)
     kept = made
     return made
   }
@@ -96,13 +96,13 @@ final class Connection: Sendable {
 /// A `deadline` covers one whole request, including the wait for its turn. A cancelled task still
 /// waits, because kistd may carry out a request that was sent.
 ///
-/// If no process listens, `start` is called, if any, and then the connection is tried again.
+/// If no process listens, it connects to the daemon that `find` finds, if any.
 package func connect(
   to socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
-  orStart start: StartDaemon? = nil
+  orFind find: FindDaemon? = nil
 ) -> LineExchange {
   let all = (0..<max(threads, 1)).map { _ in
-    Connection(to: socketPath, patience: deadline, orStart: start)
+    Connection(to: socketPath, patience: deadline, orFind: find)
   }
   if threads == 0 { return { line throws(StorageError) in try all[0].replyHere(to: line) } }
   let turns = Turns()

@@ -11,9 +11,9 @@ private import Synchronization
 /// decides what a slow client has missed. The connection ends when a task is cancelled while it
 /// waits for one of the other lines, or when the function is released.
 ///
-/// If no process listens, `start` is called, if any, and then the connection is tried again.
+/// If no process listens, it connects to the daemon that `find` finds, if any.
 package func converse(
-  with socketPath: String, deadline: Duration = .seconds(60), orStart start: StartDaemon? = nil
+  with socketPath: String, deadline: Duration = .seconds(60), orFind find: FindDaemon? = nil
 ) -> Conversation {
   { line throws(StorageError) in
     let thread = BlockingThread()
@@ -28,7 +28,7 @@ package func converse(
       }
     }
     let (reader, reply) = try await run { () throws(SocketError) in
-      let socket = try connectedSocket(to: socketPath, by: moment, orStart: start)
+      let socket = try connectedSocket(to: socketPath, by: moment, orFind: find)
       let reader = ConnectionReader(socket)
       return (reader, try reader.reply(to: line, by: moment))
     }

@@ -9,14 +9,14 @@ extension Endpoints {
   ///
   /// They share the connections, one for each thread. With 0 threads, there is one connection, and
   /// each request blocks the thread of its caller. Each watch uses a connection of its own. If no
-  /// kistd listens, they call `start`, if any.
+  /// kistd listens, they use the one that `find` finds, if any.
   package static func remote(
-    socketPath: String, threads: Int = 1, orStart start: StartDaemon? = nil
+    socketPath: String, threads: Int = 1, orFind find: FindDaemon? = nil
   ) -> Endpoints {
-    let connection = connect(to: socketPath, threads: threads, orStart: start)
+    let connection = connect(to: socketPath, threads: threads, orFind: find)
     return .remote(
       over: repeatingReads(exchange(over: connection)),
-      converse(with: socketPath, orStart: start))
+      converse(with: socketPath, orFind: find))
   }
 }
 

@@ -144,17 +144,18 @@ final class Socket {
   }
 }
 
-/// Starts a daemon, and returns when it listens.
-package typealias StartDaemon = @Sendable () throws(StorageError) -> Void
+/// Returns the socket of a daemon that listens elsewhere, or that this function has started.
+package typealias FindDaemon = @Sendable () throws(StorageError) -> String
 
-/// Returns a connected socket; if no process listens, calls `start` first, if any.
+/// Returns a connected socket; if no process listens, connects to the one that `find` finds, if any.
 func connectedSocket(
-  to path: String, by deadline: ContinuousClock.Instant, orStart start: StartDaemon?
+  to path: String, by deadline: ContinuousClock.Instant, orFind find: FindDaemon?
 ) throws(SocketError) -> Socket {
   do throws(SocketError) { return try Socket(connectingTo: path, by: deadline) } catch {
-    guard let start, error.meansNothingListens else { throw error }
-    do throws(StorageError) { try start() } catch { throw .refused(error) }
-    return try Socket(connectingTo: path, by: deadline)
+    guard let find, error.meansNothingListens else { throw error }
+    let found: String
+    do throws(StorageError) { found = try find() } catch { throw .refused(error) }
+    return try Socket(connectingTo: found, by: deadline)
   }
 }
 

@@ -21,25 +21,32 @@ struct Autostart: Sendable {
     self.host = host
   }
 
-  /// Returns a function that starts kistd at its first call; later calls return the same result.
+  /// Returns a function that finds or starts kistd once; later calls return the same result.
   ///
   /// A kistd that was stopped while a command runs, such as `kist watch`, stays stopped.
-  var startOnce: StartDaemon {
-    let outcome = Once<Result<Void, StorageError>>()
+  var findOnce: FindDaemon {
+    let outcome = Once<Result<String, StorageError>>()
     return { () throws(StorageError) in
       try outcome.value {
-        do throws(StorageError) { return .success(try start()) } catch { return .failure(error) }
+        do throws(StorageError) { return .success(try find()) } catch { return .failure(error) }
       }.get()
     }
   }
 
-  /// Starts a kistd and waits until it serves.
+  /// Returns the socket of a kistd that serves the storage; starts one if there is none.
   ///
   /// A lock lets one kist at a time do this, so that many that ask at once start one kistd.
-  func start() throws(StorageError) {
+  private func find() throws(StorageError) -> String {
     let lock = lock()
     defer { if let lock { close(lock) } }
-    if isListening(socket) { return }
+    if isListening(socket) { return socket }
+    // Such as that of `kistd -- COMMAND`, or of a session with other variables.
+    if let other = host.claimFile.flatMap(servedSocket), isListening(other) { return other }
+    try start()
+    return socket
+  }
+
+  private func start() throws(StorageError) {
     switch unit() {
     case .absent: try startApart()
     case .installed: try startUnit()

@@ -81,6 +81,12 @@ extension Host {
     value("KISTD_DATA") ?? kistDirectory("XDG_DATA_HOME", ".local/share")
   }
 
+  /// The file that names the socket of the kistd that serves the storage.
+  var claimFile: String? {
+    let directory = value("KISTD_DATA") ?? kistDirectory("XDG_STATE_HOME", ".local/state")
+    return directory.map { $0 + "/served" }
+  }
+
   /// Returns the directory for one kind of kist's files (XDG Base Directory Specification).
   func kistDirectory(_ variable: String, _ standard: String) -> String? {
     if let path = environment(variable), path.hasPrefix("/") { return path + "/kist" }

@@ -77,6 +77,11 @@ private func preparation(
   }
   var standardError = standardError
   standardError.log = detached?.logStatus
+  let claim: Claim?
+  switch Role(options) {
+  case .guest(let guest): return try runCommand(of: options, with: guest, previous)
+  case .serving(let taken): claim = taken
+  }
   let logger = Logger.kistd(level: options.logLevel, on: standardError)
   let start = ContinuousClock.now
   let attempts = PassphraseAttempts(sleep: sleepUnwatched)
@@ -99,11 +104,27 @@ private func preparation(
   // A confined process can no longer open the terminal.
   let hasTerminal = hasTerminal()
   if !options.command.isEmpty { try daemon.prepareCommand(previous: previous) }
+  daemon.claim = claim
+  claim?.publish(try daemon.socketPath())
   do { try daemon.confine() } catch {
     daemon.removeOwnDirectory()
     throw error
   }
   return { [daemon] in try await untilStopped(daemon, by: signals, hasTerminal: hasTerminal) }
+}
+
+/// Runs the command with the socket of another kistd, which serves the same storage.
+private func runCommand(
+  of options: Options, with guest: Guest, _ previous: Hardening.Previous
+) throws -> @Sendable () async throws -> CInt {
+  _ = try Signals.take(forCommand: true)
+  let child = try ChildProcess(
+    waitingFor: options.command, socket: guest.socket, previous: previous)
+  return {
+    defer { extendLifetime(guest) }
+    guard try child.start() else { return 128 + (Signals.handOver() ?? 0) }
+    return try await child.end()
+  }
 }
 
 private func status(

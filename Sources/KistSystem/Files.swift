@@ -129,6 +129,17 @@ package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
   return ftruncate(descriptor, count == bytes.count ? off_t(count) : 0) == 0 || isFull(errno)
 }
 
+/// Returns the socket of the kistd that serves a storage; `nil` if none does (`Claim`).
+///
+/// - Parameter claim: The path of the file that this kistd locks.
+package func servedSocket(_ claim: String) -> String? {
+  guard let file = try? openOwnFile(claim, O_RDONLY) else { return nil }
+  defer { close(file) }
+  guard flock(file, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
+  let path = bytes(of: file, 0..<4096).prefix { $0 != UInt8(ascii: "\n") }
+  return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
+}
+
 /// Returns the process id at the beginning of a lock file; `nil` if it has none.
 package func lockOwner(_ descriptor: CInt) -> String? {
   let digits = bytes(of: descriptor, 0..<16).prefix { (0x30...0x39).contains($0) }

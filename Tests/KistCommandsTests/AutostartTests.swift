@@ -62,10 +62,10 @@ import Testing
       ways.withLock { $0.append(.program) }
       return (expected.output, expected.status)
     }
-    let start = autostart.startOnce
+    let find = autostart.findOnce
     for _ in 1...2 {
       do throws(StorageError) {
-        try start()
+        #expect(try find() == socket)
         #expect(expected.error == "")
       } catch { #expect(error.message.hasSuffix(expected.error)) }
     }

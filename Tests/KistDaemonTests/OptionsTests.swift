@@ -112,7 +112,10 @@ import Testing
       $0.logFile = "/d/kistd.log"
     },
     Case(environment: ["KISTD_DETACH": "1"]),
-    Case(arguments: ["--", "sh", "-c", "--socket"]) { $0.command = ["sh", "-c", "--socket"] },
+    Case(arguments: ["--", "sh", "-c", "--socket"]) {
+      $0.command = ["sh", "-c", "--socket"]
+      $0.logLevel = .warning
+    },
   ])
   func `a flag or its variable sets one thing`(_ example: Case) throws {
     var expected = Self.standard

@@ -6,7 +6,7 @@ import unittest
 from bare import ROOT, System, blocks, tarball
 from test_ci import DIGEST, PASSPHRASE, PUBLISH, sealed
 
-SECRET = "hunter2"
+SECRET = "swordfish-of-the-readme"
 SHOW_TOKEN = "#!/bin/sh\nprintf 'the token is %s\\n' \"$GH_TOKEN\"\n"
 
 

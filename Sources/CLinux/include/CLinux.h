@@ -128,6 +128,9 @@ int kist_take_signals(int all);
 /// Returns a signal that arrived before, or 0.
 int kist_hand_over_signals(void);
 
+/// Delivers further signals through the descriptor again.
+void kist_take_back_signals(void);
+
 /// Ends the reservation of signals for a command, and restores their default actions.
 ///
 /// Returns a signal that arrived meanwhile and asks a process to end, even from a terminal, or 0.

@@ -35,7 +35,7 @@ extension Endpoints {
   ) throws(StorageError) -> Endpoints {
     let path = try location(ofSocket: socket).path
     let autostart = starting && socket == nil ? Autostart(at: path, on: .live) : nil
-    return .remote(socketPath: path, threads: threads, orStart: autostart?.startOnce)
+    return .remote(socketPath: path, threads: threads, orFind: autostart?.findOnce)
   }
 }
 

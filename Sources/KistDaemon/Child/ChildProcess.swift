@@ -32,14 +32,23 @@ struct ChildProcess: Sendable {
   }
 
   /// Serves until the command ends; returns its exit status, or 128 plus the signal that ended it.
-  func status(whileRunning server: @escaping @Sendable () async throws -> Void) async throws -> CInt
-  {
+  ///
+  /// Other kistd may use this one for their commands, so it serves until these end, too.
+  func status(
+    whileRunning server: @escaping @Sendable () async throws -> Void, claim: Claim?
+  ) async throws -> CInt {
     try await withThrowingTaskGroup(of: CInt?.self) { group in
       group.addTask {
         try await server()
         return nil
       }
-      group.addTask { try await end() }
+      group.addTask {
+        let status = try await end()
+        // From here on, signals are for kistd.
+        kist_take_back_signals()
+        try await claim?.untilUnused()
+        return status
+      }
       var status: CInt?
       while status == nil, let next = try await group.next() { status = next }
       group.cancelAll()
@@ -48,7 +57,8 @@ struct ChildProcess: Sendable {
     }
   }
 
-  private func end() async throws(StorageError) -> CInt {
+  /// Returns the exit status of the command when it has ended.
+  func end() async throws(StorageError) -> CInt {
     let status = await withCheckedContinuation { continuation in
       startThread { continuation.resume(returning: kist_wait_for_command(pid)) }
     }

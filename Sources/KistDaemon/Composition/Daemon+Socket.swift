@@ -11,6 +11,12 @@ extension Daemon {
     return try DaemonSocket(claiming: socketLocation())
   }
 
+  /// Returns the path of the socket that it will listen on.
+  func socketPath() throws(StorageError) -> String {
+    if let descriptor = sockets.requests { return DaemonSocket(handedOver: descriptor).path }
+    return try socketLocation().path
+  }
+
   func socketLocation() throws(StorageError) -> SocketLocation {
     if let path = options.socket { return try SocketLocation(path: path) }
     return try SocketLocation(

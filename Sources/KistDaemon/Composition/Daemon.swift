@@ -17,6 +17,7 @@ struct Daemon: Sendable {
   var sockets = PassedSockets()
   var manager = ServiceManager.none
   var child: ChildProcess?
+  var claim: Claim?
   /// The directory that was made for the socket of a command.
   var ownDirectory: String?
 
@@ -38,7 +39,7 @@ struct Daemon: Sendable {
         try await server()
         return 0
       }
-      return try child.start() ? try await child.status(whileRunning: server) : nil
+      return try child.start() ? try await child.status(whileRunning: server, claim: claim) : nil
     }
     return status ?? (child == nil ? 0 : 128 + (Signals.handOver() ?? 0))
   }
@@ -84,7 +85,7 @@ struct Daemon: Sendable {
     server.idleExit = options.idleExit.map { time in
       IdleExit(after: time) {
         // A unit that requested a credential counts as a client, too.
-        guard quiet.isQuiet(for: time) else { return false }
+        guard quiet.isQuiet(for: time), claim?.isUsed != true else { return false }
         return await mayExit(storage)
       } whenStopping: {
         logger.info("stopping, because no client is connected")
@@ -121,6 +122,7 @@ struct Daemon: Sendable {
   func openToServe() async throws(StorageError) -> OpenStorage {
     do throws(StorageError) { return try await open() } catch {
       guard sockets.requests != nil else { throw error }
+      claim?.withdraw()
       return failing(error)
     }
   }

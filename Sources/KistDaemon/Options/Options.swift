@@ -113,7 +113,8 @@ extension Kistd {
       idleExit: try setting("idle-exit", idleExit)?.duration(),
       lockAfter: try setting("lock-after", lockAfter)?.duration(),
       deadline: try setting("deadline", use.deadline)?.duration() ?? .seconds(30),
-      logLevel: try setting("log-level", use.logLevel)?.logLevel() ?? .info,
+      logLevel: try setting("log-level", use.logLevel)?.logLevel()
+        ?? (command.isEmpty ? .info : .warning),
       logFile: detach ? (ownData ?? state) + "/kistd.log" : nil,
       command: command)
     try options.checkDetaching()
