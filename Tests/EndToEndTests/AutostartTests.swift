@@ -125,6 +125,21 @@ import Testing
     }
   }
 
+  @Test func `starts another one after the socket of the first was removed, as at a logout`()
+    async throws
+  {
+    try await withAutostart { home in
+      let saved = try await command("kist", ["save", "s"], in: home, input: "pw")
+      try #require(saved.status == .exited(0), "\(saved.error)")
+      let first = try #require(home.daemon)
+      try FileManager.default.removeItem(atPath: home.runtime + "/kist")
+      try await untilEnded(first)
+      let loaded = try await command("kist", ["load", "s"], in: home)
+      #expect(loaded.output == "pw", "\(loaded.error)")
+      #expect(home.daemon != first)
+    }
+  }
+
   @Test func `kistd --detach has served when it returns, and no longer prints`() async throws {
     try await withAutostart { home in
       let line = "x=$(kistd --detach 2>&1) && echo $? && kist status > status"
@@ -145,7 +160,7 @@ import Testing
 }
 
 /// Runs a test in a home where kist starts kistd, and stops that kistd at the end.
-private func withAutostart(_ body: (Home) async throws -> Void) async throws {
+func withAutostart(_ body: (Home) async throws -> Void) async throws {
   try await withHome { home in
     var home = home
     home.startsKistd = true
@@ -161,7 +176,7 @@ private func withAutostart(_ body: (Home) async throws -> Void) async throws {
 
 extension Home {
   /// The pid of the kistd at the usual socket.
-  fileprivate var daemon: pid_t? {
+  var daemon: pid_t? {
     let text = try? String(contentsOfFile: socket + ".lock", encoding: .utf8)
     return text.flatMap { pid_t($0.prefix { $0.isNumber }) }
   }

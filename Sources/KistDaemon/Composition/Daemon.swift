@@ -50,6 +50,10 @@ struct Daemon: Sendable {
     _ body: (@escaping @Sendable () async throws -> Void) async throws -> CInt?
   ) async throws -> CInt? {
     defer { socket.remove() }
+    if options.logFile != nil {
+      // No client can reach it any more, and it would keep the next kistd from the storage.
+      socket.whenRemoved { kill(getpid(), SIGTERM) }
+    }
     guard let opened = try await untilCancelled(openToServe) else { return nil }
     let audit = AuditLog(options, logger: logger)
     let storage = Leased(await Served(opened, audit))

@@ -34,11 +34,30 @@ struct DaemonSocket: Sendable {
     if identity == nil { throw .failed("look at", path, hint: otherSocketHint) }
   }
 
+  /// Calls the body when the socket is no longer at its path, as after the end of the session that
+  /// its directory belongs to (inotify(7)).
+  func whenRemoved(_ body: @escaping @Sendable () -> Void) {
+    let events = inotify_init1(CInt(IN_CLOEXEC))
+    guard events >= 0 else { return }
+    let kinds = UInt32(IN_DELETE | IN_MOVE | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)
+    unsafe inotify_add_watch(events, directory(of: path), kinds)
+    startThread {
+      var event = [UInt8](repeating: 0, count: 4096)
+      while isInPlace {
+        guard unsafe read(events, &event, event.count) > 0 || errno == EINTR else { return }
+      }
+      body()
+    }
+  }
+
+  private var isInPlace: Bool {
+    guard let identity else { return true }
+    return fileStatus(ofLink: path)?.isSameFile(as: identity) == true
+  }
+
   /// Removes the socket from the file system, if it is still this one.
   func remove() {
-    if let identity, fileStatus(ofLink: path)?.isSameFile(as: identity) == true {
-      unsafe unlink(path)
-    }
+    if identity != nil, isInPlace { unsafe unlink(path) }
   }
 }
 

@@ -1,0 +1,78 @@
+import Foundation
+import Subprocess
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct `kistd -- COMMAND` {
+  @Test func `uses the kistd that already serves the store, and ends with its own status`()
+    async throws
+  {
+    try await withHome { home in
+      let inner = "kistd -- sh -c 'kist load s; echo $KIST_SOCKET; exit 4'; echo $?"
+      let line = "echo $KIST_SOCKET; printf pw | kist save s; \(inner); exit 3"
+      let end = try await command("kistd", ["--", "sh", "-c", line], in: home)
+      #expect(end.status == .exited(3))
+      let lines = end.output.split(separator: "\n").map(String.init)
+      try #require(lines.count == 3, "\(end.output)\(end.error)")
+      #expect(lines[1] == "pw" + lines[0])
+      #expect(lines[2] == "4")
+    }
+  }
+
+  @Test func `twenty times at once serves every command`() async throws {
+    try await withHome { home in
+      let each = #"kistd -- sh -c "printf pw | kist save s$i; exit $i"; [ $? = $i ] || echo bad $i"#
+      let line = "for i in $(seq 20); do (\(each)) & done; wait; kistd -- kist list | wc -l"
+      let end = try await command("bash", ["-c", line], in: home)
+      #expect(end.output == "20\n")
+      #expect(end.error == "")
+    }
+  }
+
+  @Test func `serves until the commands of others have ended`() async throws {
+    try await withHome { home in
+      // The inner kistd outlives the outer command, which the FIFO tells it.
+      let inner = "kistd -- sh -c 'echo > begun; read x < ended; kist list && echo served > out'"
+      let outer = "(\(inner)) & read x < begun; exit 3"
+      let line = "cd ~; mkfifo begun ended; (kistd -- bash -c \"$0\"; echo $? > status) & "
+        + "pid=$!; until [ -e /proc/$pid ] && [ -p begun ]; do :; done; echo > ended; wait; "
+        + "cat status out"
+      let end = try await command("bash", ["-c", line, outer], in: home)
+      #expect(end.output == "3\nserved\n", "\(end.error)")
+    }
+  }
+
+  @Test func `prints nothing of its own, also at the first start`() async throws {
+    try await withHome { home in
+      let end = try await command("kistd", ["--", "true"], in: home)
+      #expect(end.output + end.error == "")
+      let logged = try await command("kistd", ["--log-level", "info", "--", "true"], in: home)
+      #expect(logged.error.contains("serving"))
+    }
+  }
+
+  @Test(arguments: [
+    ("--socket $XDG_RUNTIME_DIR/other/s", "the store is in use by pid"),
+    ("--data $HOME/other", ""),
+  ])
+  func `with another socket or store does not use that kistd`(options: String, error: String)
+    async throws
+  {
+    try await withHome { home in
+      let inner = "kistd \(options) -- sh -c 'echo $KIST_SOCKET'"
+      let end = try await command(
+        "kistd", ["--", "sh", "-c", "echo $KIST_SOCKET; \(inner)"], in: home)
+      let sockets = end.output.split(separator: "\n")
+      #expect(Set(sockets).count == (error.isEmpty ? 2 : 1), "\(end.output)")
+      #expect(end.error.contains(error) || error.isEmpty, "\(end.error)")
+    }
+  }
+
+  @Test func `is of use to a kist that names no socket`() async throws {
+    try await withAutostart { home in
+      let line = "env -u KIST_SOCKET kist save s <<<pw; kist load s"
+      let end = try await command("kistd", ["--", "bash", "-c", line], in: home)
+      #expect(end.output == "pw", "\(end.error)")
+      #expect(home.daemon == nil)
+    }
+  }
+}
