@@ -20,7 +20,7 @@ import Testing
       let refused = try await home.kistd(command, endsWith: 10).error
       #expect(refused.contains("run `kistd --accept-rollback -- kist unlock` once"))
       let accepted = try await home.kistd(["--accept-rollback"] + command, endsWith: 0).error
-      #expect(accepted.contains("notice: opened an older store, which --accept-rollback allows"))
+      #expect(accepted.contains("warning: opened an older store, which --accept-rollback allows"))
       #expect(accepted.contains("it is at change 2, but kistd noted change 3"))
       let again = try await home.kistd(command, endsWith: 0).error
       #expect(!again.contains("older"))

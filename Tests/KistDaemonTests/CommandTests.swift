@@ -75,7 +75,8 @@ import Testing
   {
     try await withDirectory { directory in
       let arguments = [
-        "--data", directory + "/data", "--key-file", directory + "/key", "--", "true",
+        "--data", directory + "/data", "--key-file", directory + "/key", "--log-level", "info",
+        "--", "true",
       ]
       var logs: [[Substring]] = []
       for _ in 1...2 {

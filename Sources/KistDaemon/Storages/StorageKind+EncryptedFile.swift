@@ -153,7 +153,7 @@ extension EncryptedFile.ProgressOptions {
           metadata: ["reason": "\($0)"])
       },
       reportAccepted: {
-        logger.notice(
+        logger.warning(
           "opened an older store, which --accept-rollback allows", metadata: ["reason": "\($0)"])
       })
   }
