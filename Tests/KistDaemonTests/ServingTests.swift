@@ -37,12 +37,16 @@ import Testing
 
   @Test func `a socket path of 200 bytes is refused, naming it`() async throws {
     let path = "/tmp/" + String(repeating: "x", count: 195)
-    let result = await #expect(
-      processExitsWith: .exitCode(9), observing: [\.standardErrorContent]
-    ) { [path = path as String] in await runKistd(["--socket", path], home: "/nonexistent") }
-    let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    #expect(message.contains(path))
-    #expect(message.contains("107"))
+    try await withDirectory { directory in
+      let result = await #expect(
+        processExitsWith: .exitCode(9), observing: [\.standardErrorContent]
+      ) { [path = path as String, directory = directory as String] in
+        await runKistd(["--socket", path], home: directory)
+      }
+      let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      #expect(message.contains(path))
+      #expect(message.contains("107"))
+    }
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
