@@ -1,6 +1,8 @@
 internal import Glibc
 
-/// Returns a terminal's columns, 80 if it does not report them (TIOCGWINSZ(2const)); else `nil`.
+/// Returns the number of columns of a terminal, or `nil` if the descriptor is not a terminal.
+///
+/// Returns 80 if the terminal does not report its size: TIOCGWINSZ(2const).
 package func columns(ofTerminal descriptor: CInt) -> Int? {
   guard isatty(descriptor) == 1 else { return nil }
   var size = winsize()
@@ -10,8 +12,9 @@ package func columns(ofTerminal descriptor: CInt) -> Int? {
 
 /// Returns a text in lines of at most this many columns, broken between words.
 ///
-/// Text between backticks is a command that a user may copy. It gets a line of its own instead of
-/// being broken; if it is wider than the line, the terminal breaks it.
+/// Text between backticks is a command that a user may copy, so it is never broken. If it does not
+/// fit on the current line, it begins the next one; if it is wider than a line, the terminal breaks
+/// it.
 package func wrapped(_ text: String, to width: Int) -> [String] {
   var lines: [String] = []
   for word in words(of: text) {
@@ -24,7 +27,7 @@ package func wrapped(_ text: String, to width: Int) -> [String] {
   return lines
 }
 
-/// Returns the parts that a text may be broken between.
+/// Splits a text at the spaces where it may be broken, which are never inside backticks.
 private func words(of text: String) -> [String] {
   var words: [String] = []
   var isInCommand = false
@@ -43,7 +46,7 @@ extension String {
   /// The number of terminal columns that the text needs, according to wcwidth(3).
   package var terminalWidth: Int { unicodeScalars.reduce(0) { $0 + $1.terminalWidth } }
 
-  /// Returns the text if it fits; otherwise as much of its beginning as fits with an ellipsis.
+  /// Returns the text if it fits; otherwise shortens it, and ends it with an ellipsis.
   package func cut(toTerminalWidth width: Int) -> String {
     guard terminalWidth > width else { return self }
     var (beginning, rest) = ("", width - 1)
@@ -57,10 +60,10 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// The number of terminal columns: 0 for a scalar that combines with the one before it, 2 for
-  /// wide ones in Unicode's EastAsianWidth.txt, else 1.
+  /// The number of terminal columns: 0 for a scalar that combines with the one before it, 2 for a
+  /// wide one (Unicode's EastAsianWidth.txt), else 1.
   ///
-  /// The C library would need a locale, which a static program may not find.
+  /// The C library's wcwidth(3) needs a locale, which a static program may not find.
   fileprivate var terminalWidth: Int {
     if value < 0x300 { return 1 }
     switch properties.generalCategory {

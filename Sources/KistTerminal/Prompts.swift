@@ -2,17 +2,17 @@ internal import Glibc
 package import KistCore
 private import Synchronization
 
-/// Asks for a line on a terminal that does not show it: termios(3).
+/// Asks for a line on a terminal, and hides what is typed: termios(3).
 ///
-/// The echo is restored in every case, also while a signal stops the process and when one ends it.
-/// When the process continues after a stop, the question is asked again.
+/// The echo is always restored, including before a signal stops or ends the process. When a stopped
+/// process continues, it asks the question again.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
   try line(asking: question, on: path) { (terminal, settings, body) throws(StorageError) in
     try hiding(settings, on: terminal, body)
   }
 }
 
-/// Asks for a line on a terminal that shows it; otherwise like `hiddenLine`.
+/// Asks for a line on a terminal, like `hiddenLine`, but shows what is typed.
 package func shownLine(asking question: String, on path: String) throws(StorageError) -> String {
   try line(asking: question, on: path) { (_, _, body) throws(StorageError) in try body() }
     .withBytes(String.init(repairing:))
@@ -25,7 +25,8 @@ private func line(
   let (terminal, settings) = try openTerminal(path)
   defer { close(terminal) }
   while true {
-    // These would end, stop or continue the process, and do so again afterwards.
+    // These signals end, stop or continue the process. The prompt catches them, restores the echo,
+    // and then raises them again with `carryOut`.
     let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
     let answer = Result { () throws(StorageError) in
       try showing(terminal, settings) { () throws(StorageError) in
@@ -38,7 +39,8 @@ private func line(
     case .line(let line): return line
     case .signal(let number):
       carryOut(number)
-      // If a caller records the signals that end the process, it continues and needs an error.
+      // If a caller records this signal (`notedSignals`), the process survives `carryOut`. The
+      // prompt must then throw.
       guard [SIGTSTP, SIGCONT].contains(number) else { throw .leftWithoutAnswer }
     }
   }
@@ -54,7 +56,9 @@ private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios
   return (terminal, settings)
 }
 
-/// Shows a question in visible characters, with a column between it and the answer.
+/// Prints a question, with control and misleading characters escaped.
+///
+/// Leaves one column free for the space before the answer.
 private func show(_ question: String, on terminal: CInt) {
   let lines = wrapped(visible(question), to: (columns(ofTerminal: terminal) ?? 80) - 1)
   let text = lines.joined(separator: "\n") + (question.last == " " ? " " : "")
@@ -63,7 +67,7 @@ private func show(_ question: String, on terminal: CInt) {
 
 private enum Answer { case line(Secret), signal(CInt) }
 
-/// Calls a function while a terminal shows only the newline of the typed text.
+/// Calls a function while a terminal hides what is typed, except newlines.
 private func hiding(
   _ settings: termios, on terminal: CInt, _ body: () throws(StorageError) -> Answer
 ) throws(StorageError) -> Answer {
@@ -100,23 +104,27 @@ private func readLine(
   }
   guard line.count < longestLine else {
     throw .refused(
-      "a terminal takes lines of less than \(longestLine) bytes", as: .tooLarge,
+      "the line is too long: a terminal accepts at most \(longestLine - 1) bytes", as: .tooLarge,
       hint: "pipe the secret into the command")
   }
   return .line(Secret(line))
 }
 
-/// The length at which a terminal cuts a line without notice: N_TTY_BUF_SIZE, less the newline.
+/// A line of this length may be cut: a terminal silently drops the rest (N_TTY_BUF_SIZE, less the
+/// newline).
 private let longestLine = 4095
 
 extension StorageError {
   fileprivate static let leftWithoutAnswer = StorageError.refused(
-    "the prompt was left without an answer", hint: "nothing was changed; type it and press Enter")
+    "the prompt was ended without an answer",
+    hint: "nothing was changed; run the command again, type the answer and press Enter")
 }
 
-/// Asks for a new passphrase twice, or once if nothing is typed; `ask` asks for a hidden line.
+/// Asks for a new passphrase twice, because nothing else can reveal a typing error.
 ///
-/// It is typed twice because nothing can check it yet.
+/// An empty passphrase is not asked for again.
+///
+/// - Parameter ask: Asks for a hidden line.
 package func newPassphrase(
   asking question: String, by ask: (String) throws(StorageError) -> Secret
 ) throws(StorageError) -> Secret {
@@ -128,14 +136,14 @@ package func newPassphrase(
   return passphrase
 }
 
-/// Records the signals that ask this process to end, except those ignored since its start.
+/// Records the signals that ask this process to end, except those that it ignores.
 package func notedSignals() throws(StorageError) -> NotedSignals {
   let numbers = [SIGHUP, SIGINT, SIGTERM]
   let signals = try CaughtSignals(numbers)
   return NotedSignals(
     first: {
       var byte: UInt8 = 0
-      // A prompt in between may have left others.
+      // A prompt in between may have left other signals in the pipe, such as SIGTSTP; skip them.
       while unsafe read(signals.source, &byte, 1) == 1 {
         if numbers.contains(CInt(byte)) { return CInt(byte) }
       }
@@ -145,11 +153,11 @@ package func notedSignals() throws(StorageError) -> NotedSignals {
 
 /// Signals that are recorded instead of taking effect.
 package struct NotedSignals: Sendable {
-  /// Returns the first signal that was not returned yet; `nil` if there is none.
+  /// Returns the earliest signal that it has not returned yet; `nil` if there is none.
   package var first: @Sendable () -> CInt?
   /// Restores the previous effect of the signals.
   package var end: @Sendable () -> Void
-  /// Performs the default action of a signal immediately.
+  /// Raises a signal immediately, as the function `carryOut` does.
   package var carryOut: @Sendable (CInt) -> Void
 
   package init(
@@ -162,10 +170,10 @@ package struct NotedSignals: Sendable {
   }
 }
 
-/// Signals whose numbers come from a pipe, until `end` restores their effects.
+/// Signals that are caught until `end`: a handler writes their numbers to a pipe.
 ///
-/// A pipe is needed because a signal may come to any thread and need not interrupt the waiting one.
-/// If two values exist, the later one gets the signals.
+/// A pipe is needed because a signal may come to any thread, and then does not interrupt the one
+/// that waits. All instances share one pipe. If two exist, the later one reads first.
 struct CaughtSignals: Sendable {
   /// The reading end of the pipe.
   let source: CInt
@@ -174,7 +182,7 @@ struct CaughtSignals: Sendable {
   init(_ numbers: [CInt]) throws(StorageError) {
     let (source, isFirst) = try beginCatching()
     self.source = source
-    // Discards signals that no caller has read, unless an earlier one may still read them.
+    // Discards old signals, unless another instance exists that may still read them.
     var byte: UInt8 = 0
     while isFirst, unsafe read(source, &byte, 1) == 1 {}
     previous = numbers.map { ($0, signal($0, write)) }
@@ -187,10 +195,10 @@ struct CaughtSignals: Sendable {
   }
 }
 
-/// Returns the reading end of the only pipe, and whether no other caller waits for signals.
+/// Returns the reading end of the shared pipe, and whether no other instance uses it.
 ///
-/// The pipe is opened at the first call and never closed. A handler on another thread may write to
-/// it after signals are restored. By then a closed descriptor's number could be another file's.
+/// The first call opens the pipe, and nothing closes it. A handler on another thread may write to
+/// it even after `end`. If the pipe were closed, its number could then belong to another file.
 private func beginCatching() throws(StorageError) -> (source: CInt, isFirst: Bool) {
   try catching.withLock { catching throws(StorageError) in
     let source = if let open = catching.source { open } else { try openSource() }
@@ -221,9 +229,11 @@ private func isIgnoring(_ handler: SignalHandler?) -> Bool {
   unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
 }
 
-/// Performs the default action of a signal immediately: it ends or stops the process.
+/// Raises a signal immediately, even on a thread that blocks it.
+///
+/// Without a handler, the signal ends or stops the process.
 package func carryOut(_ number: CInt) {
-  // A thread that blocks signals, such as one of a pool, would leave it pending.
+  // On a thread that blocks the signal, such as one of a pool, it would stay pending.
   var (set, previous) = (sigset_t(), sigset_t())
   unsafe sigemptyset(&set)
   unsafe sigaddset(&set, number)

@@ -47,7 +47,7 @@ import Testing
     let error = #expect(throws: StorageError.self) {
       try hiddenLine(asking: "Secret: ", on: terminal.path)
     }
-    #expect(error?.message == "the prompt was left without an answer")
+    #expect(error?.message == "the prompt was ended without an answer")
     #expect(error?.hint?.hasPrefix("nothing was changed") == true)
   }
 
@@ -132,7 +132,7 @@ import Testing
       let error = #expect(throws: StorageError.self) {
         try shownLine(asking: "\(getpid()): ", on: path)
       }
-      #expect(error?.message == "the prompt was left without an answer")
+      #expect(error?.message == "the prompt was ended without an answer")
       #expect(noted.first() == SIGINT)
       noted.end()
     }

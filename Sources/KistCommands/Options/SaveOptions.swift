@@ -17,7 +17,8 @@ struct ConditionOptions: ParsableArguments {
 }
 
 struct ExpiryOptions: ParsableArguments {
-  // Takes a next word with a dash as the value, so that the error says that it is not a time.
+  // Takes the next word as the value even if it begins with a dash. So `--expires-in -1d` fails
+  // as an invalid time, not as a missing value.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Expire after this time: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))

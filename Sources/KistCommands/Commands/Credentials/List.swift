@@ -7,9 +7,9 @@ struct List: RequiresUserStorage {
     abstract: "List credentials, without their secrets.",
     usage: "kist list [<text>] [options]",
     discussion: """
-      On a terminal, prints a table, cut to the width. Otherwise prints complete lines of service, \
-      account, label, modified, expires and revision, separated by tabs. Both are sorted by \
-      service and account.
+      On a terminal, prints a table that fits its width. Otherwise prints complete lines of \
+      service, account, label, modified, expires and revision, separated by tabs. Both are sorted \
+      by service and account.
 
         kist list github
         kist list --service github.com --attribute kind=token
@@ -22,7 +22,8 @@ struct List: RequiresUserStorage {
 
   @OptionGroup var selection: QueryOptions
 
-  // Takes a next word with a dash as the value, so that the error says that it is not a time.
+  // Takes the next word as the value even if it begins with a dash. So `--expiring -1d` fails as an
+  // invalid time, not as a missing value.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
@@ -57,11 +58,10 @@ struct List: RequiresUserStorage {
 }
 
 extension CredentialSummary {
-  /// Whether it will have expired by a moment; always true without a moment.
+  /// Whether it has expired by a moment; always true if the moment is `nil`.
   fileprivate func expires(by moment: Timestamp?) -> Bool { moment.map(isExpired) ?? true }
 
-  /// Whether the service, account or label contains a text, which is in lower case; always true
-  /// without a text.
+  /// Whether the service, account or label contains a lower-case text; always true if it is `nil`.
   fileprivate func contains(_ text: String?) -> Bool {
     guard let text else { return true }
     return [key.service, key.account, label ?? ""].contains { $0.lowercased().contains(text) }

@@ -18,7 +18,8 @@ struct Load: RequiresUserStorage {
   @Flag(help: "Load it even if it has expired.")
   var allowExpired = false
 
-  // Takes a next word with a dash as the value, so that the error says that it is not a time.
+  // Takes the next word as the value even if it begins with a dash. So `--min-remaining -1d` fails
+  // as an invalid time, not as a missing value.
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp("Load it only if it stays valid for at least this time.", valueName: "time"))
@@ -56,7 +57,7 @@ extension UserStorage {
   fileprivate func missingAccount(of service: String) async throws(StorageError) -> StorageError? {
     let accounts = try await findAll(CredentialQuery(service: service)).map(\.key.account).sorted()
     guard let first = accounts.first else { return nil }
-    // Long names would hide the hint, and the user sees all of them with `kist list`.
+    // Limits length and number of the names, so that the hint stays visible.
     let names = accounts.prefix(5).map { $0.count > 64 ? $0.prefix(64) + "…" : $0 }
     let rest = accounts.count > names.count ? ", and \(accounts.count - names.count) more" : ""
     return StorageError(
@@ -67,7 +68,7 @@ extension UserStorage {
   }
 }
 
-/// Returns the command, without words that the shell or the argument parser would read otherwise.
+/// Returns the command, quoted for a shell, with `--` before a name that looks like an option.
 private func command(loading account: String, of service: String) -> String {
   let words = [service, account]
   let hasOption = words.contains { $0.hasPrefix("-") }
@@ -77,8 +78,8 @@ private func command(loading account: String, of service: String) -> String {
 extension Load {
   /// Reads the arguments `load SERVICE [ACCOUNT]` quickly, for scripts; `nil` for any others.
   ///
-  /// The argument parser reads the same, but first prepares every command with all its options.
-  /// This preparation takes as long as the rest of a load.
+  /// The argument parser would read them the same way. But it first prepares every command with all
+  /// options, which takes as long as the rest of a load.
   static func plainLine(_ arguments: [String]) -> Load? {
     guard arguments.first == "load", (2...3).contains(arguments.count),
       !arguments.contains(where: { $0.hasPrefix("-") })

@@ -7,10 +7,10 @@ struct Save: RequiresUserStorage {
     abstract: "Save a credential, or a new secret of an existing one.",
     usage: "kist save [<service> [<account>]] [options]",
     discussion: """
-      Reads the secret from standard input, or asks for it at a hidden prompt. A single line \
-      loses its newline; more lines are saved exactly. An existing credential keeps the label, \
-      attributes and expiry that are not given. At a terminal, without arguments, it also asks for \
-      service and account.
+      Reads the secret from standard input, or asks for it at a hidden prompt. Removes the newline \
+      of a single line; saves several lines exactly. An existing credential keeps its label, \
+      attributes and expiry unless you give new ones. At a terminal, without arguments, kist also \
+      asks for service and account.
 
         printf %s "$TOKEN" | kist save github.com alice --expires-in 90d
         kist save deploy.example key < ~/.ssh/id_deploy
@@ -34,7 +34,7 @@ struct Save: RequiresUserStorage {
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
-    // Reads everything else first, so that no user types a secret for a command that fails.
+    // Checks everything else first, so that no user types a secret for a command that fails.
     let now = terminal.now()
     let condition = try requirement.condition()
     let attributes = try Attributes(options: attributes)

@@ -7,7 +7,7 @@ private import Synchronization
 
 struct Watch: RequiresWatch {
   static let configuration = CommandConfiguration(
-    abstract: "Report each change, or run a command after it.",
+    abstract: "Report each change of a credential, or run a command after it.",
     usage: "kist watch [<service>] [options] [--exec <command> [<words> ...]]",
     discussion: """
       Prints a line for each change: saved or deleted, service, account and revision, separated by \
@@ -71,7 +71,7 @@ struct Watch: RequiresWatch {
 
   /// Runs the command at each change, one at a time, until there are no more changes.
   ///
-  /// Changes that come while it runs wait; only the latest change of each key is kept.
+  /// Changes wait while it runs; only the latest change of each key is kept.
   ///
   /// A failure is reported, and the command runs again at the next change. If it cannot be started,
   /// this process ends.
@@ -118,10 +118,12 @@ struct Watch: RequiresWatch {
   }
 }
 
-/// Changes that wait for a command to end: the latest of each key, in the order of the keys.
+/// Changes that wait for a command to end: the latest change of each key, in the order in which
+/// these changes came.
 ///
-/// A `reset` replaces all waiting and later changes, because a watcher then reads everything again.
-/// If there are more keys than the limit of a watcher's queue, a `reset` replaces them too.
+/// A `reset` replaces all waiting changes, and those that come before the command gets it, because
+/// the command then reads everything again. If more keys wait than a watcher's queue may hold, a
+/// `reset` replaces them, too.
 final class WaitingChanges: Sendable {
   private struct State {
     var changes: [CredentialChange] = []
@@ -151,7 +153,9 @@ final class WaitingChanges: Sendable {
     }
   }
 
-  /// Waits for the next change, `nil` if there are no more; only one task at a time may call it.
+  /// Waits for the next change, and returns it, or `nil` if there are no more.
+  ///
+  /// Only one task at a time may call it.
   func next() async throws(StorageError) -> CredentialChange? {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in

@@ -49,7 +49,7 @@ struct Audit: RequiresAuditLog {
 
   @Option(
     name: [.customShort("n"), .customLong("lines")],
-    help: ArgumentHelp("At most this number, the latest.", valueName: "number"))
+    help: ArgumentHelp("Show at most this number of requests, the latest.", valueName: "number"))
   var lines: String?
 
   @Flag(help: "Check whether lines were changed, removed or added.")
@@ -147,7 +147,7 @@ struct Audit: RequiresAuditLog {
 }
 
 extension AuditRecord {
-  /// Whether unlocking the storage would make its names visible.
+  /// Whether its names are hidden because the storage is locked.
   fileprivate var isLocked: Bool {
     if case .request(let request) = event, request.names == .sealed(.locked) { true } else { false }
   }

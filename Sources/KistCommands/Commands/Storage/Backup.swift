@@ -7,8 +7,8 @@ struct Backup: RequiresBackups {
     abstract: "Back up the encrypted file, under a separate passphrase.",
     usage: "kist backup <file> [options]",
     discussion: """
-      Asks for a passphrase for the backup, or reads it as one line of standard input. It opens \
-      only this backup. `kistd restore FILE` makes a new store from the backup.
+      Asks for a passphrase for the backup, or reads it as one line of standard input. This \
+      passphrase opens only this backup. `kistd restore FILE` makes a new store from the backup.
 
         kist backup ~/backups/kist-2027-01-31
       """)
@@ -57,7 +57,7 @@ struct Backup: RequiresBackups {
       writer.member("count", backup.count)
     }
     try terminal.reportSuccess(
-      "\(counted(backup.count)); to restore them into a new store: `kistd restore FILE`",
+      "backed up \(counted(backup.count)); to restore them into a new store: `kistd restore FILE`",
       or: json, asJSON: common.json)
   }
 }

@@ -84,7 +84,9 @@ extension Checkup {
 }
 
 extension Host {
-  /// Returns what the kistd beside this program, or else on PATH, would open.
+  /// Returns the storage that kistd would open, from `kistd probe`.
+  ///
+  /// Runs the kistd next to this program, or else the one on PATH.
   fileprivate func diagnosis() -> StorageDiagnosis? {
     daemonProgram.flatMap { lines([$0, "probe", "--json"]).first }.flatMap { StorageDiagnosis($0) }
   }

@@ -95,7 +95,7 @@ private var noPassphrase: StorageError {
 }
 
 extension Terminal {
-  /// Reports the change; prints the remaining key slots for a program.
+  /// Reports the change; with `--json`, prints the current key slots instead.
   fileprivate func reportSuccess(
     _ what: String, _ slots: [KeySlotSummary], asJSON: Bool
   ) throws(StorageError) {

@@ -8,7 +8,8 @@ struct Unlock: RequiresStorageAccess {
     usage: "kist unlock [options]",
     discussion: """
       kist reads the passphrase from standard input, or asks for it at a prompt. If kistd uses a \
-      key file, you need no passphrase. The provider of a keyring asks in its own window.
+      key file, you need no passphrase. A keyring, such as gnome-keyring, asks for its password \
+      in its own window.
 
         kist unlock
       """)
@@ -17,7 +18,7 @@ struct Unlock: RequiresStorageAccess {
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     var status = try await access.status()
-    // A piped passphrase is tried even if the storage is open.
+    // A passphrase from a pipe is tried even if the storage is open.
     let wasOpen = !status.isLocked && terminal.inputIsTerminal
     if !wasOpen {
       let passphrase = status.unlocksWith == .passphrase ? try terminal.passphrase() : nil

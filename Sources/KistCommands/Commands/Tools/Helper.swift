@@ -4,7 +4,7 @@ internal import KistInterop
 internal import KistSystem
 internal import KistWire
 
-/// A command that another tool starts; all its output, also errors, follows that tool's protocol.
+/// A command that another tool starts; all its output, including errors, follows its protocol.
 struct Helper: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Answer another tool that asks for a credential.",
@@ -19,7 +19,7 @@ struct Helper: AsyncParsableCommand {
   @Argument(help: "The tool that asks.")
   var tool: Tool
 
-  @Argument(help: "The words of the tool, such as: get, store, erase.")
+  @Argument(help: "The arguments that the tool gives, such as get, store or erase.")
   var words: [String] = []
 
   func run() async throws {
@@ -38,7 +38,7 @@ struct Helper: AsyncParsableCommand {
     let call = HelperCall(
       arguments: words, variable: variable,
       readInput: { () throws(StorageError) in
-        // The only tool that a user calls to type a password.
+        // Of these helpers, a user runs only `keyring` at a terminal, to type a password.
         tool == .keyring && terminal.inputIsTerminal
           ? try terminal.askHidden("Password: ")
           : try terminal.input(upTo: HelperCall.longestInput, "standard input")
@@ -60,10 +60,11 @@ struct Helper: AsyncParsableCommand {
 extension Tool: ExpressibleByArgument {}
 
 extension Helper {
-  /// Reads a tool's call: a program with the tool's own name, or `helper TOOL` without options.
+  /// Returns the command for a tool's call: through a link such as `git-credential-kist`, or as
+  /// `kist helper TOOL` without options.
   ///
   /// For `keyring`, options are allowed, because that program has some. Returns `nil` for any other
-  /// line. As with `Load.plainLine`, the argument parser would take longer than the rest.
+  /// command line. As with `Load.plainLine`, the argument parser would take longer than the rest.
   static func called(_ program: String, _ arguments: [String]) -> Helper? {
     if let tool = Tool(program: program) { return helper(tool, arguments) }
     // Cargo starts every credential provider with this one word.
@@ -74,7 +75,7 @@ extension Helper {
     return helper(tool, Array(arguments[2...]))
   }
 
-  /// Whether a word is an option for the argument parser.
+  /// Whether the argument parser must read a word, because it is an option of kist.
   private static func isOption(_ word: String, of tool: Tool) -> Bool {
     tool == .keyring ? ["--", "-h", "--help"].contains(word) : word.hasPrefix("-")
   }

@@ -59,7 +59,10 @@ struct Run: RequiresUserStorage {
     Glibc.exit(status)
   }
 
-  /// Starts the command; returns, with all secrets wiped, only if there are files to remove.
+  /// Starts the command.
+  ///
+  /// Returns only if there are files to remove, and then all secrets are wiped. Otherwise the
+  /// command replaces this process.
   private func start(
     _ storage: UserStorage, _ terminal: Terminal
   ) async throws(StorageError) -> (child: pid_t, files: SecretFiles) {
@@ -68,7 +71,7 @@ struct Run: RequiresUserStorage {
     let allVariables = try readVariableFiles() + read(self.variables, "--env")
     let services = try only.checked()
     for variable in fileVariables + allVariables { try variable.check(only: services) }
-    // A file takes precedence over a variable of the same name, whose secret is then not loaded.
+    // A file takes precedence over a variable of the same name, so that its secret is not loaded.
     let variables = allVariables.filter { !names.contains($0.name) }
     let settings = try await settings(of: variables, from: storage)
     let fileSettings = try await KistInterop.settings(of: fileVariables, from: storage)
@@ -76,7 +79,7 @@ struct Run: RequiresUserStorage {
       let failure = replaceProcess(by: command, try ChildEnvironment(setting: settings))
       terminal.end(failure, asJSON: common.json)
     }
-    // Before the files exist, because a signal would leave them behind.
+    // Before the files exist, because a signal that ends kist would leave them behind.
     do throws(CommandNotStarted) { try keepSignals() } catch {
       terminal.end(error, asJSON: common.json)
     }
@@ -123,7 +126,7 @@ struct Run: RequiresUserStorage {
     }
   }
 
-  /// Returns the name of an option for an error; adds a number, from 1, if there are several.
+  /// Returns the name of an option for an error; if it is repeated, adds its number, from 1.
   private func place(_ option: String, _ index: Int, of all: [String]) -> String {
     all.count == 1 ? option : "\(option) number \(index + 1)"
   }

@@ -41,17 +41,23 @@ private func ageWords(for recipient: String) throws(StorageError) -> [String] {
   if recipient.hasPrefix("age1") || recipient.hasPrefix("ssh-") {
     return ["--recipient", recipient]
   }
-  // Anything else could be a secret key by mistake, so that age must not get it as an argument.
+  // Anything else could be a secret key by mistake, so age must not get it as an argument.
   guard unsafe access(recipient, R_OK) == 0 else {
-    throw .notOpened("a file of recipients", errno)
+    let failure = errno
+    throw StorageError(
+      StorageError.Code(failure: failure),
+      "a recipient of --encrypt is neither a public key nor a readable file: "
+        + systemText(of: failure),
+      hint: "give `age1…`, `ssh-…`, `gpg:KEY` or the path of a file of age's public keys",
+      outcome: .unchanged)
   }
   return ["--recipients-file", recipient]
 }
 
 /// A running program that encrypts what is written to it.
 ///
-/// If it is released before `finish`, the program is killed, so that its output is incomplete and
-/// no reader takes it for an export.
+/// If it is released before `finish`, it kills the program. The output is then incomplete, so no
+/// reader takes it for an export.
 struct EncryptingProgram: ~Copyable {
   private let name: String
   private let pid: pid_t
@@ -71,7 +77,7 @@ struct EncryptingProgram: ~Copyable {
       throw error
     }
     defer { close(messages.writing) }
-    // The program loses messages that do not fit into the pipe, and nothing waits for the other.
+    // Messages that do not fit into the pipe are lost, so neither program waits for the other.
     _ = fcntl(messages.reading, F_SETFL, O_NONBLOCK)
     _ = fcntl(messages.writing, F_SETFL, O_NONBLOCK)
     do throws(CommandNotStarted) {
@@ -86,8 +92,8 @@ struct EncryptingProgram: ~Copyable {
     self.name = name
     self.input = input.writing
     self.messages = messages.reading
-    // Afterwards, a write to a program that has ended fails with EPIPE. The program itself was
-    // started with the default action.
+    // With this, a write to a program that has ended fails with EPIPE. The program itself was
+    // started before, with the default action.
     signal(SIGPIPE, SIG_IGN)
   }
 
@@ -95,7 +101,7 @@ struct EncryptingProgram: ~Copyable {
   mutating func append(_ bytes: Secret) throws(StorageError) {
     let failure = bytes.withBytes { writeAll($0, to: input) }
     guard failure == 0 || failure == EPIPE else {
-      throw .refused("\(name) could not be given the export: \(systemText(of: failure))")
+      throw .refused("cannot write the export to \(name): \(systemText(of: failure))")
     }
   }
 

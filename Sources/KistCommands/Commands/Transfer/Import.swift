@@ -34,7 +34,8 @@ struct Import: RequiresUserStorage {
 
   @Option(
     help: ArgumentHelp(
-      "If another credential has the name: keep, replace or fail.", valueName: "choice"))
+      "For a name that another credential already has: keep, replace or fail.",
+      valueName: "choice"))
   var onConflict = ConflictChoice.fail
 
   @Flag(help: "Do not ask whether to save.")
@@ -93,7 +94,7 @@ struct Import: RequiresUserStorage {
     guard onConflict != .fail || conflicts == 0 else {
       let have = conflicts == 1 ? "has" : "have"
       throw .refused(
-        "nothing was saved: \(conflicts) of these \(have) the name of another credential",
+        "nothing was saved: \(conflicts) of the credentials \(have) the same name as another one",
         as: .conflict,
         hint:
           "to keep the stored secrets: `--on-conflict keep`; to replace them: `--on-conflict replace`"
@@ -141,7 +142,9 @@ extension Terminal {
     }
   }
 
-  /// Saves these changes in portions of many; stops between two portions if a signal asks for it.
+  /// Saves the changes in portions of up to `largestPortion` concurrent requests.
+  ///
+  /// After a signal, stops before the next portion.
   func save(_ changes: [SaveRequest], to storage: UserStorage) async throws(StorageError) {
     let signals = try noteSignals()
     var progress = ProgressBar("saving", on: self)
@@ -187,7 +190,9 @@ extension StorageError {
     StorageError(.unavailable, "interrupted: \(saved) of \(all) were saved", hint: goesOn)
   }
 
-  /// Returns this error with the number of saved credentials; after any, it is not `unchanged`.
+  /// Returns this error with the number of saved credentials.
+  ///
+  /// If some were saved, clears the outcome `unchanged`.
   fileprivate func afterSaving(_ saved: Int, of all: Int) -> StorageError {
     var error = self
     error.message += "; \(saved) of \(all) were saved"
@@ -206,7 +211,7 @@ extension ImportPlan {
     let (same, kept) = (count(.same), rows.count - count(.same) - saved)
     return "saved \(saved)"
       + (same == 0 ? "" : "; \(same) \(same == 1 ? "was" : "were") stored already")
-      + (kept == 0 ? "" : "; \(kept) skipped, because another credential has the name")
+      + (kept == 0 ? "" : "; \(kept) skipped, because another credential has the same name")
   }
 }
 
