@@ -103,9 +103,9 @@ import Testing
 
   @Test func `reports that there is no kistd`() async throws {
     try await withAutostart { home in
-      let kist = home.path + "/kist"
-      try FileManager.default.copyItem(atPath: programs + "/kist", toPath: kist)
-      let end = try await command("sh", ["-c", "PATH=/usr/bin:/bin; ~/kist list"], in: home)
+      // Another process copies it: a child of this one could keep the copy open for writing.
+      let copied = "cp \(programs)/kist ~/kist; PATH=/usr/bin:/bin; ~/kist list"
+      let end = try await command("sh", ["-c", copied], in: home)
       #expect(end.status == .exited(7))
       #expect(end.error.contains("there is no program kistd"))
     }
