@@ -54,8 +54,12 @@ private func startApart(
   return pid
 }
 
-/// The variables of kistd and of the libraries that it uses. Others may be secrets of a command.
-private let kept = ["HOME=", "XDG_", "DBUS_", "KISTD_", "LANG=", "LC_", "LD_LIBRARY_PATH=", "PATH="]
+/// The variables of kistd and of the libraries that it uses.
+///
+/// Others may be secrets of a command.
+private let kept = [
+  "HOME=", "XDG_", "DBUS_", "KISTD_", "LANG=", "LC_", "LD_LIBRARY_PATH=", "PATH=",
+]
 
 /// By default, the daemon ends when it is idle, as the service does.
 private var addedVariables: [String] {

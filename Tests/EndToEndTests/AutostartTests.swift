@@ -27,7 +27,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["git-credential-kist get < <(echo -e 'protocol=https\\nhost=h')", "kist unlock", "kist audit"])
+  @Test(arguments: [
+    "git-credential-kist get < <(echo -e 'protocol=https\\nhost=h')", "kist unlock", "kist audit",
+  ])
   func `starts one for a command of any kind`(line: String) async throws {
     try await withAutostart { home in
       let link = home.path + "/git-credential-kist"
@@ -149,7 +151,8 @@ import Testing
     }
   }
 
-  @Test func `kistd --detach ends with the reason and its status if it cannot serve`() async throws {
+  @Test func `kistd --detach ends with the reason and its status if it cannot serve`() async throws
+  {
     try await withAutostart { home in
       let line = "kistd --detach && kistd --detach"
       let end = try await command("sh", ["-c", line], in: home)

@@ -33,7 +33,8 @@ import Testing
       // The inner kistd outlives the outer command, which the FIFO tells it.
       let inner = "kistd -- sh -c 'echo > begun; read x < ended; kist list && echo served > out'"
       let outer = "(\(inner)) & read x < begun; exit 3"
-      let line = "cd ~; mkfifo begun ended; (kistd -- bash -c \"$0\"; echo $? > status) & "
+      let line =
+        "cd ~; mkfifo begun ended; (kistd -- bash -c \"$0\"; echo $? > status) & "
         + "pid=$!; until [ -e /proc/$pid ] && [ -p begun ]; do :; done; echo > ended; wait; "
         + "cat status out"
       let end = try await command("bash", ["-c", line, outer], in: home)

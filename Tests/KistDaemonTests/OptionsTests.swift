@@ -140,7 +140,8 @@ import Testing
     Case(arguments: ["--audit", "0"]), Case(environment: ["KISTD_AUDIT": "17GiB"]),
     Case(arguments: ["--audit", "9223372036854775807KiB"]),
     Case(arguments: ["--detach", "--", "true"]), Case(arguments: ["--detach", "--data", "d"]),
-    Case(arguments: ["--detach", "--key-file", "k"]), Case(arguments: ["--detach", "--socket", "s"]),
+    Case(arguments: ["--detach", "--key-file", "k"]),
+    Case(arguments: ["--detach", "--socket", "s"]),
     Case(arguments: ["--nonsense"]), Case(arguments: ["--deadline", "5"]),
   ])
   func `a bad value is an error of status 64 that names where it came from`(

@@ -153,13 +153,19 @@ extension Host {
     case "enabled": return [.ok("service", "systemd starts kistd for the first client"), lingering]
     case "disabled":
       let hint = "to change that: `systemctl --user enable --now kistd.socket`"
-      return [.note("service", "systemd starts kistd for kist only, not for other clients", hint: hint)]
+      return [
+        .note("service", "systemd starts kistd for kist only, not for other clients", hint: hint)
+      ]
     case "masked":
       let hint = "to change that: `systemctl --user unmask kistd.socket`"
-      return [.note("service", "the unit of kistd is masked, so kist does not start kistd", hint: hint)]
+      return [
+        .note("service", "the unit of kistd is masked, so kist does not start kistd", hint: hint)
+      ]
     default:
       let hint = "`make install` installs the unit"
-      return [.note("service", "systemd has no unit for kistd, so kist starts it itself", hint: hint)]
+      return [
+        .note("service", "systemd has no unit for kistd, so kist starts it itself", hint: hint)
+      ]
     }
   }
 

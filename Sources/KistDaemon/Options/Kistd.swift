@@ -86,7 +86,8 @@ struct UseOptions: ParsableArguments {
   @Option(
     help: .value(
       "level",
-      "The log level: trace, debug, info, notice, warning, error or critical (default: info, with a COMMAND warning)."))
+      "The log level: trace, debug, info, notice, warning, error or critical (default: info, with a COMMAND warning)."
+    ))
   var logLevel: String?
 }
 

@@ -59,7 +59,8 @@ struct Machine: Sendable {
       .unimplemented, .unimplemented, hello: { () throws(StorageError) in try hello.get() })
     kistd.access.status = { () throws(StorageError) in try status.get() }
     kistd.credentials.find = { _ throws(StorageError) in throw whyLocked }
-    return Checkup(socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host, isLeftToStart: isLeftToStart)
+    return Checkup(
+      socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host, isLeftToStart: isLeftToStart)
   }
 
   var host: Host {
