@@ -6,6 +6,7 @@ internal import Glibc
 internal import KistCore
 internal import KistFile
 internal import KistSystem
+internal import KistWire
 internal import Logging
 
 /// Runs kistd with this process's command line on the main thread; see `runKistd`.
@@ -77,6 +78,8 @@ private func preparation(
   }
   var standardError = standardError
   standardError.log = detached?.logStatus
+  // A wrong path is refused before the claim makes a directory.
+  if let path = options.socket { _ = try SocketLocation(path: path) }
   let claim: Claim?
   switch Role(options) {
   case .guest(let guest): return try runCommand(of: options, with: guest, previous)

@@ -46,6 +46,7 @@ import Testing
       let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
       #expect(message.contains(path))
       #expect(message.contains("107"))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
     }
   }
 

@@ -156,7 +156,8 @@ class Installing:
         self.assertEqual(left, {
             "./.local/share/kist/credentials.db", "./.local/share/kist/credentials.db.lock",
             "./.local/state/kist/audit.jsonl", "./.local/state/kist/audit.jsonl.mark",
-            "./.local/state/kist/key", "./.local/state/kist/progress", "./.local/state/kist/storage"})
+            "./.local/state/kist/key", "./.local/state/kist/progress", "./.local/state/kist/served",
+            "./.local/state/kist/served.users", "./.local/state/kist/storage"})
 
         # After another installation, the credentials are available again.
         shell(f"dpkg --install {file}")

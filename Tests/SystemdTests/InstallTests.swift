@@ -44,6 +44,8 @@ struct `make install` {
             ./.local/state/kist/audit.jsonl.mark
             ./.local/state/kist/key
             ./.local/state/kist/progress
+            ./.local/state/kist/served
+            ./.local/state/kist/served.users
             ./.local/state/kist/storage
             """)
       for unit in ["kistd.service", "kistd.socket", "kistd-credentials.socket"] {

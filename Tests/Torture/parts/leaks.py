@@ -37,7 +37,7 @@ WRITTEN_BY = ("openat", "write", "writev", "pwrite64")
 WRITING = calls.numbers(" ".join(WRITTEN_BY) + " open creat pwritev pwritev2 sendfile splice copy_file_range")
 # All files that kistd creates.
 FILES = {"credentials.db", "credentials.db-wal", "credentials.db.lock", "key", "audit.jsonl", "audit.jsonl.mark", "kist.sock.lock",
-         "storage", "progress"}
+         "storage", "progress", "served", "served.users"}
 
 
 def run(context):
