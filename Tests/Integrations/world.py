@@ -34,7 +34,7 @@ class World:
         for name in LINKS:
             (self.home / "bin" / name).symlink_to(PROGRAMS / "kist")
         self.env = {
-            "HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.home / "run"), "LANG": "C.UTF-8",
+            "HOME": str(self.home), "KIST_AUTOSTART": "0", "XDG_RUNTIME_DIR": str(self.home / "run"), "LANG": "C.UTF-8",
             "PATH": f"{self.home}/bin:{PROGRAMS}:" + os.environ["PATH"],
             # A browser in the terminal would overwrite the output of a tool.
             "BROWSER": "true",
