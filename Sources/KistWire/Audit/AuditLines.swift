@@ -47,7 +47,7 @@ package struct AuditLineWriter: ~Copyable {
     sealed.removeAll()
     if let names = note.names, let seal {
       Self.seal(names, with: seal, boundTo: line, into: &sealed)
-      ReadReadAuditLine.beforeNames.withBytes { line.append($0) }
+      ReadAuditLine.beforeNames.withBytes { line.append($0) }
       Self.append(sealed, to: &line)
       line.append(UInt8(ascii: "\""))
     }

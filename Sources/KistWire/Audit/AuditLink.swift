@@ -32,7 +32,7 @@ package struct AuditLink: Sendable, Equatable {
   /// The number of bytes from the comma before `"chain":` to the end of a line.
   private static let tail =
     beforeChain.utf8CodeUnitCount + base64Count(of: chainSize)
-    + ReadReadAuditLine.afterNames.utf8CodeUnitCount
+    + ReadAuditLine.afterNames.utf8CodeUnitCount
 
   /// The text between the last member of a line and `,"chain":`.
   package var members: [UInt8] {
