@@ -16,7 +16,7 @@ extension Endpoints {
     let connection = connect(to: socketPath, threads: threads, orFind: find)
     return .remote(
       over: repeatingReads(exchange(over: connection)),
-      converse(with: socketPath, orFind: find))
+      openWatch(at: socketPath, orFind: find))
   }
 }
 
@@ -69,7 +69,7 @@ extension WatchCredentials {
   /// kistd ends, the changes end with an error. The next watch misses the changes made in between,
   /// unless its `position` is where the earlier changes ended.
   public static func remote(socketPath: String) -> WatchCredentials {
-    .remote(over: converse(with: socketPath))
+    .remote(over: openWatch(at: socketPath))
   }
 
   /// Returns watches of the storage of this user's kistd.

@@ -33,7 +33,7 @@ package func answerTerraform(_ call: HelperCall, _ storage: UserStorage) async -
 private func token(in input: Secret) throws(StorageError) -> Secret {
   try parsed { () throws(JSONError) in
     let object = try JSONObject(input)
-    try object.refuseKeys(besides: ["token"])
+    try object.refuseKeys(except: ["token"])
     return try object.required("token").secret()
   }
 }

@@ -7,9 +7,9 @@ internal import Synchronization
 
 /// Admits connections and tracks them, up to a limit.
 ///
-/// At the limit, a new connection evicts one whose client has sent no request yet. Otherwise, it
-/// evicts the connection with the oldest last request. So idle connections cannot keep new
-/// clients out. A connection is refused only while every other one has a request in progress.
+/// At the limit, a new connection evicts the one whose client loses least (`EvictionPriority`). So
+/// idle connections cannot keep new clients out. A connection is refused only while every other one
+/// has a request in progress.
 final class Admission: Sendable {
   private struct State {
     var isStopping = false
@@ -21,7 +21,7 @@ final class Admission: Sendable {
   private let server: Server
   private let otherUsersGate: LogGate
   private let evictionGate: LogGate
-  private let turns = Turns()
+  private let sequence = SequenceCounter()
   private let state = Mutex(State())
 
   init(of server: Server) {
@@ -42,13 +42,13 @@ final class Admission: Sendable {
       let found = try channel.peer()
       peer = found
       try check(found)
-      let connection = try Connection(wrapping: channel, peer: found, turns: turns)
-      // This must be the last step: only a connection that is returned leaves later.
+      let connection = try Connection(wrapping: channel, peer: found, sequence: sequence)
+      // This must be the last step: `leave` is called only for a connection that is returned.
       try enter(connection)
       return connection
     } catch {
       if let refusal = error as? StorageError {
-        // A new socket has space for the refusal. A client that has already gone does not get it.
+        // A new socket has space for the error. A client that has disconnected does not get it.
         channel.send(refusal: refusal)
         if let peer { server.whenRefused(peer, .connection(refusal)) }
       }
@@ -74,10 +74,11 @@ final class Admission: Sendable {
       state.isStopping = true
       return Array(state.admitted.values)
     }
-    for connection in admitted { connection.lines.cancelStream() }
+    for connection in admitted { connection.handler.cancelStream() }
   }
 
-  func sever() { shutDown(SHUT_RDWR) }
+  /// Disconnects all clients.
+  func disconnectAll() { shutDown(SHUT_RDWR) }
 
   private func shutDown(_ how: some BinaryInteger) {
     for connection in state.withLock({ Array($0.admitted.values) }) {
@@ -106,7 +107,7 @@ final class Admission: Sendable {
         "there are too many connections; the limit is \(server.maximumConnections)",
         hint: "connect again, or give kistd a larger --max-connections", outcome: .unchanged)
       guard let evicted = evictOne(because: reason) else {
-        warn("refused a connection: there are too many, all with requests under way")
+        warn("refused a connection: there are too many, all with requests in progress")
         throw reason
       }
       leave(evicted)
@@ -116,14 +117,15 @@ final class Admission: Sendable {
     state.withLock { $0.admitted[ObjectIdentifier(connection.channel)] = connection }
   }
 
-  /// Evicts the connection whose client loses least, and returns it.
+  /// Evicts the connection whose client loses least, and returns it; `nil` if none can be evicted.
   private func evictOne(because reason: StorageError) -> Connection? {
     let all = state.withLock { Array($0.admitted.values) }
-    var closable = all.compactMap { connection in
-      connection.lines.evictionPriority().map { (priority: $0, connection: connection) }
+    var evictable = all.compactMap { connection in
+      connection.handler.evictionPriority().map { (priority: $0, connection: connection) }
     }
-    while let least = closable.indices.min(by: { closable[$0].priority < closable[$1].priority }) {
-      let connection = closable.remove(at: least).connection
+    while let least = evictable.indices.min(by: { evictable[$0].priority < evictable[$1].priority })
+    {
+      let connection = evictable.remove(at: least).connection
       if connection.evict(because: reason) { return connection }
     }
     return nil
@@ -135,11 +137,11 @@ final class Admission: Sendable {
   }
 }
 
-/// Lets one log line through per interval, to limit the log during a flood of events.
+/// Permits one log line per interval, to limit the log during a flood of events.
 package final class LogGate: Sendable {
   private struct State {
     var opensAt: NIODeadline?
-    var heldBack = 0
+    var suppressed = 0
   }
 
   private let interval: TimeAmount
@@ -147,74 +149,76 @@ package final class LogGate: Sendable {
 
   package init(interval: Duration = .seconds(10)) { self.interval = TimeAmount(interval) }
 
-  /// Returns the number of lines held back since the last one, or `nil` if none may be written now.
+  /// Returns the number of lines suppressed since the last one; `nil` if no line may be written now.
   package func pass() -> Int? { pass(at: .now()) }
 
   func pass(at now: NIODeadline) -> Int? {
     state.withLock { state in
       if let opensAt = state.opensAt, now < opensAt {
-        state.heldBack += 1
+        state.suppressed += 1
         return nil
       }
       defer { state = State(opensAt: now + interval) }
-      return state.heldBack
+      return state.suppressed
     }
   }
 }
 
 extension Logger {
-  /// Logs a warning if the gate lets it through, with the number of those held back.
+  /// Logs a warning if the gate permits it, with the number of suppressed ones.
   package func warning(
     _ message: Message, through gate: LogGate, _ metadata: @autoclosure () -> Metadata
   ) {
-    guard let heldBack = gate.pass() else { return }
+    guard let suppressed = gate.pass() else { return }
     warning(
-      message, metadata: metadata().merging(["unlogged": "\(heldBack)"]) { first, _ in first })
+      message, metadata: metadata().merging(["unlogged": "\(suppressed)"]) { first, _ in first })
   }
 }
 
-/// The eviction priority of a connection: what its client would lose, least first.
+/// What the client of a connection would lose by an eviction, the least first.
 enum EvictionPriority: Comparable {
   /// Nothing: the client has sent no request yet.
-  case nothing(since: Turn)
-  /// Replies that the client has had time to read.
+  case nothing(since: SequenceNumber)
+  /// Replies that the client has not read for ten seconds.
   case neglectedReplies(since: NIODeadline)
-  /// Its place: it has all its replies, and can reconnect for its next request.
-  case place(since: Turn)
-  /// A watch: the client can watch again, and must read everything again.
-  case watch(since: Turn)
+  /// Only its connection: it has all its replies, and can reconnect for its next request.
+  case idle(since: SequenceNumber)
+  /// A watch: the client can watch again, but must first read everything again.
+  case watch(since: SequenceNumber)
   /// Replies that the client may be reading.
   case replies(since: NIODeadline)
 }
 
 /// The position of an event in the order of events on an event loop.
-typealias Turn = UInt
+typealias SequenceNumber = UInt
 
-/// A counter that orders events on one event loop; cheaper than a clock.
+/// Numbers the events of one event loop in their order; cheaper than a clock.
 @safe
-final class Turns: @unchecked Sendable {
-  private var latest: Turn = 0
+final class SequenceCounter: @unchecked Sendable {
+  private var latest: SequenceNumber = 0
 
-  func next() -> Turn {
+  func next() -> SequenceNumber {
     latest += 1
     return latest
   }
 }
 
 extension LineHandler {
-  private static let patience = TimeAmount.seconds(10)
+  private static let timeToRead = TimeAmount.seconds(10)
 
-  /// Returns the eviction priority, on the event loop; `nil` while a line is being answered.
+  /// Returns the eviction priority; `nil` while a line is being answered or waits for its answer.
+  ///
+  /// Must be called on the event loop.
   func evictionPriority(at now: NIODeadline = .now()) -> EvictionPriority? {
     if isAnswering, !isStreaming { return nil }
     if hasUnreadReplies {
-      return unwrittenSince + Self.patience <= now
+      return unwrittenSince + Self.timeToRead <= now
         ? .neglectedReplies(since: unwrittenSince) : .replies(since: unwrittenSince)
     }
-    if isStreaming { return .watch(since: answered ?? connected) }
-    // While there is space for replies, every received line is about to be answered.
-    if unanswered > 0 { return nil }
-    return answered.map { .place(since: $0) } ?? .nothing(since: connected)
+    if isStreaming { return .watch(since: lastAnsweredAt ?? connectedAt) }
+    // The client reads its replies, so each waiting line is answered soon.
+    if unansweredCount > 0 { return nil }
+    return lastAnsweredAt.map { .idle(since: $0) } ?? .nothing(since: connectedAt)
   }
 
   var hasUnreadReplies: Bool { unwritten > 0 }

@@ -9,9 +9,10 @@ internal import Synchronization
 package struct ByteServer: Sendable {
   /// The answer to a client.
   package struct Answer: Sendable {
-    /// The group whose places the client takes; `nil` for a client that proved nothing.
+    /// The group to which the client's connection counts (kistd uses the systemd unit); `nil` for a
+    /// client that is not proven to be in a group.
     package var group: String?
-    /// Returns the bytes; this call is not cancelled before `grace` is over.
+    /// Returns the bytes; it is not cancelled before `grace` is over.
     package var bytes: @Sendable () async -> Secret
 
     package init(group: String?, bytes: @escaping @Sendable () async -> Secret) {
@@ -20,14 +21,14 @@ package struct ByteServer: Sendable {
     }
   }
 
-  /// The number of connections that are answered at once; a further client evicts one, or waits.
+  /// The maximum number of connections; a further client evicts one, or waits.
   package var maximumConnections = 64
   /// How long a client may take to read its bytes.
   package var deadline = Duration.seconds(30)
-  /// How long clients may take when the server is stopped.
+  /// How long the server may continue after it is stopped, to answer the accepted connections.
   package var grace = Duration.seconds(10)
   package var logger: Logger
-  /// Decides on the answer to a client; `nil` closes the connection at once.
+  /// Returns the answer to a client; `nil` closes the connection without an answer.
   package var answer: @Sendable (Peer) -> Answer?
 
   package init(logger: Logger, answer: @escaping @Sendable (Peer) -> Answer?) {
@@ -86,7 +87,7 @@ package struct ByteServer: Sendable {
             }
           }
         } catch is CancellationError {
-          // The grace was over before the listener had closed. Connections not taken are dropped.
+          // `grace` ended before the listener had closed; the connections without a place end.
         }
       }
     }
@@ -95,7 +96,7 @@ package struct ByteServer: Sendable {
   /// Sends an answer and closes the channel; a client that has gone is not an error.
   private func give(_ answer: Answer, over channel: any Channel, _ places: BytePlaces) async {
     let secret = await answer.bytes()
-    places.note(offeredTo: channel)
+    places.markAsSending(channel)
     let limit = channel.eventLoop.scheduleTask(in: TimeAmount(deadline)) {
       places.close(
         channel, because: "closed a connection whose client did not read for \(deadline)")
@@ -109,7 +110,7 @@ package struct ByteServer: Sendable {
     try? await channel.close()
   }
 
-  /// Writes one part after another, so that clients that do not read take little memory.
+  /// Writes one part after another, so that clients that do not read use little memory.
   private func write(_ secret: Secret, to channel: any Channel) async throws {
     let size = 64 << 10
     for start in stride(from: 0, to: secret.count, by: size) {
@@ -126,21 +127,21 @@ package struct ByteServer: Sendable {
 
 /// The clients that a `ByteServer` is answering, up to a limit.
 ///
-/// When all places are taken, the group with the most places loses its oldest client that does not
-/// read. So a program that holds connections in one group takes places only from itself.
+/// At the limit, the server closes the oldest connection that does not read, in the group with the
+/// most connections. So a program that holds many connections evicts only clients of its own group.
 final class BytePlaces: Sendable {
   private struct Place {
     var channel: any Channel
     var peer: Peer
     var group: String?
-    var isOffered = false
+    var isSending = false
   }
 
   private let limit: Int
   private let logger: Logger
   private let gate = LogGate()
   private let places = Mutex<[Place]>([])
-  /// Notifies the caller that waits for a place to try again.
+  /// Notifies the waiting caller, which then tries again to take a place.
   private let (changes, change) = AsyncStream.makeStream(
     of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -149,18 +150,20 @@ final class BytePlaces: Sendable {
     self.logger = logger
   }
 
-  /// Takes a place when one is free, for one caller at a time; `false` if the task is cancelled.
+  /// Waits for a free place and takes it; returns `false` if the task is cancelled.
+  ///
+  /// Only one caller may wait at a time.
   func take(for channel: any Channel, _ peer: Peer, _ group: String?) async -> Bool {
     let place = Place(channel: channel, peer: peer, group: group)
-    if hasTaken(place) { return true }
-    for await _ in changes where hasTaken(place) { return true }
+    if tryToTake(place) { return true }
+    for await _ in changes where tryToTake(place) { return true }
     return false
   }
 
-  func note(offeredTo channel: any Channel) {
+  func markAsSending(_ channel: any Channel) {
     places.withLock { places in
       if let index = places.firstIndex(where: { $0.channel === channel }) {
-        places[index].isOffered = true
+        places[index].isSending = true
       }
     }
     change.yield()
@@ -171,7 +174,7 @@ final class BytePlaces: Sendable {
     change.yield()
   }
 
-  /// Closes the connection of a client that has not read all, if it still holds a place.
+  /// Closes the connection of a client that has not read all its bytes, if it still has a place.
   func close(_ channel: any Channel, because reason: Logger.Message) {
     let place = places.withLock { places in
       places.firstIndex { $0.channel === channel }.map { places.remove(at: $0) }
@@ -180,7 +183,7 @@ final class BytePlaces: Sendable {
     change.yield()
   }
 
-  private func hasTaken(_ place: Place) -> Bool {
+  private func tryToTake(_ place: Place) -> Bool {
     let (isTaken, evicted) = places.withLock { places -> (Bool, Place?) in
       var evicted: Place?
       if places.count >= limit {
@@ -196,16 +199,16 @@ final class BytePlaces: Sendable {
     return isTaken
   }
 
-  /// Returns the client that loses its place to a client of a group, if there is one.
+  /// Returns the index of the connection to evict for a client of a group; `nil` if there is none.
   ///
-  /// A group with one place keeps it: a service manager that reads is soon done, and mistakes an
-  /// early end of the stream for the end of a credential. Clients without a group lose theirs.
+  /// A group with only one place keeps it, because a service manager takes an early end of the stream
+  /// for the end of the credential. Clients without a group are evicted first.
   private func evictable(among places: [Place], for group: String?) -> Int? {
     var counts = [group: 1]
     for place in places { counts[place.group, default: 0] += 1 }
     counts[nil]? = .max
     guard let most = places.compactMap({ counts[$0.group] }).max(), most > 1 else { return nil }
-    return places.firstIndex { $0.isOffered && counts[$0.group] == most }
+    return places.firstIndex { $0.isSending && counts[$0.group] == most }
   }
 
   private func close(_ place: Place, because reason: Logger.Message) {

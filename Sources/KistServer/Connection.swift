@@ -6,17 +6,17 @@ internal import NIOCore
 struct Connection: Sendable {
   let channel: any Channel
   let peer: Peer
-  let lines: LineHandler
+  let handler: LineHandler
 
   /// Wraps a channel that is not active yet, so that nothing has been read from it.
-  init(wrapping channel: any Channel, peer: Peer, turns: Turns) throws {
+  init(wrapping channel: any Channel, peer: Peer, sequence: SequenceCounter) throws {
     try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
     try channel.syncOptions?.setOption(
       .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: LineHandler.readSize))
     try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-    lines = LineHandler(
-      on: channel.eventLoop, descriptor: try channel.withDescriptor { $0 }, turns: turns)
-    try channel.pipeline.syncOperations.addHandler(lines)
+    handler = LineHandler(
+      on: channel.eventLoop, descriptor: try channel.withDescriptor { $0 }, sequence: sequence)
+    try channel.pipeline.syncOperations.addHandler(handler)
     self.channel = channel
     self.peer = peer
   }
@@ -24,28 +24,28 @@ struct Connection: Sendable {
   /// Starts a watch stream after the reply to the current line.
   func beginStream(_ next: @escaping NextLine) {
     channel.eventLoop.preconditionInEventLoop()
-    lines.beginStream(next)
+    handler.beginStream(next)
   }
 
   /// Evicts the connection, unless that would lose a request; returns whether it was evicted.
   func evict(because reason: StorageError) -> Bool {
-    let isAsked = try? channel.withDescriptor { descriptor in
-      // If a client does not read its replies, its further requests are not read.
-      if lines.hasUnreadReplies { return false }
-      // Requests on a watch stream are not answered any more.
-      if lines.isStreaming {
+    let hasRequest = try? channel.withDescriptor { descriptor in
+      // kistd does not read the further requests of a client that does not read its replies.
+      if handler.hasUnreadReplies { return false }
+      // kistd answers no requests on the connection of a watch.
+      if handler.isStreaming {
         channel.send(refusal: reason)
         return false
       }
-      // The second check finds a request that arrived between the first check and the shutdown.
+      // The second check finds a request that arrived before the shutdown.
       if hasInput(descriptor) { return true }
       shutdown(descriptor, CInt(SHUT_RD))
       if hasInput(descriptor) { return true }
       channel.send(refusal: reason)
       return false
     }
-    if isAsked == true { return false }
-    lines.forget()
+    if hasRequest == true { return false }
+    handler.dropWaitingLines()
     channel.close(promise: nil)
     return true
   }
@@ -59,7 +59,7 @@ extension StorageError {
 
   static let lineTooLong = StorageError(
     .tooLarge, "the line is longer than \(Limits.line) bytes",
-    hint: "the connection was closed; kistd carried out the requests before this line",
+    hint: "the connection was closed; kistd performed the requests before this line",
     outcome: .unchanged)
 }
 
@@ -73,7 +73,7 @@ extension Channel {
     return result
   }
 
-  /// Returns the peer of an accepted channel, and keeps its socket from programs that kistd starts.
+  /// Returns the peer of an accepted channel; programs that kistd starts do not inherit its socket.
   func peer() throws -> Peer {
     try withDescriptor { descriptor in
       // NIO accepts without SOCK_CLOEXEC.
@@ -101,7 +101,7 @@ extension WipedBytes {
     append(UInt8(ascii: "\n"))
   }
 
-  /// Sends the bytes that the socket takes now; returns their number, 0 if the client has gone.
+  /// Sends as many bytes as the socket has space for; returns their number, 0 after an error.
   func send(to descriptor: CInt) -> Int {
     withBytes { bytes in
       unsafe bytes.withUnsafeBytes { bytes in
@@ -116,8 +116,8 @@ extension WipedBytes {
 extension ByteBuffer {
   /// Overwrites the readable bytes in place, for every buffer that shares this storage.
   ///
-  /// Writing through `ByteBuffer` would copy the storage, which the pool of receive buffers and the
-  /// queue of pending writes share. The bytes must not be in use any more.
+  /// Writing through `ByteBuffer` would copy the storage, because the pool of receive buffers and the
+  /// queue of pending writes share it. Nothing may use the bytes any more.
   func wipe() {
     unsafe withUnsafeReadableBytes { bytes in
       guard let start = bytes.baseAddress else { return }

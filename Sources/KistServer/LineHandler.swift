@@ -4,14 +4,14 @@ internal import NIOCore
 
 /// Splits the bytes of a channel into lines, answers them in order, and writes the replies.
 ///
-/// It wipes the bytes after use. It runs on the channel's event loop, except the answering itself,
-/// and is therefore `Sendable`. `NIOAsyncChannel` would need locks and generic queues that cost
-/// more than the rest of a load.
+/// It wipes the bytes after use. Its code runs on the channel's event loop. It must be `Sendable`
+/// because the tasks that answer lines capture it. `NIOAsyncChannel` would need locks and generic
+/// queues that cost more than the rest of a load.
 ///
-/// Every event is answered with one line, in order. So the handler knows how many events wait. It
-/// stops reading at `readAhead` unanswered events, or when `bytesAhead` bytes wait in lines. One
-/// connection holds at most three lines (answered, waiting, unfinished), two replies and one read
-/// of `readSize`. Each line and reply has at most 1 MiB.
+/// Every event is answered with one line, in order. The handler stops reading while `readAhead`
+/// events are unanswered, or `bytesAhead` bytes wait in lines. So one connection holds at most three
+/// lines near the limit of 1 MiB (answered, waiting, unfinished), two replies of at most 1 MiB, and
+/// one read of `readSize`.
 @safe
 final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
@@ -21,13 +21,13 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   static let readSize = 16 << 10
   private static let readAhead = 4
   private static let bytesAhead = 64 << 10
-  /// The cost after which other connections get their turn, and the fixed cost of each line.
-  private static let highestCost = 256 << 10
+  /// The cost after which the event loop serves other connections, and the fixed cost of each line.
+  private static let maximumCost = 256 << 10
   private static let costOfLine = 1 << 10
 
-  private let turns: Turns
-  let connected: Turn
-  private(set) var answered: Turn?
+  private let sequence: SequenceCounter
+  let connectedAt: SequenceNumber
+  private(set) var lastAnsweredAt: SequenceNumber?
   private let loop: any EventLoop
   let executor: EventLoopExecutor
   private let descriptor: CInt?
@@ -35,41 +35,46 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var whenRefused: (@Sendable (StorageError) -> Void)?
   private var splitter = LineSplitter()
   var events = CircularBuffer<LineSplitter.Event>()
-  var unanswered = 0
+  var unansweredCount = 0
   var isAnswering = false
   /// The watch stream that begins after the last reply.
   var stream: WatchStream?
-  private var isStarting = false
+  /// Whether `begin` is running.
+  private var isBeginning = false
   var outgoing = noReplies()
   /// The number of writes that the channel has not finished.
   private(set) var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
-  /// Since when the channel has had unfinished writes.
+  /// Since when there have been unfinished writes.
   private(set) var unwrittenSince = NIODeadline.now()
+  /// Whether the handler receives no further line.
   var isOver = false
-  /// Whether the client has gone and reads no more replies.
+  /// Whether the client has disconnected and reads no more replies.
   private(set) var isGone = false
-  /// The work done since other connections had their turn, in bytes of replies.
+  /// The work since the event loop last served other connections, in bytes of replies.
   private var cost = 0
   private var isResting = false
-  private var isReadHeldBack = false
+  private var isReadPending = false
   private var isWriting = false
   var whenDone: CheckedContinuation<Void, Never>?
   private(set) var context: ChannelHandlerContext?
 
-  init(on loop: any EventLoop, descriptor: CInt? = nil, turns: Turns = Turns()) {
-    self.turns = turns
-    connected = turns.next()
+  init(
+    on loop: any EventLoop, descriptor: CInt? = nil, sequence: SequenceCounter = SequenceCounter()
+  ) {
+    self.sequence = sequence
+    connectedAt = sequence.next()
     self.loop = loop
     executor = EventLoopExecutor(loop)
     self.descriptor = descriptor
   }
 
-  // MARK: - What the connection calls
+  // MARK: - Called by the connection
 
-  /// Answers the lines one after another until their end, and then closes the channel.
+  /// Answers the lines one after another until the input ends, and then closes the channel.
   ///
-  /// A client that has gone gets no reply, but its requests are performed. Runs on the event loop.
+  /// If the client has disconnected, its requests are still performed, except those that only read.
+  /// Runs on the event loop.
   func run(
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void
@@ -80,7 +85,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
       whenDone = continuation
       answerAll()
     }
-    // The closures may hold the connection, and so this handler.
+    // The closures may hold the connection, which holds this handler: a reference cycle.
     self.answer = nil
     self.whenRefused = nil
     // The channel drops its pending writes when it closes.
@@ -88,22 +93,24 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     try? await context?.channel.close()
   }
 
-  func forget() {
+  func dropWaitingLines() {
     events.removeAll()
-    unanswered = 0
+    unansweredCount = 0
   }
 
   // MARK: - Answering
 
-  /// Answers the received lines while the client has space; sends all immediate replies together.
+  /// Answers the received lines while the client reads its replies.
+  ///
+  /// Sends replies that are ready at the same time together.
   func answerAll() {
-    // Events that occur during a write are handled after it.
+    // Events that NIO reports during a write are handled after it.
     guard let answer, !isWriting, !isResting else { return }
     cost = 0
-    while !isAnswering, hasRoom, cost < Self.highestCost, let event = events.popFirst() {
+    while !isAnswering, canSendReplies, cost < Self.maximumCost, let event = events.popFirst() {
       isAnswering = true
       switch event {
-      case .line(let line) where isGone && line.onlyAsks: settle(costing: 0)
+      case .line(let line) where isGone && line.onlyReads: settle(costing: 0)
       case .line(let line): begin(line, answer)
       case .unfinished: refuse(.unfinished)
       case .tooLong:
@@ -113,14 +120,16 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
       if events.isEmpty { flush() }
     }
     flush()
-    if cost >= Self.highestCost { rest() }
-    if isOver, !isAnswering, events.isEmpty { finish() }
+    if cost >= Self.maximumCost { rest() }
+    if isOver, !isAnswering, events.isEmpty { beginStreamOrComplete() }
   }
 
-  /// Whether the client reads its replies, or can no longer read.
-  var hasRoom: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
+  /// Whether the client reads its replies, or has disconnected.
+  var canSendReplies: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
 
-  /// Gives other connections their turn; uses a timer, since the loop would run a task before them.
+  /// Lets the event loop serve other connections.
+  ///
+  /// Uses a timer, because the loop runs queued tasks before it reads from sockets.
   private func rest() {
     isResting = true
     loop.scheduleTask(in: .microseconds(50)) {
@@ -129,32 +138,32 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
   }
 
-  /// Answers a line; if the answer need not wait, it is complete when this function returns.
+  /// Starts to answer a line; an answer that does not wait is complete when this function returns.
   ///
-  /// A waiting answer continues on the event loop, so that no other thread is involved.
+  /// An answer that waits continues on the event loop, so that no other thread is involved.
   private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
-    isStarting = true
-    defer { isStarting = false }
+    isBeginning = true
+    defer { isBeginning = false }
     Task.immediate(executorPreference: executor) {
       let reply = await answer(line)
-      finish(with: reply)
-      if !isStarting { answerAll() }
+      sendReply(reply)
+      if !isBeginning { answerAll() }
     }
   }
 
   private func refuse(_ error: StorageError) {
     whenRefused?(error)
-    finish(with: .refusal(error))
+    sendReply(.refusal(error))
   }
 
   private func settle(costing replyBytes: Int) {
     isAnswering = false
-    answered = turns.next()
-    unanswered -= 1
+    lastAnsweredAt = sequence.next()
+    unansweredCount -= 1
     cost += Self.costOfLine + replyBytes
   }
 
-  private func finish(with reply: Line) {
+  private func sendReply(_ reply: Line) {
     settle(costing: reply.content.count)
     guard context != nil else { return }
     outgoing.append(reply)
@@ -166,14 +175,14 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Returns a buffer with space for nearly every reply.
   private static func noReplies() -> WipedBytes { WipedBytes(capacity: 1024) }
 
-  /// Sends the replies to the socket, and passes the bytes that do not fit to the channel.
+  /// Writes the replies to the socket, and passes the bytes for which it has no space to the channel.
   ///
-  /// The socket nearly always has space. The channel's queue of pending writes costs several times
-  /// as much as the system call.
+  /// The socket nearly always has space, and the channel's queue of pending writes costs several
+  /// times as much as the system call.
   func flush() {
     guard outgoing.count > 0, let context else { return }
     var sent = 0
-    // The socket is open while the channel is active. Replies must stay in order.
+    // While the channel is active, the socket is open. Pending writes must go first.
     if let descriptor, unwritten == 0, context.channel.isActive {
       sent = outgoing.send(to: descriptor)
     }
@@ -184,7 +193,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     } else {
       outgoing.removeAll()
     }
-    readOn(context)
+    resumeReading(context)
   }
 
   private func write(after sent: Int, _ context: ChannelHandlerContext) {
@@ -197,21 +206,21 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     written.futureResult.assumeIsolated().whenComplete { [buffer] _ in
       buffer.wipe()
       self.unwritten -= 1
-      self.readOn(context)
+      self.resumeReading(context)
     }
     isWriting = true
     context.writeAndFlush(wrapOutboundOut(buffer), promise: written)
     isWriting = false
   }
 
-  // MARK: - What the channel calls
+  // MARK: - Called by the channel
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
   func handlerRemoved(context: ChannelHandlerContext) {
     self.context = nil
     splitter = LineSplitter()
-    go()
+    clientDidLeave()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -221,57 +230,57 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     answerAll()
   }
 
-  // A read during a write is the channel's last one: the write failed because the client has gone.
-  // Complete lines that the client had sent before are still performed.
+  // NIO reads during a write only if the write failed because the client has disconnected. That last
+  // read must happen: complete lines that the client sent before are still performed.
   func read(context: ChannelHandlerContext) {
-    if hasRoomToRead || isWriting {
+    if canReceiveMore || isWriting {
       context.read()
     } else {
-      isReadHeldBack = true
+      isReadPending = true
     }
   }
 
-  private func readOn(_ context: ChannelHandlerContext) {
-    if isReadHeldBack, hasRoomToRead {
-      isReadHeldBack = false
+  private func resumeReading(_ context: ChannelHandlerContext) {
+    if isReadPending, canReceiveMore {
+      isReadPending = false
       context.read()
     }
   }
 
-  private var hasRoomToRead: Bool {
-    unanswered < Self.readAhead && events.reduce(0) { $0 + $1.size } < Self.bytesAhead
+  private var canReceiveMore: Bool {
+    unansweredCount < Self.readAhead && events.reduce(0) { $0 + $1.size } < Self.bytesAhead
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard case .inputClosed? = event as? ChannelEvent else { return }
     if let rest = splitter.finish() { take(rest) }
-    end()
+    inputDidEnd()
   }
 
-  func channelInactive(context: ChannelHandlerContext) { go() }
+  func channelInactive(context: ChannelHandlerContext) { clientDidLeave() }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     answerAll()
-    stream?.goOn()
+    stream?.resumeSending()
   }
 
-  // The only error of a connection is that the client has gone. NIO closes the channel.
+  // The only error of a connection is that the client has disconnected. NIO closes the channel.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 
   private func take(_ event: LineSplitter.Event) {
-    unanswered += 1
+    unansweredCount += 1
     events.append(event)
   }
 
-  private func end() {
+  private func inputDidEnd() {
     isOver = true
     answerAll()
   }
 
-  private func go() {
+  private func clientDidLeave() {
     isGone = true
     stream?.cancel()
-    end()
+    inputDidEnd()
   }
 }
 

@@ -24,9 +24,9 @@ package struct Peer: Sendable, Equatable {
   /// Returns whether the peer has this process's uid; root is a different user.
   package static func isOwner(_ peer: Peer) -> Bool { peer.uid == geteuid() }
 
-  /// Asks the kernel for the peer of a socket (unix(7), SO_PEERCRED).
+  /// Reads the peer of a socket from the kernel (unix(7), SO_PEERCRED).
   ///
-  /// The option does not fail on sockets of other families, so the family is checked first.
+  /// First checks that it is a Unix socket, because the option does not fail on other sockets.
   init(connectedTo descriptor: CInt) throws {
     var family: CInt = 0
     try unsafe read(&family, from: descriptor, option: SO_DOMAIN)
@@ -81,9 +81,9 @@ package struct PeerProcess: Sendable, Equatable {
 
   /// Reads the facts about the process with this pid that is connected to a socket.
   ///
-  /// The facts in /proc count only if the process still has its pid afterwards. A descriptor of the
-  /// process proves that (unix(7), SO_PEERPIDFD, Linux 6.5 and later). On an older kernel, another
-  /// process may already have had the pid.
+  /// It discards the facts in /proc unless the process still has its pid afterwards, which a
+  /// descriptor of the process proves (unix(7), SO_PEERPIDFD, Linux 6.5 and later). On an older
+  /// kernel, another process may already have the pid.
   init(_ pid: pid_t, connectedTo descriptor: CInt) {
     var process: CInt = -1
     var size = socklen_t(MemoryLayout<CInt>.size)
@@ -108,7 +108,7 @@ package struct PeerProcess: Sendable, Equatable {
   }
 }
 
-/// Returns whether a process still has its pid: it is running, or was not waited for yet.
+/// Returns whether a process still has its pid: it runs, or its parent has not waited for it yet.
 private func hasItsPid(_ process: CInt) -> Bool {
   var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
   if unsafe poll(&end, 1, 0) == 0 { return true }
@@ -117,14 +117,14 @@ private func hasItsPid(_ process: CInt) -> Bool {
   return pid.flatMap { Int($0) }.map { $0 > 0 } ?? false
 }
 
-/// Makes a listening Unix socket at an unused path: mode 0600 whatever the umask, closed on exec.
+/// Makes a listening Unix socket at an unused path, with mode 0600 and closed on exec.
 package func listen(at path: String) throws(StorageError) -> CInt {
   do {
     let address = try SocketAddress(unixDomainSocketPath: path)
     let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
     let descriptor = try checked("socket", socket(AF_UNIX, CInt(kind), 0))
     do {
-      // Linux gives the file the mode of the socket minus the umask, so it is never more open.
+      // bind() gives the file the mode of the socket minus the umask, so no other user can connect.
       try checked("fchmod", fchmod(descriptor, 0o600))
       _ = try unsafe address.withSockAddr { address, size in
         try checked("bind", unsafe bind(descriptor, address, socklen_t(size)))

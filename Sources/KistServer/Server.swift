@@ -11,21 +11,21 @@ package struct Server: Sendable {
 
   /// The number of connections that are served at once; a further connection evicts another.
   package var maximumConnections = Server.usualMaximumConnections
-  /// How long the last replies may take when the server is stopped.
+  /// How long the server may continue after it is stopped, to answer the received requests.
   package var grace = Duration.seconds(10)
   /// The shortest time between two log lines about refused or evicted connections.
   package var logInterval = Duration.seconds(10)
   /// Decides which peers are served.
   package var admits: @Sendable (Peer) -> Bool = Peer.isOwner
-  /// Called for connections that are refused or evicted, and for invalid lines.
+  /// Called for each connection that is refused or evicted, and for each invalid line.
   package var whenRefused: @Sendable (Peer, Refusal) -> Void = { _, _ in }
-  /// Called once, when the server answers requests.
+  /// Called once, as soon as the server is ready to answer requests.
   package var whenServing: @Sendable () -> Void = {}
   package var heartbeat: Heartbeat?
-  /// When the server stops by itself, as if its task were cancelled.
+  /// When an idle server stops, as if its task were cancelled; `nil`: never.
   package var idleExit: IdleExit?
   package var logger: Logger
-  /// Returns the handler that answers the lines of a connection in order, and is never cancelled.
+  /// Returns the function that answers the lines of a connection, in order; it is never cancelled.
   package var serve: @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
 
   package init(
@@ -36,9 +36,9 @@ package struct Server: Sendable {
     self.serve = serve
   }
 
-  /// Serves until the task is cancelled, then performs the received requests within `grace`.
+  /// Serves until the task is cancelled, answers the received requests, and closes the socket.
   ///
-  /// It closes the socket at the end. Throws if the socket cannot listen.
+  /// Throws if the socket cannot listen.
   package func run(listeningOn descriptor: CInt) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     do {
@@ -51,11 +51,12 @@ package struct Server: Sendable {
     }
   }
 
-  /// Returns whether every connection came to its end.
+  /// Returns whether every connection ended within `grace`.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(of: self)
-    // The bootstrap pauses for a second when the process is out of descriptors. The server accepts
-    // one client at a time, because connected clients wait during an admission.
+    // When the process has no free descriptor, NIO's bootstrap stops accepting for a second, so no
+    // code here handles that. The server accepts one client at a time, because connected clients
+    // wait during an admission.
     let listener = try await ServerBootstrap(group: loop)
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .bind(descriptor) { channel in
@@ -71,14 +72,15 @@ package struct Server: Sendable {
       } catch { isDone.fail(error) }
     }
     loop.execute(whenServing)
-    // Runs on the loop, so nothing is admitted meanwhile. New connections wait in the socket.
+    // Runs on the loop, so no connection is admitted at the same time.
     @Sendable func stop() {
       admission.stop()
       listener.channel.close(promise: nil)
       loop.scheduleTask(in: TimeAmount(grace)) {
         logger.warning(
-          "stopping without the last replies", metadata: ["connections": "\(admission.count)"])
-        admission.sever()
+          "stopping before all requests were answered",
+          metadata: ["connections": "\(admission.count)"])
+        admission.disconnectAll()
         isDone.succeed(false)
       }
     }
@@ -112,7 +114,7 @@ package struct Server: Sendable {
       try await listener.executeThenClose { connections in
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
-            await connection.lines.run(serve(connection.peer, connection.beginStream)) {
+            await connection.handler.run(serve(connection.peer, connection.beginStream)) {
               whenRefused(connection.peer, .line($0))
             }
             admission.leave(connection)
@@ -134,20 +136,20 @@ package struct Heartbeat: Sendable {
   }
 }
 
-/// Input that the server refused without trying it.
+/// A connection that the server refused or evicted, or an invalid line.
 package enum Refusal: Sendable {
   case connection(StorageError)
   /// Input that is not a valid line: too long, or cut off.
   case line(StorageError)
 }
 
-/// The conditions under which an idle server stops by itself.
+/// The conditions under which an idle server stops.
 package struct IdleExit: Sendable {
-  /// How long no client may be connected before the server stops.
+  /// The time without a connected client after which the server stops.
   package var after: Duration
-  /// Decides at that time whether to stop; if `false`, it is called again after the same time.
+  /// Decides at that time whether to stop; if `false`, the server asks again after another `after`.
   package var isAllowed: @Sendable () async -> Bool
-  /// Called when nothing can prevent the stop any more.
+  /// Called when the server is about to stop.
   package var whenStopping: @Sendable () -> Void
 
   package init(

@@ -2,41 +2,41 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// A watch stream, which becomes the only output of its connection; used only on its event loop.
+/// The lines of a watch, which are the only output of their connection; used on its event loop.
 ///
-/// It takes the next line only when the socket has space. A client that does not read delays only
-/// the source of its changes, whose queue is bounded.
+/// It takes the next line only when the socket has space. If a client does not read, only its own
+/// changes wait, in a queue of limited size.
 @safe
 final class WatchStream: @unchecked Sendable {
   private let next: NextLine
-  private let lines: LineHandler
+  private let handler: LineHandler
   private var sending: Task<Void, Never>?
   private var whenWritable: CheckedContinuation<Void, Never>?
   private var isCancelled = false
   private(set) var isUnderWay = false
 
-  init(_ next: @escaping NextLine, on lines: LineHandler) {
+  init(_ next: @escaping NextLine, on handler: LineHandler) {
     self.next = next
-    self.lines = lines
+    self.handler = handler
   }
 
   func begin() {
     isUnderWay = true
-    sending = Task.immediate(executorPreference: lines.executor) {
+    sending = Task.immediate(executorPreference: handler.executor) {
       do throws(StorageError) {
         while !isCancelled, let line = try await next() {
-          lines.send(line)
-          while !lines.hasRoom, !isCancelled {
+          handler.send(line)
+          while !handler.canSendReplies, !isCancelled {
             await withCheckedContinuation { whenWritable = $0 }
           }
         }
-      } catch { lines.send(.refusal(error)) }
-      lines.endStream()
+      } catch { handler.send(.refusal(error)) }
+      handler.endStream()
     }
     if isCancelled { sending?.cancel() }
   }
 
-  func goOn() {
+  func resumeSending() {
     whenWritable?.resume()
     whenWritable = nil
   }
@@ -44,19 +44,19 @@ final class WatchStream: @unchecked Sendable {
   func cancel() {
     isCancelled = true
     sending?.cancel()
-    goOn()
+    resumeSending()
   }
 }
 
 extension LineHandler {
-  /// Starts a watch stream after the reply to the current line, and answers no other line.
+  /// Starts a watch stream after the reply to the current line; answers no further line.
   func beginStream(_ next: @escaping NextLine) {
     let stream = WatchStream(next, on: self)
     if isGone { stream.cancel() }
     self.stream = stream
-    // Lines that arrived together with this one are not answered.
+    // Drops the lines that arrived after the current one.
     events.removeAll()
-    unanswered = 1
+    unansweredCount = 1
     isOver = true
   }
 
@@ -68,8 +68,8 @@ extension LineHandler {
     if isStreaming { context?.channel.close(promise: nil) }
   }
 
-  /// Begins the watch stream after the last answer, or ends the handler if there is no stream.
-  func finish() {
+  /// Begins the watch stream after the last reply; without one, completes `run`.
+  func beginStreamOrComplete() {
     if let stream {
       isAnswering = true
       stream.begin()
@@ -88,7 +88,7 @@ extension LineHandler {
   fileprivate func endStream() {
     stream = nil
     isAnswering = false
-    forget()
+    dropWaitingLines()
     answerAll()
   }
 }

@@ -1,6 +1,7 @@
 internal import KistCore
 
-// Integers are little-endian with a fixed width; 32 bits before a text are its length in UTF-8.
+// Integers are little-endian and have a fixed width. A text is its length in UTF-8 bytes, as 32
+// bits, and then the bytes.
 
 extension [UInt8] {
   /// Copies the bytes of a span.
@@ -96,9 +97,10 @@ struct ByteReader {
   }
 }
 
-/// Returns the padded size, which hides the exact size on disk: up to 1 KiB a multiple of 64.
+/// Returns the padded size, which hides the exact size on disk.
 ///
-/// Above 1 KiB, it follows Padmé (Nikitin and others, PoPETs 2019 (4), §4), which adds up to 12 %.
+/// Up to 1 KiB, it is a multiple of 64. Above 1 KiB, it follows Padmé (Nikitin and others, PoPETs
+/// 2019 (4), §4), which adds at most 12 %.
 func paddedSize(_ size: Int) -> Int {
   if size <= 1024 { return max(64, (size + 63) / 64 * 64) }
   let exponent = Int.bitWidth - 1 - size.leadingZeroBitCount

@@ -1,7 +1,7 @@
 package import KistCore
 private import KistSodium
 
-/// The facts about the whole store, sealed again with each change.
+/// The data about the whole store, which each change seals again.
 package struct Header: Equatable, Sendable {
   /// The number of the last change.
   package var sequence: UInt64
@@ -14,7 +14,7 @@ package struct Header: Equatable, Sendable {
   /// The hash of all key slots.
   package var slots: [UInt8]
 
-  /// The maximum sequence, because SQLite stores those of rows as signed integers.
+  /// The maximum sequence: SQLite stores the sequence of a row as a signed integer.
   package static let lastSequence = UInt64(Int64.max)
 
   /// The size of the hash of the slots in bytes.
@@ -30,7 +30,7 @@ package struct Header: Equatable, Sendable {
   /// The revision of the last change.
   package var lastRevision: Revision { epoch.revision(of: sequence) }
 
-  /// Updates the sum and the count for a replaced row; `nil` for no row (added or deleted).
+  /// Updates the sum and the count; `old` is `nil` for an added row, `new` for a deleted one.
   package mutating func replaceRow(_ old: RowSum?, with new: RowSum?) {
     if let old {
       sum -= old
@@ -53,7 +53,7 @@ package struct Epoch: Equatable, Sendable {
     text = String(number, radix: 36)
   }
 
-  /// Returns the revision of a change of this store.
+  /// Returns the revision of the change with this number.
   package func revision(of sequence: UInt64) -> Revision {
     Revision(epoch: text, sequence: sequence)
   }
@@ -96,7 +96,7 @@ extension StoreKeys {
   }
 }
 
-/// A note of the last change of a store, which is kept outside the store.
+/// A note of the last change of a store, in a file outside the store.
 package struct ProgressNote: Equatable, Sendable {
   /// The number of the last change.
   package var sequence: UInt64
@@ -105,7 +105,7 @@ package struct ProgressNote: Equatable, Sendable {
 
   package init(sequence: UInt64, time: Timestamp) { (self.sequence, self.time) = (sequence, time) }
 
-  /// The number in the note of a store that another one replaced.
+  /// The sequence in the note of a store that `kistd rekey` replaced; greater than any real one.
   package static let replaced = UInt64.max
   /// The size of a sealed note in bytes.
   package static let size =

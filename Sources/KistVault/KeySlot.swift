@@ -9,11 +9,11 @@ package struct KeySlot: Equatable, Sendable {
     case keyFile
     /// A passphrase, stretched at this cost with this salt.
     case passphrase(KDFCost, salt: [UInt8])
-    /// A kind that this version does not know; the body is kept unchanged, without its checksum.
+    /// A kind that this version does not know; `body`, the slot without its checksum, is kept.
     case unknown(body: [UInt8])
   }
 
-  /// The number, which no other slot of the store has.
+  /// The number of the slot, different from those of the store's other slots.
   package let number: UInt32
   /// The source of the key.
   package let kind: Kind
@@ -106,7 +106,7 @@ extension KeySlot {
       guard body.starts(with: Self.parameters(of: .keyFile)) else { throw .damagedSlot }
     } else {
       guard cost.isAcceptable else {
-        throw .corrupt("a key slot asks for more memory or time than any that kist writes")
+        throw .corrupt("the cost of a key slot is outside the limits of kist")
       }
       self.kind = .passphrase(cost, salt: salt)
     }
@@ -115,15 +115,16 @@ extension KeySlot {
   /// The maximum number of passphrase slots in a store.
   package static let mostPassphrases = 8
 
-  /// Throws `corrupt` for too many passphrase slots, or if their total cost exceeds one's limit.
+  /// Throws `corrupt` for too many passphrase slots, or if their total cost exceeds the limit for a
+  /// single slot.
   ///
-  /// Anyone can forge a slot, and a forged one is detected only after another slot has opened.
+  /// Without a key anyone can forge a slot, which is detected only after another slot has opened.
   package static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
     let work = slots.compactMap { slot in
       if case .passphrase(let cost, _) = slot.kind { cost.work } else { nil }
     }
     guard work.count <= mostPassphrases, work.reduce(0, +) <= KDFCost.greatest.work else {
-      throw .corrupt("the key slots together ask for more time than any that kist writes")
+      throw .corrupt("the passphrase slots exceed the limits of kist in number or total cost")
     }
   }
 
@@ -200,7 +201,7 @@ package func openSlot(
   guard slots.openWithPassphrase else {
     throw StorageError(
       .wrongPassphrase, "the store has no passphrase",
-      hint: "it opens with its key file: give no passphrase")
+      hint: "the key file opens it: give no passphrase")
   }
   throw .wrongPassphrase
 }
@@ -214,20 +215,20 @@ private func wrappingKey(from keyFile: GuardedKey) throws(StorageError) -> Symme
 private func checkPassphrase(_ passphrase: Secret) throws(StorageError) {
   if passphrase.isEmpty {
     throw StorageError(
-      .badRequest, "the passphrase is empty", hint: "give one that has at least one character")
+      .badRequest, "the passphrase is empty", hint: "give a passphrase with at least one character")
   }
   if passphrase.count > Limits.passphrase {
     throw .tooLarge("the passphrase", limit: Limits.passphrase, size: passphrase.count)
   }
 }
 
-/// Throws for an empty or too long new passphrase, and for a short one unless these are allowed.
+/// Throws for an empty or too long new passphrase, and for a short one unless `allowsWeak` is true.
 package func checkNewPassphrase(_ passphrase: Secret, allowsWeak: Bool) throws(StorageError) {
   try checkPassphrase(passphrase)
   guard allowsWeak || passphrase.count >= Limits.shortestNewPassphrase else {
     throw StorageError(
       .badRequest, "the new passphrase has fewer than \(Limits.shortestNewPassphrase) bytes",
-      hint: "choose a longer one, or allow it with `--weak`; nothing was changed",
+      hint: "choose a longer passphrase, or allow a short one with `--weak`; nothing was changed",
       outcome: .unchanged)
   }
 }

@@ -1,8 +1,8 @@
 package import KistCore
 
-/// The sealed part of a credential beside the secret: everything else except the revision.
+/// The sealed metadata of a credential: everything except the secret and the revision.
 package struct Metadata: Equatable, Sendable {
-  /// The key.
+  /// The service and the account.
   package var key: CredentialKey
   /// The label.
   package var label: String?
@@ -62,9 +62,10 @@ extension Metadata {
     return bytes
   }
 
-  /// Decodes metadata; throws `corrupt` unless a save can have written it.
+  /// Decodes metadata; throws `corrupt` if no save can have written it.
   ///
-  /// - Parameter knowsKey: whether the row was found by its key, which is then within the limits.
+  /// - Parameter knowsKey: whether the row was found by its service and account; these are then
+  ///   within the limits, and are not checked again.
   init(decoding bytes: Span<UInt8>, knowsKey: Bool = false) throws(StorageError) {
     var reader = ByteReader()
     let flags = try Self.flags(&reader, from: bytes)
@@ -76,7 +77,7 @@ extension Metadata {
     let label = try reader.text(from: bytes)
     var attributes = Attributes()
     let count = try reader.integer(UInt32.self, from: bytes)
-    // Checked first, because inserting each attribute in order would be slow for a forged count.
+    // Checked first, because inserting a forged number of attributes, each in its place, is slow.
     guard count <= Limits.attributes else { throw .beyondLimits }
     for _ in 0..<count {
       let name = try reader.text(from: bytes)
@@ -103,7 +104,7 @@ extension Metadata {
       service: try reader.text(from: bytes), account: try reader.text(from: bytes))
   }
 
-  /// Decodes only the parts that a save keeps; reads the rest only where there are fields.
+  /// Decodes only the parts that a save keeps, unless there are fields.
   static func kept(decoding bytes: Span<UInt8>) throws(StorageError) -> (
     createdAt: Timestamp, fields: Fields?, secretHasFields: Bool
   ) {
@@ -115,7 +116,7 @@ extension Metadata {
     return (metadata.createdAt, metadata.fields, metadata.secretHasFields)
   }
 
-  /// Reads the flags, and throws for unknown ones, because this version would lose their meaning.
+  /// Reads the flags; throws for unknown flags, because this version would drop them.
   private static func flags(
     _ reader: inout ByteReader, from bytes: Span<UInt8>
   ) throws(StorageError) -> UInt32 {
@@ -130,11 +131,12 @@ extension Metadata {
   }
 }
 
-/// The tagged fields of a row from a later version of kist, which this version keeps unchanged.
+/// The fields of a row that a later version of kist added, which this version keeps unchanged.
 package struct Fields: Equatable, Sendable {
-  /// The maximum bytes of all fields stored with the metadata, or with the secret.
+  /// The maximum total size in bytes of the fields stored with the metadata, and of those with the
+  /// secret.
   static let mostBytes = 32_768
-  /// The bit of a tag which means that versions without the tag must not change the credential.
+  /// The bit of a tag: versions that do not know the tag must not change the credential.
   private static let criticalBit: UInt32 = 1 << 31
 
   /// The tag, size and value of each field, ordered by tag.

@@ -1,23 +1,23 @@
 package import KistCore
 
-/// A planned change: what to write, and what is true once it is on disk.
+/// A planned change: the writes, and the header, answer and event that apply once they are on disk.
 ///
-/// The functions that plan changes read only their arguments, and write nothing. They throw an
-/// error that concerns only the change.
+/// The functions that plan changes read only their arguments, and write nothing. If one of them
+/// throws, only this change fails; the other changes of the transaction continue.
 package struct Plan<Answer> {
-  /// The writes beside the header, in order.
+  /// The writes other than the header, in order.
   package var writes: [StoreWrite] = []
   /// The header after the change.
   package var header: Header
   /// The answer to the client.
   package var answer: Answer
-  /// The event for watchers; `nil` where no credential is changed.
+  /// The event for watchers; `nil` if no credential is changed.
   package var event: CredentialChange?
 }
 
 /// One write of a change.
 package enum StoreWrite: Equatable, Sendable {
-  /// Writes a row, replacing one that is at this address.
+  /// Writes a row, in place of the one that is at this address, if any.
   case putRow(SealedRow, at: Int64)
   case deleteRow(at: Int64)
   case putSlot(KeySlot)
@@ -27,9 +27,9 @@ package enum StoreWrite: Equatable, Sendable {
 /// The result of a lookup: the row of a credential, or where to put one.
 package struct FoundRow {
   let tag: RowTag
-  /// The address of the row, or a free one for it.
+  /// The address of the row; a free one if there is no row.
   package let address: Int64
-  /// `nil` where there is no row.
+  /// `nil` if there is no row.
   package let row: SealedRow?
 
   package init(tag: RowTag, address: Int64, row: SealedRow?) {
@@ -39,9 +39,9 @@ package struct FoundRow {
 
 /// The key slots to add and remove in one step.
 package struct KeySlotChange: Sendable {
-  /// The slots on which the change was decided.
+  /// The slots that existed when the change was decided.
   ///
-  /// If they have changed since, the removed slot might be the last one.
+  /// If they have changed since, this change might remove the last slot.
   let slots: [KeySlot]
   let added: KeySlot?
   let removed: UInt32?
@@ -52,7 +52,7 @@ package struct KeySlotChange: Sendable {
 }
 
 extension StoreKeys {
-  /// Plans to save a credential.
+  /// Plans the save of a credential.
   package func plan(
     _ request: SaveRequest, on found: FoundRow, _ header: Header, at now: Timestamp,
     _ nonces: inout Nonces
@@ -86,7 +86,7 @@ extension StoreKeys {
       event: .saved(summary.key, summary.revision))
   }
 
-  /// Plans to delete a credential, and answers whether there is one.
+  /// Plans the deletion of a credential; the answer is whether it exists.
   package func plan(
     _ request: DeleteRequest, on found: FoundRow, _ header: Header
   ) throws(StorageError) -> Plan<Bool> {
@@ -100,7 +100,7 @@ extension StoreKeys {
       event: .deleted(request.key, header.lastRevision))
   }
 
-  /// Plans to change the key slots, and answers with the slots afterwards.
+  /// Plans a change of the key slots; the answer is the slots afterwards.
   ///
   /// - Parameter slots: the slots in the store, whose hash is the one in the header.
   package func plan(
@@ -130,22 +130,23 @@ extension StoreKeys {
       .summary(at: header.epoch.revision(of: row.place.sequence))
   }
 
-  /// Checks the condition of a change, and returns what a save keeps of the row.
+  /// Checks the condition of a change, and returns the parts of the row that a save keeps.
   ///
-  /// A row that is not authentic is never overwritten.
+  /// Throws if the row is not authentic, so that such a row is never overwritten.
   private func authenticate(
     _ found: FoundRow, if condition: Condition, _ header: Header
   ) throws(StorageError) -> SealedRow.Kept? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
-    // There is a row that the header does not count: the header is authentic, but too old.
+    // The header is authentic, but older than the row: it counts no rows.
     if header.count == 0 { throw .wrongRows }
     return try authenticate(row.metadata.span, row.secret.span, at: row.place)
   }
 }
 
 extension StorageError {
-  /// The credential has a field that only versions that know the field may change.
+  /// The credential has a critical field that this version does not know, so this version must not
+  /// change the credential.
   fileprivate static let needsLaterVersion = StorageError(
     .denied,
     "a later version of kist added data to the credential, which this version would damage",

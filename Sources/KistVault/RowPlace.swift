@@ -28,17 +28,17 @@ extension Tag: Hashable {
   }
 }
 
-/// The tags by which the store finds a credential: one of its service, and one of its whole key.
+/// The tags by which the store finds a credential.
 package struct RowTag: Hashable, Sendable {
   /// The tag of the service.
   package let service: Tag
-  /// The tag of the whole key.
+  /// The tag of the service and the account together.
   package let key: Tag
 
   package init(service: Tag, key: Tag) { (self.service, self.key) = (service, key) }
 }
 
-/// The place to which the sealed parts of a row are bound: its tags, and the change that wrote it.
+/// The tags of a row and the number of the change that wrote it; its sealed parts open only with these.
 package struct RowPlace: Hashable, Sendable {
   /// The tags of the credential.
   package var tag: RowTag
@@ -51,7 +51,7 @@ package struct RowPlace: Hashable, Sendable {
 extension StoreKeys {
   /// Returns the tags of a credential.
   package func tag(of key: CredentialKey) -> RowTag {
-    // Each part is hashed with its length, so that different keys never hash the same bytes.
+    // The length of each part is hashed, too, so that different names never hash the same bytes.
     var bytes = WipedBytes(capacity: 128)
     bytes.append(text: key.service)
     let service = tag(of: bytes)
@@ -73,29 +73,33 @@ extension StoreKeys {
 
 /// The addresses of rows in the table.
 ///
-/// The first bytes of a credential's tags give 64 possible addresses; its row is at the first that
-/// was free. So the table is one B-tree of integers, with the rows of a service side by side.
+/// The first bytes of a credential's tags give 64 possible addresses. A save uses the first free one.
+/// So the table is one B-tree of integers, in which the rows of a service are next to each other.
 ///
-/// Two credentials rarely share addresses: about a hundred pairs among a million of one service.
+/// Credentials rarely share addresses. In a service with a million credentials, about a hundred
+/// pairs do.
 package enum RowAddresses {
   private static let numberBits = 6
   private static let keyBits = 32
 
-  /// The possible addresses of all credentials.
+  /// All possible addresses.
   package static let all: ClosedRange<Int64> = 0...(1 << 62 - 1)
 
-  /// Returns the addresses of one credential.
+  /// Returns the possible addresses of one credential.
   package static func of(_ tag: RowTag) -> ClosedRange<Int64> {
     let first = first(of: tag.service) | number(of: tag.key, bytes: 4) << numberBits
     return first...(first | (1 << numberBits - 1))
   }
 
-  /// Returns the addresses of all credentials of a service, and perhaps of some other services.
+  /// Returns the possible addresses of the credentials of a service.
+  ///
+  /// Some other services may have the same addresses.
   package static func ofService(_ service: Tag) -> ClosedRange<Int64> {
     ofService(at: first(of: service))
   }
 
-  /// Returns the addresses of all credentials of the service with a credential at this address.
+  /// Returns the possible addresses of the credentials with the same service as the one at this
+  /// address.
   package static func ofService(at address: Int64) -> ClosedRange<Int64> {
     let mask: Int64 = 1 << (keyBits + numberBits) - 1
     return (address & ~mask)...(address | mask)
@@ -114,7 +118,7 @@ package enum RowAddresses {
   }
 }
 
-/// A sum of the keyed hashes of rows, modulo 2^256; it is updated without reading other rows.
+/// The sum of the keyed hashes of rows, modulo 2^256; a change updates it without reading other rows.
 package struct RowSum: Equatable, Sendable {
   fileprivate var low: UInt128 = 0
   fileprivate var high: UInt128 = 0
@@ -165,26 +169,31 @@ package struct RowTally {
   /// The number of rows.
   package private(set) var count: UInt64 = 0
 
-  /// Begins without rows; without the keys, only the order is known.
+  /// Begins without rows.
+  ///
+  /// Without the keys, it counts the rows and checks their addresses, but computes no sum.
   package init(_ keys: StoreKeys?) { self.keys = keys }
 
-  /// Adds a row, given the ends of its sealed parts; `false` if no lookup finds it at the address.
+  /// Adds a row, and returns whether a lookup finds it at this address.
   ///
-  /// - Parameter isInOrder: whether it was read in the order of the table: addresses ascend.
+  /// The last 16 bytes of each sealed part are enough.
+  ///
+  /// - Parameter isInOrder: whether the row was read in the order of the table, where addresses
+  ///   ascend.
   package mutating func add(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     isInOrder: Bool = true
   ) -> Bool {
     if let keys { sum += keys.hash(metadata, secret, at: place) }
     count += 1
-    // The sum does not depend on the addresses, but a lookup misses rows at wrong addresses.
+    // The sum does not cover the addresses, but a lookup does not find a row at a wrong address.
     let isFound = RowAddresses.of(place.tag).contains(address)
     guard isInOrder else { return isFound }
     defer { lastAddress = address }
     return isFound && address > lastAddress
   }
 
-  /// Adds a row; throws `corrupt` if no lookup finds the row, or its sequence exceeds the header's.
+  /// Adds a row; throws `corrupt` if no lookup finds it, or its sequence exceeds the header's.
   package mutating func verify(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     in header: Header
@@ -193,6 +202,6 @@ package struct RowTally {
     guard place.sequence <= header.sequence else { throw .wrongRows }
   }
 
-  /// Returns whether the rows are exactly those that the header counts.
+  /// Returns whether the sum and the number of the rows are those in the header.
   package func matches(_ header: Header) -> Bool { sum == header.sum && count == header.count }
 }

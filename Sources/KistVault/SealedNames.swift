@@ -4,7 +4,9 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Pads and seals the names in requests in turn, each bound to the text before it in the log.
+/// Pads and seals the names of one request after another.
+///
+/// Binds each result to the text before it in the log line: it opens only with this text.
 package struct NameSealing: ~Copyable {
   private var run: SealingRun
   /// The associated data; its prefix is the same for all names.
@@ -47,7 +49,7 @@ package struct NameSealing: ~Copyable {
 }
 
 extension StoreKeys {
-  /// Opens the names in a request; throws `corrupt` when they are of another store or text.
+  /// Opens the names of a request; throws `corrupt` if they belong to another store or text.
   package func openNames(
     _ sealed: Span<UInt8>, boundTo text: Span<UInt8>
   ) throws(StorageError) -> RequestedNames {
@@ -69,7 +71,7 @@ extension StoreKeys {
     }
   }
 
-  /// Returns the hash of 16 bytes that chains the lines of a log.
+  /// Returns a chain value of the audit log: a keyed hash of 16 bytes.
   package func chainHash(of bytes: Span<UInt8>) -> [UInt8] {
     var message = StoreFormat.associatedData(of: .chain, storeID: storeID)
     message.append(bytes)

@@ -29,7 +29,7 @@ package struct SealedRow: Equatable, Sendable {
 
 /// An authentic row, decrypted.
 package struct OpenedRow {
-  /// Everything but the secret.
+  /// Everything except the secret and the revision.
   package let metadata: Metadata
   /// The secret.
   package let secret: Secret
@@ -58,7 +58,8 @@ extension StoreKeys {
 
   /// Opens the metadata of a row; throws `corrupt` when it is not authentic or exceeds the limits.
   ///
-  /// - Parameter knowsKey: whether the row was found by its key, which is then within the limits.
+  /// - Parameter knowsKey: whether the row was found by its service and account; these are then
+  ///   within the limits, and are not checked again.
   package func openMetadata(
     _ sealed: Span<UInt8>, at place: RowPlace, knowsKey: Bool = false
   ) throws(StorageError) -> Metadata {
@@ -66,7 +67,7 @@ extension StoreKeys {
       .withBytes { bytes throws(StorageError) in try Metadata(decoding: bytes, knowsKey: knowsKey) }
   }
 
-  /// Opens only the key in authentic metadata of a row, even if other parts exceed the limits.
+  /// Opens only the service and the account of a row, even if other parts exceed the limits.
   package func openKey(
     _ sealed: Span<UInt8>, at place: RowPlace
   ) throws(StorageError) -> CredentialKey {
@@ -109,12 +110,12 @@ extension StoreKeys {
       createdAt: kept.createdAt, fields: kept.fields, secretFields: secretFields)
   }
 
-  /// Returns the hash of the tags, the sequence and the ends of a row, but not of its address.
+  /// Returns the hash of a row: of its tags, its sequence, and the last 16 bytes of both sealed parts.
   package func hash(of row: SealedRow) -> RowSum {
     hash(row.metadata.span, row.secret.span, at: row.place)
   }
 
-  /// Returns the same hash from the sealed metadata and secret of a row, or only their ends.
+  /// Returns the same hash from the sealed metadata and secret; their last 16 bytes are enough.
   func hash(_ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace) -> RowSum {
     var bytes = WipedBytes(capacity: 72)
     bytes.append(place.tag.service.bytes.span)
@@ -173,7 +174,8 @@ struct RowSeal: Sendable {
 
 /// The nonces of one transaction, taken from the system in one call.
 ///
-/// None is kept for the next one: a virtual machine that is restored twice would use it twice.
+/// No nonce is kept for the next transaction. If a virtual machine is restored twice from one
+/// snapshot, it would use that nonce twice.
 package struct Nonces {
   private let bytes: [UInt8]
   private var used = 0

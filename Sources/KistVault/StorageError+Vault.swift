@@ -26,7 +26,7 @@ extension StorageError {
 
   /// The rows are not those that the header counts.
   package static let wrongRows = damagedRows(
-    "credentials in the store were removed, changed or replaced by earlier ones")
+    "credentials in the store were removed, changed or replaced by earlier versions")
 
   /// A lookup does not find the row.
   package static let misplacedRow = damagedRows(
@@ -35,7 +35,7 @@ extension StorageError {
   /// The sealed data was changed, or belongs to another row.
   static let unauthenticRow = damagedRows("a stored credential fails authentication")
 
-  /// The data is authentic, but no save of kist wrote it.
+  /// The credential is authentic, but exceeds limits that every save checks.
   package static let beyondLimits = damagedRows(
     "a stored credential exceeds the limits of kist")
 

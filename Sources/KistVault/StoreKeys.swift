@@ -9,24 +9,24 @@ package enum StoreFormat {
   package static let applicationID: UInt32 = 0x6B69_7374
   /// The size of a store's id in bytes.
   package static let storeIDSize = 16
-  /// The maximum bytes of a row and of each value; the largest that kist writes has about 612 KiB.
+  /// The maximum size of a row and of each value in bytes; kist writes rows of up to about 612 KiB.
   package static let longestRow = 640 << 10
 
-  /// The kind of sealed data, so that one kind cannot replace another.
+  /// The kind of sealed data, which is authenticated, so that one kind cannot replace another.
   enum Part: UInt32 {
     case slot = 1
     case header = 2
     case metadata = 3
     case secret = 4
-    /// The names in a request, in a log beside the store.
+    /// The names of a request, in the audit log.
     case names = 5
-    /// The chained lines of a log beside the store.
+    /// The chain of the lines of the audit log.
     case chain = 6
     /// The progress note, in a file outside the store.
     case progress = 7
   }
 
-  /// Returns the prefix of all associated data.
+  /// Returns the associated data of sealed data of this kind, or its prefix.
   static func associatedData(of part: Part, storeID: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(80)
@@ -48,7 +48,7 @@ package final class StoreKeys: Sendable {
   let header: SymmetricKey
   let sum: SymmetricKey
   let names: SymmetricKey
-  /// The key that chains the lines of a log beside the store.
+  /// The key of the chain of the audit log.
   let audit: SymmetricKey
   let progress: SymmetricKey
   /// Whether the system keeps all keys in RAM and out of swap.

@@ -1,9 +1,9 @@
 package import KistCore
 internal import KistJSON
 
-/// Returns the server's function that reads a line, and answers with the reply or the error.
+/// Returns the function with which the server answers a line: with the reply or the error.
 ///
-/// Every reply has the request's `id`, if it could be read. `notes` receives a note of each request.
+/// Every reply has the request's `id`, if kistd could read it. `notes` gets a note of each request.
 package func answer(
   with dispatch: @escaping Dispatch, beginStream: @escaping BeginStream = { _ in },
   noting notes: RequestNotes? = nil
@@ -30,8 +30,8 @@ package func answer(
 }
 
 extension Line {
-  /// Returns the reply to input that is not a line (too long, or cut off), or that kistd refuses to
-  /// serve.
+  /// Returns the line with an error that answers no request: for an invalid line, for a connection
+  /// that kistd does not serve, or at the end of a watch.
   package static func refusal(_ error: StorageError) -> Line {
     failureLine(error.withOutcome(.unchanged), id: nil)
   }
@@ -39,8 +39,7 @@ extension Line {
 
 /// Reads a request.
 ///
-/// Its errors say `unchanged`, because a request cannot change anything before its operation is
-/// known.
+/// Its errors have the outcome `unchanged`, because the operation has not begun.
 private func readRequest(_ line: Line, id: inout JSONValue?) throws(StorageError) -> Message {
   do throws(JSONError) {
     let object = try JSONObject(line.content)

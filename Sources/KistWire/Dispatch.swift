@@ -1,27 +1,28 @@
 internal import KistCore
 
-/// Returns the function that carries out a request, by the name of its operation.
+/// Returns the function that performs a request, by the name of its operation.
 ///
-/// Its second argument starts a watch stream on the connection of the request.
+/// The second argument starts a watch stream on the connection of the request.
 package typealias Dispatch = @Sendable (Message, @escaping BeginStream) -> Exchange
 
-/// Returns the server's end of all operations.
+/// Returns the function with which the server performs the requests of all operations.
 package func dispatch(_ endpoints: Endpoints) -> Dispatch {
-  let handlers = OperationRow.all.map { Handler(operation: $0.name, begin: $0.serve(endpoints)) }
+  let handlers = OperationRow.all.map { Handler(operation: $0.name, serve: $0.serve(endpoints)) }
   return { request, beginStream in
     guard let handler = handlers.first(where: { $0.operation == request.operation }) else {
       return refuseUnknown
     }
-    return handler.begin(beginStream)
+    return handler.serve(beginStream)
   }
 }
 
-/// With so few operations a search is faster than hashing a name.
+/// An operation's name and its function.
 ///
-/// Swift would also call a function in a dictionary through a thunk, which converts its types.
+/// `dispatch` searches an array of these. With so few operations, this is faster than a dictionary,
+/// which hashes the name and calls the function through a thunk.
 private struct Handler: Sendable {
   let operation: String
-  let begin: @Sendable (@escaping BeginStream) -> Exchange
+  let serve: @Sendable (@escaping BeginStream) -> Exchange
 }
 
 @Sendable private func refuseUnknown(_ request: Message) async throws(StorageError) -> Message {
@@ -32,7 +33,9 @@ private struct Handler: Sendable {
 struct OperationRow: Sendable {
   /// Every operation of the protocol, in the order in which `dispatch` searches.
   static let all: [OperationRow] = [
-    Operation.load.row(serving: { Operation.load.servedAsAsked(by: $0.credentials.load) }),
+    Operation.load.row(serving: {
+      Operation.load.servedInRequestedEncoding(by: $0.credentials.load)
+    }),
     Operation.save.row { $0.credentials.save },
     Operation.delete.row { $0.credentials.delete },
     Operation.find.row(serving: { Operation.find.servedWithinALine(by: $0.credentials.find) }),
@@ -52,13 +55,14 @@ struct OperationRow: Sendable {
 
   let name: String
   let effect: OperationEffect
-  let names: OperationNames
-  /// Whether an operation has no effect beyond its reply.
-  static func isRead(_ name: String) -> Bool {
+  let loggedNames: OperationNames
+  /// Returns whether an operation has no effect beyond its reply.
+  static func onlyReads(_ name: String) -> Bool {
     all.contains { $0.name == name && $0.effect == .none }
   }
 
-  /// Returns the server's end for one connection; the function starts its watch streams.
+  /// Takes the endpoints; returns a function from the `BeginStream` of a connection to the function
+  /// that performs its requests.
   let serve: @Sendable (Endpoints) -> @Sendable (@escaping BeginStream) -> Exchange
 }
 
@@ -68,7 +72,7 @@ extension Operation {
   }
 
   fileprivate func row(serving serve: @escaping @Sendable (Endpoints) -> Exchange) -> OperationRow {
-    OperationRow(name: name, effect: effect, names: names) { endpoints in
+    OperationRow(name: name, effect: effect, loggedNames: loggedNames) { endpoints in
       let exchange = serve(endpoints)
       return { _ in exchange }
     }
@@ -77,12 +81,14 @@ extension Operation {
   fileprivate func row(
     streaming serve: @escaping @Sendable (Endpoints, @escaping BeginStream) -> Exchange
   ) -> OperationRow {
-    OperationRow(name: name, effect: effect, names: names) { endpoints in { serve(endpoints, $0) } }
+    OperationRow(name: name, effect: effect, loggedNames: loggedNames) { endpoints in
+      { serve(endpoints, $0) }
+    }
   }
 }
 
 extension Operation where Input == Void {
-  fileprivate func row(_ run: @escaping @Sendable (Endpoints) -> Question) -> OperationRow {
+  fileprivate func row(_ run: @escaping @Sendable (Endpoints) -> RunWithoutInput) -> OperationRow {
     row(serving: { endpoints in
       let run = run(endpoints)
       return served { () throws(StorageError) in try await run() }

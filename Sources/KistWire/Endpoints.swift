@@ -1,7 +1,7 @@
 package import KistCore
 internal import KistJSON
 
-/// The functions of one kistd, at either end of a connection.
+/// The functions of one kistd: on the server, those of its storage; on the client, remote calls.
 package struct Endpoints: Sendable {
   package var credentials: UserStorage
   package var access: StorageAccess
@@ -35,11 +35,11 @@ package struct Endpoints: Sendable {
 
   /// Returns the functions of the kistd at the other end of a connection.
   ///
-  /// - Parameter converse: sends the request of a watch, over a connection of its own.
+  /// - Parameter openWatch: sends the request of a watch over a new connection.
   package static func remote(
     over exchange: @escaping Exchange,
-    _ converse: @escaping Conversation = { _ throws(StorageError) in
-      throw .badRequest("this connection cannot be watched")
+    _ openWatch: @escaping WatchExchange = { _ throws(StorageError) in
+      throw .badRequest("this connection cannot start a watch")
     }
   ) -> Endpoints {
     let load = Operation.load.called(over: exchange)
@@ -47,7 +47,8 @@ package struct Endpoints: Sendable {
     return Endpoints(
       UserStorage(
         save: explainingOldKistd(Operation.save.called(over: exchange), hello),
-        load: { request throws(StorageError) in try await load(Encoded(value: request)).value },
+        load: { request throws(StorageError) in try await load(WithEncoding(value: request)).value
+        },
         delete: Operation.delete.called(over: exchange),
         find: Operation.find.called(over: exchange)),
       StorageAccess(
@@ -64,7 +65,7 @@ package struct Endpoints: Sendable {
       audit: AuditAccess(
         find: Operation.audit.called(over: exchange),
         verify: Operation.auditVerify.called(over: exchange)),
-      watch: .remote(over: converse),
+      watch: .remote(over: openWatch),
       hello: hello)
   }
 }
@@ -89,19 +90,20 @@ private func explainingOldKistd(
   }
 }
 
-/// Returns the client's function that sends a message as a line, and throws the error in a reply.
+/// Returns a function that sends a request as a line, and returns the reply or throws its error.
 package func exchange(over lines: @escaping LineExchange) -> Exchange {
   { request throws(StorageError) in
     try readReply(try await lines(requestLine(request)), to: request.operation)
   }
 }
 
-/// Repeats a read once when the connection is lost during it; removes the outcome from its errors.
+/// Sends a read again, once, if the connection was lost during it.
 ///
-/// The connection itself repeats nothing, because it does not know what a line requests.
+/// The connection does not send a request again after it has sent a byte of it, because it does not
+/// know the operation. Errors of reads get no outcome.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
-    guard OperationRow.isRead(request.operation) else { return try await exchange(request) }
+    guard OperationRow.onlyReads(request.operation) else { return try await exchange(request) }
     do throws(StorageError) {
       do throws(StorageError) { return try await exchange(request) } catch {
         guard error.code == .unavailable, error.outcome == .unknown else { throw error }

@@ -3,8 +3,8 @@ package import KistJSON
 
 /// A request or a reply: the name of an operation and the members of one JSON object.
 ///
-/// It holds either an object that was read from a line, or the text that a codec wrote. Each
-/// converts to the other, so that neither end encodes or reads anything twice.
+/// It holds either an object that was read from a line, or the text that a codec wrote. It converts
+/// to the other form only when needed, so that nothing is encoded or parsed twice.
 package struct Message: Sendable {
   /// The name of the operation, in a request and in its reply.
   package let operation: String
@@ -12,12 +12,11 @@ package struct Message: Sendable {
 
   private enum Content {
     case read(JSONObject)
-    /// The text of an object, which begins with the members of the envelope, up to this offset.
+    /// The text of an object; its first member, up to the offset `head`, belongs to the envelope.
     case written(Secret, head: Int)
   }
 
-  /// Creates a message from an object that was read; the object includes the members of the
-  /// envelope.
+  /// Creates a message from an object that was read, including the members of the envelope.
   package init(operation: String, read object: JSONObject) {
     self.operation = operation
     content = .read(object)
@@ -59,9 +58,7 @@ package struct Message: Sendable {
     }
   }
 
-  /// The members that make a message a line.
-  ///
-  /// No operation has a key with one of these names.
+  /// The names of the members that belong to the line, not to the operation.
   package static let envelope: [StaticString] = ["op", "ok", "id"]
 
   /// Returns the text of the request line.
@@ -86,12 +83,12 @@ package struct Message: Sendable {
   /// Writes the operation's own members.
   private func write(to writer: inout JSONWriter) {
     switch content {
-    case .read(let object): writer.members(read: object, besides: Self.envelope)
+    case .read(let object): writer.members(read: object, except: Self.envelope)
     case .written(let text, let head): writer.members(written: text, after: head)
     }
   }
 
-  /// The approximate number of bytes when written.
+  /// The approximate size of the message in bytes when it is written.
   var count: Int {
     switch content {
     case .read(let object): object.count
@@ -100,5 +97,7 @@ package struct Message: Sendable {
   }
 }
 
-/// Answers one message with one message: a storage behind its operations, or a connection.
+/// A function that takes a request and returns its reply.
+///
+/// On the server it performs the operation; on the client it sends the request over a connection.
 package typealias Exchange = @Sendable (Message) async throws(StorageError) -> Message

@@ -1,7 +1,7 @@
 internal import KistCore
 internal import KistJSON
 
-/// One operation of the protocol, defined once for both ends of the socket.
+/// One operation of the protocol, defined once for the server and the client.
 struct Operation<Input, Output>: Sendable {
   typealias Run = @Sendable (Input) async throws(StorageError) -> Output
 
@@ -10,29 +10,28 @@ struct Operation<Input, Output>: Sendable {
   /// All keys that a request may have, including those of the envelope.
   let keys: [StaticString]
   /// The names in a request that the audit log keeps.
-  let names: OperationNames
+  let loggedNames: OperationNames
   let request: Codec<Input>
   let reply: Codec<Output>
 
   init(
     name: String, effect: OperationEffect = .none, keys: [StaticString],
-    names: OperationNames = .none, request: Codec<Input>,
-    reply: Codec<Output>
+    loggedNames: OperationNames = .none, request: Codec<Input>, reply: Codec<Output>
   ) {
     self.name = name
     self.effect = effect
     self.keys = keys + ["op", "id"]
-    self.names = names
+    self.loggedNames = loggedNames
     self.request = request
     self.reply = reply
   }
 
-  /// Returns the server's end: messages answered by a function.
+  /// Returns the function with which the server answers: it decodes, calls `run`, and encodes.
   func served(by run: @escaping Run) -> Exchange {
     effect == .change ? reportingOutcome(handler(run)) : handler(run)
   }
 
-  /// Returns the client's end: a function that sends messages.
+  /// Returns the function that a client calls: it encodes, exchanges lines, and decodes.
   func called(over exchange: @escaping Exchange) -> Run {
     let call = chain(encodeRequest, exchange, decodeReply)
     return effect == .change ? reportingOutcome(call) : call
@@ -49,7 +48,7 @@ struct Operation<Input, Output>: Sendable {
   @Sendable func decodeRequest(_ message: Message) throws(StorageError) -> Input {
     do throws(JSONError) {
       let object = try message.object()
-      try object.refuseKeys(besides: keys)
+      try object.refuseKeys(except: keys)
       return try request.read(object)
     } catch { throw .badRequest(error.description) }
   }
@@ -68,16 +67,16 @@ struct Operation<Input, Output>: Sendable {
 }
 
 extension Operation where Input == Void {
-  typealias Question = @Sendable () async throws(StorageError) -> Output
+  typealias RunWithoutInput = @Sendable () async throws(StorageError) -> Output
 
-  /// Returns the client's end.
-  func called(over exchange: @escaping Exchange) -> Question {
+  /// Returns the function that a client calls.
+  func called(over exchange: @escaping Exchange) -> RunWithoutInput {
     let call: Run = called(over: exchange)
     return { () throws(StorageError) in try await call(()) }
   }
 }
 
-/// The names in the requests of an operation.
+/// The names in the requests of an operation that the audit log keeps.
 enum OperationNames: Sendable {
   case none
   /// The key of a credential.
@@ -88,7 +87,7 @@ enum OperationNames: Sendable {
 
 /// The effect of an operation beyond its reply.
 enum OperationEffect: Sendable {
-  /// It only reads, so a request may be dropped if nobody waits for the reply, or be repeated.
+  /// None. A request may be sent again, or dropped if its client has disconnected.
   case none
   /// It locks or unlocks the storage.
   case access
@@ -96,7 +95,7 @@ enum OperationEffect: Sendable {
   case change
 }
 
-/// Adds the outcome of the change to every error of a change.
+/// Adds an outcome to each error of a change that has none.
 private func reportingOutcome<Input, Output>(
   _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
 ) -> @Sendable (Input) async throws(StorageError) -> Output {

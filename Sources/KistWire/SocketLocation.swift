@@ -1,6 +1,6 @@
 package import KistCore
 
-/// The path of kistd's socket, found by the same rule at both ends.
+/// The path of kistd's socket, which kistd and its clients find by the same rule.
 package struct SocketLocation: Sendable, Equatable {
   /// The number of bytes of a path that fit in `sun_path` with its terminating NUL (unix(7)).
   package static let longestPath = 107
@@ -8,17 +8,17 @@ package struct SocketLocation: Sendable, Equatable {
   /// The path of the socket, at most 107 bytes of UTF-8.
   package let path: String
 
-  /// Takes a path; throws `badRequest` if it is empty or has a NUL, `tooLarge` if it is too long.
+  /// Checks a path; throws `badRequest` if it is empty or has a NUL, `tooLarge` if it is too long.
   package init(path: String) throws(StorageError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw .badRequest("the socket path is empty or has a NUL in it")
+      throw .badRequest("the socket path is empty or contains a NUL")
     }
     let size = path.utf8.count
     guard size <= Self.longestPath else {
       throw StorageError(
         .tooLarge,
         "the socket path \(path) is \(size) bytes long; the limit is \(Self.longestPath)",
-        hint: "name a shorter path, with --socket or in KIST_SOCKET")
+        hint: "give a shorter path, with --socket or in KIST_SOCKET")
     }
     self.path = path
   }
@@ -27,7 +27,7 @@ package struct SocketLocation: Sendable, Equatable {
   ///
   /// - `$KIST_SOCKET`
   /// - below `$XDG_RUNTIME_DIR`
-  /// - below `/run/user/UID`, if that directory is this user's
+  /// - below `/run/user/UID`, if that directory belongs to this user
   /// - below `~/.local/state`
   ///
   /// An empty variable counts as unset. So does a relative `$XDG_RUNTIME_DIR` (XDG Base Directory

@@ -173,7 +173,7 @@ import Testing
         case .begin(let given, _):
           #expect(given == Secret(utf8: passphrase))
           return .copied(5, of: 12, id: "b")
-        case .goOn(let id): return .made(Backup(id: id, size: content.count, count: 12))
+        case .poll(let id): return .made(Backup(id: id, size: content.count, count: 12))
         }
       },
       read: { [content] part throws(StorageError) in

@@ -57,7 +57,7 @@ import Testing
     let id = try await opened.backups.make(.begin(passphrase: passphrase)).id
     // The slot of the backup may be sealed, and no credential.
     permits.signal()
-    while try await opened.backups.make(.goOn(id: id)) != .copied(0, of: 3, id: id) {}
+    while try await opened.backups.make(.poll(id: id)) != .copied(0, of: 3, id: id) {}
     async let slots = opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
     for _ in 0..<100 { permits.signal() }
     #expect(try await slots.map(\.number) == [2])

@@ -98,9 +98,10 @@ import Testing
       ),
       (note("connect", .denied, 0, nil), stranger),
     ]
-    var log = AuditLines(capacity: 2048, sealedBy: opened.nameSeal)
+    var log = AuditLineWriter(capacity: 2048, sealedBy: opened.nameSeal)
     for (note, peer) in requests {
-      log.append(note, of: AuditLines.Client(peer), at: .init(second: .sample, milliseconds: 7))
+      log.append(
+        note, of: AuditLineWriter.Client(peer), at: .init(second: .sample, milliseconds: 7))
     }
     // The page has the members that chain them, too: `AuditChainTests.swift`.
     let lines = String(decoding: log.block.text.dropLast(2), as: UTF8.self)

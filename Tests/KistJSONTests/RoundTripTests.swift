@@ -43,7 +43,7 @@ struct RoundTripTests {
         continue
       }
       // What is read can be written, and is then read again.
-      let copy = JSONWriter.object { $0.members(read: object, besides: []) }
+      let copy = JSONWriter.object { $0.members(read: object, except: []) }
       #expect(fault(in: copy.bytes) == nil)
     }
   }

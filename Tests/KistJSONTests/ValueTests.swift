@@ -77,9 +77,9 @@ struct ValueTests {
 
   @Test func `an unknown key is refused by its offset`() throws {
     let object = try object(#"{"a":1,"canary":2}"#)
-    let refusal = fault { () throws(JSONError) in try object.refuseKeys(besides: ["a", "b"]) }
+    let refusal = fault { () throws(JSONError) in try object.refuseKeys(except: ["a", "b"]) }
     #expect(refusal == .byte(7, "an unknown key"))
     #expect(
-      fault { () throws(JSONError) in try object.refuseKeys(besides: ["canary", "a"]) } == nil)
+      fault { () throws(JSONError) in try object.refuseKeys(except: ["canary", "a"]) } == nil)
   }
 }

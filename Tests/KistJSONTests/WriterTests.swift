@@ -55,7 +55,7 @@ struct WriterTests {
       writer.member("a", 0)
       writer.members(written: written, after: head)
       writer.members(written: nothing, after: head)
-      writer.members(read: read, besides: ["id", "op"])
+      writer.members(read: read, except: ["id", "op"])
       writer.member("id", read["id"])
       writer.member("op", read["op"])
     }

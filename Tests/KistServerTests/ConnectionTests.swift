@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `a request that only asks is not carried out for a client that has disconnected`()
+  @Test func `a request that only reads is not performed for a client that has disconnected`()
     async throws
   {
     let gate = Gate()

@@ -95,9 +95,9 @@ import Testing
     try channel.writeInbound(ByteBuffer(string: "\n"))
     #expect(handler.evictionPriority() == nil)
     Task.immediate { [handler] in await handler.run({ $0 }, whenRefused: { _ in }) }
-    #expect(handler.evictionPriority() == .place(since: 2))
+    #expect(handler.evictionPriority() == .idle(since: 2))
     try channel.writeInbound(ByteBuffer(string: "b\nc"))
-    #expect(handler.evictionPriority() == .place(since: 3))
+    #expect(handler.evictionPriority() == .idle(since: 3))
   }
 
   @Test func `is replies while the client may be reading them, then neglectedReplies`() throws {
@@ -113,14 +113,14 @@ import Testing
     #expect((before...after).contains(since))
     #expect(handler.evictionPriority(at: since + .seconds(10)) == .neglectedReplies(since: since))
     sink.promise?.succeed()
-    #expect(handler.evictionPriority() == .place(since: 2))
+    #expect(handler.evictionPriority() == .idle(since: 2))
   }
 
   @Test func `is lowest before a request, and highest while the client reads`() {
     let now = NIODeadline.now()
     let priorities: [EvictionPriority] = [
       .nothing(since: 7), .nothing(since: 8), .neglectedReplies(since: now),
-      .neglectedReplies(since: now + .seconds(1)), .place(since: 1), .place(since: 2),
+      .neglectedReplies(since: now + .seconds(1)), .idle(since: 1), .idle(since: 2),
       .replies(since: now),
     ]
     #expect(priorities.shuffled().sorted() == priorities)

@@ -46,7 +46,7 @@ struct SocketLocationTests {
     #expect(try SocketLocation(path: String(long.prefix(107))).path.count == 107)
   }
 
-  @Test func `a socket path that is empty or has a NUL in it is refused`() {
+  @Test func `a socket path that is empty or contains a NUL is refused`() {
     for path in ["", "/run/\u{0}/kist.sock"] {
       let error = #expect(throws: StorageError.self) { try SocketLocation(path: path) }
       #expect(error?.code == .badRequest)

@@ -52,7 +52,7 @@ extension Backups {
     var progress = try await make(.begin(passphrase: passphrase, allowsWeak: allowsWeak))
     while case .copied(let done, let all, let id) = progress {
       report(done, all)
-      progress = try await make(.goOn(id: id))
+      progress = try await make(.poll(id: id))
     }
     guard case .made(let backup) = progress else { throw .internal("a backup has no end") }
     return backup
@@ -64,7 +64,7 @@ public enum BackupRequest: Equatable, Sendable {
   /// Begins a backup that this passphrase opens; a weak passphrase has fewer than 8 bytes.
   case begin(passphrase: Secret, allowsWeak: Bool = false)
   /// Asks for the progress of a backup that was begun.
-  case goOn(id: String)
+  case poll(id: String)
 }
 
 /// The progress of a backup.

@@ -27,7 +27,7 @@ struct AuditLog: Sendable {
 
   /// Returns the notes of a client's requests, which add a line for each.
   func notes(of peer: Peer) -> RequestNotes {
-    let client = AuditLines.Client(peer)
+    let client = AuditLineWriter.Client(peer)
     return RequestNotes(now: { SystemTick.now().nanoseconds }) { note in
       put(AuditEvent(client: client, note: note))
     }
@@ -52,7 +52,7 @@ struct AuditLog: Sendable {
     note.failure = failure
     note.start = start.nanoseconds
     note.end = SystemTick.now().nanoseconds
-    put(AuditEvent(client: AuditLines.Client(peer), note: note))
+    put(AuditEvent(client: AuditLineWriter.Client(peer), note: note))
   }
 
   private func put(_ event: AuditEvent) {
@@ -180,7 +180,7 @@ actor AuditWriter {
   private func write(_ batch: AuditQueue.Batch) {
     guard !batch.isEmpty else { return }
     let clock = AuditClock()
-    var lines = AuditLines(capacity: block + Self.longestLine, sealedBy: seal)
+    var lines = AuditLineWriter(capacity: block + Self.longestLine, sealedBy: seal)
     var requests = 0
     // A span, because a copy would count references, which costs as much as making the lines.
     let events = batch.events.span
@@ -203,12 +203,12 @@ actor AuditWriter {
   }
 
   /// Begins a block with the number of lost requests, if there are any.
-  private func begin(_ lines: inout AuditLines, _ clock: AuditClock) {
+  private func begin(_ lines: inout AuditLineWriter, _ clock: AuditClock) {
     if lines.count == 0, lost > 0 { lines.append(lost: lost, at: clock.moment(of: .now())) }
   }
 
   /// Writes the lines of this number of requests, or loses them, and empties the block.
-  private func write(_ lines: inout AuditLines, of requests: Int) {
+  private func write(_ lines: inout AuditLineWriter, of requests: Int) {
     let hash = ChainHash(seal)
     do throws(StorageError) {
       try file.append(&lines.block, to: &chain, under: hash, waiting: !isFailing)

@@ -6,12 +6,12 @@ private import Synchronization
 
 /// A request that waits for the audit log; its size is small, since every load makes one.
 struct AuditEvent: Sendable {
-  var client: AuditLines.Client
+  var client: AuditLineWriter.Client
   /// The note, with the ticks of the request and of its answer.
   var note: RequestNotes.Note
 }
 
-extension AuditLines.Client {
+extension AuditLineWriter.Client {
   init(_ peer: Peer) {
     self.init(
       AuditedPeer(

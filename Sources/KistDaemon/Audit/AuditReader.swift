@@ -37,7 +37,7 @@ struct AuditReader {
         }
         examined += 1
         bytes += end - lines.position
-        guard let line, let content = AuditLine.Content(Secret(copying: line)) else {
+        guard let line, let content = ReadAuditLine(Secret(copying: line)) else {
           page.skipped += 1
           continue
         }
@@ -51,7 +51,7 @@ struct AuditReader {
   }
 
   private func record(
-    of content: AuditLine.Content, _ query: AuditQuery
+    of content: ReadAuditLine, _ query: AuditQuery
   ) throws(StorageError) -> AuditRecord? {
     guard query.matches(content.record) else { return nil }
     guard content.hasNames, case .request(var request) = content.record.event else {
@@ -65,7 +65,7 @@ struct AuditReader {
   }
 
   private func names(
-    of content: AuditLine.Content, _ query: AuditQuery
+    of content: ReadAuditLine, _ query: AuditQuery
   ) throws(StorageError) -> AuditedRequest.Names? {
     guard let seal else { return .sealed(.unavailable) }
     do throws(StorageError) {

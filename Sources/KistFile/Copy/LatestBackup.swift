@@ -11,7 +11,7 @@ extension FileStore {
     switch request {
     case .begin(let passphrase, let allowsWeak):
       try await beginBackup(passphrase, allowsWeak: allowsWeak)
-    case .goOn(let id): try await backups.progress(of: id)
+    case .poll(let id): try await backups.progress(of: id)
     }
   }
 

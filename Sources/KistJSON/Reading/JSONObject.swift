@@ -43,7 +43,7 @@ package struct JSONObject: Sendable {
   }
 
   /// Throws if there is a key that is not one of these.
-  package func refuseKeys(besides names: [StaticString]) throws(JSONError) {
+  package func refuseKeys(except names: [StaticString]) throws(JSONError) {
     let unknown = text.withBytes { bytes in
       members.first { !$0.isNamed(oneOf: names, bytes) }
     }
@@ -51,7 +51,7 @@ package struct JSONObject: Sendable {
   }
 
   /// Lends the text of each member, key and value, except members with these names.
-  func forEachMember(besides names: [StaticString], _ body: (Span<UInt8>) -> Void) {
+  func forEachMember(except names: [StaticString], _ body: (Span<UInt8>) -> Void) {
     text.withBytes { bytes in
       for member in members where !member.isNamed(oneOf: names, bytes) {
         body(bytes.extracting(member.key.range.lowerBound..<member.value.range.upperBound))

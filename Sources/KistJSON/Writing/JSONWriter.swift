@@ -140,8 +140,8 @@ package struct JSONWriter: ~Copyable {
   }
 
   /// Writes the members of an object that was read, with their text unchanged, except these names.
-  package mutating func members(read object: JSONObject, besides names: [StaticString]) {
-    object.forEachMember(besides: names) { member in
+  package mutating func members(read object: JSONObject, except names: [StaticString]) {
+    object.forEachMember(except: names) { member in
       separate()
       text.append(member)
     }

@@ -55,7 +55,7 @@ extension Bookkeeping {
       guard try object.required("version").integer() == Self.version else {
         throw try object.required("version").error("is of a newer kist")
       }
-      try object.refuseKeys(besides: Self.names)
+      try object.refuseKeys(except: Self.names)
       generation = try object.required("generation").integer()
       guard (1..<1 << 52).contains(generation) else {
         throw try object.required("generation").error("is out of range")

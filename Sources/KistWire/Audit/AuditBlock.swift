@@ -1,6 +1,7 @@
-/// Lines of the audit log that are written together, and the parts of them that the chain covers.
+/// Lines of the audit log that are written together, and the parts of them that the chain covers
+/// (docs/audit.md, "The chain").
 ///
-/// The last line gets the chain's members when it is written (`AuditLink`).
+/// The members of an `AuditLink` are added to the last line when the block is written.
 package struct AuditBlock: Sendable {
   /// The lines, each with its newline.
   package private(set) var text: [UInt8] = []
@@ -25,7 +26,7 @@ package struct AuditBlock: Sendable {
     (count, lastLine, partsBeforeLast) = (0, 0, 0)
   }
 
-  /// Appends a line, which ends in a newline; `sealed` are its sealed names, empty without names.
+  /// Appends a line that ends in a newline; `sealed` contains its sealed names, if it has names.
   package mutating func append(_ line: Span<UInt8>, sealed: Span<UInt8>) {
     lastLine = text.count
     partsBeforeLast = parts.count
@@ -34,25 +35,25 @@ package struct AuditBlock: Sendable {
     Self.append(line, sealed: sealed, to: &parts)
   }
 
-  /// Ends the last line with the chain's members instead of its brace and newline.
+  /// Replaces the brace and newline at the end of the last line with the members of a link.
   package mutating func endLastLine(with members: [UInt8]) {
     text.removeLast(2)
     text += members
   }
 
-  /// Appends the part that the chain covers of a line that is not the last of its block.
+  /// For a line that is not the last of its block, appends the part that the chain covers.
   ///
   /// The last 16 bytes of sealed names authenticate the names and the whole line before them. The
   /// chain covers only these 16 bytes, because each further byte makes loads slower.
   package static func append(
     _ line: Span<UInt8>, sealed: Span<UInt8>, to parts: inout [UInt8]
   ) {
-    let hasNames = sealed.count >= sealEnd
+    let hasNames = sealed.count >= sealTagSize
     parts.append(hasNames ? 1 : 0)
-    add(hasNames ? sealed.extracting(last: sealEnd) : line, to: &parts)
+    add(hasNames ? sealed.extracting(last: sealTagSize) : line, to: &parts)
   }
 
-  private static let sealEnd = 16
+  private static let sealTagSize = 16
 }
 
 private func add(_ bytes: Span<UInt8>, to array: inout [UInt8]) {

@@ -1,16 +1,16 @@
 package import KistCore
 internal import KistJSON
 
-/// Consecutive lines of the audit log, which `AuditLine.Content` reads.
+/// Writes consecutive lines of the audit log, which `ReadAuditLine` reads.
 ///
-/// Text that lines have in common is encoded once, because encoding is most of the work.
-package struct AuditLines: ~Copyable {
+/// Encoding takes most of the time, so text that several lines have in common is encoded once.
+package struct AuditLineWriter: ~Copyable {
   /// A client, with the encoded members that describe it in each of its lines.
   package struct Client: Sendable {
     fileprivate let members: [UInt8]
 
     package init(_ peer: AuditedPeer) {
-      members = AuditLines.members(of: JSONWriter.object { $0.members(of: peer) })
+      members = AuditLineWriter.members(of: JSONWriter.object { $0.members(of: peer) })
     }
   }
 
@@ -22,23 +22,23 @@ package struct AuditLines: ~Copyable {
   private var line = WipedBytes(capacity: 1024)
   private var sealed = WipedBytes(capacity: 256)
 
-  /// Begins lines, with sealed names, or without names if `seal` is `nil`.
+  /// Creates a writer; without `seal`, the lines have no names.
   package init(capacity: Int, sealedBy seal: NameSeal?) {
     block.reserveCapacity(capacity)
     self.seal = seal?.begin()
   }
 
-  /// The number of bytes.
+  /// The size of the lines in bytes.
   package var count: Int { block.text.count }
 
-  /// Removes all lines and keeps the memory.
+  /// Removes all lines, and keeps the allocated memory.
   package mutating func removeAll() { block.removeAll() }
 
   /// Appends the line of a request.
   package mutating func append(
     _ note: RequestNotes.Note, of client: Client, at moment: AuditRecord.Moment
   ) {
-    if !kind.isThat(of: note) { kind = Kind(note) }
+    if !kind.matches(note) { kind = Kind(note) }
     let members = kind.members
     begin(at: moment)
     line.append(members.span)
@@ -47,7 +47,7 @@ package struct AuditLines: ~Copyable {
     sealed.removeAll()
     if let names = note.names, let seal {
       Self.seal(names, with: seal, boundTo: line, into: &sealed)
-      AuditLine.beforeNames.withBytes { line.append($0) }
+      ReadAuditLine.beforeNames.withBytes { line.append($0) }
       Self.append(sealed, to: &line)
       line.append(UInt8(ascii: "\""))
     }
@@ -78,7 +78,7 @@ package struct AuditLines: ~Copyable {
 }
 
 // Static functions, because a closure that uses one property would access all of `self`.
-extension AuditLines {
+extension AuditLineWriter {
   private static func seal(
     _ names: RequestedNames, with seal: NameSeal.Sealing, boundTo line: borrowing WipedBytes,
     into sealed: inout WipedBytes
@@ -103,7 +103,9 @@ extension AuditLines {
     }
   }
 
-  /// The first member of a line, `time`, and the brace before it; formats a new second only once.
+  /// The start of a line: its brace and the member `time`.
+  ///
+  /// It reuses the text for later lines of the same second.
   private struct Time {
     private static let name: StaticString = "{\"time\":\""
 
@@ -124,11 +126,11 @@ extension AuditLines {
     }
   }
 
-  /// The operation and the outcome of a request, encoded, because they seldom change between lines.
+  /// The encoded operation and outcome of a request, which consecutive lines often share.
   private struct Kind {
     private let operation: String
     private let failure: StorageError.Code?
-    /// The members before the number of microseconds.
+    /// The text of these members, up to the number after `"microseconds":`.
     let members: [UInt8]
 
     init(_ note: RequestNotes.Note) {
@@ -138,60 +140,58 @@ extension AuditLines {
         writer.members(
           ofRequest: note.operation.isEmpty ? nil : note.operation, note.failure, microseconds: 0)
       }
-      members = Array(AuditLines.members(of: object).dropLast())
+      members = Array(AuditLineWriter.members(of: object).dropLast())
     }
 
-    func isThat(of note: RequestNotes.Note) -> Bool {
+    func matches(_ note: RequestNotes.Note) -> Bool {
       note.operation == operation && note.failure == failure
     }
   }
 }
 
-/// A line of the audit log: a record whose last member, `names`, is sealed and bound to the rest.
+/// A line of the audit log that was read.
 ///
-/// The members of an `AuditLink` may follow it.
-package enum AuditLine {
+/// It contains a record, then the sealed member `names`, then the members of an `AuditLink`. The
+/// last two may be absent. The names can be opened only with the unchanged text before them.
+package struct ReadAuditLine: Sendable {
   static let beforeNames: StaticString = ",\"names\":\""
   static let afterNames: StaticString = "\"}"
 
-  /// A record that was read, with its sealed names.
-  package struct Content: Sendable {
-    /// The record without its names.
-    package var record: AuditRecord
-    private let line: Secret
-    private let sealed: Secret?
-    /// The number of bytes of the members that chain the line to the one before.
-    private let linkCount: Int
+  /// The record without its names.
+  package var record: AuditRecord
+  private let line: Secret
+  private let sealed: Secret?
+  /// The size of the members of the `AuditLink` in bytes.
+  private let linkSize: Int
 
-    /// Reads a line without its newline; returns `nil` if it is not a line of the log.
-    package init?(_ line: Secret) {
-      guard let object = try? JSONObject(line), let record = try? AuditRecord(object) else {
-        return nil
-      }
-      self.record = record
-      self.line = line
-      sealed = (try? object["names"]?.base64()) ?? nil
-      linkCount = line.withBytes { line in AuditLink.range(in: line)?.count ?? 0 }
+  /// Reads a line without its newline; returns `nil` if it is not a line of the log.
+  package init?(_ line: Secret) {
+    guard let object = try? JSONObject(line), let record = try? AuditRecord(object) else {
+      return nil
     }
+    self.record = record
+    self.line = line
+    sealed = (try? object["names"]?.base64()) ?? nil
+    linkSize = line.withBytes { line in AuditLink.range(in: line)?.count ?? 0 }
+  }
 
-    /// The sealed names; empty if there are none.
-    package var sealedNames: Secret { sealed ?? Secret(utf8: "") }
-    /// Whether the line has names.
-    package var hasNames: Bool { sealed != nil }
+  /// The sealed names; empty if there are none.
+  package var sealedNames: Secret { sealed ?? Secret(utf8: "") }
+  /// Whether the line has names.
+  package var hasNames: Bool { sealed != nil }
 
-    /// Returns the names in the request; throws as `NameSeal.open` does.
-    package func names(openedBy seal: NameSeal) throws(StorageError) -> RequestedNames? {
-      guard let sealed else { return nil }
-      let tail =
-        linkCount + beforeNames.utf8CodeUnitCount + base64Count(of: sealed.count)
-        + afterNames.utf8CodeUnitCount
-      guard line.count > tail else {
-        throw StorageError(.corrupt, "a line of the audit log was changed")
-      }
-      return try line.withBytes { line throws(StorageError) in
-        try sealed.withBytes { sealed throws(StorageError) in
-          try seal.open(sealed, line.extracting(..<(line.count - tail)))
-        }
+  /// Returns the names in the request; throws as `NameSeal.open` does.
+  package func names(openedBy seal: NameSeal) throws(StorageError) -> RequestedNames? {
+    guard let sealed else { return nil }
+    let tail =
+      linkSize + Self.beforeNames.utf8CodeUnitCount + base64Count(of: sealed.count)
+      + Self.afterNames.utf8CodeUnitCount
+    guard line.count > tail else {
+      throw StorageError(.corrupt, "a line of the audit log was changed")
+    }
+    return try line.withBytes { line throws(StorageError) in
+      try sealed.withBytes { sealed throws(StorageError) in
+        try seal.open(sealed, line.extracting(..<(line.count - tail)))
       }
     }
   }

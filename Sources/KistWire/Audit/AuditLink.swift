@@ -1,13 +1,16 @@
 internal import KistCore
 internal import KistJSON
 
-/// The members at the end of a line that chain it and all lines since the previous link.
+/// The members at the end of a line that add this line, and all lines since the previous link, to
+/// the chain.
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
-  /// The chain that this line continues; `nil` if it is that of the previous link in the same file.
+  /// The 16-byte chain value that this link continues; `nil` if that is the value of the previous
+  /// link in the same file.
   package var after: [UInt8]?
-  /// The number of lines directly before this write that have no chain.
+  /// The number of lines without a chain directly before the lines that were written together with
+  /// this one.
   package var unchained: Int
   /// Whether kistd knows that another program wrote to the file before this line.
   package var isForeign: Bool
@@ -19,19 +22,19 @@ package struct AuditLink: Sendable, Equatable {
     self.isForeign = isForeign
   }
 
-  /// The number of bytes of a chain.
+  /// The number of bytes of a chain value.
   package static let chainSize = 16
   /// The maximum number of bytes that a link adds to a line.
   package static let longest = 160
 
   private static let beforeNumber: StaticString = ",\"number\":"
   private static let beforeChain: StaticString = ",\"chain\":\""
-  /// The number of bytes from the comma before the chain to the end of a line.
+  /// The number of bytes from the comma before `"chain":` to the end of a line.
   private static let tail =
     beforeChain.utf8CodeUnitCount + base64Count(of: chainSize)
-    + AuditLine.afterNames.utf8CodeUnitCount
+    + ReadAuditLine.afterNames.utf8CodeUnitCount
 
-  /// The text between the last member of a line and the chain.
+  /// The text between the last member of a line and `,"chain":`.
   package var members: [UInt8] {
     var text = WipedBytes(capacity: Self.longest)
     Self.beforeNumber.withBytes { text.append($0) }
@@ -49,7 +52,7 @@ package struct AuditLink: Sendable, Equatable {
     return text.withBytes(array)
   }
 
-  /// Returns the text after these members: the chain and the end of the line.
+  /// Returns the text after these members: the chain value and the end of the line.
   package static func end(with chain: [UInt8]) -> [UInt8] {
     var text = WipedBytes(capacity: tail + 1)
     beforeChain.withBytes { text.append($0) }
@@ -58,7 +61,7 @@ package struct AuditLink: Sendable, Equatable {
     return text.withBytes(array)
   }
 
-  /// Returns the range of a link's members: from the comma before the number to the chain's quote.
+  /// Returns the range of a link's members, from the comma before them to the quote after them.
   static func range(in line: Span<UInt8>) -> Range<Int>? {
     guard line.count > tail, matches(beforeChain, in: line, at: line.count - tail) else {
       return nil
@@ -78,7 +81,7 @@ package struct AuditLink: Sendable, Equatable {
     }
   }
 
-  /// Reads the link and the chain of a line without its newline; returns `nil` if there is none.
+  /// Reads the link and the chain value of a line without its newline; `nil` if it has no link.
   package static func read(_ line: [UInt8]) -> (link: AuditLink, chain: [UInt8])? {
     guard let range = range(in: line.span), let brace = line.last else { return nil }
     let text = [UInt8(ascii: "{")] + line[range].dropFirst() + [brace]
@@ -99,14 +102,14 @@ package struct AuditLink: Sendable, Equatable {
     )
   }
 
-  /// The maximum of `number`: the protocol's largest integer, because replies contain such counts.
+  /// The maximum of `number`: the largest integer of the protocol, because replies contain it.
   private static let maximum = (1 << 53) - 1
 
   private static func bytes(_ value: JSONValue?) -> [UInt8]? {
     (try? value?.base64())?.withBytes(array)
   }
 
-  /// Returns the part of a line with a chain that the chain covers: everything before `,"chain":`.
+  /// Returns the part of a line with a link that the chain covers: everything before `,"chain":`.
   package static func covered(of line: [UInt8]) -> ArraySlice<UInt8> { line.dropLast(tail) }
 }
 

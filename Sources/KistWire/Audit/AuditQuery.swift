@@ -13,12 +13,12 @@ package struct AuditQuery: Sendable, Equatable {
   package var pid: Int?
   /// The maximum number of records on the page, 1 to 1,000.
   package var limit = Limits.page
-  /// The end of the page before this one: its `next`.
+  /// The `next` of the page before.
   package var after: String?
 
   package init() {}
 
-  /// The operations of requests in the log; the last two are not operations of the protocol.
+  /// All values of `operation` in the log; the last two are not operations of the protocol.
   package static let operations = OperationRow.all.map(\.name) + ["connect", "credential"]
 
   /// Whether the query selects records by names.
@@ -47,9 +47,9 @@ package struct AuditQuery: Sendable, Equatable {
 /// One page of the audit log, the newest line first.
 package struct AuditPage: Sendable, Equatable {
   package var records: [AuditRecord]
-  /// The place to continue, for the same query's `after`; `nil` if there are no more lines.
+  /// The `after` of the query for the next page; `nil` if there are no more lines.
   package var next: String?
-  /// The number of skipped lines, up to this page's end, that are not lines of the log.
+  /// The number of lines that this page skipped because they are not lines of the log.
   package var skipped: Int
 
   package init(records: [AuditRecord] = [], next: String? = nil, skipped: Int = 0) {
@@ -77,7 +77,7 @@ package struct AuditAccess: Sendable {
     self.verify = verify
   }
 
-  /// An access that fails because there is no log.
+  /// The functions of a kistd without a log: they throw `unavailable`.
   package static let none = {
     let error = StorageError(
       .unavailable, "kistd keeps no audit log", hint: "start kistd without `--audit off`")

@@ -3,7 +3,7 @@ package import KistJSON
 
 /// One line of the audit log: a request, or the number of requests that were not written.
 package struct AuditRecord: Sendable, Equatable, JSONMembers {
-  /// The time when the request came.
+  /// When the request arrived.
   package var moment: Moment
   package var event: Event
 
@@ -39,7 +39,7 @@ package struct AuditRecord: Sendable, Equatable, JSONMembers {
     }
   }
 
-  /// Writes the protocol's `record`.
+  /// Writes an element of `records` in the reply to `audit`.
   package func write(to writer: inout JSONWriter) {
     let time = moment.rfc3339
     writer.member("time", ascii: time.span)
@@ -64,7 +64,7 @@ package struct AuditRecord: Sendable, Equatable, JSONMembers {
 package struct AuditedRequest: Sendable, Equatable {
   /// The operation; `nil` if it could not be read or does not exist.
   package var operation: String?
-  /// The error code; `nil` if the request was carried out.
+  /// The error code; `nil` if the request succeeded.
   package var failure: StorageError.Code?
   /// `ok`, or the code of the error.
   package var outcome: String { failure?.rawValue ?? "ok" }
@@ -73,7 +73,7 @@ package struct AuditedRequest: Sendable, Equatable {
   package var peer: AuditedPeer
   package var names: Names?
 
-  /// The names in the request, as far as the reader may see them.
+  /// The names in the request, or the reason why they cannot be read.
   package enum Names: Sendable, Equatable {
     case open(RequestedNames)
     /// The names cannot be opened, for a reason such as `locked`.
@@ -123,9 +123,9 @@ package struct AuditedPeer: Sendable, Equatable {
   package var evidence: Evidence
 
   package enum Evidence: String, Sendable {
-    /// By the pid, and the kernel confirmed that the process was still the same.
+    /// By the pid; the kernel confirmed that it was still the pid of the same process.
     case pidfd
-    /// By the pid, which another process may have had by then.
+    /// By the pid, which may already have belonged to another process.
     case pid
     /// Not found: the process had ended.
     case gone

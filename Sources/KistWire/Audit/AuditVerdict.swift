@@ -2,11 +2,11 @@ package import KistJSON
 
 /// The result of a check of the audit log's chain.
 package struct AuditVerdict: Sendable, Equatable, JSONMembers {
-  /// The number of unchanged lines before a fault that kistd wrote with the key of this storage.
+  /// The number of unchanged lines before the first fault, written with the key of this storage.
   package var verified = 0
-  /// The number of lines before a fault without a chain: kistd had no key, or did not write them.
+  /// The number of lines before the first fault that have no chain.
   package var unchained = 0
-  /// The number of lines before the chain begins, which use another key or have no chain.
+  /// The number of lines before the chain begins: they have the chain of another key, or none.
   package var unchecked = 0
   /// The time of the first request in a verified line.
   package var since: AuditRecord.Moment?
@@ -38,13 +38,13 @@ package struct AuditVerdict: Sendable, Equatable, JSONMembers {
   package enum Kind: String, Sendable {
     /// A line was changed.
     case changed
-    /// Lines are missing before or among these.
+    /// Lines are missing before these lines or between them.
     case removed
-    /// kistd did not write these lines, or wrote them elsewhere.
+    /// kistd did not write these lines, or wrote them in another place.
     case added
     /// Lines are missing at the end.
     case cut
-    /// A chain begins after another one of the same key.
+    /// A new chain begins after a chain of the same key.
     case restarted
     /// The file is larger than the limit of the log, and kistd did not read it.
     case tooLarge

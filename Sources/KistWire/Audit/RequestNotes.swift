@@ -6,12 +6,13 @@ package struct RequestNotes: Sendable {
   package struct Note: Sendable {
     /// The operation; empty if it could not be read, or does not exist.
     package var operation = ""
-    /// The names in the request, if a credential can have such names.
+    /// The names in the request; `nil` if one of them is too long for a credential.
     package var names: RequestedNames?
-    /// The error code of a refused request.
+    /// The error code of a failed request.
     package var failure: StorageError.Code?
-    /// The times when the line came and when it was answered, in nanoseconds of the notes' clock.
+    /// When the line arrived, in nanoseconds of `now`.
     package var start: Int64 = 0
+    /// When it was answered.
     package var end: Int64 = 0
 
     package init() {}
@@ -29,14 +30,14 @@ package struct RequestNotes: Sendable {
 }
 
 extension RequestNotes.Note {
-  /// Adds the operation, and the names except those that are too long for a credential.
+  /// Adds the operation, and the names unless one of them is too long for a credential.
   ///
-  /// Thousands of notes may wait, and a name may be as long as a line.
+  /// Thousands of notes may wait in memory, and a name in a request may be as long as a line.
   mutating func add(_ request: Message) {
     guard let row = OperationRow.all.first(where: { $0.name == request.operation }) else { return }
     operation = row.name
-    if row.names != .none, let names = try? request.object().names(row.names),
-      names.areWorthNoting
+    if row.loggedNames != .none, let names = try? request.object().names(row.loggedNames),
+      names.canBeOfCredential
     {
       self.names = names
     }
@@ -55,8 +56,8 @@ extension JSONObject {
 }
 
 extension RequestedNames {
-  /// Whether there are names and a credential can have them.
-  fileprivate var areWorthNoting: Bool {
+  /// Whether there are names, none of them too long for a credential.
+  fileprivate var canBeOfCredential: Bool {
     (service != nil || account != nil)
       && (service?.utf8.count ?? 0) <= Limits.keyPart
       && (account?.utf8.count ?? 0) <= Limits.keyPart

@@ -1,19 +1,19 @@
 package import KistCore
 internal import KistJSON
 
-/// One line of the protocol without its newline; a secret, because it may contain one.
+/// One line of the protocol without its newline; stored as a `Secret`, because it may contain one.
 package struct Line: Sendable, Equatable {
   package let content: Secret
 
   package init(_ content: Secret) { self.content = content }
 
   /// Whether the operation only reads: it does not change, lock or unlock anything.
-  package var onlyAsks: Bool {
-    (try? JSONObject(content)["op"]?.string()).map(OperationRow.isRead) ?? false
+  package var onlyReads: Bool {
+    (try? JSONObject(content)["op"]?.string()).map(OperationRow.onlyReads) ?? false
   }
 }
 
-/// Answers one line with one line: a whole server, or a connection to one.
+/// A function that sends a request line and returns the reply line.
 package typealias LineExchange = @Sendable (Line) async throws(StorageError) -> Line
 
 /// Waits for the next of several lines; returns `nil` if the task is cancelled.
@@ -21,9 +21,9 @@ package typealias NextLine = @Sendable () async throws(StorageError) -> Line?
 
 /// Splits a stream of bytes into lines; holds at most one unfinished line of limited length.
 ///
-/// A connection uses one splitter to its end, so that no pipelined or partial line is lost.
+/// A connection uses one splitter until it ends, so that no pipelined or partial line is lost.
 package struct LineSplitter: ~Copyable {
-  /// A part of a stream of bytes.
+  /// What the splitter found in the stream.
   package enum Event: Sendable, Equatable {
     /// A line without its newline. Blank lines are skipped.
     case line(Line)
@@ -35,36 +35,36 @@ package struct LineSplitter: ~Copyable {
 
   private let limit: Int
   private var partial = emptyLine()
-  private var isSpent = false
+  private var hasEnded = false
 
   package init(limit: Int = Limits.line) { self.limit = limit }
 
-  /// Takes the next bytes of the stream and reports the events that they complete.
+  /// Takes the next bytes of the stream, and emits the events that they complete.
   package mutating func append(_ bytes: Span<UInt8>, _ emit: (Event) -> Void) {
     var start = 0
-    while !isSpent, let newline = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) {
+    while !hasEnded, let newline = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) {
       take(bytes.extracting(start..<newline))
       start = newline + 1
-      if isSpent { return emit(.tooLong) }
+      if hasEnded { return emit(.tooLong) }
       let line = consumePartial()
       if !line.isBlank { emit(.line(Line(line))) }
     }
-    if isSpent { return }
+    if hasEnded { return }
     take(bytes.extracting(start...))
-    if isSpent { emit(.tooLong) }
+    if hasEnded { emit(.tooLong) }
   }
 
-  /// Reports bytes after the last newline, at the end of the stream.
+  /// Ends the stream; returns `unfinished` if there are bytes after the last newline.
   package mutating func finish() -> Event? {
-    guard !isSpent else { return nil }
-    isSpent = true
+    guard !hasEnded else { return nil }
+    hasEnded = true
     let rest = consumePartial()
     return rest.isBlank ? nil : .unfinished
   }
 
   private mutating func take(_ piece: Span<UInt8>) {
     if partial.count + piece.count > limit {
-      isSpent = true
+      hasEnded = true
       partial = Self.emptyLine()
     } else {
       partial.append(piece)
@@ -82,7 +82,7 @@ package struct LineSplitter: ~Copyable {
 }
 
 extension Secret {
-  /// Whether there is only JSON white space.
+  /// Whether this is only JSON white space.
   fileprivate var isBlank: Bool {
     withBytes { bytes in bytes.indices.allSatisfy { [0x20, 0x09, 0x0D].contains(bytes[$0]) } }
   }

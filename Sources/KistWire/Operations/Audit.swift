@@ -60,7 +60,7 @@ private let auditPage = Codec<AuditPage>(
     AuditPage(
       records: try object.objects("records", AuditRecord.init),
       next: try object["next"]?.string(),
-      // No page reaches this limit. The numbers of all pages are added up.
+      // The limit, which no page reaches, lets a client add up the pages without an overflow.
       skipped: max(0, min(try object["skipped"]?.integer() ?? 0, 1 << 32)))
   },
   write: { page, writer in

@@ -1,35 +1,35 @@
 package import KistCore
 internal import KistJSON
 
-extension Operation where Input == Encoded<LoadRequest>, Output == Encoded<Credential> {
+extension Operation where Input == WithEncoding<LoadRequest>, Output == WithEncoding<Credential> {
   /// Loads a credential with its secret.
   static var load: Self {
     Operation(
       name: "load", keys: ["service", "account", "encoding", "allowExpired"],
-      names: .key, request: loadRequest, reply: loadedCredential)
+      loggedNames: .key, request: loadRequest, reply: loadedCredential)
   }
 
-  /// Returns the server's end, which answers in the requested encoding.
-  func servedAsAsked(
+  /// Returns the function with which the server answers, in the requested encoding.
+  func servedInRequestedEncoding(
     by load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
   ) -> Exchange {
     { message throws(StorageError) in
       let request = try decodeRequest(message)
       let credential = try await load(request.value)
-      return try encodeReply(Encoded(value: credential, encoding: request.encoding))
+      return try encodeReply(WithEncoding(value: credential, encoding: request.encoding))
     }
   }
 }
 
-/// A value, and the encoding of secrets in the reply to it, if the client chooses one.
-struct Encoded<Value: Sendable>: Sendable {
+/// A load request or its reply, with the encoding of the secret that the client requested, if any.
+struct WithEncoding<Value: Sendable>: Sendable {
   var value: Value
   var encoding: SecretEncoding?
 }
 
-private let loadRequest = Codec<Encoded<LoadRequest>>(
+private let loadRequest = Codec<WithEncoding<LoadRequest>>(
   read: { object throws(JSONError) in
-    Encoded(
+    WithEncoding(
       value: LoadRequest(
         key: try object.credentialKey(),
         allowExpired: try object["allowExpired"]?.bool() ?? false),
@@ -41,9 +41,9 @@ private let loadRequest = Codec<Encoded<LoadRequest>>(
     if request.value.allowExpired { writer.member("allowExpired", true) }
   })
 
-private let loadedCredential = Codec<Encoded<Credential>>(
+private let loadedCredential = Codec<WithEncoding<Credential>>(
   read: { object throws(JSONError) in
-    Encoded(value: try Credential(object.required("credential").object()))
+    WithEncoding(value: try Credential(object.required("credential").object()))
   },
   write: { reply, writer throws(StorageError) in
     try writer.member("credential") { (writer) throws(StorageError) in
@@ -61,7 +61,7 @@ extension Operation where Input == SaveRequest, Output == CredentialSummary {
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
         "ifRevision", "keep",
       ],
-      names: .key, request: saveRequest, reply: savedCredential)
+      loggedNames: .key, request: saveRequest, reply: savedCredential)
   }
 }
 
@@ -102,7 +102,7 @@ extension Operation where Input == DeleteRequest, Output == Bool {
   static var delete: Self {
     Operation(
       name: "delete", effect: .change, keys: ["service", "account", "ifRevision"],
-      names: .key, request: deleteRequest, reply: deletedMember)
+      loggedNames: .key, request: deleteRequest, reply: deletedMember)
   }
 }
 
@@ -116,9 +116,9 @@ private let deleteRequest = Codec<DeleteRequest>(
     writer.member("ifRevision", request.ifRevision?.rawValue)
   })
 
-/// Returns the text of one JSON object: the protocol's `deleted`.
-package func json(deleted wasThere: Bool) -> Secret {
-  JSONWriter.object { $0.member("deleted", wasThere) }
+/// Returns a JSON object with the one member `deleted`, as in the reply to `delete`.
+package func json(deleted existed: Bool) -> Secret {
+  JSONWriter.object { $0.member("deleted", existed) }
 }
 
 private let deletedMember = Codec<Bool>(
@@ -130,10 +130,11 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   static var find: Self {
     Operation(
       name: "find", keys: ["service", "account", "attributes", "limit", "after"],
-      names: .query, request: credentialQuery, reply: credentialPage)
+      loggedNames: .query, request: credentialQuery, reply: credentialPage)
   }
 
-  /// Returns the server's end, which halves a page while it is too long for a line.
+  /// Returns the function with which the server answers; it halves a page that is too long for a
+  /// line.
   func servedWithinALine(by find: @escaping Run) -> Exchange {
     { request throws(StorageError) in
       var query = try decodeRequest(request)

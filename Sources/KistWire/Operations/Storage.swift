@@ -22,7 +22,7 @@ extension Operation where Input == Secret?, Output == StorageStatus {
   }
 }
 
-/// Refuses a passphrase that is too long before a storage spends time and memory on it.
+/// Refuses a passphrase that is too long, so that no storage spends time and memory on it.
 func limitingPassphrase(
   _ unlock: @escaping @Sendable (Secret?) async throws(StorageError) -> StorageStatus
 ) -> @Sendable (Secret?) async throws(StorageError) -> StorageStatus {
@@ -64,7 +64,7 @@ package struct Hello: Sendable, Equatable {
   package var operations = OperationRow.all.map(\.name).sorted()
   /// The additions to the protocol since 1.0: keys, values, operations.
   package var features = [Hello.keepFeature]
-  /// The failures that an answered change survives.
+  /// How durable a change is once it is answered.
   package var durability: StorageStatus.Durability
 
   /// The feature for the key `keep` of `save`.
@@ -172,7 +172,7 @@ extension KeySlotSummary: JSONMembers {
       passes: try object["passes"]?.integer(), kibibytes: try object["kibibytes"]?.integer())
   }
 
-  /// Writes the protocol's slot.
+  /// Writes an element of `slots` in a reply.
   package func write(to writer: inout JSONWriter) {
     writer.member("number", number)
     writer.member("kind", kind.rawValue)
@@ -182,7 +182,7 @@ extension KeySlotSummary: JSONMembers {
 }
 
 extension Operation where Input == BackupRequest, Output == BackupProgress {
-  /// Copies all credentials into a file under a passphrase of its own.
+  /// Copies all credentials into a file with its own passphrase.
   static var backup: Self {
     Operation(
       name: "backup", keys: ["passphrase", "weak", "backup"], request: backupRequest,
@@ -191,7 +191,7 @@ extension Operation where Input == BackupRequest, Output == BackupProgress {
 }
 
 extension Operation where Input == BackupPart, Output == Secret {
-  /// Reads a part of that file.
+  /// Reads a part of the file that `backup` makes.
   static var backupPart: Self {
     Operation(
       name: "backupPart", keys: ["backup", "offset"], request: partRequest, reply: dataMember)
@@ -205,16 +205,16 @@ private let backupRequest = Codec<BackupRequest>(
         passphrase: try object.required("passphrase").secret(),
         allowsWeak: try object["weak"]?.bool() ?? false)
     }
-    if object["passphrase"] != nil { throw id.error("and `passphrase` are both there") }
-    if object["weak"] != nil { throw id.error("and `weak` are both there") }
-    return .goOn(id: try id.string())
+    if object["passphrase"] != nil { throw id.error("cannot be combined with `passphrase`") }
+    if object["weak"] != nil { throw id.error("cannot be combined with `weak`") }
+    return .poll(id: try id.string())
   },
   write: { request, writer throws(StorageError) in
     switch request {
     case .begin(let passphrase, let allowsWeak):
       try writer.member("passphrase", passphrase: passphrase)
       if allowsWeak { writer.member("weak", true) }
-    case .goOn(let id): writer.member("backup", id)
+    case .poll(let id): writer.member("backup", id)
     }
   })
 

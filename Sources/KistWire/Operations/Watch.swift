@@ -1,18 +1,19 @@
 package import KistCore
 package import KistJSON
 
-/// Starts a watch stream of lines to send after the reply; nothing else is answered from then on.
+/// Starts a watch stream: its lines follow the reply, and kistd answers no further request.
 package typealias BeginStream = @Sendable (@escaping NextLine) -> Void
 
 extension Operation where Input == WatchRequest, Output == Revision? {
   /// Reports each change from now on.
   static var watch: Self {
     Operation(
-      name: "watch", keys: ["service"], names: .query, request: watchRequest,
+      name: "watch", keys: ["service"], loggedNames: .query, request: watchRequest,
       reply: positionMember)
   }
 
-  /// Returns the server's end: it starts a stream of the changes, and replies with the position.
+  /// Returns the function with which the server starts a stream of the changes, and replies with
+  /// the position.
   func served(by watch: WatchCredentials, _ beginStream: @escaping BeginStream) -> Exchange {
     served { request throws(StorageError) in
       let changes = try await watch.begin(request)
@@ -24,16 +25,16 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   }
 }
 
-/// Sends a line over its own connection; returns the reply, and a function for the next line.
-package typealias Conversation =
+/// Sends a line over a new connection; returns the reply, and a function for each next line.
+package typealias WatchExchange =
   @Sendable (Line) async throws(StorageError) -> (reply: Line, next: NextLine)
 
 extension WatchCredentials {
-  /// Returns watches of the storage at the other end of a conversation.
-  package static func remote(over converse: @escaping Conversation) -> WatchCredentials {
+  /// Returns the function that starts watches at a kistd; each watch uses its own connection.
+  package static func remote(over openWatch: @escaping WatchExchange) -> WatchCredentials {
     WatchCredentials { request throws(StorageError) in
       let operation = Operation.watch
-      let (reply, next) = try await converse(requestLine(operation.encodeRequest(request)))
+      let (reply, next) = try await openWatch(requestLine(operation.encodeRequest(request)))
       let position = try operation.decodeReply(readReply(reply, to: operation.name))
       return CredentialChanges(position: position) { () throws(StorageError) in
         try await next().map { line throws(StorageError) in try change(in: line) }
@@ -62,7 +63,7 @@ private let positionMember = Codec<Revision?>(
   write: { position, writer in writer.member("position", position?.rawValue) })
 
 extension CredentialChange: JSONMembers {
-  /// Writes the protocol's line for a change.
+  /// Writes the members of the line for a change.
   package func write(to writer: inout JSONWriter) {
     writer.member("event", event)
     if let key { writer.members(of: key) }
@@ -78,7 +79,7 @@ extension CredentialChange: JSONMembers {
     }
   }
 
-  /// Reads a change; an unknown event, which comes from a newer kistd, is a `reset`.
+  /// Reads a change; takes an unknown event, of a newer kistd, for a `reset`.
   init(_ object: JSONObject) throws(JSONError) {
     switch try object.required("event").string() {
     case "saved":

@@ -1,14 +1,14 @@
 package import KistCore
 package import KistJSON
 
-/// A value whose members the protocol writes, as an object or as part of one.
+/// A value that can be written as members of a JSON object of the line protocol.
 package protocol JSONMembers {
   /// Writes the members.
   func write(to writer: inout JSONWriter)
 }
 
 extension JSONMembers {
-  /// Returns the text of one JSON object, as the protocol has it.
+  /// Returns the value as one JSON object, in the form that the line protocol uses.
   package func json() -> Secret { JSONWriter.object { write(to: &$0) } }
 }
 
@@ -74,7 +74,7 @@ extension CredentialSummary: JSONMembers {
       revision: try object.required("revision").revision())
   }
 
-  /// Writes the protocol's `credential`, without a secret.
+  /// Writes the members of `credential` in a reply without a secret.
   package func write(to writer: inout JSONWriter) {
     writer.members(of: key)
     writer.member("label", label)
@@ -91,7 +91,7 @@ extension Credential: JSONMembers {
     self.init(summary: try CredentialSummary(object), secret: try object.secret())
   }
 
-  /// Writes the protocol's `credential`, with its secret.
+  /// Writes the members of `credential` in the reply to `load`.
   package func write(to writer: inout JSONWriter) {
     writer.members(of: summary)
     writer.member(secret: secret)
@@ -129,7 +129,7 @@ extension JSONObject {
     switch (self["secret"], self["secretBase64"]) {
     case (let text?, nil): try text.secret()
     case (nil, let base64?): try base64.base64()
-    case (let text?, _?): throw text.error("and `secretBase64` are both there")
+    case (let text?, _?): throw text.error("cannot be combined with `secretBase64`")
     case (nil, nil): throw .key("secret", "is missing, and so is `secretBase64`")
     }
   }
@@ -158,11 +158,12 @@ extension JSONValue {
 }
 
 extension NewCredential {
-  /// Reads what `Credential.json()` writes, except what the storage sets itself: times and revision.
+  /// Reads the text that `Credential.json()` writes; ignores `createdAt`, `modifiedAt` and
+  /// `revision`, which the storage sets itself.
   package init(json text: Secret) throws(StorageError) {
     do throws(JSONError) {
       let object = try JSONObject(text)
-      try object.refuseKeys(besides: [
+      try object.refuseKeys(except: [
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
         "createdAt", "modifiedAt", "revision",
       ])

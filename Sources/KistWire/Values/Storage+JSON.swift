@@ -17,7 +17,7 @@ extension StorageStatus: JSONMembers {
       uptime: try object["uptime"]?.integer())
   }
 
-  /// Writes the protocol's `status`.
+  /// Writes the members of `status` in a reply.
   package func write(to writer: inout JSONWriter) {
     writer.member("storage", storage)
     writer.member("reason", reason)
@@ -36,7 +36,7 @@ extension StorageStatus: JSONMembers {
 }
 
 extension JSONWriter {
-  /// Writes the limits, which version 1 of the protocol fixes, and which kist itself does not read.
+  /// Writes the limits for clients; kist does not read them, because version 1 fixes them.
   mutating func memberLimits() {
     member("limits") { writer in
       let limits: [(StaticString, Int)] = [
@@ -52,7 +52,7 @@ extension JSONWriter {
 }
 
 extension StorageError: JSONMembers {
-  /// Reads an error; an unknown code or outcome comes from a newer kistd.
+  /// Reads an error; takes an unknown code, of a newer kistd, for `internal`.
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
       Code(rawValue: try object.required("code").string()) ?? .internal,
@@ -63,7 +63,7 @@ extension StorageError: JSONMembers {
       })
   }
 
-  /// Writes the protocol's `error`.
+  /// Writes the members of `error` in a reply.
   package func write(to writer: inout JSONWriter) {
     writer.member("code", code.rawValue)
     writer.member("message", message)
@@ -95,7 +95,7 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
   package struct External: Sendable, Equatable, JSONMembers {
     /// The name of the storage in `status`.
     package var storage: String
-    /// A word for the storage.
+    /// The name of the storage for the user, such as `keyring`.
     package var label: String
     package var probe: StorageProbe
 
@@ -138,7 +138,7 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
     writer.member("external", objects: external)
   }
 
-  /// Reads such an object; returns `nil` for any other text.
+  /// Reads the output of `kistd probe`; returns `nil` for any other text.
   package init?(_ text: String) {
     do throws(JSONError) {
       let object = try JSONObject(Secret(utf8: text))

@@ -11,17 +11,17 @@ let json = Target("json") { input in
     _ = JSONObject(beforeFaultIn: text)["id"].map(visit)
     return
   }
-  let copy = JSONWriter.object { $0.members(read: object, besides: []) }
+  let copy = JSONWriter.object { $0.members(read: object, except: []) }
   guard let read = try? JSONObject(copy) else {
     return demand(false, "what was read can be written and read again")
   }
   demand(
-    JSONWriter.object { $0.members(read: read, besides: []) } == copy,
+    JSONWriter.object { $0.members(read: read, except: []) } == copy,
     "what was written is written the same again")
   visit(object)
   for name in ["a", "id", "op", "attributes", "list"] as [StaticString] {
     object[name].map(visit)
-    demand(object[name] == nil || (try? object.refuseKeys(besides: [])) == nil, "a key is known")
+    demand(object[name] == nil || (try? object.refuseKeys(except: [])) == nil, "a key is known")
   }
   if let strings = try? object.strings(as: "object") {
     let copy = JSONWriter.object { writer in

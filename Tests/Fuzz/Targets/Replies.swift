@@ -12,7 +12,7 @@ let replies = Target("replies") { input in
   switch choice {
   case 0: checkReply(.save, SaveRequest(credential: credential), line) { $0 == $1 }
   case 1:
-    let request = Encoded(value: LoadRequest(key: credential.key))
+    let request = WithEncoding(value: LoadRequest(key: credential.key))
     checkReply(.load, request, line) { $0.value == $1.value }
   case 2: checkReply(.delete, DeleteRequest(key: credential.key), line) { $0 == $1 }
   case 3: checkReply(.find, CredentialQuery(), line) { $0 == $1 }
@@ -24,7 +24,7 @@ let replies = Target("replies") { input in
     checkReply(.hello, (), line) { $0 == $1 }
     checkReply(.auditVerify, (), line) { $0 == $1 }
     checkReply(.slots, (), line) { $0 == $1 }
-    checkReply(.backup, .goOn(id: "b"), line) { $0 == $1 }
+    checkReply(.backup, .poll(id: "b"), line) { $0 == $1 }
     checkReply(.backupPart, BackupPart(of: "b", from: 0), line) { $0 == $1 }
     checkReply(.watch, WatchRequest(), line) { $0 == $1 }
     checkChange(line)

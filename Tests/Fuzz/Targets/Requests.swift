@@ -14,7 +14,7 @@ let requests = Target("requests") { input in
     let reply = answer(with: service(on: storage), beginStream: { watches.value.append($0) })
     for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
       let line = Line(Secret(copying: Array(line)))
-      let before = line.onlyAsks ? await page(of: storage) : nil
+      let before = line.onlyReads ? await page(of: storage) : nil
       checkReply(await reply(line), to: line)
       if let before {
         let after = await page(of: storage)
@@ -65,7 +65,7 @@ private func service(on storage: OpenStorage) -> Dispatch {
       make: { request throws(StorageError) in
         switch request {
         case .begin: return .copied(1, of: 2, id: "4f1d9c02")
-        case .goOn(let id): return .made(Backup(id: id, size: 4, count: 2))
+        case .poll(let id): return .made(Backup(id: id, size: 4, count: 2))
         }
       },
       read: { part throws(StorageError) in

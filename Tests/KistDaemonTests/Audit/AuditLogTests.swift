@@ -179,7 +179,7 @@ import Testing
   private func event(_ number: Int) -> AuditEvent {
     var note = RequestNotes.Note()
     note.operation = "\(number)"
-    return AuditEvent(client: AuditLines.Client(.sample), note: note)
+    return AuditEvent(client: AuditLineWriter.Client(.sample), note: note)
   }
 
   @Test func `holds a limited number, counts the others, and is empty once they are taken`() {

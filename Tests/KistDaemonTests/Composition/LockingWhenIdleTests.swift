@@ -27,7 +27,7 @@ import Testing
       { _ = try await storage.credentials.load(.sample) },
       { _ = try await storage.credentials.find(CredentialQuery()) },
       { _ = try await storage.credentials.delete(.sample) },
-      { _ = try? await storage.backups.make(.goOn(id: "backup")) },
+      { _ = try? await storage.backups.make(.poll(id: "backup")) },
     ] {
       try await request()
       await times.next()

@@ -16,19 +16,19 @@ import Testing
     let id = try await opened.backups.make(.begin(passphrase: passphrase)).id
     // The slot may be sealed, and no credential.
     permits.signal()
-    while try await opened.backups.make(.goOn(id: id)) != .copied(0, of: 3, id: id) {}
+    while try await opened.backups.make(.poll(id: id)) != .copied(0, of: 3, id: id) {}
     await expect(.busy) { try await opened.backups.read(BackupPart(of: id, from: 0)) }
     await expect(.busy) { try await opened.backups.make(.begin(passphrase: passphrase)) }
-    await expect(.unavailable) { try await opened.backups.make(.goOn(id: "another")) }
+    await expect(.unavailable) { try await opened.backups.make(.poll(id: "another")) }
     for _ in 0..<100 { permits.signal() }
-    var progress = try await opened.backups.make(.goOn(id: id))
-    while case .copied = progress { progress = try await opened.backups.make(.goOn(id: id)) }
+    var progress = try await opened.backups.make(.poll(id: id))
+    while case .copied = progress { progress = try await opened.backups.make(.poll(id: id)) }
     // Asked again, it is what it was.
-    #expect(try await opened.backups.make(.goOn(id: id)) == progress)
+    #expect(try await opened.backups.make(.poll(id: id)) == progress)
     guard case .made(let backup) = progress else { return }
     #expect(backup.count == 3)
     #expect(try await opened.backups.read(BackupPart(of: id, from: 0)).count == backup.size)
-    await expect(.unavailable) { try await opened.backups.make(.goOn(id: id)) }
+    await expect(.unavailable) { try await opened.backups.make(.poll(id: id)) }
     await opened.close()
   }
 
@@ -43,7 +43,7 @@ import Testing
     while await code({ try await opened.backups.read(BackupPart(of: id, from: 0)) }) == .busy {
       await Task.yield()
     }
-    await expect(.unavailable) { try await opened.backups.make(.goOn(id: id)) }
+    await expect(.unavailable) { try await opened.backups.make(.poll(id: id)) }
     // The slot may be sealed, and no credential: whoever went on would wait for ever.
     permits.signal()
     while await code({ try await opened.backups.make(.begin(passphrase: passphrase)) }) == .busy {
@@ -59,7 +59,7 @@ import Testing
     for _ in 0..<100 { permits.signal() }
     let opened = try await openKeptWaiting(for: permits, .init(patience: .zero))
     let id = try await opened.backups.make(.begin(passphrase: passphrase)).id
-    while await code({ try await opened.backups.make(.goOn(id: id)) }) == nil { await Task.yield() }
+    while await code({ try await opened.backups.make(.poll(id: id)) }) == nil { await Task.yield() }
     await expect(.unavailable) { try await opened.backups.read(BackupPart(of: id, from: 0)) }
     await opened.close()
   }

@@ -37,7 +37,7 @@ extension Attack {
     ]
     // The first page of the list of free pages, and how many there are (offsets 32 and 36).
     + (1...6).map { page in
-      Attack("page \(page) called free", .corrupt, .damaged) { scene in
+      Attack("page \(page) listed as free", .corrupt, .damaged) { scene in
         scene.present.setting(32, to: [0, 0, 0, UInt8(page), 0, 0, 0, 1])
       }
     }
@@ -53,10 +53,10 @@ extension Attack {
             .setting(32, to: [0, 0, 0, UInt8(last), 0, 0, 0, 2])
         },
         // Where the cells of a page begin, and its first free block (offsets 5 and 1).
-        Attack("page \(page) said to be empty behind its cells", .corrupt, .damaged) { scene in
+        Attack("page \(page) with all its cells marked as free space", .corrupt, .damaged) { scene in
           scene.present.setting((page - 1) * 4096 + 5, to: [0x0F, 0xFF])
         },
-        Attack("cells of page \(page) called free", .corrupt, .damaged) { scene in
+        Attack("page \(page) with a free block over its cells", .corrupt, .damaged) { scene in
           scene.present.setting((page - 1) * 4096 + 1, to: [0x0E, 0x00])
         },
         Attack("one cell less in page \(page)", .corrupt, .damaged) { scene in

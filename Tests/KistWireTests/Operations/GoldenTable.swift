@@ -268,7 +268,7 @@ extension Golden {
       .made(Backup(id: "4f1d", size: 16384, count: 2))),
     .calling(
       \.backups.make, "backup that is being made", #"{"op":"backup","backup":"4f1d"}"#,
-      #"{"ok":true,"backup":"4f1d","copied":1,"count":2}"#, .goOn(id: "4f1d"),
+      #"{"ok":true,"backup":"4f1d","copied":1,"count":2}"#, .poll(id: "4f1d"),
       .copied(1, of: 2, id: "4f1d")),
     .calling(
       \.backups.read, "backupPart", #"{"op":"backupPart","backup":"4f1d","offset":16380}"#,

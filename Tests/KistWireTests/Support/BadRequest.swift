@@ -194,10 +194,10 @@ extension BadRequest {
         #"{"op":"save","service":"canary"}"#, "`secret` is missing, and so is `secretBase64`"),
       BadRequest(
         #"{"op":"save","service":"s","secret":"canary","secretBase64":"AA=="}"#,
-        "`secret` and `secretBase64` are both there"),
+        "`secret` cannot be combined with `secretBase64`"),
       BadRequest(
         #"{"op":"save","service":"s","secret":"","secretBase64":"canary"}"#,
-        "`secret` and `secretBase64` are both there"),
+        "`secret` cannot be combined with `secretBase64`"),
     ]
     + ["canary", "canary=", "canary!!", "canary+=", "Y2FuYXJ5Cg", "canary\\n\\n"].map {
       BadRequest(

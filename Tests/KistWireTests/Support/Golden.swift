@@ -7,7 +7,7 @@ import Testing
 /// the server must hand to the storage for the line, and the same for the reply.
 struct Golden: Sendable, CustomTestStringConvertible {
   typealias Function<Input, Output> = @Sendable (Input) async throws(StorageError) -> Output
-  typealias Question<Output> = @Sendable () async throws(StorageError) -> Output
+  typealias RunWithoutInput<Output> = @Sendable () async throws(StorageError) -> Output
 
   let name: String
   let request: String
@@ -64,7 +64,7 @@ extension Golden {
 
   /// One function that is called with nothing.
   static func asking<Output: Equatable & Sendable>(
-    _ function: any WritableKeyPath<Endpoints, Question<Output>> & Sendable,
+    _ function: any WritableKeyPath<Endpoints, RunWithoutInput<Output>> & Sendable,
     _ name: String, _ request: String, _ reply: String, _ output: Output
   ) -> Golden {
     var golden = Golden(name: name, request: request, reply: reply, expecting: output) { exchange in

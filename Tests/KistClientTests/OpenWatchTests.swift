@@ -71,7 +71,7 @@ import Testing
     try await withFolder { folder in
       let peer = try Peer(at: folder + "/s") { while $0.readLine() != nil {} }
       let watch = WatchCredentials.remote(
-        over: converse(with: folder + "/s", deadline: .milliseconds(50)))
+        over: openWatch(at: folder + "/s", deadline: .milliseconds(50)))
       await expect(.timeout) { try await watch() }
       withExtendedLifetime(peer) {}
     }

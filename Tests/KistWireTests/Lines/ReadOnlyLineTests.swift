@@ -3,12 +3,12 @@ import Testing
 
 @testable import KistWire
 
-@Suite(.timeLimit(.minutes(10))) struct `A line only asks` {
+@Suite(.timeLimit(.minutes(10))) struct `A line only reads` {
   @Test(arguments: OperationRow.all.map { ($0.name, $0.effect) })
   func `if its operation has no effect beyond the reply`(operation: String, effect: OperationEffect)
   {
     let line = Line(Secret(utf8: "{\"id\":1,\"op\":\"\(operation)\",\"service\":\"s\"}"))
-    #expect(line.onlyAsks == (effect == .none))
+    #expect(line.onlyReads == (effect == .none))
   }
 
   @Test(arguments: [
@@ -16,6 +16,6 @@ import Testing
     "{\"op\":1}",
   ])
   func `not if its operation is unknown or cannot be read`(text: String) {
-    #expect(!Line(Secret(utf8: text)).onlyAsks)
+    #expect(!Line(Secret(utf8: text)).onlyReads)
   }
 }

@@ -12,9 +12,9 @@ private import Synchronization
 /// waits for one of the other lines, or when the function is released.
 ///
 /// If no process listens, it connects to the daemon that `find` finds, if any.
-package func converse(
-  with socketPath: String, deadline: Duration = .seconds(60), orFind find: FindDaemon? = nil
-) -> Conversation {
+package func openWatch(
+  at socketPath: String, deadline: Duration = .seconds(60), orFind find: FindDaemon? = nil
+) -> WatchExchange {
   { line throws(StorageError) in
     let thread = BlockingThread()
     let moment = ContinuousClock.now + deadline
