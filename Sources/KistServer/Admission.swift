@@ -77,7 +77,6 @@ final class Admission: Sendable {
     for connection in admitted { connection.handler.cancelStream() }
   }
 
-  /// Disconnects all clients.
   func disconnectAll() { shutDown(SHUT_RDWR) }
 
   private func shutDown(_ how: some BinaryInteger) {
@@ -206,9 +205,7 @@ final class SequenceCounter: @unchecked Sendable {
 extension LineHandler {
   private static let timeToRead = TimeAmount.seconds(10)
 
-  /// Returns the eviction priority; `nil` while a line is being answered or waits for its answer.
-  ///
-  /// Must be called on the event loop.
+  /// Returns the eviction priority, on the event loop; `nil` while a line waits for its answer.
   func evictionPriority(at now: NIODeadline = .now()) -> EvictionPriority? {
     if isAnswering, !isStreaming { return nil }
     if hasUnreadReplies {

@@ -9,8 +9,7 @@ internal import Synchronization
 package struct ByteServer: Sendable {
   /// The answer to a client.
   package struct Answer: Sendable {
-    /// The group to which the client's connection counts (kistd uses the systemd unit); `nil` for a
-    /// client that is not proven to be in a group.
+    /// The client's group (kistd uses the systemd unit); `nil` if it is not proven to be in one.
     package var group: String?
     /// Returns the bytes; it is not cancelled before `grace` is over.
     package var bytes: @Sendable () async -> Secret

@@ -39,7 +39,6 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var isAnswering = false
   /// The watch stream that begins after the last reply.
   var stream: WatchStream?
-  /// Whether `begin` is running.
   private var isBeginning = false
   var outgoing = noReplies()
   /// The number of writes that the channel has not finished.
@@ -59,9 +58,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var whenDone: CheckedContinuation<Void, Never>?
   private(set) var context: ChannelHandlerContext?
 
-  init(
-    on loop: any EventLoop, descriptor: CInt? = nil, sequence: SequenceCounter = SequenceCounter()
-  ) {
+  init(on loop: any EventLoop, descriptor: CInt? = nil, sequence: SequenceCounter = .init()) {
     self.sequence = sequence
     connectedAt = sequence.next()
     self.loop = loop
@@ -100,9 +97,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Answering
 
-  /// Answers the received lines while the client reads its replies.
-  ///
-  /// Sends replies that are ready at the same time together.
+  /// Answers the received lines while the client reads; sends replies that are ready together.
   func answerAll() {
     // Events that NIO reports during a write are handled after it.
     guard let answer, !isWriting, !isResting else { return }
@@ -127,9 +122,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Whether the client reads its replies, or has disconnected.
   var canSendReplies: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
 
-  /// Lets the event loop serve other connections.
-  ///
-  /// Uses a timer, because the loop runs queued tasks before it reads from sockets.
+  /// Lets the loop serve other connections; a queued task would run before it reads from them.
   private func rest() {
     isResting = true
     loop.scheduleTask(in: .microseconds(50)) {

@@ -54,9 +54,8 @@ package struct Server: Sendable {
   /// Returns whether every connection ended within `grace`.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(of: self)
-    // When the process has no free descriptor, NIO's bootstrap stops accepting for a second, so no
-    // code here handles that. The server accepts one client at a time, because connected clients
-    // wait during an admission.
+    // NIO's bootstrap stops accepting for a second if no descriptor is free. The server accepts one
+    // client at a time, because connected clients wait during an admission.
     let listener = try await ServerBootstrap(group: loop)
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .bind(descriptor) { channel in

@@ -1,7 +1,6 @@
 internal import KistCore
 
-// Integers are little-endian and have a fixed width. A text is its length in UTF-8 bytes, as 32
-// bits, and then the bytes.
+// Integers are little-endian. A text is its length in UTF-8 bytes, as 32 bits, and then the bytes.
 
 extension [UInt8] {
   /// Copies the bytes of a span.

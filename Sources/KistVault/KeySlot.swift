@@ -115,8 +115,7 @@ extension KeySlot {
   /// The maximum number of passphrase slots in a store.
   package static let mostPassphrases = 8
 
-  /// Throws `corrupt` for too many passphrase slots, or if their total cost exceeds the limit for a
-  /// single slot.
+  /// Throws `corrupt` for too many passphrase slots, or a total cost above the limit for one slot.
   ///
   /// Without a key anyone can forge a slot, which is detected only after another slot has opened.
   package static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {

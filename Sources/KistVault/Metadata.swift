@@ -64,8 +64,7 @@ extension Metadata {
 
   /// Decodes metadata; throws `corrupt` if no save can have written it.
   ///
-  /// - Parameter knowsKey: whether the row was found by its service and account; these are then
-  ///   within the limits, and are not checked again.
+  /// - Parameter knowsKey: whether the row was found by its key, which then needs no check of limits.
   init(decoding bytes: Span<UInt8>, knowsKey: Bool = false) throws(StorageError) {
     var reader = ByteReader()
     let flags = try Self.flags(&reader, from: bytes)
@@ -133,8 +132,7 @@ extension Metadata {
 
 /// The fields of a row that a later version of kist added, which this version keeps unchanged.
 package struct Fields: Equatable, Sendable {
-  /// The maximum total size in bytes of the fields stored with the metadata, and of those with the
-  /// secret.
+  /// The maximum size in bytes of the fields with the metadata, and of those with the secret.
   static let mostBytes = 32_768
   /// The bit of a tag: versions that do not know the tag must not change the credential.
   private static let criticalBit: UInt32 = 1 << 31

@@ -145,8 +145,7 @@ extension StoreKeys {
 }
 
 extension StorageError {
-  /// The credential has a critical field that this version does not know, so this version must not
-  /// change the credential.
+  /// This version does not know a critical field of the credential, and so must not change it.
   fileprivate static let needsLaterVersion = StorageError(
     .denied,
     "a later version of kist added data to the credential, which this version would damage",

@@ -38,7 +38,7 @@ package struct RowTag: Hashable, Sendable {
   package init(service: Tag, key: Tag) { (self.service, self.key) = (service, key) }
 }
 
-/// The tags of a row and the number of the change that wrote it; its sealed parts open only with these.
+/// The tags of a row, and the number of the change that wrote it; its sealed parts are bound to both.
 package struct RowPlace: Hashable, Sendable {
   /// The tags of the credential.
   package var tag: RowTag
@@ -76,8 +76,7 @@ extension StoreKeys {
 /// The first bytes of a credential's tags give 64 possible addresses. A save uses the first free one.
 /// So the table is one B-tree of integers, in which the rows of a service are next to each other.
 ///
-/// Credentials rarely share addresses. In a service with a million credentials, about a hundred
-/// pairs do.
+/// Credentials rarely share addresses: in a service with a million, about a hundred pairs do.
 package enum RowAddresses {
   private static let numberBits = 6
   private static let keyBits = 32
@@ -91,15 +90,12 @@ package enum RowAddresses {
     return first...(first | (1 << numberBits - 1))
   }
 
-  /// Returns the possible addresses of the credentials of a service.
-  ///
-  /// Some other services may have the same addresses.
+  /// Returns the possible addresses of a service's credentials; other services may share them.
   package static func ofService(_ service: Tag) -> ClosedRange<Int64> {
     ofService(at: first(of: service))
   }
 
-  /// Returns the possible addresses of the credentials with the same service as the one at this
-  /// address.
+  /// Returns the same range, given the address of one credential of the service.
   package static func ofService(at address: Int64) -> ClosedRange<Int64> {
     let mask: Int64 = 1 << (keyBits + numberBits) - 1
     return (address & ~mask)...(address | mask)
@@ -169,17 +165,12 @@ package struct RowTally {
   /// The number of rows.
   package private(set) var count: UInt64 = 0
 
-  /// Begins without rows.
-  ///
-  /// Without the keys, it counts the rows and checks their addresses, but computes no sum.
+  /// Begins without rows; without the keys, it checks addresses and order, but computes no sum.
   package init(_ keys: StoreKeys?) { self.keys = keys }
 
-  /// Adds a row, and returns whether a lookup finds it at this address.
+  /// Adds a row, given the last 16 bytes of each sealed part; returns whether a lookup finds it.
   ///
-  /// The last 16 bytes of each sealed part are enough.
-  ///
-  /// - Parameter isInOrder: whether the row was read in the order of the table, where addresses
-  ///   ascend.
+  /// - Parameter isInOrder: whether the row was read in the table's order, where addresses ascend.
   package mutating func add(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     isInOrder: Bool = true

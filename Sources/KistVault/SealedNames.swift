@@ -4,9 +4,7 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Pads and seals the names of one request after another.
-///
-/// Binds each result to the text before it in the log line: it opens only with this text.
+/// Seals the names of one request after another, each bound to the text before it in its log line.
 package struct NameSealing: ~Copyable {
   private var run: SealingRun
   /// The associated data; its prefix is the same for all names.

@@ -58,8 +58,7 @@ extension StoreKeys {
 
   /// Opens the metadata of a row; throws `corrupt` when it is not authentic or exceeds the limits.
   ///
-  /// - Parameter knowsKey: whether the row was found by its service and account; these are then
-  ///   within the limits, and are not checked again.
+  /// - Parameter knowsKey: whether the row was found by its key, which then needs no check of limits.
   package func openMetadata(
     _ sealed: Span<UInt8>, at place: RowPlace, knowsKey: Bool = false
   ) throws(StorageError) -> Metadata {

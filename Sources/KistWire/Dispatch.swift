@@ -61,8 +61,7 @@ struct OperationRow: Sendable {
     all.contains { $0.name == name && $0.effect == .none }
   }
 
-  /// Takes the endpoints; returns a function from the `BeginStream` of a connection to the function
-  /// that performs its requests.
+  /// Takes the endpoints, then the `BeginStream` of a connection; returns the server's function.
   let serve: @Sendable (Endpoints) -> @Sendable (@escaping BeginStream) -> Exchange
 }
 

@@ -47,8 +47,7 @@ package struct Endpoints: Sendable {
     return Endpoints(
       UserStorage(
         save: explainingOldKistd(Operation.save.called(over: exchange), hello),
-        load: { request throws(StorageError) in try await load(WithEncoding(value: request)).value
-        },
+        load: { request throws(StorageError) in try await load(.init(value: request)).value },
         delete: Operation.delete.called(over: exchange),
         find: Operation.find.called(over: exchange)),
       StorageAccess(

@@ -1,7 +1,6 @@
-/// Lines of the audit log that are written together, and the parts of them that the chain covers
-/// (docs/audit.md, "The chain").
+/// Lines of the audit log that are written together, and the parts of them that the chain covers.
 ///
-/// The members of an `AuditLink` are added to the last line when the block is written.
+/// The last line gets the members of an `AuditLink` (docs/audit.md, "The chain") when it is written.
 package struct AuditBlock: Sendable {
   /// The lines, each with its newline.
   package private(set) var text: [UInt8] = []

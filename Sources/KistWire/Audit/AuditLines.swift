@@ -103,9 +103,7 @@ extension AuditLineWriter {
     }
   }
 
-  /// The start of a line: its brace and the member `time`.
-  ///
-  /// It reuses the text for later lines of the same second.
+  /// The start of a line: its brace and the member `time`; reused for lines of the same second.
   private struct Time {
     private static let name: StaticString = "{\"time\":\""
 

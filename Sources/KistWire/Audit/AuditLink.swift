@@ -1,16 +1,13 @@
 internal import KistCore
 internal import KistJSON
 
-/// The members at the end of a line that add this line, and all lines since the previous link, to
-/// the chain.
+/// The members at the end of a line that add it, and all lines since the last link, to the chain.
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
-  /// The 16-byte chain value that this link continues; `nil` if that is the value of the previous
-  /// link in the same file.
+  /// The chain value that this link continues; `nil` for that of the previous link in the file.
   package var after: [UInt8]?
-  /// The number of lines without a chain directly before the lines that were written together with
-  /// this one.
+  /// The number of lines without a chain directly before the lines written together with this one.
   package var unchained: Int
   /// Whether kistd knows that another program wrote to the file before this line.
   package var isForeign: Bool

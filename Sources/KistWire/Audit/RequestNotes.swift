@@ -10,9 +10,8 @@ package struct RequestNotes: Sendable {
     package var names: RequestedNames?
     /// The error code of a failed request.
     package var failure: StorageError.Code?
-    /// When the line arrived, in nanoseconds of `now`.
+    /// When the line arrived and when it was answered, in nanoseconds of `now`.
     package var start: Int64 = 0
-    /// When it was answered.
     package var end: Int64 = 0
 
     package init() {}

@@ -133,8 +133,7 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
       loggedNames: .query, request: credentialQuery, reply: credentialPage)
   }
 
-  /// Returns the function with which the server answers; it halves a page that is too long for a
-  /// line.
+  /// Returns the function with which the server answers; it halves pages too long for a line.
   func servedWithinALine(by find: @escaping Run) -> Exchange {
     { request throws(StorageError) in
       var query = try decodeRequest(request)

@@ -12,8 +12,7 @@ extension Operation where Input == WatchRequest, Output == Revision? {
       reply: positionMember)
   }
 
-  /// Returns the function with which the server starts a stream of the changes, and replies with
-  /// the position.
+  /// Returns the function with which the server starts a stream and replies with the position.
   func served(by watch: WatchCredentials, _ beginStream: @escaping BeginStream) -> Exchange {
     served { request throws(StorageError) in
       let changes = try await watch.begin(request)

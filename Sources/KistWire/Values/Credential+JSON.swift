@@ -158,8 +158,7 @@ extension JSONValue {
 }
 
 extension NewCredential {
-  /// Reads the text that `Credential.json()` writes; ignores `createdAt`, `modifiedAt` and
-  /// `revision`, which the storage sets itself.
+  /// Reads the text that `Credential.json()` writes; ignores the revision and the times of the saves.
   package init(json text: Secret) throws(StorageError) {
     do throws(JSONError) {
       let object = try JSONObject(text)

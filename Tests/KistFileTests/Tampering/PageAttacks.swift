@@ -53,7 +53,7 @@ extension Attack {
             .setting(32, to: [0, 0, 0, UInt8(last), 0, 0, 0, 2])
         },
         // Where the cells of a page begin, and its first free block (offsets 5 and 1).
-        Attack("page \(page) with all its cells marked as free space", .corrupt, .damaged) { scene in
+        Attack("page \(page) with its cells marked as free space", .corrupt, .damaged) { scene in
           scene.present.setting((page - 1) * 4096 + 5, to: [0x0F, 0xFF])
         },
         Attack("page \(page) with a free block over its cells", .corrupt, .damaged) { scene in
