@@ -41,3 +41,21 @@ import Testing
     }
   }
 }
+
+@Suite struct `A command that cannot unlock the encrypted file` {
+  @Test(arguments: [Options.KeySource.file(path: "/key"), .passphraseFile(path: "/passphrase")])
+  func `keeps the hint of the store if this kistd knows none of its key slots`(
+    source: Options.KeySource
+  ) throws {
+    var options = try Kistd.parse([]).options(environment: { ["HOME": "/home"][$0] })
+    options.keySource = source
+    let status = StorageStatus(
+      storage: "encrypted-file", isLocked: true, unlocksWith: .unknown, reopensAtRestart: false,
+      durability: .disk, keyProtection: "none")
+    let context = StorageContext(
+      options: options, keySource: source.unread, environment: { _ in nil },
+      logger: Logger(label: "test"))
+    let error = StorageError.locked("the store is locked", hint: "update kistd")
+    #expect(StorageKind.encryptedFile.whenLocked(error, status, context) == error)
+  }
+}

@@ -9,7 +9,7 @@ private import Synchronization
 extension StorageKind {
   static let encryptedFile = StorageKind(
     rawValue: "encrypted-file", label: "encrypted file", isExternal: false,
-    isChosenByItself: true,
+    isChosenAutomatically: true,
     identity: Identity(missing: .storeIsGone, replaced: .anotherStore),
     files: { options in
       switch options.keySource {
@@ -39,12 +39,12 @@ extension StorageKind {
         .extended
     },
     whenLocked: { error, status, context in
-      guard error.code == .locked else { return error }
+      guard error.code == .locked, status.unlocksWith != .unknown else { return error }
       if status.unlocksWith == .passphrase { return error.withoutKistd }
       if case .keyFile = context.keySource {
         return .locked(error.message, hint: "name the store's key file with --key-file")
       }
-      return .locked(error.message, hint: "correct the file, and run it again")
+      return .locked(error.message, hint: "correct the passphrase file, and run the command again")
     })
 }
 
@@ -118,7 +118,7 @@ extension Options {
 }
 
 extension Options.KeySource {
-  /// This key source for the encrypted file; `.none` if a descriptor has the passphrase.
+  /// The key source before a passphrase is read from a descriptor: `.none` in that case.
   var unread: EncryptedFile.KeySource {
     switch self {
     case .file(let path): .keyFile(path: path)
@@ -141,7 +141,7 @@ extension EncryptedFile.KeySource {
 extension EncryptedFile.ProgressOptions {
   /// Creates the options of the progress notes; `nil` without a home directory.
   ///
-  /// kistd accepts an older store once. If another one replaces the store later, kistd refuses it.
+  /// kistd accepts an older store once. If another older store replaces it later, kistd refuses that.
   init?(_ options: Options, logger: Logger) {
     guard let directory = options.progressDirectory else { return nil }
     let acceptance = TakenOnce(options.acceptsRollback, then: false)
@@ -159,7 +159,7 @@ extension EncryptedFile.ProgressOptions {
   }
 }
 
-/// A value that `take` returns once, and then `next`; so kistd forgets a passphrase after use.
+/// A value for one use, after which `take` returns `next`; so kistd forgets a passphrase after use.
 final class TakenOnce<Value: Sendable>: Sendable {
   private let value: Mutex<Value>
   private let next: Value
