@@ -14,7 +14,7 @@ package func startKistd() -> Never {
   kist_share_memory()
   kist_run_tasks_unwatched()
   do throws(StorageError) {
-    // Confinement must happen while this thread is the only one. Do not store the words in a
+    // Confinement must happen while this thread is the only one. Do not store the arguments in a
     // variable: `dispatchMain` ends this thread and would leak them.
     let run = prepareKistd(try CommandLine.words())
     Task { @MainActor in exit(await run()) }
@@ -34,8 +34,8 @@ func runKistd(_ arguments: [String]) async -> Never {
   exit(await prepareKistd(arguments)())
 }
 
-/// Confines the process if it is to serve, and returns a function that does the rest and then
-/// returns the exit status.
+/// Confines the process if kistd will serve; returns a function that does the rest, and returns the
+/// exit status.
 private func prepareKistd(_ arguments: [String]) -> @Sendable () async -> CInt {
   var standardError = StandardError()
   do {
@@ -211,7 +211,7 @@ extension StandardError {
 struct Signals: Sendable {
   private let mailbox: CInt
 
-  /// Takes the signals, so that they do not end the process; with a command, takes all of them.
+  /// Takes the signals that end kistd; with a command, also SIGQUIT, SIGUSR1 and SIGUSR2.
   static func take(forCommand: Bool) throws(StorageError) -> Signals {
     let mailbox = kist_take_signals(forCommand ? 1 : 0)
     guard mailbox >= 0 else { throw .internal("cannot take the signals: \(systemText(of: errno))") }

@@ -163,8 +163,8 @@ import Testing
     await #expect(processExitsWith: .success) { [number = number as CInt, name = name as String] in
       #expect(kist_forbid_new_privileges() == 0 && kist_refuse_confinement(number) == 0)
       let confinement = try Confinement([], scopes: 0)
-      #expect("\(confinement.files)" == "not: refused (\(name))")
-      #expect("\(confinement.calls)" == "not: refused (\(name))")
+      #expect("\(confinement.files)" == "not in force: refused (\(name))")
+      #expect("\(confinement.calls)" == "not in force: refused (\(name))")
     }
   }
 
@@ -172,8 +172,8 @@ import Testing
     await #expect(processExitsWith: .success) {
       #expect(kist_forbid_new_privileges() == 0 && kist_refuse_confinement(ENOSYS) == 0)
       let confinement = try Confinement([], scopes: 0)
-      #expect("\(confinement.files)" == "not: this kernel has no Landlock")
-      #expect("\(confinement.calls)" == "not: this kernel has no seccomp filters")
+      #expect("\(confinement.files)" == "not in force: this kernel has no Landlock")
+      #expect("\(confinement.calls)" == "not in force: this kernel has no seccomp filters")
     }
   }
 

@@ -111,7 +111,7 @@ import Testing
       try await locked.credentials.load(.sample)
     }
     #expect(reason?.code == .locked)
-    #expect(reason?.message.hasPrefix("the store is older than it was") == true)
+    #expect(reason?.message.hasPrefix("the store is an older copy: ") == true)
     await locked.close()
   }
 

@@ -43,7 +43,7 @@ struct `kistd as a service` {
       let journal = try await machine.journal()
       #expect(
         journal.contains(
-          /confined calls=seccomp files=(Landlock \d|not: this kernel has no Landlock)/),
+          /confined calls=seccomp files=(Landlock \d|not in force: this kernel has no Landlock)/),
         "\(journal)")
     }
   }

@@ -62,7 +62,7 @@ extension Daemon {
     rules += filesOfStorages.flatMap(\.read).map {
       Confinement.Rule(path: directory(of: $0), rights: kist_may_read)
     }
-    // kistd flushes the names of new directories together with their parent directories.
+    // To make the name of a new directory durable, kistd opens and flushes its parent directory.
     if isFirstStart { rules.append(.init(path: "/", rights: kist_may_list)) }
     if let ownDirectory {
       rules.append(
@@ -71,7 +71,7 @@ extension Daemon {
     return rules
   }
 
-  /// Scopes that Landlock puts out of reach.
+  /// The kinds of objects that Landlock puts out of reach.
   ///
   /// - Abstract sockets, unless the session bus or the service manager listens on one.
   /// - Other processes, unless kistd passes signals on to a command.

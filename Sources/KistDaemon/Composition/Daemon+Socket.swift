@@ -23,7 +23,7 @@ extension Daemon {
       environment: environment, uid: geteuid(), isOurDirectory: isOurDirectory)
   }
 
-  /// Starts a process that waits to become the command, with a socket of its own by default.
+  /// Starts a process that waits to become the command; makes a directory if no socket is named.
   mutating func prepareCommand(previous: Hardening.Previous) throws {
     if options.socket == nil {
       let parent =
@@ -64,7 +64,7 @@ extension Daemon {
     let number = max(1, min(options.maximumConnections, allowed - taken - later))
     if number < options.maximumConnections {
       logger.warning(
-        "serving fewer connections than the limit, because too few files may be open",
+        "serving fewer connections than the limit, because the limit of open files is too low",
         metadata: [
           "connections": "\(number)", "files": "\(allowed)",
           "limit": "\(options.maximumConnections)",

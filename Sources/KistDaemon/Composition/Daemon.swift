@@ -10,7 +10,7 @@ struct Daemon: Sendable {
   var options: Options
   /// Opens the storage; an opening that has begun cannot be cancelled.
   var open: @Sendable () async throws(StorageError) -> OpenStorage
-  /// Waits until the answer to a failed request is due.
+  /// Delays the answer to a failed request, such as one with a wrong passphrase.
   var holdBack: @Sendable (StorageError) async -> Void = { _ in }
   var environment: @Sendable (String) -> String?
   var logger: Logger
@@ -23,16 +23,16 @@ struct Daemon: Sendable {
 
   /// Serves until the task is cancelled or the command ends, and returns the exit status.
   ///
-  /// It finishes the replies in progress, and then closes the storage. It abandons an opening, which
-  /// is safe at any moment. Each of `requests` opens the storage again.
+  /// It finishes the replies in progress, and then closes the storage. It does not wait for a storage
+  /// that is still being opened, which is safe. Each of `requests` opens the storage again.
   func run(reopening requests: AsyncStream<Void>) async throws -> CInt {
     defer { removeOwnDirectory() }
     guard isOwnUserKnown() else {
       throw StorageError(
         .denied,
-        "uid \(geteuid()) represents every user without a number in this user namespace, so kistd "
-          + "cannot distinguish other users from you",
-        hint: "run kistd as a user with a number in the namespace")
+        "uid \(geteuid()) represents every unmapped user in this user namespace, so kistd cannot "
+          + "distinguish other users from you",
+        hint: "run kistd as a user that is mapped in this user namespace")
     }
     let status = try await serve(at: listeningSocket(), reopening: requests) { server in
       guard let child else {
@@ -152,7 +152,7 @@ struct Daemon: Sendable {
     }
   }
 
-  /// Returns whether the next kistd would find everything as it is now.
+  /// Returns whether a newly started kistd would have the storage in the same state.
   func mayExit(_ storage: Leased<Served>) async -> Bool {
     let status = await storage.use { try? await $0.storage.access.status() }
     return status?.reopensByItself ?? false

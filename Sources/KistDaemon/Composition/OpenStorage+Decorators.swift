@@ -51,7 +51,7 @@ extension OpenStorage {
 extension UserStorage {
   /// Writes the pin when a credential may have been stored, before the save is answered.
   ///
-  /// Writing it before the save would pin a keyring that cannot be unlocked and refuses the save.
+  /// Written before the save, it would name even a keyring that is locked and refuses the save.
   /// If the pin cannot be written, the save is not reported as done.
   func pinning(_ pin: @escaping @Sendable () throws(StorageError) -> Void) -> UserStorage {
     let isPinned = IsPinned()

@@ -16,7 +16,7 @@ final class Served: Sendable {
   }
 }
 
-/// The one path from a front, which receives requests, to the storage.
+/// The storage, for requests in lines and for those of a service manager.
 ///
 /// Each request restarts the quiet time, delays a replacement of the storage, and is logged.
 struct ServedStorage: Sendable {
@@ -25,7 +25,7 @@ struct ServedStorage: Sendable {
   let quiet: QuietWatch
   let holdBack: @Sendable (StorageError) async -> Void
 
-  /// Returns the front for lines: the handler of the lines of a client.
+  /// Returns the handler of the lines of a client.
   func answer(
     _ peer: Peer, _ beginStream: @escaping BeginStream
   ) -> @Sendable (Line) async -> Line {
@@ -37,7 +37,7 @@ struct ServedStorage: Sendable {
     return KistWire.answer(with: { _, _ in handle }, noting: audit?.notes(of: peer))
   }
 
-  /// Returns the front for a service manager that requests the credentials of units.
+  /// Returns the handler for a service manager that requests the credentials of units.
   func unitCredentials(logger: Logger) -> UnitCredentials {
     let operation = "credential"
     return UnitCredentials(
@@ -65,7 +65,7 @@ struct ServedStorage: Sendable {
   ) async throws(StorageError) -> Output {
     quiet.note()
     do throws(StorageError) { return try await lease.use(request) } catch {
-      // A reload waits for the users of the storage, and other requests wait for the reload.
+      // Delays after the lease, so that a reload, and the requests that wait for it, do not wait.
       await holdBack(error)
       throw error
     }

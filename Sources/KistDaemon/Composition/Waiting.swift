@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Detects each period without requests once; then it needs no timer until the next request.
+/// Calls `whenQuiet` once after each period without requests; then needs no timer until a request.
 final class QuietWatch: Sendable {
   private let time: Duration
   private let start = ContinuousClock.now

@@ -115,8 +115,8 @@ struct Confinement {
     var description: String {
       switch self {
       case .inForce(let name): name
-      case .missing(let name): "not: this kernel has no \(name)"
-      case .refused(let error): "not: refused (\(error))"
+      case .missing(let name): "not in force: this kernel has no \(name)"
+      case .refused(let error): "not in force: refused (\(error))"
       }
     }
   }

@@ -20,11 +20,12 @@ struct Kistd: ParsableCommand {
       kistd key-file add [OPTIONS]
       """,
     discussion: """
-      With a COMMAND, kistd runs it with the socket in KIST_SOCKET, serves until it ends, and ends \
-      with its status.
+      kistd runs COMMAND with the path of the socket in KIST_SOCKET. It serves until COMMAND ends, \
+      and ends with the status of COMMAND.
 
-      Each option except --accept-rollback and --detach has an environment variable: \
-      --max-connections is KISTD_MAX_CONNECTIONS. The option takes precedence.
+      Each option has an environment variable, for example KISTD_MAX_CONNECTIONS for \
+      --max-connections, except --accept-rollback, --detach, --version and --help. The option takes \
+      precedence.
       """,
     version: KistVersion.current)
 
@@ -63,7 +64,7 @@ struct Kistd: ParsableCommand {
     help: .value("size", "The size of the audit log, such as 64MiB, or off (default: 16MiB)."))
   var audit: String?
 
-  @Flag(help: "Open the encrypted file even if it is older than when kistd last had it open.")
+  @Flag(help: "Open the encrypted file even if it is older than the one that kistd last had open.")
   var acceptRollback = false
 
   @Flag(help: "Return when kistd serves; it continues in the background, without the terminal.")
@@ -73,7 +74,7 @@ struct Kistd: ParsableCommand {
   var command: [String] = []
 }
 
-/// The commands of kistd: the first word of a command line that does not serve.
+/// The subcommands of kistd; with one of these as its first argument, kistd does not serve.
 enum KistdCommand: String, CaseIterable {
   case fsck, keyFile = "key-file", keyringItems = "keyring-items", migrate, probe, rekey, restore
 }

@@ -36,7 +36,7 @@ struct Options: Sendable, Equatable {
   var maximumConnections: Int
   /// The time without a connected client after which kistd ends; `nil` for never.
   var idleExit: Duration?
-  /// The time without a credential request that locks the encrypted file; `nil` for never.
+  /// The time without a credential request after which kistd locks the encrypted file; `nil`: never.
   var lockAfter: Duration?
   var deadline: Duration
   var logLevel: Logger.Level
@@ -123,7 +123,7 @@ extension Kistd {
 }
 
 extension ParsableCommand {
-  /// Returns the options of a kistd with the flags that it shares with this command.
+  /// Returns the options of kistd; `setFlags` copies the flags that this command shares with kistd.
   func options(
     environment: (String) -> String?, _ setFlags: (inout Kistd) -> Void
   ) throws(StorageError) -> Options {
@@ -160,7 +160,7 @@ private let ofThisProcess: Set<String> = [
 /// Reads kistd's part of the environment, and removes the variables that are for kistd alone.
 ///
 /// Call it before there is a second thread. Throws `badRequest`, naming the variable, if a value is
-/// not UTF-8. A repaired value would be a different one.
+/// not UTF-8. Replacing the invalid bytes would change the value.
 func takeEnvironment() throws(StorageError) -> [String: String] {
   var variables: [String: String] = [:]
   var next = unsafe environ

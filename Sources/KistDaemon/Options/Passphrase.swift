@@ -13,8 +13,8 @@ enum AskedPassphrase: String {
 
 /// Reads a passphrase from a descriptor to its end, without one trailing newline, and closes it.
 ///
-/// It asks with hidden input at a terminal, which stays open for the next question. It leaves a
-/// standard descriptor at /dev/null, so that no file takes its number. FD_CLOEXEC means that the
+/// It asks with hidden input at a terminal, which stays open for the next question. It replaces a
+/// standard descriptor with /dev/null, so that no file gets its number. FD_CLOEXEC means that the
 /// process did not inherit the descriptor, but opened it itself.
 func readPassphrase(
   _ asked: AskedPassphrase = .ofStore, from descriptor: CInt
@@ -22,7 +22,7 @@ func readPassphrase(
   let flags = fcntl(descriptor, F_GETFD)
   guard flags >= 0 else { throw .unreadable(descriptor, systemText(of: errno)) }
   guard flags & FD_CLOEXEC == 0 else {
-    throw .unreadable(descriptor, "kistd was not started with it")
+    throw .unreadable(descriptor, "this descriptor was not open when kistd started")
   }
   let passphrase =
     isatty(descriptor) == 1 ? try ask(asked) : try allOfPassphrase(from: descriptor)

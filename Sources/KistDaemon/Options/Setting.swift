@@ -60,7 +60,7 @@ struct Setting {
     return level
   }
 
-  /// Returns the number before the first matching unit, in the smallest unit; `nil` if not above 0.
+  /// Returns the amount in the smallest unit, by the first unit that matches; `nil` if not above 0.
   private func amount(in units: [(suffix: String, size: Int)]) -> Int? {
     guard
       let unit = units.first(where: { text.hasSuffix($0.suffix) }),
@@ -85,18 +85,18 @@ func usageError<Command: ParsableCommand>(
   if message.contains("nexpected argument") {
     return .wrongUsage(
       "unexpected argument", of: command,
-      hint: command == Kistd.self ? hint(atWordTooManyIn: arguments) : nil)
+      hint: command == Kistd.self ? hint(forUnexpectedArgumentIn: arguments) : nil)
   }
   return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
 }
 
-/// Returns the hint for an unexpected word; `kistd -- migrate` would run a program `migrate`.
-private func hint(atWordTooManyIn arguments: [String]) -> String {
+/// Returns the hint for an unexpected argument; `kistd -- migrate` would run a program `migrate`.
+private func hint(forUnexpectedArgumentIn arguments: [String]) -> String {
   if let command = arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first {
     return "write `kistd \(command.rawValue)` first, then its options"
   }
   let commands = KistdCommand.allCases.map(\.rawValue).joined(separator: ", ")
-  return "the commands of kistd are \(commands); to run another one: `kistd -- COMMAND`"
+  return "the commands of kistd are \(commands); to run another program: `kistd -- COMMAND`"
 }
 
 extension StorageError {

@@ -8,7 +8,7 @@ struct Pin: Sendable, Equatable {
   var kind: StorageKind
   /// The id of the store; `nil` for a kind that has only one store.
   var storeID: String?
-  /// The id of a store that is about to replace `storeID`; the pin is for the one that exists.
+  /// The id of a store that replaces `storeID`; while set, the pin is for the one that exists.
   var nextStoreID: String?
 
   func settled(on probe: StorageProbe?) -> Pin {
@@ -87,7 +87,7 @@ struct PinFile: Sendable {
     return settled
   }
 
-  /// Writes the pin completely to disk; throws `unavailable` if another kistd wrote a first pin.
+  /// Writes the pin to disk; throws `unavailable` if another kistd has written a different first pin.
   func write(_ pin: Pin, insteadOf previous: Pin?) throws(StorageError) {
     try makeDirectory(directory(of: path), hint: Self.hint)
     do throws(StorageError) {

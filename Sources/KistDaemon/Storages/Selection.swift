@@ -7,7 +7,7 @@ internal import Logging
 
 struct Selection: Sendable, Equatable {
   var kind: StorageKind
-  /// A clause for the log and for `status`; it describes the start, and may be outdated later.
+  /// A clause for the log and for `status`: the state when kistd started, which may have changed.
   var reason: String
 
   /// Selects a storage; `asked` is `nil` if none was requested by name.
@@ -40,8 +40,8 @@ struct Selection: Sendable, Equatable {
       throw StorageError(
         .unavailable, "there are credentials in \(listed(filled.map(\.name), "and in"))",
         hint:
-          "move them into one storage with `kistd migrate` and "
-          + listed(filled.map { "--to \($0.rawValue)" }, "or")
+          "move them into one storage with "
+          + listed(filled.map { "`kistd migrate --to \($0.rawValue)`" }, "or")
           + ", with the same --data if one was given")
     }
     if let kind = filled.first {
@@ -53,7 +53,7 @@ struct Selection: Sendable, Equatable {
 
   private static func selectEmpty(_ probes: Probes) throws(StorageError) -> Selection {
     var failure: StorageError?
-    for (kind, probe) in probes where kind.isChosenByItself {
+    for (kind, probe) in probes where kind.isChosenAutomatically {
       switch probe {
       case .open:
         let reason = failure?.message ?? "it was there and unlocked"
@@ -67,11 +67,11 @@ struct Selection: Sendable, Equatable {
   }
 }
 
-/// The storages that were looked at, in the order of the table.
+/// The results of the probes of storages, in the order of the table.
 typealias Probes = [(kind: StorageKind, probe: StorageProbe)]
 
 extension Probes {
-  /// Looks at the storages that matter; at external ones, which are slow, only to choose a storage.
+  /// Probes the storages that matter; external ones, which are slow, only to choose between them.
   init(_ context: StorageContext, pin: Pin?) async {
     let isChoice = pin == nil && context.options.storage == nil
     await self.init(
@@ -98,7 +98,7 @@ extension StorageError {
 }
 
 extension OpenStorage {
-  /// Selects and opens a storage; kistd started at `start`, and may have opened it before.
+  /// Selects and opens a storage, at a start or a reload; `start` is when kistd started.
   static func open(
     _ context: StorageContext, since start: ContinuousClock.Instant = .now
   ) async throws(StorageError) -> OpenStorage {
@@ -127,7 +127,7 @@ struct ProbeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd probe",
     abstract:
-      "Print which storage kistd would open, and why. Reads and changes no credential.",
+      "Print which storage kistd would open, and why. Does not read or change any credential.",
     usage: "kistd probe [OPTIONS]")
 
   @Flag(help: "Print JSON, one object on a line.")

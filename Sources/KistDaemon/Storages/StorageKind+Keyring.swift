@@ -7,7 +7,7 @@ internal import KistSystem
 
 extension StorageKind {
   static let libsecret = StorageKind(
-    rawValue: "libsecret", label: "keyring", isExternal: true, isChosenByItself: true,
+    rawValue: "libsecret", label: "keyring", isExternal: true, isChosenAutomatically: true,
     identity: nil,
     files: { Files(own: [$0.keyringLock]) },
     probe: { await probeKeyring(busAddress: $0.busAddress) },

@@ -4,7 +4,7 @@ internal import Logging
 
 /// A kind of storage, with everything that kistd knows about it.
 ///
-/// `all` is the table of storages. Only the source file of a row contains code for its storage.
+/// `all` is the table of storages. Code for only one storage is in the source file of its row.
 struct StorageKind: Sendable {
   /// The name in options, in the pin and in `status`.
   let rawValue: String
@@ -17,20 +17,20 @@ struct StorageKind: Sendable {
   /// Then the user has only one such storage, whatever `--data` says. It may be out of reach, and
   /// may have credentials that kist did not save.
   let isExternal: Bool
-  /// Whether kistd chooses the storage if none was asked for.
-  let isChosenByItself: Bool
+  /// Whether kistd may choose the storage if no option names one.
+  let isChosenAutomatically: Bool
   /// The errors if the pinned store is missing or was replaced; `nil` if there is only one storage
   /// of the kind, which has no id.
   let identity: Identity?
   /// Returns the files that a running kistd needs.
   let files: @Sendable (Options) -> Files
-  /// Looks at the storage, without a prompt and without a write.
+  /// Determines the state of the storage, without a prompt and without a write.
   let probe: @Sendable (StorageContext) async -> StorageProbe
   /// Throws the error with which opening would fail, if it can be found without opening.
   let check: @Sendable (StorageContext) throws(StorageError) -> Void
-  /// Opens the storage, and creates it if it does not exist and never did.
+  /// Opens the storage, and creates it if it has never existed.
   let open: @Sendable (StorageContext, Pin?) async throws(StorageError) -> OpenStorage
-  /// Adds what the options demand of a storage that is served.
+  /// Returns the storage with the behaviour that options such as `--lock-after` set for serving.
   let served: @Sendable (OpenStorage, Options) -> OpenStorage
   /// Counts credentials with data of a later kist version; `nil` if the storage cannot keep any.
   let countLaterData: (@Sendable (StorageContext) throws(StorageError) -> Int)?

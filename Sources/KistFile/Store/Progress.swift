@@ -111,9 +111,9 @@ struct ProgressFile {
     self.keys = keys
   }
 
-  /// Compares a store with its note, and returns the note; `nil` where there is none.
+  /// Compares a store with its note, and returns the note; `nil` if there is none.
   ///
-  /// Throws `corrupt` where the store is older than its note, or the note is not authentic.
+  /// Throws `corrupt` if the store is older than its note, or the note is not authentic.
   func check(_ header: Header) throws(StorageError) -> ProgressNote? {
     guard let file = try PrivateFile.open(path, "progress file") else { return nil }
     let bytes = try file.descriptor.bytes(upTo: ProgressNote.size + 1, path: path)
@@ -130,7 +130,7 @@ struct ProgressFile {
       ? "it is from before a `kistd rekey`, which kistd noted on \(note.time)"
       : "it is at change \(header.sequence), but kistd noted change \(note.sequence) on \(note.time)"
     throw StorageError(
-      .corrupt, "the store is older than it was when kistd last had it open: \(state)",
+      .corrupt, "the store is an older copy: \(state)",
       hint: isReplaced ? Self.replacedHint : Self.hint)
   }
 
@@ -146,13 +146,13 @@ struct ProgressFile {
     + "it with `kistd --data DIRECTORY`"
 
   private static let hint =
-    "nothing was changed; put the newer store back; or, to go on with this one, "
+    "nothing was changed; put the newer store back; or, to use this older store, "
     + EncryptedFile.ProgressOptions.acceptance
 }
 
 extension EncryptedFile.ProgressOptions {
   /// The clause that says how the user accepts an older store.
   package static let acceptance =
-    "stop kistd, and run `kistd --accept-rollback -- kist unlock` once, with the usual options of "
-    + "your kistd"
+    "stop kistd and run `kistd --accept-rollback -- kist unlock` once, with the options that you "
+    + "usually give kistd"
 }

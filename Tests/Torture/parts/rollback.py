@@ -6,7 +6,7 @@ import time
 from frame.kistd import Ended, Kistd
 from frame.row import Row
 
-OLDER = "the store is older than it was"
+OLDER = "the store is an older copy"
 # Twice the longest delay of a progress note, for a busy machine.
 NOTED = 2.5
 
