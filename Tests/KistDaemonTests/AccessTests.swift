@@ -42,7 +42,7 @@ import Testing
   }
 }
 
-@Suite struct `A command that cannot unlock the encrypted file` {
+@Suite(.timeLimit(.minutes(10))) struct `A command that cannot unlock the encrypted file` {
   @Test(arguments: [Options.KeySource.file(path: "/key"), .passphraseFile(path: "/passphrase")])
   func `keeps the hint of the store if this kistd knows none of its key slots`(
     source: Options.KeySource
