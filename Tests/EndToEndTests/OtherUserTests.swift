@@ -48,7 +48,7 @@ struct `Access across users and namespaces` {
   func `kistd refuses to start if it would see every user as its own`(map: [String]) async throws {
     let end = try await withDaemon(asUser: ["unshare", "--user"] + map) { _ in }
     #expect(end.status == .exited(6))
-    #expect(end.log.contains("uid 65534 represents every user"))
+    #expect(end.log.contains("uid 65534 represents every unmapped user"))
   }
 
   /// Runs kistd as user 61234 with a socket whose file mode lets other users connect.
