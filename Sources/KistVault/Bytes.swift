@@ -1,6 +1,7 @@
 internal import KistCore
 
-// Integers are little-endian. A text is its length in UTF-8 bytes, as 32 bits, and then the bytes.
+// How the file format encodes values. Integers are little-endian. A text is its number of UTF-8
+// bytes, as an integer of 32 bits, followed by these bytes.
 
 extension [UInt8] {
   /// Copies the bytes of a span.
@@ -57,7 +58,7 @@ extension WipedBytes {
   }
 }
 
-/// Reads the output of the functions above, from start to end.
+/// Reads values that the functions above encoded, one after another.
 struct ByteReader {
   private(set) var offset = 0
 
@@ -96,10 +97,10 @@ struct ByteReader {
   }
 }
 
-/// Returns the padded size, which hides the exact size on disk.
+/// Returns the size after padding, so that the size on disk does not reveal the exact size.
 ///
-/// Up to 1 KiB, it is a multiple of 64. Above 1 KiB, it follows Padmé (Nikitin and others, PoPETs
-/// 2019 (4), §4), which adds at most 12 %.
+/// Up to 1 KiB, the padded size is a multiple of 64. Above 1 KiB, it follows Padmé (Nikitin and
+/// others, PoPETs 2019 (4), §4), which adds at most 12 %.
 func paddedSize(_ size: Int) -> Int {
   if size <= 1024 { return max(64, (size + 63) / 64 * 64) }
   let exponent = Int.bitWidth - 1 - size.leadingZeroBitCount

@@ -1,20 +1,24 @@
 package import KistCore
 private import KistSodium
 
-/// The data about the whole store, which each change seals again.
+/// The data about the whole store.
+///
+/// Each change updates the header and seals it again.
 package struct Header: Equatable, Sendable {
   /// The number of the last change.
   package var sequence: UInt64
   /// The number of credentials.
   package var count: UInt64
-  /// The prefix of revisions.
+  /// The random prefix of all revisions of this store.
   package var epoch: Epoch
   /// The sum of the hashes of all rows.
   package var sum: RowSum
   /// The hash of all key slots.
   package var slots: [UInt8]
 
-  /// The maximum sequence: SQLite stores the sequence of a row as a signed integer.
+  /// The maximum sequence.
+  ///
+  /// SQLite stores the sequence of a row as a signed integer.
   package static let lastSequence = UInt64(Int64.max)
 
   /// The size of the hash of the slots in bytes.
@@ -30,7 +34,10 @@ package struct Header: Equatable, Sendable {
   /// The revision of the last change.
   package var lastRevision: Revision { epoch.revision(of: sequence) }
 
-  /// Updates the sum and the count; `old` is `nil` for an added row, `new` for a deleted one.
+  /// Updates the sum and the count after a change of one row.
+  ///
+  /// - Parameter old: the hash of the row before the change; `nil` if the row was added.
+  /// - Parameter new: the hash of the row after the change; `nil` if the row was deleted.
   package mutating func replaceRow(_ old: RowSum?, with new: RowSum?) {
     if let old {
       sum -= old
@@ -43,7 +50,7 @@ package struct Header: Equatable, Sendable {
   }
 }
 
-/// The prefix of the revisions of a store, a random number.
+/// A random number that begins all revisions of a store.
 package struct Epoch: Equatable, Sendable {
   let number: UInt64
   private let text: String
@@ -87,7 +94,7 @@ extension StoreKeys {
       header.sum = try RowSum(&reader, from: bytes)
       header.slots = try reader.bytes(Header.slotsHashSize, from: bytes)
       try reader.finish(bytes)
-      // Each row has a different sequence.
+      // Each row has a different sequence, so there cannot be more rows than changes.
       guard header.count <= header.sequence, header.sequence <= Header.lastSequence else {
         throw .corrupt("the store's header has invalid numbers")
       }
@@ -96,7 +103,9 @@ extension StoreKeys {
   }
 }
 
-/// A note of the last change of a store, in a file outside the store.
+/// A note about the last change of a store, in a file outside of the store.
+///
+/// If the store is behind the note, it was replaced by an older copy.
 package struct ProgressNote: Equatable, Sendable {
   /// The number of the last change.
   package var sequence: UInt64
@@ -105,7 +114,9 @@ package struct ProgressNote: Equatable, Sendable {
 
   package init(sequence: UInt64, time: Timestamp) { (self.sequence, self.time) = (sequence, time) }
 
-  /// The sequence in the note of a store that `kistd rekey` replaced; greater than any real one.
+  /// The sequence that `kistd rekey` notes for the store that it replaces.
+  ///
+  /// It is greater than any real sequence, so every copy of that store counts as older.
   package static let replaced = UInt64.max
   /// The size of a sealed note in bytes.
   package static let size =
@@ -125,7 +136,7 @@ extension StoreKeys {
     return ProgressNote.magic + storeID + sealed
   }
 
-  /// Opens a note; `nil` when it is not authentic.
+  /// Opens a note; returns `nil` if it is not authentic.
   package func openNote(_ bytes: [UInt8]) -> ProgressNote? {
     let head = ProgressNote.magic + storeID
     guard bytes.count == ProgressNote.size, bytes.starts(with: head) else { return nil }

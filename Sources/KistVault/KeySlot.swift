@@ -1,15 +1,16 @@
 package import KistCore
 package import KistSodium
 
-/// A key slot: the master key, wrapped under another key.
+/// A key slot: the master key of a store, wrapped (encrypted) under the key of a key file or of a
+/// passphrase.
 package struct KeySlot: Equatable, Sendable {
   /// The source of the key that opens the slot.
   package enum Kind: Equatable, Sendable {
     /// A file of 32 random bytes.
     case keyFile
-    /// A passphrase, stretched at this cost with this salt.
+    /// A passphrase. Its key is derived with Argon2id, at this cost and with this salt.
     case passphrase(KDFCost, salt: [UInt8])
-    /// A kind that this version does not know; `body`, the slot without its checksum, is kept.
+    /// A kind that this version does not know. `body` is the slot without its checksum.
     case unknown(body: [UInt8])
   }
 
@@ -42,7 +43,7 @@ extension KeySlot {
       storeID: storeID, nonce: nonce)
   }
 
-  /// Wraps a master key under a passphrase, stretched at this cost.
+  /// Wraps a master key under a passphrase, with a key derivation of this cost.
   package init(
     number: UInt32, passphrase: Secret, cost: KDFCost, wrapping master: GuardedKey,
     storeID: [UInt8], nonce: [UInt8]
@@ -63,7 +64,7 @@ extension KeySlot {
     wrapped = master.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
-  /// Returns the master key, or `nil` when this is not the key that wraps it.
+  /// Returns the master key, or `nil` if another key wraps it.
   func unwrap(with key: SymmetricKey, storeID: [UInt8]) throws(StorageError) -> GuardedKey? {
     let associatedData = Self.associatedData(number, kind, storeID: storeID)
     guard let master = key.open(wrapped.span, for: associatedData.span) else { return nil }
@@ -82,7 +83,7 @@ extension KeySlot {
     return body + Self.checksum(of: body, number, storeID: storeID)
   }
 
-  /// Reads a slot; throws `corrupt` when it is damaged or has too high a cost.
+  /// Reads a slot; throws `corrupt` if the slot is damaged, or if its cost exceeds the limit.
   package init(decoding bytes: [UInt8], number: UInt32, storeID: [UInt8]) throws(StorageError) {
     let body = Array(bytes.dropLast(Self.checksumSize))
     let checksum = Self.checksum(of: body, number, storeID: storeID)
@@ -102,7 +103,7 @@ extension KeySlot {
     wrapped = try reader.bytes(Self.wrappedSize, from: body.span)
     if kind == 1 {
       self.kind = .keyFile
-      // The wrapped key is authenticated together with these bytes, which must be zero.
+      // The cost and the salt of this kind must be zero.
       guard body.starts(with: Self.parameters(of: .keyFile)) else { throw .damagedSlot }
     } else {
       guard cost.isAcceptable else {
@@ -115,9 +116,11 @@ extension KeySlot {
   /// The maximum number of passphrase slots in a store.
   package static let mostPassphrases = 8
 
-  /// Throws `corrupt` for too many passphrase slots, or a total cost above the limit for one slot.
+  /// Throws `corrupt` if there are too many passphrase slots, or if their total cost exceeds the
+  /// limit for one slot.
   ///
-  /// Without a key anyone can forge a slot, which is detected only after another slot has opened.
+  /// An attacker can add forged slots without any key. They are detected only after another slot
+  /// has opened the store, so trying them must not cost too much.
   package static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
     let work = slots.compactMap { slot in
       if case .passphrase(let cost, _) = slot.kind { cost.work } else { nil }
@@ -127,7 +130,7 @@ extension KeySlot {
     }
   }
 
-  /// Returns the hash of all slots; the header contains this hash.
+  /// Returns the hash of all slots, which the header contains.
   package static func hash(of slots: [KeySlot], storeID: [UInt8]) -> [UInt8] {
     let bytes = slots.sorted { $0.number < $1.number }.reduce(into: [UInt8]()) { bytes, slot in
       bytes.append(littleEndian: slot.number)
@@ -221,7 +224,7 @@ private func checkPassphrase(_ passphrase: Secret) throws(StorageError) {
   }
 }
 
-/// Throws for an empty or too long new passphrase, and for a short one unless `allowsWeak` is true.
+/// Throws if a new passphrase is empty, too long, or, unless `allowsWeak` is true, too short.
 package func checkNewPassphrase(_ passphrase: Secret, allowsWeak: Bool) throws(StorageError) {
   try checkPassphrase(passphrase)
   guard allowsWeak || passphrase.count >= Limits.shortestNewPassphrase else {

@@ -1,6 +1,6 @@
 package import KistCore
 
-/// The sealed metadata of a credential: everything except the secret and the revision.
+/// The metadata of a credential: everything except its secret and its revision.
 package struct Metadata: Equatable, Sendable {
   /// The service and the account.
   package var key: CredentialKey
@@ -16,7 +16,7 @@ package struct Metadata: Equatable, Sendable {
   package var expiresAt: Timestamp?
   /// The fields that a later version of kist added.
   package var fields: Fields?
-  /// Whether the row also has fields stored with its secret.
+  /// Whether the row has further fields, which are sealed together with the secret.
   package var secretHasFields = false
 
   /// Returns the summary of the credential with this revision.
@@ -62,9 +62,10 @@ extension Metadata {
     return bytes
   }
 
-  /// Decodes metadata; throws `corrupt` if no save can have written it.
+  /// Decodes metadata; throws `corrupt` if the metadata breaks a rule that every save keeps.
   ///
-  /// - Parameter knowsKey: whether the row was found by its key, which then needs no check of limits.
+  /// - Parameter knowsKey: whether the row was found by its service and account. Then these are
+  ///   within the limits, and are not checked again.
   init(decoding bytes: Span<UInt8>, knowsKey: Bool = false) throws(StorageError) {
     var reader = ByteReader()
     let flags = try Self.flags(&reader, from: bytes)
@@ -76,7 +77,7 @@ extension Metadata {
     let label = try reader.text(from: bytes)
     var attributes = Attributes()
     let count = try reader.integer(UInt32.self, from: bytes)
-    // Checked first, because inserting a forged number of attributes, each in its place, is slow.
+    // Checked first, because inserting a very large forged number of attributes would be slow.
     guard count <= Limits.attributes else { throw .beyondLimits }
     for _ in 0..<count {
       let name = try reader.text(from: bytes)
@@ -88,7 +89,8 @@ extension Metadata {
     guard knowsKey || key.isWithinLimits, areWithinLimits(label, attributes) else {
       throw .beyondLimits
     }
-    // Sets all at once, because setting one by one, with throws in between, would copy the value.
+    // Sets all properties in one call. Setting them one by one, between calls that can throw, would
+    // copy the value.
     self.init(
       key: key, label: flags & Self.hasLabel == 0 ? nil : label, attributes: attributes,
       createdAt: createdAt, modifiedAt: modifiedAt,
@@ -103,7 +105,7 @@ extension Metadata {
       service: try reader.text(from: bytes), account: try reader.text(from: bytes))
   }
 
-  /// Decodes only the parts that a save keeps, unless there are fields.
+  /// Decodes the parts that a save keeps: the time of the first save, and the fields.
   static func kept(decoding bytes: Span<UInt8>) throws(StorageError) -> (
     createdAt: Timestamp, fields: Fields?, secretHasFields: Bool
   ) {
@@ -115,7 +117,8 @@ extension Metadata {
     return (metadata.createdAt, metadata.fields, metadata.secretHasFields)
   }
 
-  /// Reads the flags; throws for unknown flags, because this version would drop them.
+  /// Reads the flags; throws for unknown flags, because a save would lose the data that they
+  /// announce.
   private static func flags(
     _ reader: inout ByteReader, from bytes: Span<UInt8>
   ) throws(StorageError) -> UInt32 {
@@ -130,11 +133,16 @@ extension Metadata {
   }
 }
 
-/// The fields of a row that a later version of kist added, which this version keeps unchanged.
+/// The fields that a later version of kist added to a row.
+///
+/// This version does not know them, and keeps them unchanged.
 package struct Fields: Equatable, Sendable {
-  /// The maximum size in bytes of the fields with the metadata, and of those with the secret.
+  /// The maximum size in bytes of the fields with the metadata; also that of the fields with the
+  /// secret.
   static let mostBytes = 32_768
-  /// The bit of a tag: versions that do not know the tag must not change the credential.
+  /// The bit of a critical field's tag.
+  ///
+  /// Versions that do not know such a field must not change the credential.
   private static let criticalBit: UInt32 = 1 << 31
 
   /// The tag, size and value of each field, ordered by tag.
@@ -142,7 +150,8 @@ package struct Fields: Equatable, Sendable {
   /// Whether this version must not change the credential.
   let forbidsChange: Bool
 
-  /// Reads at least one field, up to the end of the bytes; throws `corrupt` for malformed bytes.
+  /// Reads fields up to the end of the bytes; throws `corrupt` if there is none, or one is
+  /// malformed.
   init(decoding bytes: Span<UInt8>) throws(StorageError) {
     guard bytes.count <= Self.mostBytes else { throw .malformed }
     var reader = ByteReader()
@@ -161,7 +170,7 @@ package struct Fields: Equatable, Sendable {
 extension WipedBytes {
   mutating func append(_ fields: Fields) { fields.bytes.withBytes { append($0) } }
 
-  /// Appends fields followed by their size, so that the bytes before them keep their offsets.
+  /// Appends fields and then their size, so that `removeFields` can find them from the end.
   mutating func appendWithSize(_ fields: Fields) {
     append(fields)
     append(littleEndian: UInt32(fields.bytes.count))

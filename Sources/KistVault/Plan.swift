@@ -1,30 +1,31 @@
 package import KistCore
 
-/// A planned change: the writes, and the header, answer and event that apply once they are on disk.
+/// A planned change of the store.
 ///
-/// The functions that plan changes read only their arguments, and write nothing. If one of them
-/// throws, only this change fails; the other changes of the transaction continue.
+/// The functions that make plans read only their arguments, and write nothing. `KistFile` then
+/// makes the writes of several plans in one transaction. If a function throws, only its own change
+/// fails.
 package struct Plan<Answer> {
-  /// The writes other than the header, in order.
+  /// The writes, in order, apart from the header.
   package var writes: [StoreWrite] = []
   /// The header after the change.
   package var header: Header
-  /// The answer to the client.
+  /// The answer to the client, once the writes are on disk.
   package var answer: Answer
-  /// The event for watchers; `nil` if no credential is changed.
+  /// The event for watchers, once the writes are on disk; `nil` if no credential is changed.
   package var event: CredentialChange?
 }
 
 /// One write of a change.
 package enum StoreWrite: Equatable, Sendable {
-  /// Writes a row, in place of the one that is at this address, if any.
+  /// Writes a row at this address, and replaces any row there.
   case putRow(SealedRow, at: Int64)
   case deleteRow(at: Int64)
   case putSlot(KeySlot)
   case deleteSlot(UInt32)
 }
 
-/// The result of a lookup: the row of a credential, or where to put one.
+/// The result of a lookup: the row of a credential, or a free address for it.
 package struct FoundRow {
   let tag: RowTag
   /// The address of the row; a free one if there is no row.
@@ -39,9 +40,9 @@ package struct FoundRow {
 
 /// The key slots to add and remove in one step.
 package struct KeySlotChange: Sendable {
-  /// The slots that existed when the change was decided.
+  /// The slots that the store had when this change was checked.
   ///
-  /// If they have changed since, this change might remove the last slot.
+  /// If the store has other slots by now, the change fails, because it might remove the last slot.
   let slots: [KeySlot]
   let added: KeySlot?
   let removed: UInt32?
@@ -86,7 +87,9 @@ extension StoreKeys {
       event: .saved(summary.key, summary.revision))
   }
 
-  /// Plans the deletion of a credential; the answer is whether it exists.
+  /// Plans the deletion of a credential.
+  ///
+  /// The answer is `true` if the credential exists.
   package func plan(
     _ request: DeleteRequest, on found: FoundRow, _ header: Header
   ) throws(StorageError) -> Plan<Bool> {
@@ -100,9 +103,11 @@ extension StoreKeys {
       event: .deleted(request.key, header.lastRevision))
   }
 
-  /// Plans a change of the key slots; the answer is the slots afterwards.
+  /// Plans a change of the key slots.
   ///
-  /// - Parameter slots: the slots in the store, whose hash is the one in the header.
+  /// The answer is the list of slots after the change.
+  ///
+  /// - Parameter slots: the slots in the store. The caller has compared their hash with the header.
   package func plan(
     _ change: KeySlotChange, on slots: [KeySlot], _ header: Header
   ) throws(StorageError) -> Plan<[KeySlot]> {
@@ -138,14 +143,14 @@ extension StoreKeys {
   ) throws(StorageError) -> SealedRow.Kept? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
-    // The header is authentic, but older than the row: it counts no rows.
+    // The header counts no rows, so it is older than this row.
     if header.count == 0 { throw .wrongRows }
     return try authenticate(row.metadata.span, row.secret.span, at: row.place)
   }
 }
 
 extension StorageError {
-  /// This version does not know a critical field of the credential, and so must not change it.
+  /// The credential has a critical field that this version does not know.
   fileprivate static let needsLaterVersion = StorageError(
     .denied,
     "a later version of kist added data to the credential, which this version would damage",

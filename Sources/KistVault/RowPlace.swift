@@ -1,7 +1,10 @@
 package import KistCore
 internal import KistSodium
 
-/// A keyed hash of 16 bytes for lookups.
+/// A keyed hash of 16 bytes.
+///
+/// The store looks up a credential by the tags of its names, so that it need not store the names in
+/// plain text.
 package struct Tag: Sendable {
   /// The hash.
   package let bytes: InlineArray<16, UInt8>
@@ -11,7 +14,7 @@ package struct Tag: Sendable {
     self.bytes = InlineArray { output in key.hash(bytes, into: &output) }
   }
 
-  /// Copies 16 bytes; `nil` for another number of bytes.
+  /// Copies a tag of 16 bytes; returns `nil` for another number of bytes.
   package init?(_ bytes: Span<UInt8>) {
     guard bytes.count == 16 else { return nil }
     self.bytes = InlineArray { bytes[$0] }
@@ -38,7 +41,9 @@ package struct RowTag: Hashable, Sendable {
   package init(service: Tag, key: Tag) { (self.service, self.key) = (service, key) }
 }
 
-/// The tags of a row, and the number of the change that wrote it; its sealed parts are bound to both.
+/// The identity of a row: its tags, and the number of the change that wrote it.
+///
+/// The sealed parts of the row are bound to its place: they do not open at another place.
 package struct RowPlace: Hashable, Sendable {
   /// The tags of the credential.
   package var tag: RowTag
@@ -51,7 +56,7 @@ package struct RowPlace: Hashable, Sendable {
 extension StoreKeys {
   /// Returns the tags of a credential.
   package func tag(of key: CredentialKey) -> RowTag {
-    // The length of each part is hashed, too, so that different names never hash the same bytes.
+    // The hashed bytes include the length of each name, so that they differ for different names.
     var bytes = WipedBytes(capacity: 128)
     bytes.append(text: key.service)
     let service = tag(of: bytes)
@@ -73,10 +78,11 @@ extension StoreKeys {
 
 /// The addresses of rows in the table.
 ///
-/// The first bytes of a credential's tags give 64 possible addresses. A save uses the first free one.
-/// So the table is one B-tree of integers, in which the rows of a service are next to each other.
+/// The first bytes of a credential's tags give 64 possible addresses for its row. A save uses the
+/// first free one. So the rows of one service are next to each other in the table.
 ///
-/// Credentials rarely share addresses: in a service with a million, about a hundred pairs do.
+/// Two credentials rarely have the same 64 addresses: in a service with a million credentials,
+/// about a hundred pairs do.
 package enum RowAddresses {
   private static let numberBits = 6
   private static let keyBits = 32
@@ -90,7 +96,9 @@ package enum RowAddresses {
     return first...(first | (1 << numberBits - 1))
   }
 
-  /// Returns the possible addresses of a service's credentials; other services may share them.
+  /// Returns the possible addresses of a service's credentials.
+  ///
+  /// Rows of other services may be there, too.
   package static func ofService(_ service: Tag) -> ClosedRange<Int64> {
     ofService(at: first(of: service))
   }
@@ -114,7 +122,10 @@ package enum RowAddresses {
   }
 }
 
-/// The sum of the keyed hashes of rows, modulo 2^256; a change updates it without reading other rows.
+/// The sum of the keyed hashes of rows, modulo 2^256.
+///
+/// A change adds the hash of the new row and subtracts that of the old one. It need not read other
+/// rows.
 package struct RowSum: Equatable, Sendable {
   fileprivate var low: UInt128 = 0
   fileprivate var high: UInt128 = 0
@@ -157,7 +168,7 @@ extension WipedBytes {
   }
 }
 
-/// The sum, the number and the order of a store's rows, to compare with its header.
+/// Counts and sums up all rows of a store, to compare them with its header.
 package struct RowTally {
   private let keys: StoreKeys?
   private var sum = RowSum.zero
@@ -165,26 +176,30 @@ package struct RowTally {
   /// The number of rows.
   package private(set) var count: UInt64 = 0
 
-  /// Begins without rows; without the keys, it checks addresses and order, but computes no sum.
+  /// Begins without rows.
+  ///
+  /// Without the keys, it checks addresses and order, but computes no sum.
   package init(_ keys: StoreKeys?) { self.keys = keys }
 
-  /// Adds a row, given the last 16 bytes of each sealed part; returns whether a lookup finds it.
+  /// Adds a row; returns whether the row is at one of its addresses, so that a lookup finds it.
   ///
-  /// - Parameter isInOrder: whether the row was read in the table's order, where addresses ascend.
+  /// - Parameter metadata: at least the last 16 bytes of the sealed metadata.
+  /// - Parameter secret: at least the last 16 bytes of the sealed secret.
+  /// - Parameter isInOrder: whether the caller reads the rows in ascending order of addresses.
   package mutating func add(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     isInOrder: Bool = true
   ) -> Bool {
     if let keys { sum += keys.hash(metadata, secret, at: place) }
     count += 1
-    // The sum does not cover the addresses, but a lookup does not find a row at a wrong address.
+    // The sum does not detect a row at a wrong address, where no lookup finds it.
     let isFound = RowAddresses.of(place.tag).contains(address)
     guard isInOrder else { return isFound }
     defer { lastAddress = address }
     return isFound && address > lastAddress
   }
 
-  /// Adds a row; throws `corrupt` if no lookup finds it, or its sequence exceeds the header's.
+  /// Adds a row; throws `corrupt` if the row is at a wrong address, or newer than the header.
   package mutating func verify(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     in header: Header
@@ -193,6 +208,6 @@ package struct RowTally {
     guard place.sequence <= header.sequence else { throw .wrongRows }
   }
 
-  /// Returns whether the sum and the number of the rows are those in the header.
+  /// Returns whether the sum and the number of the added rows are equal to those in the header.
   package func matches(_ header: Header) -> Bool { sum == header.sum && count == header.count }
 }

@@ -4,10 +4,14 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Seals the names of one request after another, each bound to the text before it in its log line.
+/// Seals the names of requests for the audit log, one after another.
+///
+/// Sealed names are bound to the text before them in their line: they do not open after other text.
 package struct NameSealing: ~Copyable {
   private var run: SealingRun
-  /// The associated data; its prefix is the same for all names.
+  /// The associated data.
+  ///
+  /// It begins with the same prefix for all names.
   private var associatedData = WipedBytes(capacity: 512)
   private let prefixSize: Int
   private var message = WipedBytes(capacity: 128)
@@ -20,7 +24,7 @@ package struct NameSealing: ~Copyable {
     prefixSize = prefix.count
   }
 
-  /// Appends the sealed names of a request.
+  /// Appends the sealed names of a request to `sealed`.
   package mutating func seal(
     _ names: RequestedNames, boundTo text: Span<UInt8>, into sealed: inout WipedBytes
   ) {
@@ -47,7 +51,8 @@ package struct NameSealing: ~Copyable {
 }
 
 extension StoreKeys {
-  /// Opens the names of a request; throws `corrupt` if they belong to another store or text.
+  /// Opens the names of a request; throws `corrupt` if another store sealed them, or if the text
+  /// before them was changed.
   package func openNames(
     _ sealed: Span<UInt8>, boundTo text: Span<UInt8>
   ) throws(StorageError) -> RequestedNames {
@@ -69,7 +74,7 @@ extension StoreKeys {
     }
   }
 
-  /// Returns a chain value of the audit log: a keyed hash of 16 bytes.
+  /// Returns a keyed hash of 16 bytes, a value in the chain of the audit log.
   package func chainHash(of bytes: Span<UInt8>) -> [UInt8] {
     var message = StoreFormat.associatedData(of: .chain, storeID: storeID)
     message.append(bytes)

@@ -1,9 +1,9 @@
 package import KistCore
 internal import KistSodium
 
-/// A credential as stored in the file.
+/// A row: a credential as stored in the file.
 package struct SealedRow: Equatable, Sendable {
-  /// The place to which both parts are bound.
+  /// The place to which both sealed parts are bound.
   package var place: RowPlace
   /// The sealed metadata.
   package var metadata: [UInt8]
@@ -19,17 +19,17 @@ package struct SealedRow: Equatable, Sendable {
     let createdAt: Timestamp
     /// The fields stored with the metadata.
     let fields: Fields?
-    /// The fields stored with the secret.
+    /// The fields sealed with the secret.
     let secretFields: Fields?
 
-    /// Whether this version must not replace the row.
+    /// Whether this version must not change the credential.
     var forbidsChange: Bool { fields?.forbidsChange == true || secretFields?.forbidsChange == true }
   }
 }
 
-/// An authentic row, decrypted.
+/// A row after it was verified and decrypted.
 package struct OpenedRow {
-  /// Everything except the secret and the revision.
+  /// All data of the credential except the secret and the revision.
   package let metadata: Metadata
   /// The secret.
   package let secret: Secret
@@ -40,7 +40,7 @@ package struct OpenedRow {
 }
 
 extension StoreKeys {
-  /// Seals a row, with these fields stored with its secret.
+  /// Seals a row; `fields` are sealed together with the secret.
   package func seal(
     _ metadata: Metadata, _ secret: Secret, _ fields: Fields?, at place: RowPlace,
     _ nonces: inout Nonces
@@ -56,9 +56,10 @@ extension StoreKeys {
       secret: secrets.seal(secretBytes, at: place, nonce: nonces.next()))
   }
 
-  /// Opens the metadata of a row; throws `corrupt` when it is not authentic or exceeds the limits.
+  /// Opens the metadata of a row; throws `corrupt` if it is not authentic or exceeds the limits.
   ///
-  /// - Parameter knowsKey: whether the row was found by its key, which then needs no check of limits.
+  /// - Parameter knowsKey: whether the row was found by its service and account. Then these are
+  ///   within the limits, and are not checked again.
   package func openMetadata(
     _ sealed: Span<UInt8>, at place: RowPlace, knowsKey: Bool = false
   ) throws(StorageError) -> Metadata {
@@ -74,7 +75,7 @@ extension StoreKeys {
       .withBytes { bytes throws(StorageError) in try Metadata.key(decoding: bytes) }
   }
 
-  /// Opens the secret of a row; throws `corrupt` when it is not authentic or exceeds the limits.
+  /// Opens the secret of a row; throws `corrupt` if it is not authentic or exceeds the limits.
   package func openSecret(
     _ sealed: Span<UInt8>, of metadata: consuming Metadata, at place: RowPlace
   ) throws(StorageError) -> OpenedRow {
@@ -83,7 +84,7 @@ extension StoreKeys {
       metadata: metadata, secret: secret, secretFields: fields, sequence: place.sequence)
   }
 
-  /// Opens the secret of a row, and the fields stored with it.
+  /// Opens the secret of a row, and the fields that are sealed with it.
   package func openSecret(
     _ sealed: Span<UInt8>, hasFields: Bool, at place: RowPlace
   ) throws(StorageError) -> (Secret, Fields?) {
@@ -93,7 +94,7 @@ extension StoreKeys {
     return (Secret(bytes), fields)
   }
 
-  /// Returns the parts that a save keeps of a row; throws `corrupt` when it is not authentic.
+  /// Returns the parts of a row that a save keeps; throws `corrupt` if the row is not authentic.
   func authenticate(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace
   ) throws(StorageError) -> SealedRow.Kept {
@@ -109,12 +110,17 @@ extension StoreKeys {
       createdAt: kept.createdAt, fields: kept.fields, secretFields: secretFields)
   }
 
-  /// Returns the hash of a row: of its tags, its sequence, and the last 16 bytes of both sealed parts.
+  /// Returns the hash of a row.
+  ///
+  /// It covers the tags, the sequence, and the last 16 bytes of both sealed parts, which
+  /// authenticate these parts.
   package func hash(of row: SealedRow) -> RowSum {
     hash(row.metadata.span, row.secret.span, at: row.place)
   }
 
-  /// Returns the same hash from the sealed metadata and secret; their last 16 bytes are enough.
+  /// Returns the same hash.
+  ///
+  /// The last 16 bytes of the sealed metadata and of the sealed secret are enough.
   func hash(_ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace) -> RowSum {
     var bytes = WipedBytes(capacity: 72)
     bytes.append(place.tag.service.bytes.span)
@@ -126,7 +132,9 @@ extension StoreKeys {
   }
 }
 
-/// Seals one part of each row and binds it to its row.
+/// Seals and opens one part of rows: the metadata or the secret.
+///
+/// It binds this part to the place of its row.
 struct RowSeal: Sendable {
   private let key: SymmetricKey
   private let prefix: [UInt8]
@@ -136,14 +144,14 @@ struct RowSeal: Sendable {
     prefix = StoreFormat.associatedData(of: part, storeID: storeID)
   }
 
-  /// Pads and seals.
+  /// Pads and seals the bytes.
   func seal(_ bytes: consuming WipedBytes, at place: RowPlace, nonce: [UInt8]) -> [UInt8] {
     bytes.pad()
     let associatedData = associatedData(at: place)
     return bytes.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
-  /// Returns the unsealed bytes without padding; throws `corrupt` when they are not authentic.
+  /// Opens the bytes and removes the padding; throws `corrupt` if the bytes are not authentic.
   func open(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError) -> WipedBytes {
     let associatedData = associatedData(at: place)
     guard var bytes = key.open(sealed, for: associatedData.span) else { throw .unauthenticRow }
@@ -151,7 +159,9 @@ struct RowSeal: Sendable {
     return bytes
   }
 
-  /// Throws as `open` does when the bytes are not authentic, without decrypting them.
+  /// Throws `corrupt` if the bytes are not authentic.
+  ///
+  /// Does not decrypt them.
   func authenticate(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError) {
     let associatedData = associatedData(at: place)
     guard key.isAuthentic(sealed, for: associatedData.span) else { throw .unauthenticRow }
@@ -173,8 +183,8 @@ struct RowSeal: Sendable {
 
 /// The nonces of one transaction, taken from the system in one call.
 ///
-/// No nonce is kept for the next transaction. If a virtual machine is restored twice from one
-/// snapshot, it would use that nonce twice.
+/// A nonce that is left over is not used in the next transaction. Otherwise, a virtual machine that
+/// is restored twice from one snapshot would use this nonce twice.
 package struct Nonces {
   private let bytes: [UInt8]
   private var used = 0

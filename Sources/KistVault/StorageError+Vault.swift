@@ -14,7 +14,9 @@ extension StorageError {
   /// A key slot is damaged.
   package static let damagedSlot = corrupt("a key slot is damaged")
 
-  /// Some rows are damaged or were changed; the others can be loaded.
+  /// Some rows are damaged or were changed.
+  ///
+  /// The other rows can be loaded.
   package static func damagedRows(_ message: String) -> StorageError {
     StorageError(
       .corrupt, message,
@@ -24,18 +26,18 @@ extension StorageError {
         + "restore the store from a backup")
   }
 
-  /// The rows are not those that the header counts.
+  /// The sum or the number of the rows differs from the header.
   package static let wrongRows = damagedRows(
     "credentials in the store were removed, changed or replaced by earlier versions")
 
-  /// A lookup does not find the row.
+  /// A row is at a wrong address, where no lookup finds it.
   package static let misplacedRow = damagedRows(
     "credentials in the store are stored under wrong addresses")
 
   /// The sealed data was changed, or belongs to another row.
   static let unauthenticRow = damagedRows("a stored credential fails authentication")
 
-  /// The credential is authentic, but exceeds limits that every save checks.
+  /// The credential is authentic, but exceeds a limit that every save checks.
   package static let beyondLimits = damagedRows(
     "a stored credential exceeds the limits of kist")
 

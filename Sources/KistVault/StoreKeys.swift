@@ -1,18 +1,33 @@
 package import KistCore
 package import KistSodium
 
+// The terms of this module:
+//
+// - *Seal*: encrypt and authenticate. *Open*: verify and decrypt.
+// - *Row*: one stored credential. It has two sealed parts, the metadata and the secret.
+// - *Tag*: a keyed hash of names, by which the store finds rows.
+// - *Sequence*: the number of a change. Each change of the store has the next number.
+// - *Header*: the number of rows and the sum of their hashes, to detect missing and replaced rows.
+// - *Associated data*: not encrypted, but authenticated with sealed data. If it differs, the sealed
+//   data does not open. So sealed data opens only in its own place.
+// - *Fields*: data of a credential that a later version of kist added.
+
 /// The fixed values of the file format, which docs/file-format.md specifies.
 package enum StoreFormat {
-  /// The value of `user_version`.
+  /// The value of SQLite's `user_version`.
   package static let version: UInt32 = 1
-  /// The value of `application_id`: `kist`.
+  /// The value of SQLite's `application_id`: the bytes of `kist`.
   package static let applicationID: UInt32 = 0x6B69_7374
   /// The size of a store's id in bytes.
   package static let storeIDSize = 16
-  /// The maximum size of a row and of each value in bytes; kist writes rows of up to about 612 KiB.
+  /// The maximum size in bytes of a row and of each value.
+  ///
+  /// The largest row that kist writes has about 612 KiB.
   package static let longestRow = 640 << 10
 
-  /// The kind of sealed data, which is authenticated, so that one kind cannot replace another.
+  /// The kind of sealed data.
+  ///
+  /// It is part of the associated data, so that one kind cannot replace another.
   enum Part: UInt32 {
     case slot = 1
     case header = 2
@@ -22,11 +37,11 @@ package enum StoreFormat {
     case names = 5
     /// The chain of the lines of the audit log.
     case chain = 6
-    /// The progress note, in a file outside the store.
+    /// The note about the last change, in a file outside of the store.
     case progress = 7
   }
 
-  /// Returns the associated data of sealed data of this kind, or its prefix.
+  /// Returns the beginning of the associated data of sealed data of this kind.
   static func associatedData(of part: Part, storeID: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(80)
@@ -38,7 +53,9 @@ package enum StoreFormat {
   }
 }
 
-/// The keys of an unlocked store, one per purpose, all derived from its master key.
+/// The keys of an unlocked store.
+///
+/// There is one key for each purpose, derived from the master key.
 package final class StoreKeys: Sendable {
   /// The id of the store: 16 random bytes, not secret.
   package let storeID: [UInt8]
@@ -51,7 +68,7 @@ package final class StoreKeys: Sendable {
   /// The key of the chain of the audit log.
   let audit: SymmetricKey
   let progress: SymmetricKey
-  /// Whether the system keeps all keys in RAM and out of swap.
+  /// Whether all keys are locked in RAM, so that the system does not write them to swap.
   package let areInRAM: Bool
 
   /// Derives the keys of the store with this id.
