@@ -3,10 +3,12 @@ internal import KistCore
 internal import KistSystem
 private import Synchronization
 
-/// A queue of tasks for one thread, which the tasks may block.
+/// A queue of tasks that run on one thread.
+///
+/// The tasks may block this thread.
 package final class TaskQueue: TaskExecutor {
   private let jobs = Mutex<[UnownedJob]>([])
-  // One post for each job, and one for the end.
+  // Posted once for each job, and once for the end.
   private let signal = Semaphore()
 
   package init() {}
@@ -26,7 +28,9 @@ package final class TaskQueue: TaskExecutor {
     }
   }
 
-  /// Ends `run`; no task may be in the queue any more.
+  /// Ends `run`.
+  ///
+  /// The queue must be empty.
   func close() { signal.post() }
 }
 
@@ -48,9 +52,9 @@ private final class Semaphore: @unchecked Sendable {
   func wait() { while unsafe sem_wait(semaphore) != 0 {} }  // Only EINTR can fail it.
 }
 
-/// A thread for functions that block: pthreads(7).
+/// A thread for functions that block (pthreads(7)).
 ///
-/// It starts at the first one, and ends when this value is released.
+/// The thread starts with the first function, and ends when this value is released.
 final class BlockingThread: Sendable {
   private let tasks = TaskQueue()
   private let thread = Mutex<Thread?>(nil)
@@ -85,7 +89,7 @@ final class BlockingThread: Sendable {
   }
 }
 
-/// Runs a function where the task prefers to run, and not where its caller runs.
+/// Runs a function on the thread that the task prefers, and not on that of its caller.
 @concurrent private func runHere<Output: Sendable>(
   _ body: @Sendable () throws(StorageError) -> Output
 ) async throws(StorageError) -> Output { try body() }

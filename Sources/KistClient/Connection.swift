@@ -3,7 +3,8 @@ internal import KistSystem
 package import KistWire
 private import Synchronization
 
-/// Sends one request after another over a socket, and reconnects when needed.
+/// Sends requests over a socket, one after another, and connects again if kistd has closed the
+/// connection.
 final class Connection: Sendable {
   private let socketPath: String
   private let patience: Duration
@@ -17,7 +18,9 @@ final class Connection: Sendable {
     self.find = find
   }
 
-  /// Returns the reply to a request; a thread waits for it.
+  /// Returns the reply to a request.
+  ///
+  /// A separate thread waits for the reply.
   func reply(to line: Line) async throws(StorageError) -> Line {
     let deadline = ContinuousClock.now + patience
     return try await thread.run { [self] () throws(StorageError) in
@@ -25,7 +28,9 @@ final class Connection: Sendable {
     }
   }
 
-  /// Returns the reply to a request; the calling thread waits for it.
+  /// Returns the reply to a request.
+  ///
+  /// The calling thread waits for the reply.
   func replyHere(to line: Line) throws(StorageError) -> Line {
     try reply(to: line, by: .now + patience)
   }
@@ -36,7 +41,8 @@ final class Connection: Sendable {
     try socket.withLock { socket throws(StorageError) in
       do throws(SocketError) { return try reply(to: line, over: &socket, by: deadline) } catch {
         let wasSent = (socket?.bytesSent ?? 0) > 0
-        // Also after a timeout: the late reply would be taken for the reply to the next request.
+        // Disconnects even after a timeout. Otherwise the late reply would be taken for the reply
+        // to the next request.
         socket = nil
         throw storageError(for: error, at: socketPath, patience: patience)
           .withOutcome(wasSent ? .unknown : .unchanged)
@@ -56,8 +62,9 @@ final class Connection: Sendable {
       return reply.line
     } catch {
       let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
-      // A peer that refuses a connection sends its error before it reads anything, and then closes.
-      // On a connection that was idle, that error means eviction and does not concern this request.
+      // kistd may have refused this connection: it then sends an error and closes, without reading.
+      // On a connection that was used before, such an error means that kistd has evicted the idle
+      // connection. The request can then be sent again.
       if !isUnsent || socket.isNew, let refusal = socket.unsolicitedLine() {
         kept = nil
         return refusal
@@ -81,22 +88,22 @@ final class Connection: Sendable {
 
 /// Returns a function that sends requests to kistd.
 ///
-/// Tasks can share it.
+/// Several tasks can share the function.
 ///
-/// Each of `threads` has a connection, which is made at its first request. It sends its requests
-/// one at a time, in order. kistd answers the requests of one connection one after another. It
-/// writes changes together only if they come over several connections. With 0 threads, there is one
-/// connection, and each request blocks the thread of its caller.
+/// When the last copy of the function is released, its threads end and its sockets are closed.
 ///
-/// If a connection was closed while idle, or is found dead before any byte of a request was sent,
-/// it is made again once. If it dies later, the request fails with the outcome `unknown`. This
-/// function never repeats such a request, because it cannot know whether repeating is safe. When
-/// the last copy of the function is released, the threads end and the sockets are closed.
+/// If kistd closed the connection before any byte of a request was sent, the function connects
+/// again, once, and sends the request. If the connection ends later, the request fails with the
+/// outcome `unknown`. The function does not send it again, because kistd may have performed it.
 ///
-/// A `deadline` covers one whole request, including the wait for its turn. A cancelled task still
-/// waits, because kistd may carry out a request that was sent.
+/// A cancelled task still waits for the reply, because kistd may perform a request that was sent.
 ///
-/// If no process listens, it connects to the daemon that `find` finds, if any.
+/// - Parameter threads: the number of threads. Each thread has its own connection, and sends its
+///   requests in order. kistd can write changes together only if they come over several
+///   connections. With 0 threads, there is one connection, and each request blocks the calling
+///   thread.
+/// - Parameter deadline: the time for a whole request, including the wait for its turn.
+/// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 package func connect(
   to socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
   orFind find: FindDaemon? = nil

@@ -4,14 +4,16 @@ internal import KistSystem
 package import KistWire
 private import Synchronization
 
-/// Returns a function that sends one line over a new connection and then receives many.
+/// Returns a function that sends the request of a watch over a new connection, and receives the
+/// reply and the events.
 ///
-/// A `deadline` covers the first of these lines, the reply. The wait for the others is unlimited,
-/// on a thread of the connection's own. Nothing is received before a caller waits for it, so kistd
-/// decides what a slow client has missed. The connection ends when a task is cancelled while it
-/// waits for one of the other lines, or when the function is released.
+/// Each connection has its own thread, which waits for events without a limit. It receives only
+/// when a caller waits for the next event. So a slow client leaves its events in kistd, which
+/// limits them. The connection ends when a waiting task is cancelled, or when the function is
+/// released.
 ///
-/// If no process listens, it connects to the daemon that `find` finds, if any.
+/// - Parameter deadline: the time for the reply. There is no deadline for events.
+/// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 package func openWatch(
   at socketPath: String, deadline: Duration = .seconds(60), orFind find: FindDaemon? = nil
 ) -> WatchExchange {
@@ -68,7 +70,7 @@ private final class ConnectionReader: Sendable {
   func reply(to line: Line, by deadline: ContinuousClock.Instant) throws(SocketError) -> Line {
     try state.withLock { state throws(SocketError) in
       do throws(SocketError) { try state.socket.send(line, by: deadline) } catch {
-        // A peer that refuses a connection sends its error, reads nothing, and closes.
+        // kistd may have refused the connection: it then sends an error and closes, without reading.
         guard case .ended = error, let refusal = state.socket.unsolicitedLine() else { throw error }
         return refusal
       }
@@ -76,7 +78,9 @@ private final class ConnectionReader: Sendable {
     }
   }
 
-  /// Waits for the next line; hangs up after an error, because nothing more can be received.
+  /// Waits for the next line.
+  ///
+  /// After an error, ends the connection, because no further line can be received.
   func next() throws(SocketError) -> Line {
     do throws(SocketError) {
       return try state.withLock { state throws(SocketError) in try state.nextLine(by: nil) }
@@ -86,7 +90,9 @@ private final class ConnectionReader: Sendable {
     }
   }
 
-  /// Ends the connection from any thread; a waiting reader then gets the end of the stream.
+  /// Ends the connection.
+  ///
+  /// Any thread may call this. A waiting reader then gets the end of the stream.
   func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 }
 

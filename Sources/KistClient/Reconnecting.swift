@@ -2,13 +2,14 @@ public import KistCore
 private import Synchronization
 
 extension WatchCredentials {
-  /// Returns a watch that begins again after a loss, for example when kistd restarts.
+  /// Returns a watch that begins again when its connection is lost, for example when kistd
+  /// restarts.
   ///
-  /// Changes that may have been missed are reported as one `reset`.
+  /// If changes may have been missed, it reports a `reset`.
   ///
   /// The first retry comes 100 ms after the loss. Each further wait is twice as long, up to 10
-  /// seconds. Retries go on while kistd does not run, has no free connection, or does not answer.
-  /// Any other error ends the watch. The first `begin` is not retried.
+  /// seconds. The watch retries while kistd does not run, has no free connection, or does not
+  /// answer. Any other error ends the watch. If the very first connection fails, there is no retry.
   ///
   /// - Parameters:
   ///   - sleep: Waits before each retry; throws if the task is cancelled.
@@ -32,7 +33,7 @@ extension WatchCredentials {
 private final class ReconnectingWatch: Sendable {
   private struct State {
     var changes: CredentialChanges
-    /// The revision of the latest reported change; `nil` if later changes are possible.
+    /// The revision of the latest reported change; `nil` if it is not known.
     var latest: Revision?
     var backoff = Backoff()
   }
@@ -89,7 +90,10 @@ private struct Backoff {
   private var latest = shortest / 2
   private var latestTry = ContinuousClock.now
 
-  /// Doubles the previous wait, or starts again if the last connection outlasted any wait.
+  /// Returns twice the previous wait.
+  ///
+  /// Starts again with the shortest wait if the last connection lasted longer than the longest
+  /// wait.
   mutating func next() -> Duration {
     let hasLasted = ContinuousClock.now - latestTry > latest + Self.longest
     latest = hasLasted ? Self.shortest : min(latest * 2, Self.longest)

@@ -5,11 +5,11 @@ internal import KistSystem
 package import KistWire
 
 extension Endpoints {
-  /// Returns the functions of the kistd that listens at a socket.
+  /// Returns functions that send their requests to the kistd that listens at a socket.
   ///
-  /// They share the connections, one for each thread. With 0 threads, there is one connection, and
-  /// each request blocks the thread of its caller. Each watch uses a connection of its own. If no
-  /// kistd listens, they use the one that `find` finds, if any.
+  /// The functions share the connections, one for each thread. With 0 threads, there is one
+  /// connection, and each request blocks the calling thread. Each watch has its own connection. If
+  /// no kistd listens, the functions use the kistd that `find` returns.
   package static func remote(
     socketPath: String, threads: Int = 1, orFind find: FindDaemon? = nil
   ) -> Endpoints {
@@ -23,14 +23,14 @@ extension Endpoints {
 extension UserStorage {
   /// Returns the credentials of the kistd that listens at a socket.
   ///
-  /// It uses a connection of its own, which is made at the first request.
+  /// They have their own connection, which is made at the first request.
   public static func remote(socketPath: String) -> UserStorage {
     Endpoints.remote(socketPath: socketPath).credentials
   }
 
   /// Returns the credentials of this user's kistd.
   ///
-  /// Throws if there is no possible place for its socket.
+  /// Throws if the environment gives no valid path for its socket.
   public static func remote() throws(StorageError) -> UserStorage {
     .remote(socketPath: try SocketLocation.current().path)
   }
@@ -65,9 +65,9 @@ extension Backups {
 extension WatchCredentials {
   /// Returns watches of the storage of the kistd that listens at a socket.
   ///
-  /// Each watch uses a connection of its own. When the connection is lost, for example because
-  /// kistd ends, the changes end with an error. The next watch misses the changes made in between,
-  /// unless its `position` is where the earlier changes ended.
+  /// Each watch has its own connection. If the connection is lost, for example because kistd ends,
+  /// the changes end with an error. A later watch does not report the changes in between. If its
+  /// `position` is equal to the revision of the last reported change, there were none.
   public static func remote(socketPath: String) -> WatchCredentials {
     .remote(over: openWatch(at: socketPath))
   }
@@ -79,7 +79,7 @@ extension WatchCredentials {
 }
 
 extension SocketLocation {
-  /// Returns where this user's kistd listens, according to the environment of this process.
+  /// Returns the path at which this user's kistd listens, by the environment of this process.
   package static func current(
     environment: (String) -> String? = environmentVariable
   ) throws(StorageError) -> SocketLocation {

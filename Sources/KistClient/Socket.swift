@@ -3,7 +3,9 @@ internal import KistCore
 internal import KistSystem
 internal import KistWire
 
-/// A connected, blocking Unix socket with deadlines; closed when it is released: unix(7).
+/// A connected Unix socket (unix(7)).
+///
+/// Its calls block, with deadlines. It is closed when it is released.
 final class Socket {
   let descriptor: CInt
   private var received = WipedBytes(capacity: chunk)
@@ -11,15 +13,15 @@ final class Socket {
   /// Whether nothing was received yet.
   private(set) var isNew = true
 
-  /// The bytes of the latest line that the system accepted.
+  /// The number of bytes of the latest line that were sent.
   ///
-  /// If it is 0, the peer saw nothing of the line.
+  /// If it is 0, kistd received nothing of the line.
   private(set) var bytesSent = 0
 
   init(connectingTo path: String, by deadline: ContinuousClock.Instant) throws(SocketError) {
     descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .notConnected(errno) }
-    // If the backlog is full, connect(2) waits, at most for the timeout of a send.
+    // If too many clients wait to connect, connect(2) waits, too. The timeout of a send limits this.
     try setTimeout(SO_SNDTIMEO, until: deadline)
     do throws(StorageError) { _ = try SocketLocation(path: path) } catch { throw .refused(error) }
     let status = unsafe withAddress(Array(path.utf8)) { address, size -> CInt in
@@ -37,7 +39,8 @@ final class Socket {
 
   /// Checks that the listening process belongs to this user (unix(7), SO_PEERCRED).
   ///
-  /// In a directory that others can write to, it could be another user's and receive the secret.
+  /// If other users can write to the directory, one of them could listen there and receive the
+  /// secret.
   private func checkListener() throws(SocketError) {
     // struct ucred, which Glibc declares only for GNU programs: pid, uid, gid, 32 bits each.
     var credentials: (pid: UInt32, uid: UInt32, gid: UInt32) = (0, 0, 0)
@@ -50,7 +53,7 @@ final class Socket {
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  /// Whether the peer is connected and has sent nothing since its last reply.
+  /// Whether kistd is still connected and has sent nothing since its last reply.
   var isQuiet: Bool {
     var byte: UInt8 = 0
     let flags = CInt(MSG_PEEK | MSG_DONTWAIT)
@@ -73,10 +76,13 @@ final class Socket {
     }
   }
 
-  /// Returns the line that the peer sent without a request, if any.
+  /// Returns the line that kistd sent without a request, if there is one.
   func unsolicitedLine() -> Line? { try? receive(by: nil, flags: CInt(MSG_DONTWAIT)).line }
 
-  /// Waits for one line; `isLast` is true if unexpected bytes follow it.
+  /// Waits for one line.
+  ///
+  /// `isLast` is true if unexpected bytes follow the line, so that the connection must not be used
+  /// again.
   func receive(
     by deadline: ContinuousClock.Instant?, flags: CInt = 0
   ) throws(SocketError) -> (line: Line, isLast: Bool) {
@@ -97,9 +103,10 @@ final class Socket {
     return (line, isLast)
   }
 
-  /// Waits for the next bytes and lends them; lends none if a signal interrupts the wait.
+  /// Waits for the next bytes and passes them to `body`.
   ///
-  /// Without a deadline, the wait is unlimited.
+  /// If a signal interrupts the wait, it passes no bytes. Without a deadline, the wait is
+  /// unlimited.
   func receivePiece(
     by deadline: ContinuousClock.Instant?, flags: CInt = 0, _ body: (Span<UInt8>) -> Void
   ) throws(SocketError) {
@@ -114,7 +121,7 @@ final class Socket {
     if count == 0 { throw .ended }
     _ = try transferred(count)
     received.withBytes(body)
-    // Wipes now, because the bytes may be a secret and the next call may come much later.
+    // Wipes the bytes now, because they may be a secret, and the next call may come much later.
     received.removeAll()
   }
 
@@ -137,17 +144,19 @@ final class Socket {
       let rest = (deadline - .now).components
       guard rest.seconds >= 0, rest.attoseconds > 0 || rest.seconds > 0 else { throw .timedOut }
       time.tv_sec = Int(rest.seconds)
-      // Rounds up, so that it is not 0.
+      // Rounds up, so that the timeout is not 0.
       time.tv_usec = Int(rest.attoseconds / 1_000_000_000_000) + 1
     }
     unsafe setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 }
 
-/// Returns the socket of a daemon that listens elsewhere, or that this function has started.
+/// Finds a kistd that listens at another socket, or starts one; returns the path of its socket.
 package typealias FindDaemon = @Sendable () throws(StorageError) -> String
 
-/// Returns a connected socket; if no process listens, connects to the one that `find` finds, if any.
+/// Returns a connected socket.
+///
+/// If no process listens at the path, connects to the kistd that `find` returns.
 func connectedSocket(
   to path: String, by deadline: ContinuousClock.Instant, orFind find: FindDaemon?
 ) throws(SocketError) -> Socket {
@@ -159,22 +168,22 @@ func connectedSocket(
   }
 }
 
-/// The bytes to receive at once.
+/// The maximum number of bytes to receive in one call.
 private let chunk = 16 << 10
 
 /// A failure of a socket.
 enum SocketError: Error {
-  /// The path is not valid, or the daemon could not be started; the error says why.
+  /// The path is not valid, or kistd could not be started, for the reason in the error.
   case refused(StorageError)
-  /// No connection was made; the value is the `errno`.
+  /// The connection failed, with this `errno`.
   case notConnected(CInt)
   /// Another user's process listens there.
   case notOurs
-  /// The peer closed the connection.
+  /// kistd closed the connection.
   case ended
   /// The deadline passed.
   case timedOut
-  /// The peer's line exceeds the limit.
+  /// The received line exceeds the limit.
   case tooLong
 
   var meansNothingListens: Bool {
@@ -188,7 +197,7 @@ package func isListening(at path: String) -> Bool {
   (try? Socket(connectingTo: path, by: .now + .seconds(1))) != nil
 }
 
-/// Returns the error that a caller gets for a failure of the socket at a path.
+/// Converts a failure of the socket at a path to the error that a caller gets.
 func storageError(for error: SocketError, at path: String, patience: Duration) -> StorageError {
   switch error {
   case .refused(let error): error

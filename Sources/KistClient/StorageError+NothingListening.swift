@@ -37,7 +37,8 @@ private func usualSocket(otherThan path: String) -> String? {
 
 /// Whether kistd could listen at a path.
 ///
-/// The directory must be accessible only to this user, or not exist yet and be possible to create.
+/// The directory must be accessible only to this user. If it does not exist, this user must be able
+/// to create it.
 private func mayListen(at path: String) -> Bool {
   var folder = directory(of: path)
   if let status = fileStatus(of: folder) { return status.isKind(S_IFDIR) && status.isPrivate }
@@ -47,11 +48,11 @@ private func mayListen(at path: String) -> Bool {
   return unsafe access(folder + "/.", W_OK | X_OK) == 0
 }
 
-/// Returns the command that starts a kistd on this machine that listens at a path.
+/// Returns the command that starts a kistd that listens at a path.
 ///
-/// The systemd unit listens only at the default path. So the command uses it only for that path,
-/// and only on a machine that runs systemd: sd_booted(3). Otherwise, if KIST_SOCKET is set, the
-/// command includes the path, because the variable may be set for one command only.
+/// The systemd unit listens only at the default path. So the command starts the unit only for this
+/// path, and only if the machine runs systemd (sd_booted(3)). If KIST_SOCKET is set, the command
+/// contains the path, because the variable may be set for one command only.
 package func startCommand(
   for path: String, environment: (String) -> String? = environmentVariable,
   exists: (String) -> Bool = { unsafe access($0, F_OK) == 0 }

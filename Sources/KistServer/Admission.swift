@@ -5,16 +5,18 @@ package import Logging
 internal import NIOCore
 internal import Synchronization
 
-/// Admits connections and tracks them, up to a limit.
+/// Admits new connections, and knows all open ones.
 ///
-/// At the limit, a new connection evicts the one whose client loses least (`EvictionPriority`). So
-/// idle connections cannot keep new clients out. A connection is refused only while every other one
-/// has a request in progress.
+/// Their number has a limit.
+///
+/// At the limit, a new connection evicts (closes) another one: the one whose client loses least
+/// (`EvictionPriority`). So idle connections cannot keep new clients out. A new connection is
+/// refused only if every other connection has a request in progress.
 final class Admission: Sendable {
   private struct State {
     var isStopping = false
     var admitted: [ObjectIdentifier: Connection] = [:]
-    /// When a connection last ended; before that, when the server started.
+    /// When the last connection ended, or, before any connection, when the server started.
     var emptySince = NIODeadline.now()
   }
 
@@ -32,10 +34,12 @@ final class Admission: Sendable {
 
   var count: Int { state.withLock { $0.admitted.count } }
 
-  /// The time since which no client has been connected; `nil` while one is connected.
+  /// When the last client disconnected; `nil` while a client is connected.
   var emptySince: NIODeadline? { state.withLock { $0.admitted.isEmpty ? $0.emptySince : nil } }
 
-  /// Admits an accepted channel before anything is read from it, or refuses and closes it.
+  /// Admits an accepted channel, or refuses and closes it.
+  ///
+  /// Nothing has been read from the channel yet.
   func admit(_ channel: any Channel) throws -> Connection {
     var peer: Peer?
     do {
@@ -48,7 +52,7 @@ final class Admission: Sendable {
       return connection
     } catch {
       if let refusal = error as? StorageError {
-        // A new socket has space for the error. A client that has disconnected does not get it.
+        // A new socket has space for the error. A client that has disconnected does not receive it.
         channel.send(refusal: refusal)
         if let peer { server.whenRefused(peer, .connection(refusal)) }
       }
@@ -64,10 +68,10 @@ final class Admission: Sendable {
     }
   }
 
-  /// Stops admitting connections and ends the input of the admitted ones.
+  /// Admits no more connections, and stops receiving on the open ones.
   ///
-  /// The kernel still delivers the bytes that it has received, and then the end of the stream. A
-  /// connection treats this like a client that sends nothing more, and finishes its replies.
+  /// The kernel still delivers the bytes that it has received. Then each connection answers its
+  /// requests and ends, as if its client had shut down its sending side.
   func stop() {
     shutDown(SHUT_RD)
     let admitted = state.withLock { state in
@@ -116,7 +120,8 @@ final class Admission: Sendable {
     state.withLock { $0.admitted[ObjectIdentifier(connection.channel)] = connection }
   }
 
-  /// Evicts the connection whose client loses least, and returns it; `nil` if none can be evicted.
+  /// Evicts the connection whose client loses least, and returns it; returns `nil` if no connection
+  /// can be evicted.
   private func evictOne(because reason: StorageError) -> Connection? {
     let all = state.withLock { Array($0.admitted.values) }
     var evictable = all.compactMap { connection in
@@ -136,7 +141,7 @@ final class Admission: Sendable {
   }
 }
 
-/// Permits one log line per interval, to limit the log during a flood of events.
+/// Permits one log line for each interval, so that many events do not flood the log.
 package final class LogGate: Sendable {
   private struct State {
     var opensAt: NIODeadline?
@@ -148,7 +153,8 @@ package final class LogGate: Sendable {
 
   package init(interval: Duration = .seconds(10)) { self.interval = TimeAmount(interval) }
 
-  /// Returns the number of lines suppressed since the last one; `nil` if no line may be written now.
+  /// Returns `nil` if no line may be written now, and otherwise the number of lines that were
+  /// suppressed since the last one.
   package func pass() -> Int? { pass(at: .now()) }
 
   func pass(at now: NIODeadline) -> Int? {
@@ -164,7 +170,7 @@ package final class LogGate: Sendable {
 }
 
 extension Logger {
-  /// Logs a warning if the gate permits it, with the number of suppressed ones.
+  /// Logs a warning if the gate permits it, with the number of warnings that it suppressed before.
   package func warning(
     _ message: Message, through gate: LogGate, _ metadata: @autoclosure () -> Metadata
   ) {
@@ -174,13 +180,16 @@ extension Logger {
   }
 }
 
-/// What the client of a connection would lose by an eviction, the least first.
+/// The loss of a client if its connection is evicted.
+///
+/// The smallest loss comes first.
 enum EvictionPriority: Comparable {
   /// Nothing: the client has sent no request yet.
   case nothing(since: SequenceNumber)
   /// Replies that the client has not read for ten seconds.
   case neglectedReplies(since: NIODeadline)
-  /// Only its connection: it has all its replies, and can reconnect for its next request.
+  /// Only the connection: the client has all its replies, and can connect again for its next
+  /// request.
   case idle(since: SequenceNumber)
   /// A watch: the client can watch again, but must first read everything again.
   case watch(since: SequenceNumber)
@@ -188,10 +197,14 @@ enum EvictionPriority: Comparable {
   case replies(since: NIODeadline)
 }
 
-/// The position of an event in the order of events on an event loop.
+/// The number of an event on an event loop.
+///
+/// A later event has a larger number.
 typealias SequenceNumber = UInt
 
-/// Numbers the events of one event loop in their order; cheaper than a clock.
+/// Numbers the events of an event loop.
+///
+/// This costs less than a clock.
 @safe
 final class SequenceCounter: @unchecked Sendable {
   private var latest: SequenceNumber = 0
@@ -205,7 +218,9 @@ final class SequenceCounter: @unchecked Sendable {
 extension LineHandler {
   private static let timeToRead = TimeAmount.seconds(10)
 
-  /// Returns the eviction priority, on the event loop; `nil` while a line waits for its answer.
+  /// Returns the eviction priority; `nil` while a request is in progress.
+  ///
+  /// Must be called on the event loop.
   func evictionPriority(at now: NIODeadline = .now()) -> EvictionPriority? {
     if isAnswering, !isStreaming { return nil }
     if hasUnreadReplies {
@@ -213,7 +228,7 @@ extension LineHandler {
         ? .neglectedReplies(since: unwrittenSince) : .replies(since: unwrittenSince)
     }
     if isStreaming { return .watch(since: lastAnsweredAt ?? connectedAt) }
-    // The client reads its replies, so each waiting line is answered soon.
+    // The client reads its replies, so the waiting lines will be answered soon.
     if unansweredCount > 0 { return nil }
     return lastAnsweredAt.map { .idle(since: $0) } ?? .nothing(since: connectedAt)
   }

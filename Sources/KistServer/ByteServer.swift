@@ -5,13 +5,20 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Answers each connection to a listening socket with bytes and closes it, without reading.
+/// A server that sends bytes to each client, and then closes the connection.
+///
+/// It reads nothing.
+///
+/// kistd uses it for `cred.sock`, from which systemd loads the credentials of units.
 package struct ByteServer: Sendable {
   /// The answer to a client.
   package struct Answer: Sendable {
-    /// The client's group (kistd uses the systemd unit); `nil` if it is not proven to be in one.
+    /// The group of the client, which is its systemd unit in kistd; `nil` if the group is not known
+    /// for certain.
     package var group: String?
-    /// Returns the bytes; it is not cancelled before `grace` is over.
+    /// Returns the bytes.
+    ///
+    /// When the server stops, it is not cancelled until `grace` has passed.
     package var bytes: @Sendable () async -> Secret
 
     package init(group: String?, bytes: @escaping @Sendable () async -> Secret) {
@@ -20,11 +27,13 @@ package struct ByteServer: Sendable {
     }
   }
 
-  /// The maximum number of connections; a further client evicts one, or waits.
+  /// The maximum number of connections.
+  ///
+  /// At this limit, a new client evicts another one, or waits.
   package var maximumConnections = 64
   /// How long a client may take to read its bytes.
   package var deadline = Duration.seconds(30)
-  /// How long the server may continue after it is stopped, to answer the accepted connections.
+  /// How long a stopped server may continue, to answer the connections that it has accepted.
   package var grace = Duration.seconds(10)
   package var logger: Logger
   /// Returns the answer to a client; `nil` closes the connection without an answer.
@@ -35,9 +44,11 @@ package struct ByteServer: Sendable {
     self.answer = answer
   }
 
-  /// Serves until the task is cancelled, then answers the accepted connections within `grace`.
+  /// Serves until the task is cancelled.
   ///
-  /// It closes the socket at the end. Throws if the socket cannot listen.
+  /// Then it answers the accepted connections within `grace`, and closes the socket.
+  ///
+  /// Throws if the socket cannot listen.
   package func run(listeningOn descriptor: CInt) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let result: Result<Void, any Error>
@@ -86,13 +97,15 @@ package struct ByteServer: Sendable {
             }
           }
         } catch is CancellationError {
-          // `grace` ended before the listener had closed; the connections without a place end.
+          // `grace` has passed before the listener was closed. The connections that still wait end.
         }
       }
     }
   }
 
-  /// Sends an answer and closes the channel; a client that has gone is not an error.
+  /// Sends an answer and closes the channel.
+  ///
+  /// It is not an error if the client has disconnected.
   private func give(_ answer: Answer, over channel: any Channel, _ places: BytePlaces) async {
     let secret = await answer.bytes()
     places.markAsSending(channel)
@@ -109,7 +122,7 @@ package struct ByteServer: Sendable {
     try? await channel.close()
   }
 
-  /// Writes one part after another, so that clients that do not read use little memory.
+  /// Writes one part after another, so that a client that does not read uses little memory.
   private func write(_ secret: Secret, to channel: any Channel) async throws {
     let size = 64 << 10
     for start in stride(from: 0, to: secret.count, by: size) {
@@ -124,10 +137,13 @@ package struct ByteServer: Sendable {
   }
 }
 
-/// The clients that a `ByteServer` is answering, up to a limit.
+/// The connections that a `ByteServer` is answering.
 ///
-/// At the limit, the server closes the oldest connection that does not read, in the group with the
-/// most connections. So a program that holds many connections evicts only clients of its own group.
+/// Each has a place, and the number of places is limited.
+///
+/// If no place is free, the server looks at the group with the most connections. It closes the
+/// oldest connection of this group that does not read. So a program with many connections takes
+/// places only from its own group.
 final class BytePlaces: Sendable {
   private struct Place {
     var channel: any Channel
@@ -140,7 +156,7 @@ final class BytePlaces: Sendable {
   private let logger: Logger
   private let gate = LogGate()
   private let places = Mutex<[Place]>([])
-  /// Notifies the waiting caller, which then tries again to take a place.
+  /// Wakes the waiting caller, which then tries again to take a place.
   private let (changes, change) = AsyncStream.makeStream(
     of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -173,7 +189,7 @@ final class BytePlaces: Sendable {
     change.yield()
   }
 
-  /// Closes the connection of a client that has not read all its bytes, if it still has a place.
+  /// Closes a connection whose client has not read all bytes in time, if it still has a place.
   func close(_ channel: any Channel, because reason: Logger.Message) {
     let place = places.withLock { places in
       places.firstIndex { $0.channel === channel }.map { places.remove(at: $0) }
@@ -198,10 +214,11 @@ final class BytePlaces: Sendable {
     return isTaken
   }
 
-  /// Returns the index of the connection to evict for a client of a group; `nil` if there is none.
+  /// Returns the index of the connection to evict for a new client of a group; `nil` if there is
+  /// none.
   ///
-  /// A group with only one place keeps it, because a service manager takes an early end of the stream
-  /// for the end of the credential. Clients without a group are evicted first.
+  /// Clients without a group are evicted first. A group with only one place keeps it: if kistd
+  /// closed this connection early, systemd would take the credential as complete.
   private func evictable(among places: [Place], for group: String?) -> Int? {
     var counts = [group: 1]
     for place in places { counts[place.group, default: 0] += 1 }

@@ -8,7 +8,9 @@ struct Connection: Sendable {
   let peer: Peer
   let handler: LineHandler
 
-  /// Wraps a channel that is not active yet, so that nothing has been read from it.
+  /// Wraps a channel that is not active yet.
+  ///
+  /// So nothing has been read from the channel.
   init(wrapping channel: any Channel, peer: Peer, sequence: SequenceCounter) throws {
     try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
     try channel.syncOptions?.setOption(
@@ -27,7 +29,7 @@ struct Connection: Sendable {
     handler.beginStream(next)
   }
 
-  /// Evicts the connection, unless that would lose a request; returns whether it was evicted.
+  /// Evicts the connection if no request is lost by that; returns whether it was evicted.
   func evict(because reason: StorageError) -> Bool {
     let hasRequest = try? channel.withDescriptor { descriptor in
       // kistd does not read the further requests of a client that does not read its replies.
@@ -37,7 +39,7 @@ struct Connection: Sendable {
         channel.send(refusal: reason)
         return false
       }
-      // The second check finds a request that arrived before the shutdown.
+      // Checks again after the shutdown, because a request may have arrived just before.
       if hasInput(descriptor) { return true }
       shutdown(descriptor, CInt(SHUT_RD))
       if hasInput(descriptor) { return true }
@@ -73,7 +75,9 @@ extension Channel {
     return result
   }
 
-  /// Returns the peer of an accepted channel; programs that kistd starts do not inherit its socket.
+  /// Returns the peer of an accepted channel.
+  ///
+  /// Also makes sure that programs that kistd starts do not inherit the socket.
   func peer() throws -> Peer {
     try withDescriptor { descriptor in
       // NIO accepts without SOCK_CLOEXEC.
@@ -82,7 +86,7 @@ extension Channel {
     }
   }
 
-  /// Sends a client the reason why it is not served, if its socket has space.
+  /// Sends a client the error that explains why kistd does not serve it, if the socket has space.
   func send(refusal: StorageError) {
     var bytes = WipedBytes(capacity: 512)
     bytes.append(Line.refusal(refusal))
@@ -101,7 +105,7 @@ extension WipedBytes {
     append(UInt8(ascii: "\n"))
   }
 
-  /// Sends as many bytes as the socket has space for; returns their number, 0 after an error.
+  /// Sends as many bytes as the socket has space for; returns their number, or 0 after an error.
   func send(to descriptor: CInt) -> Int {
     withBytes { bytes in
       unsafe bytes.withUnsafeBytes { bytes in
@@ -114,10 +118,12 @@ extension WipedBytes {
 }
 
 extension ByteBuffer {
-  /// Overwrites the readable bytes in place, for every buffer that shares this storage.
+  /// Overwrites the readable bytes in memory.
   ///
-  /// Writing through `ByteBuffer` would copy the storage, because the pool of receive buffers and the
-  /// queue of pending writes share it. Nothing may use the bytes any more.
+  /// Nothing may use the bytes afterwards.
+  ///
+  /// NIO's receive buffers and pending writes share this memory. A write through `ByteBuffer` would
+  /// make a copy and leave the original bytes in memory.
   func wipe() {
     unsafe withUnsafeReadableBytes { bytes in
       guard let start = bytes.baseAddress else { return }

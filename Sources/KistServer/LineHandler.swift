@@ -2,16 +2,16 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// Splits the bytes of a channel into lines, answers them in order, and writes the replies.
+/// Splits the bytes of a channel into lines, answers the lines in order, and writes the replies.
 ///
-/// It wipes the bytes after use. Its code runs on the channel's event loop. It must be `Sendable`
-/// because the tasks that answer lines capture it. `NIOAsyncChannel` would need locks and generic
-/// queues that cost more than the rest of a load.
+/// The handler wipes the bytes after use. It is a channel handler, because the locks and queues of
+/// `NIOAsyncChannel` would cost more than the rest of a load. All its code runs on the event loop
+/// of the channel. It must be `Sendable` because tasks capture it.
 ///
-/// Every event is answered with one line, in order. The handler stops reading while `readAhead`
-/// events are unanswered, or `bytesAhead` bytes wait in lines. So one connection holds at most three
-/// lines near the limit of 1 MiB (answered, waiting, unfinished), two replies of at most 1 MiB, and
-/// one read of `readSize`.
+/// The memory of a connection is limited. The handler stops reading while `readAhead` lines are
+/// unanswered, or while the waiting lines have `bytesAhead` bytes. So it holds at most three lines
+/// near the limit of 1 MiB: one that is answered, one that waits and an unfinished one. It also
+/// holds at most two replies of 1 MiB, and the bytes of one read.
 @safe
 final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
@@ -21,7 +21,9 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   static let readSize = 16 << 10
   private static let readAhead = 4
   private static let bytesAhead = 64 << 10
-  /// The cost after which the event loop serves other connections, and the fixed cost of each line.
+  /// After work of this cost, the event loop serves other connections.
+  ///
+  /// `costOfLine` is the fixed cost of a line.
   private static let maximumCost = 256 << 10
   private static let costOfLine = 1 << 10
 
@@ -44,13 +46,13 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// The number of writes that the channel has not finished.
   private(set) var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
-  /// Since when there have been unfinished writes.
+  /// The time since which there has always been an unfinished write.
   private(set) var unwrittenSince = NIODeadline.now()
-  /// Whether the handler receives no further line.
+  /// Whether no further line will be received.
   var isOver = false
   /// Whether the client has disconnected and reads no more replies.
   private(set) var isGone = false
-  /// The work since the event loop last served other connections, in bytes of replies.
+  /// The cost of the work since the event loop last served other connections, in bytes.
   private var cost = 0
   private var isResting = false
   private var isReadPending = false
@@ -70,8 +72,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Answers the lines one after another until the input ends, and then closes the channel.
   ///
-  /// If the client has disconnected, its requests are still performed, except those that only read.
-  /// Runs on the event loop.
+  /// If the client disconnects, its received requests are still performed, except those that only
+  /// read. Must be called on the event loop.
   func run(
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void
@@ -82,7 +84,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
       whenDone = continuation
       answerAll()
     }
-    // The closures may hold the connection, which holds this handler: a reference cycle.
+    // These closures may retain the connection, and the connection retains this handler.
     self.answer = nil
     self.whenRefused = nil
     // The channel drops its pending writes when it closes.
@@ -97,7 +99,9 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Answering
 
-  /// Answers the received lines while the client reads; sends replies that are ready together.
+  /// Answers the received lines while the client reads.
+  ///
+  /// Replies that are ready at the same time are sent together.
   func answerAll() {
     // Events that NIO reports during a write are handled after it.
     guard let answer, !isWriting, !isResting else { return }
@@ -122,7 +126,9 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Whether the client reads its replies, or has disconnected.
   var canSendReplies: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
 
-  /// Lets the loop serve other connections; a queued task would run before it reads from them.
+  /// Lets the event loop serve other connections.
+  ///
+  /// This needs a timer: a queued task would run before the loop reads from them.
   private func rest() {
     isResting = true
     loop.scheduleTask(in: .microseconds(50)) {
@@ -131,9 +137,11 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     }
   }
 
-  /// Starts to answer a line; an answer that does not wait is complete when this function returns.
+  /// Starts to answer a line.
   ///
-  /// An answer that waits continues on the event loop, so that no other thread is involved.
+  /// If the answer need not wait, it is complete when this function returns.
+  ///
+  /// Otherwise the answer continues later on the event loop, without another thread.
   private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
     isBeginning = true
     defer { isBeginning = false }
@@ -168,14 +176,15 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Returns a buffer with space for nearly every reply.
   private static func noReplies() -> WipedBytes { WipedBytes(capacity: 1024) }
 
-  /// Writes the replies to the socket, and passes the bytes for which it has no space to the channel.
+  /// Writes the replies to the socket directly.
   ///
-  /// The socket nearly always has space, and the channel's queue of pending writes costs several
-  /// times as much as the system call.
+  /// If the socket has too little space, the channel writes the rest.
+  ///
+  /// The socket nearly always has space. A write through the channel costs several times as much.
   func flush() {
     guard outgoing.count > 0, let context else { return }
     var sent = 0
-    // While the channel is active, the socket is open. Pending writes must go first.
+    // While the channel is active, the socket is open. Earlier writes must be sent first.
     if let descriptor, unwritten == 0, context.channel.isActive {
       sent = outgoing.send(to: descriptor)
     }
@@ -223,8 +232,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     answerAll()
   }
 
-  // NIO reads during a write only if the write failed because the client has disconnected. That last
-  // read must happen: complete lines that the client sent before are still performed.
+  // NIO reads during a write only if the write failed because the client has disconnected. This
+  // last read must happen, because it may return requests that kistd must perform.
   func read(context: ChannelHandlerContext) {
     if canReceiveMore || isWriting {
       context.read()

@@ -4,7 +4,7 @@ internal import KistSystem
 package import KistWire
 internal import NIOCore
 
-/// The process at the other end of a connection, as it was when it connected.
+/// The process at the other end of a connection, at the time when it connected.
 package struct Peer: Sendable, Equatable {
   package var pid: Int32
   package var uid: UInt32
@@ -24,9 +24,10 @@ package struct Peer: Sendable, Equatable {
   /// Returns whether the peer has this process's uid; root is a different user.
   package static func isOwner(_ peer: Peer) -> Bool { peer.uid == geteuid() }
 
-  /// Reads the peer of a socket from the kernel (unix(7), SO_PEERCRED).
+  /// Asks the kernel for the peer of a socket (unix(7), SO_PEERCRED).
   ///
-  /// First checks that it is a Unix socket, because the option does not fail on other sockets.
+  /// First checks that the socket is a Unix socket, because the call also succeeds for other
+  /// sockets.
   init(connectedTo descriptor: CInt) throws {
     var family: CInt = 0
     try unsafe read(&family, from: descriptor, option: SO_DOMAIN)
@@ -66,7 +67,8 @@ private func read<Value: BitwiseCopyable>(
 package struct PeerProcess: Sendable, Equatable {
   /// The text of /proc/PID/cgroup (cgroups(7)); empty if the process had ended.
   package var cgroup: String
-  /// The text of /proc/PID/comm, which every process can set itself; empty if it had ended.
+  /// The text of /proc/PID/comm, which every process can set for itself; empty if the process had
+  /// ended.
   package var name: String
   package var evidence: AuditedPeer.Evidence
 
@@ -79,11 +81,12 @@ package struct PeerProcess: Sendable, Equatable {
   /// A process that had ended.
   package static let gone = PeerProcess(cgroup: "", name: "", evidence: .gone)
 
-  /// Reads the facts about the process with this pid that is connected to a socket.
+  /// Reads the facts in /proc about the process with this pid that is connected to a socket.
   ///
-  /// It discards the facts in /proc unless the process still has its pid afterwards, which a
-  /// descriptor of the process proves (unix(7), SO_PEERPIDFD, Linux 6.5 and later). On an older
-  /// kernel, another process may already have the pid.
+  /// If the process has ended, another process may have its pid. So this function then asks for a
+  /// descriptor of the process (unix(7), SO_PEERPIDFD), and discards the facts if the process no
+  /// longer has the pid. This needs Linux 6.5 or later. On an older kernel, the facts may be about
+  /// another process.
   init(_ pid: pid_t, connectedTo descriptor: CInt) {
     var process: CInt = -1
     var size = socklen_t(MemoryLayout<CInt>.size)
@@ -108,7 +111,9 @@ package struct PeerProcess: Sendable, Equatable {
   }
 }
 
-/// Returns whether a process still has its pid: it runs, or its parent has not waited for it yet.
+/// Returns whether a process still has its pid.
+///
+/// It has its pid as long as it runs, and until its parent has waited for it.
 private func hasItsPid(_ process: CInt) -> Bool {
   var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
   if unsafe poll(&end, 1, 0) == 0 { return true }
@@ -117,14 +122,16 @@ private func hasItsPid(_ process: CInt) -> Bool {
   return pid.flatMap { Int($0) }.map { $0 > 0 } ?? false
 }
 
-/// Makes a listening Unix socket at an unused path, with mode 0600 and closed on exec.
+/// Makes a listening Unix socket at an unused path, with mode 0600.
+///
+/// Started programs do not inherit it.
 package func listen(at path: String) throws(StorageError) -> CInt {
   do {
     let address = try SocketAddress(unixDomainSocketPath: path)
     let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
     let descriptor = try checked("socket", socket(AF_UNIX, CInt(kind), 0))
     do {
-      // bind() gives the file the mode of the socket minus the umask, so no other user can connect.
+      // bind() gives the file the mode of the socket minus the umask. So other users cannot connect.
       try checked("fchmod", fchmod(descriptor, 0o600))
       _ = try unsafe address.withSockAddr { address, size in
         try checked("bind", unsafe bind(descriptor, address, socklen_t(size)))

@@ -4,14 +4,16 @@ package import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// Serves lines on a listening socket.
+/// A server that answers lines on a listening socket.
 package struct Server: Sendable {
   /// The default number of connections that are served at once.
   package static let usualMaximumConnections = 128
 
-  /// The number of connections that are served at once; a further connection evicts another.
+  /// The number of connections that are served at once.
+  ///
+  /// At this limit, a new connection evicts another.
   package var maximumConnections = Server.usualMaximumConnections
-  /// How long the server may continue after it is stopped, to answer the received requests.
+  /// How long a stopped server may continue, to answer the requests that it has received.
   package var grace = Duration.seconds(10)
   /// The shortest time between two log lines about refused or evicted connections.
   package var logInterval = Duration.seconds(10)
@@ -22,10 +24,12 @@ package struct Server: Sendable {
   /// Called once, as soon as the server is ready to answer requests.
   package var whenServing: @Sendable () -> Void = {}
   package var heartbeat: Heartbeat?
-  /// When an idle server stops, as if its task were cancelled; `nil`: never.
+  /// The conditions under which an idle server stops; `nil` if it never does.
   package var idleExit: IdleExit?
   package var logger: Logger
-  /// Returns the function that answers the lines of a connection, in order; it is never cancelled.
+  /// Returns the function that answers the lines of a connection, in order.
+  ///
+  /// It is never cancelled.
   package var serve: @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
 
   package init(
@@ -36,14 +40,16 @@ package struct Server: Sendable {
     self.serve = serve
   }
 
-  /// Serves until the task is cancelled, answers the received requests, and closes the socket.
+  /// Serves until the task is cancelled.
+  ///
+  /// Then it answers the received requests, and closes the socket.
   ///
   /// Throws if the socket cannot listen.
   package func run(listeningOn descriptor: CInt) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     do {
       let isDone = try await run(listeningOn: descriptor, group.next())
-      // An abandoned connection still runs on the loop, and ends with the process.
+      // A connection that did not end in time still uses the loop. It ends with the process.
       if isDone { try await group.shutdownGracefully() }
     } catch {
       try? await group.shutdownGracefully()
@@ -54,8 +60,8 @@ package struct Server: Sendable {
   /// Returns whether every connection ended within `grace`.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(of: self)
-    // NIO's bootstrap stops accepting for a second if no descriptor is free. The server accepts one
-    // client at a time, because connected clients wait during an admission.
+    // If no descriptor is free, NIO stops accepting for a second. The server accepts one client at
+    // a time, because the connected clients wait during an admission.
     let listener = try await ServerBootstrap(group: loop)
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .bind(descriptor) { channel in
@@ -71,7 +77,7 @@ package struct Server: Sendable {
       } catch { isDone.fail(error) }
     }
     loop.execute(whenServing)
-    // Runs on the loop, so no connection is admitted at the same time.
+    // Must run on the loop, so that no connection is admitted at the same time.
     @Sendable func stop() {
       admission.stop()
       listener.channel.close(promise: nil)
@@ -108,7 +114,7 @@ package struct Server: Sendable {
     to listener: NIOAsyncChannel<Connection, Never>, _ admission: Admission,
     _ executor: EventLoopExecutor
   ) async throws {
-    // This group discards results, because a group that keeps them grows with every connection.
+    // A group that keeps results would grow with every connection.
     try await withThrowingDiscardingTaskGroup { group in
       try await listener.executeThenClose { connections in
         for try await connection in connections {
@@ -124,7 +130,7 @@ package struct Server: Sendable {
   }
 }
 
-/// A periodic action on the serving event loop that shows that the loop does not hang.
+/// An action that the serving event loop repeats, to show that the loop does not hang.
 package struct Heartbeat: Sendable {
   package var interval: Duration
   package var beat: @Sendable () -> Void
@@ -138,7 +144,7 @@ package struct Heartbeat: Sendable {
 /// A connection that the server refused or evicted, or an invalid line.
 package enum Refusal: Sendable {
   case connection(StorageError)
-  /// Input that is not a valid line: too long, or cut off.
+  /// A line that is too long or has no end.
   case line(StorageError)
 }
 
@@ -146,7 +152,9 @@ package enum Refusal: Sendable {
 package struct IdleExit: Sendable {
   /// The time without a connected client after which the server stops.
   package var after: Duration
-  /// Decides at that time whether to stop; if `false`, the server asks again after another `after`.
+  /// Decides at that time whether to stop.
+  ///
+  /// If it returns `false`, the server asks again after the same time.
   package var isAllowed: @Sendable () async -> Bool
   /// Called when the server is about to stop.
   package var whenStopping: @Sendable () -> Void
@@ -160,9 +168,11 @@ package struct IdleExit: Sendable {
     self.whenStopping = whenStopping
   }
 
-  /// Waits until no client has been connected for `after`; `false` if the task is cancelled.
+  /// Waits until no client has been connected for `after`; returns `false` if the task is
+  /// cancelled.
   ///
-  /// Runs on the event loop that admits connections, so no client is connected when it returns.
+  /// Must run on the event loop that admits connections, so that no client is connected when it
+  /// returns.
   func isDue(_ admission: Admission) async -> Bool {
     var due = NIODeadline.now() + TimeAmount(after)
     while (try? await Task.sleep(for: Duration(due - .now()))) != nil {

@@ -2,10 +2,12 @@ internal import KistCore
 internal import KistWire
 internal import NIOCore
 
-/// The lines of a watch, which are the only output of their connection; used on its event loop.
+/// Sends the lines of a watch on its connection.
 ///
-/// It takes the next line only when the socket has space. If a client does not read, only its own
-/// changes wait, in a queue of limited size.
+/// All its code runs on the event loop of the connection.
+///
+/// It takes the next line only when the socket has space. If a client does not read, its changes
+/// wait in a queue of limited size.
 @safe
 final class WatchStream: @unchecked Sendable {
   private let next: NextLine
@@ -49,7 +51,9 @@ final class WatchStream: @unchecked Sendable {
 }
 
 extension LineHandler {
-  /// Starts a watch stream after the reply to the current line; answers no further line.
+  /// Starts a watch stream after the reply to the current line.
+  ///
+  /// No further line is answered.
   func beginStream(_ next: @escaping NextLine) {
     let stream = WatchStream(next, on: self)
     if isGone { stream.cancel() }
@@ -62,13 +66,17 @@ extension LineHandler {
 
   var isStreaming: Bool { stream?.isUnderWay ?? false }
 
-  /// Ends the watch stream; closes the connection if the stream has begun.
+  /// Ends the watch stream.
+  ///
+  /// If the stream has begun, closes the connection.
   func cancelStream() {
     stream?.cancel()
     if isStreaming { context?.channel.close(promise: nil) }
   }
 
-  /// Begins the watch stream after the last reply; without one, completes `run`.
+  /// Begins the watch stream after the last reply.
+  ///
+  /// If there is none, completes `run`.
   func beginStreamOrComplete() {
     if let stream {
       isAnswering = true

@@ -1,9 +1,12 @@
 package import KistCore
 internal import KistJSON
 
-/// Returns the function with which the server answers a line: with the reply or the error.
+/// Returns the function with which the server answers a line.
 ///
-/// Every reply has the request's `id`, if kistd could read it. `notes` gets a note of each request.
+/// It returns the line of the reply or of the error.
+///
+/// Every answer has the request's `id`, if kistd could read the `id`. `notes` receives a note of
+/// each request, for the audit log.
 package func answer(
   with dispatch: @escaping Dispatch, beginStream: @escaping BeginStream = { _ in },
   noting notes: RequestNotes? = nil
@@ -30,8 +33,10 @@ package func answer(
 }
 
 extension Line {
-  /// Returns the line with an error that answers no request: for an invalid line, for a connection
-  /// that kistd does not serve, or at the end of a watch.
+  /// Returns the line of an error that is not the answer to a request.
+  ///
+  /// kistd sends it for an invalid line, for a connection that it does not serve, or at the end of
+  /// a watch.
   package static func refusal(_ error: StorageError) -> Line {
     failureLine(error.withOutcome(.unchanged), id: nil)
   }
@@ -39,7 +44,7 @@ extension Line {
 
 /// Reads a request.
 ///
-/// Its errors have the outcome `unchanged`, because the operation has not begun.
+/// Errors have the outcome `unchanged`, because the operation has not begun.
 private func readRequest(_ line: Line, id: inout JSONValue?) throws(StorageError) -> Message {
   do throws(JSONError) {
     let object = try JSONObject(line.content)

@@ -1,11 +1,12 @@
 internal import KistCore
 
-/// Returns the function that performs a request, by the name of its operation.
+/// Returns the function that performs a request.
 ///
-/// The second argument starts a watch stream on the connection of the request.
+/// The second argument is for `watch`: it starts the stream of events on the connection of the
+/// request.
 package typealias Dispatch = @Sendable (Message, @escaping BeginStream) -> Exchange
 
-/// Returns the function with which the server performs the requests of all operations.
+/// Returns the function that finds the operation of a request in the table of operations.
 package func dispatch(_ endpoints: Endpoints) -> Dispatch {
   let handlers = OperationRow.all.map { Handler(operation: $0.name, serve: $0.serve(endpoints)) }
   return { request, beginStream in
@@ -16,10 +17,10 @@ package func dispatch(_ endpoints: Endpoints) -> Dispatch {
   }
 }
 
-/// An operation's name and its function.
+/// An operation's name, and the function that performs it.
 ///
-/// `dispatch` searches an array of these. With so few operations, this is faster than a dictionary,
-/// which hashes the name and calls the function through a thunk.
+/// `dispatch` searches an array of handlers. With so few operations, this is faster than a
+/// dictionary.
 private struct Handler: Sendable {
   let operation: String
   let serve: @Sendable (@escaping BeginStream) -> Exchange
@@ -61,7 +62,8 @@ struct OperationRow: Sendable {
     all.contains { $0.name == name && $0.effect == .none }
   }
 
-  /// Takes the endpoints, then the `BeginStream` of a connection; returns the server's function.
+  /// Returns the function that performs a request, given the server's endpoints, and then the
+  /// `BeginStream` of the connection.
   let serve: @Sendable (Endpoints) -> @Sendable (@escaping BeginStream) -> Exchange
 }
 

@@ -1,7 +1,10 @@
 package import KistCore
 internal import KistJSON
 
-/// The functions of one kistd: on the server, those of its storage; on the client, remote calls.
+/// All operations of one kistd, as functions.
+///
+/// On the server, these functions call the storage. On the client, they send requests to the
+/// server.
 package struct Endpoints: Sendable {
   package var credentials: UserStorage
   package var access: StorageAccess
@@ -25,7 +28,7 @@ package struct Endpoints: Sendable {
     self.hello = hello
   }
 
-  /// Returns the functions of a kistd that serves a storage.
+  /// Makes the server's functions, which call a storage.
   package init(serving storage: OpenStorage, audit: AuditAccess = .none) {
     let hello = Hello(version: KistVersion.current, durability: storage.durability)
     self.init(
@@ -33,7 +36,7 @@ package struct Endpoints: Sendable {
       watch: storage.watch, hello: { () throws(StorageError) in hello })
   }
 
-  /// Returns the functions of the kistd at the other end of a connection.
+  /// Returns the client's functions, which send requests over a connection.
   ///
   /// - Parameter openWatch: sends the request of a watch over a new connection.
   package static func remote(
@@ -69,9 +72,9 @@ package struct Endpoints: Sendable {
   }
 }
 
-/// Returns a save that fails with a clear error if kistd is too old to know `keep`.
+/// Returns a save that fails with a clear error if kistd is too old to know the key `keep`.
 ///
-/// Such a kistd refuses the unknown key, so it has saved nothing.
+/// Such a kistd refuses the unknown key and saves nothing.
 private func explainingOldKistd(
   _ save: @escaping @Sendable (SaveRequest) async throws(StorageError) -> CredentialSummary,
   _ hello: @escaping HelloLookup
@@ -96,10 +99,10 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
   }
 }
 
-/// Sends a read again, once, if the connection was lost during it.
+/// Sends a request that only reads again, once, if the connection was lost before the reply.
 ///
-/// The connection does not send a request again after it has sent a byte of it, because it does not
-/// know the operation. Errors of reads get no outcome.
+/// The connection itself never does this after it has sent a byte, because it does not know whether
+/// the operation changes anything. Errors of reads get no outcome.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
     guard OperationRow.onlyReads(request.operation) else { return try await exchange(request) }
@@ -137,7 +140,9 @@ func readReply(_ line: Line, to operation: String) throws(StorageError) -> Messa
 }
 
 extension StorageError {
-  /// Returns the error for a reply that cannot be read; the outcome of a change is unknown then.
+  /// Returns the error for a reply that cannot be read.
+  ///
+  /// The outcome of a change is then unknown.
   static func malformedReply(_ error: JSONError) -> StorageError {
     StorageError(
       .internal, "the reply does not follow the protocol: \(error)",

@@ -1,10 +1,10 @@
 package import KistCore
 package import KistJSON
 
-/// A request or a reply: the name of an operation and the members of one JSON object.
+/// A request or a reply: the name of an operation, and the members of one JSON object.
 ///
-/// It holds either an object that was read from a line, or the text that a codec wrote. It converts
-/// to the other form only when needed, so that nothing is encoded or parsed twice.
+/// A message contains either an object that was read from a line, or the text that a codec wrote.
+/// It converts one into the other only when needed.
 package struct Message: Sendable {
   /// The name of the operation, in a request and in its reply.
   package let operation: String
@@ -12,24 +12,24 @@ package struct Message: Sendable {
 
   private enum Content {
     case read(JSONObject)
-    /// The text of an object; its first member, up to the offset `head`, belongs to the envelope.
+    /// The text of an object. Its first member, up to the offset `head`, is `op` or `ok`.
     case written(Secret, head: Int)
   }
 
-  /// Creates a message from an object that was read, including the members of the envelope.
+  /// Creates a message from an object that was read, including its `op`, `ok` and `id`.
   package init(operation: String, read object: JSONObject) {
     self.operation = operation
     content = .read(object)
   }
 
-  /// Creates a request; a codec writes its members.
+  /// Creates a request, whose members a codec writes.
   package init(
     request operation: String, writing members: (inout JSONWriter) throws(StorageError) -> Void
   ) throws(StorageError) {
     try self.init(operation, head: { $0.member("op", operation) }, members)
   }
 
-  /// Creates a reply; a codec writes its members.
+  /// Creates a reply, whose members a codec writes.
   package init(
     replyTo operation: String, writing members: (inout JSONWriter) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -70,7 +70,7 @@ package struct Message: Sendable {
     }
   }
 
-  /// Returns the text of the reply line to a request with this id, or with none.
+  /// Returns the text of the reply line, with the id of the request if it has one.
   func replyText(id: JSONValue?) -> Secret {
     if id == nil, case .written(let text, _) = content { return text }
     return JSONWriter.object(capacity: count + 256) { writer in

@@ -1,13 +1,15 @@
 internal import KistCore
 internal import KistJSON
 
-/// One operation of the protocol, defined once for the server and the client.
+/// One operation of the protocol.
+///
+/// The server and the client use the same definition.
 struct Operation<Input, Output>: Sendable {
   typealias Run = @Sendable (Input) async throws(StorageError) -> Output
 
   let name: String
   let effect: OperationEffect
-  /// All keys that a request may have, including those of the envelope.
+  /// All keys that a request may have, including `op` and `id`.
   let keys: [StaticString]
   /// The names in a request that the audit log keeps.
   let loggedNames: OperationNames
@@ -26,12 +28,12 @@ struct Operation<Input, Output>: Sendable {
     self.reply = reply
   }
 
-  /// Returns the function with which the server answers: it decodes, calls `run`, and encodes.
+  /// Returns the server's function: it decodes the request, calls `run`, and encodes the reply.
   func served(by run: @escaping Run) -> Exchange {
     effect == .change ? reportingOutcome(handler(run)) : handler(run)
   }
 
-  /// Returns the function that a client calls: it encodes, exchanges lines, and decodes.
+  /// Returns the client's function: it encodes the request, sends it, and decodes the reply.
   func called(over exchange: @escaping Exchange) -> Run {
     let call = chain(encodeRequest, exchange, decodeReply)
     return effect == .change ? reportingOutcome(call) : call
@@ -87,7 +89,8 @@ enum OperationNames: Sendable {
 
 /// The effect of an operation beyond its reply.
 enum OperationEffect: Sendable {
-  /// None. A request may be sent again, or dropped if its client has disconnected.
+  /// None. So a client may send the request again, and kistd need not perform it if the client has
+  /// disconnected.
   case none
   /// It locks or unlocks the storage.
   case access
@@ -107,9 +110,9 @@ private func reportingOutcome<Input, Output>(
 }
 
 extension StorageError.Code {
-  /// The outcome of a change if its error does not contain one.
+  /// The outcome of a change whose error has no outcome.
   ///
-  /// It is `unknown`, except for codes that only occur if nothing was changed.
+  /// It is `unchanged` for codes that occur only if nothing was changed, and otherwise `unknown`.
   fileprivate var outcome: StorageError.Outcome {
     switch self {
     case .notFound, .conflict, .expired, .locked, .denied, .tooLarge, .corrupt, .wrongPassphrase,
@@ -120,7 +123,8 @@ extension StorageError.Code {
   }
 }
 
-/// The functions that read a value from the members of an object, and write it as members.
+/// Two functions: one reads a value from the members of a JSON object, and one writes it as
+/// members.
 struct Codec<Value>: Sendable {
   let read: @Sendable (JSONObject) throws(JSONError) -> Value
   let write: @Sendable (Value, inout JSONWriter) throws(StorageError) -> Void

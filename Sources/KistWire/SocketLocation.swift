@@ -1,6 +1,6 @@
 package import KistCore
 
-/// The path of kistd's socket, which kistd and its clients find by the same rule.
+/// The path of kistd's socket, by the same rule for kistd and its clients.
 package struct SocketLocation: Sendable, Equatable {
   /// The number of bytes of a path that fit in `sun_path` with its terminating NUL (unix(7)).
   package static let longestPath = 107

@@ -1,6 +1,8 @@
-/// Lines of the audit log that are written together, and the parts of them that the chain covers.
+/// Lines of the audit log that are written together, and the parts of these lines that the chain
+/// authenticates.
 ///
-/// The last line gets the members of an `AuditLink` (docs/audit.md, "The chain") when it is written.
+/// When the block is written, its last line gets the members of an `AuditLink` (docs/audit.md, "The
+/// chain").
 package struct AuditBlock: Sendable {
   /// The lines, each with its newline.
   package private(set) var text: [UInt8] = []
@@ -25,7 +27,9 @@ package struct AuditBlock: Sendable {
     (count, lastLine, partsBeforeLast) = (0, 0, 0)
   }
 
-  /// Appends a line that ends in a newline; `sealed` contains its sealed names, if it has names.
+  /// Appends a line that ends with a newline.
+  ///
+  /// `sealed` contains the sealed names of the line; it is empty if the line has none.
   package mutating func append(_ line: Span<UInt8>, sealed: Span<UInt8>) {
     lastLine = text.count
     partsBeforeLast = parts.count
@@ -40,10 +44,12 @@ package struct AuditBlock: Sendable {
     text += members
   }
 
-  /// For a line that is not the last of its block, appends the part that the chain covers.
+  /// Appends the part of a line that the chain covers, for a line that is not the last of its
+  /// block.
   ///
-  /// The last 16 bytes of sealed names authenticate the names and the whole line before them. The
-  /// chain covers only these 16 bytes, because each further byte makes loads slower.
+  /// If the line has names, this part is only the last 16 bytes of the sealed names: they
+  /// authenticate the names and the whole line before them. Covering more bytes would take more
+  /// time.
   package static func append(
     _ line: Span<UInt8>, sealed: Span<UInt8>, to parts: inout [UInt8]
   ) {

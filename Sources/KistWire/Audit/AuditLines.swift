@@ -3,9 +3,9 @@ internal import KistJSON
 
 /// Writes consecutive lines of the audit log, which `ReadAuditLine` reads.
 ///
-/// Encoding takes most of the time, so text that several lines have in common is encoded once.
+/// Encoding takes most of the time. So text that several lines have in common is encoded only once.
 package struct AuditLineWriter: ~Copyable {
-  /// A client, with the encoded members that describe it in each of its lines.
+  /// A client, as the encoded members that describe it in its lines.
   package struct Client: Sendable {
     fileprivate let members: [UInt8]
 
@@ -54,7 +54,7 @@ package struct AuditLineWriter: ~Copyable {
     end()
   }
 
-  /// Appends a line that says how many requests were not written.
+  /// Appends a line with the number of requests that were not written.
   package mutating func append(lost count: Int, at moment: AuditRecord.Moment) {
     begin(at: moment)
     sealed.removeAll()
@@ -103,7 +103,9 @@ extension AuditLineWriter {
     }
   }
 
-  /// The start of a line: its brace and the member `time`; reused for lines of the same second.
+  /// The start of a line, with the member `time`.
+  ///
+  /// Lines of the same second use it again.
   private struct Time {
     private static let name: StaticString = "{\"time\":\""
 
@@ -124,7 +126,9 @@ extension AuditLineWriter {
     }
   }
 
-  /// The encoded operation and outcome of a request, which consecutive lines often share.
+  /// The encoded operation and outcome of a request.
+  ///
+  /// Consecutive lines often have the same.
   private struct Kind {
     private let operation: String
     private let failure: StorageError.Code?

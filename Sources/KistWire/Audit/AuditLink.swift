@@ -1,13 +1,15 @@
 internal import KistCore
 internal import KistJSON
 
-/// The members at the end of a line that add it, and all lines since the last link, to the chain.
+/// A link of the chain: members at the end of a line, which authenticate all lines since the last
+/// link.
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
-  /// The chain value that this link continues; `nil` for that of the previous link in the file.
+  /// The chain value that this link continues; `nil` if it is the value of the previous link in the
+  /// file.
   package var after: [UInt8]?
-  /// The number of lines without a chain directly before the lines written together with this one.
+  /// The number of lines without a chain before the block of this link.
   package var unchained: Int
   /// Whether kistd knows that another program wrote to the file before this line.
   package var isForeign: Bool
@@ -58,7 +60,8 @@ package struct AuditLink: Sendable, Equatable {
     return text.withBytes(array)
   }
 
-  /// Returns the range of a link's members, from the comma before them to the quote after them.
+  /// Returns the range of a link's members in a line: from the comma before them to the quote at
+  /// their end.
   static func range(in line: Span<UInt8>) -> Range<Int>? {
     guard line.count > tail, matches(beforeChain, in: line, at: line.count - tail) else {
       return nil

@@ -91,7 +91,9 @@ package struct AuditedRequest: Sendable, Equatable {
     self.names = names
   }
 
-  /// Reads a request; an unknown code or word comes from a newer kistd.
+  /// Reads a request.
+  ///
+  /// A newer kistd may have written codes and words that this version does not know.
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     let outcome = try object.required("outcome").string()
     self.init(

@@ -79,7 +79,9 @@ package struct AuditVerdict: Sendable, Equatable, JSONMembers {
 }
 
 extension AuditVerdict.Fault {
-  /// Reads a fault; an unknown kind comes from a newer kistd.
+  /// Reads a fault.
+  ///
+  /// A newer kistd may send a kind that this version does not know.
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     let first = try object.required("first").integer()
     self.init(

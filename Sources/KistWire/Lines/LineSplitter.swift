@@ -1,7 +1,9 @@
 package import KistCore
 internal import KistJSON
 
-/// One line of the protocol without its newline; stored as a `Secret`, because it may contain one.
+/// One line of the protocol without its newline.
+///
+/// It is a `Secret`, because it may contain a secret.
 package struct Line: Sendable, Equatable {
   package let content: Secret
 
@@ -19,11 +21,14 @@ package typealias LineExchange = @Sendable (Line) async throws(StorageError) -> 
 /// Waits for the next of several lines; returns `nil` if the task is cancelled.
 package typealias NextLine = @Sendable () async throws(StorageError) -> Line?
 
-/// Splits a stream of bytes into lines; holds at most one unfinished line of limited length.
+/// Splits a stream of bytes into lines.
 ///
-/// A connection uses one splitter until it ends, so that no pipelined or partial line is lost.
+/// It holds at most one unfinished line of limited length.
+///
+/// A connection uses the same splitter until it ends, because bytes of the next line may already
+/// have arrived.
 package struct LineSplitter: ~Copyable {
-  /// What the splitter found in the stream.
+  /// A part of the stream.
   package enum Event: Sendable, Equatable {
     /// A line without its newline. Blank lines are skipped.
     case line(Line)
@@ -39,7 +44,7 @@ package struct LineSplitter: ~Copyable {
 
   package init(limit: Int = Limits.line) { self.limit = limit }
 
-  /// Takes the next bytes of the stream, and emits the events that they complete.
+  /// Takes the next bytes of the stream, and calls `emit` for each event that they complete.
   package mutating func append(_ bytes: Span<UInt8>, _ emit: (Event) -> Void) {
     var start = 0
     while !hasEnded, let newline = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) {

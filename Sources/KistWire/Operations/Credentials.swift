@@ -9,7 +9,7 @@ extension Operation where Input == WithEncoding<LoadRequest>, Output == WithEnco
       loggedNames: .key, request: loadRequest, reply: loadedCredential)
   }
 
-  /// Returns the function with which the server answers, in the requested encoding.
+  /// Returns the server's function, which encodes the secret as the client requested.
   func servedInRequestedEncoding(
     by load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
   ) -> Exchange {
@@ -133,7 +133,9 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
       loggedNames: .query, request: credentialQuery, reply: credentialPage)
   }
 
-  /// Returns the function with which the server answers; it halves pages too long for a line.
+  /// Returns the server's function.
+  ///
+  /// If a page is too long for a line, it returns half of the page.
   func servedWithinALine(by find: @escaping Run) -> Exchange {
     { request throws(StorageError) in
       var query = try decodeRequest(request)
@@ -147,7 +149,7 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   }
 }
 
-/// The maximum number of bytes that `ok` and an `id` of 128 escaped bytes need.
+/// The maximum number of bytes of `ok` and `id` in a reply, with an `id` of 128 escaped bytes.
 private let envelopeSize = 1024
 
 private let credentialQuery = Codec<CredentialQuery>(

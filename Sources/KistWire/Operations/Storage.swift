@@ -62,12 +62,12 @@ package struct Hello: Sendable, Equatable {
   package var version: String
   /// The names of the served operations, sorted.
   package var operations = OperationRow.all.map(\.name).sorted()
-  /// The additions to the protocol since 1.0: keys, values, operations.
+  /// The additions to the protocol since 1.0, such as keys.
   package var features = [Hello.keepFeature]
-  /// How durable a change is once it is answered.
+  /// How durable an answered change is.
   package var durability: StorageStatus.Durability
 
-  /// The feature for the key `keep` of `save`.
+  /// The feature of a kistd that knows the key `keep` of `save`.
   static let keepFeature = "keep"
 
   package init(version: String, durability: StorageStatus.Durability) {

@@ -1,7 +1,9 @@
 package import KistCore
 package import KistJSON
 
-/// Starts a watch stream: its lines follow the reply, and kistd answers no further request.
+/// Starts a watch stream on a connection.
+///
+/// Its lines follow the reply, and kistd answers no further request on this connection.
 package typealias BeginStream = @Sendable (@escaping NextLine) -> Void
 
 extension Operation where Input == WatchRequest, Output == Revision? {
@@ -12,7 +14,7 @@ extension Operation where Input == WatchRequest, Output == Revision? {
       reply: positionMember)
   }
 
-  /// Returns the function with which the server starts a stream and replies with the position.
+  /// Returns the server's function, which starts a stream and replies with the position.
   func served(by watch: WatchCredentials, _ beginStream: @escaping BeginStream) -> Exchange {
     served { request throws(StorageError) in
       let changes = try await watch.begin(request)
@@ -29,7 +31,9 @@ package typealias WatchExchange =
   @Sendable (Line) async throws(StorageError) -> (reply: Line, next: NextLine)
 
 extension WatchCredentials {
-  /// Returns the function that starts watches at a kistd; each watch uses its own connection.
+  /// Returns the function that starts watches at a kistd.
+  ///
+  /// Each watch uses its own connection.
   package static func remote(over openWatch: @escaping WatchExchange) -> WatchCredentials {
     WatchCredentials { request throws(StorageError) in
       let operation = Operation.watch
@@ -78,7 +82,9 @@ extension CredentialChange: JSONMembers {
     }
   }
 
-  /// Reads a change; takes an unknown event, of a newer kistd, for a `reset`.
+  /// Reads a change.
+  ///
+  /// It takes an unknown event, which a newer kistd may send, for a `reset`.
   init(_ object: JSONObject) throws(JSONError) {
     switch try object.required("event").string() {
     case "saved":

@@ -36,7 +36,7 @@ extension StorageStatus: JSONMembers {
 }
 
 extension JSONWriter {
-  /// Writes the limits for clients; kist does not read them, because version 1 fixes them.
+  /// Writes the limits for other clients; kist itself does not read them.
   mutating func memberLimits() {
     member("limits") { writer in
       let limits: [(StaticString, Int)] = [
@@ -52,7 +52,9 @@ extension JSONWriter {
 }
 
 extension StorageError: JSONMembers {
-  /// Reads an error; takes an unknown code, of a newer kistd, for `internal`.
+  /// Reads an error.
+  ///
+  /// It takes an unknown code, which a newer kistd may send, for `internal`.
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
       Code(rawValue: try object.required("code").string()) ?? .internal,
