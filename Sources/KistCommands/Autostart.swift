@@ -3,16 +3,17 @@ internal import KistClient
 internal import KistSystem
 private import Synchronization
 
-/// The start of a kistd at the usual socket, when a command finds that none listens.
+/// Starts a kistd at the usual socket if a command finds that none listens.
 struct Autostart: Sendable {
   let socket: String
   let host: Host
   var isListening: @Sendable (_ path: String) -> Bool = isListening(at:)
-  /// Runs a program apart from this process; returns its standard error and its exit status.
+  /// Runs a program without the streams of this process; returns its standard error and its exit
+  /// status.
   var runApart: @Sendable ([String]) throws(StorageError) -> (error: String, status: CInt) =
     errorOutput
 
-  /// Returns `nil` where the user has turned it off, or has named the socket.
+  /// Returns `nil` if the user has turned this off, or has named the socket.
   init?(at socket: String, on host: Host) {
     guard host.value("KIST_SOCKET") == nil, host.environment("KIST_AUTOSTART") != "0" else {
       return nil
@@ -23,7 +24,8 @@ struct Autostart: Sendable {
 
   /// Returns a function that finds or starts kistd once; later calls return the same result.
   ///
-  /// A kistd that was stopped while a command runs, such as `kist watch`, stays stopped.
+  /// So if kistd is stopped while a command runs, such as `kist watch`, the command does not start
+  /// it again.
   var findOnce: FindDaemon {
     let outcome = Once<Result<String, StorageError>>()
     return { () throws(StorageError) in
@@ -35,12 +37,12 @@ struct Autostart: Sendable {
 
   /// Returns the socket of a kistd that serves the storage; starts one if there is none.
   ///
-  /// A lock lets one kist at a time do this, so that many that ask at once start one kistd.
+  /// Takes a lock, so that many kist at the same time start only one kistd.
   private func find() throws(StorageError) -> String {
     let lock = lock()
     defer { if let lock { close(lock) } }
     if isListening(socket) { return socket }
-    // Such as that of `kistd -- COMMAND`, or of a session with other variables.
+    // For example the socket of `kistd -- COMMAND`, or of a session with other variables.
     if let other = host.claimFile.flatMap(servedSocket), isListening(other) { return other }
     try start()
     return socket
@@ -58,7 +60,9 @@ struct Autostart: Sendable {
     }
   }
 
-  /// Waits for the lock, at most 30 seconds; `nil` without it: then kistd's own lock decides.
+  /// Waits for the lock, at most 30 seconds; returns `nil` without it.
+  ///
+  /// Then kistd's own lock still prevents a second kistd.
   private func lock() -> CInt? {
     guard makeDirectory(directory(of: socket)),
       let file = try? openOwnFile(socket + ".start", O_RDWR | O_CREAT)
@@ -75,7 +79,7 @@ struct Autostart: Sendable {
         hint: "install it in the directory of kist")
     }
     let (error, status) = try runApart([program, "--detach", "--socket", socket])
-    // Another kistd, which somebody started by hand at the same moment, is as good.
+    // If the user started another kistd at the same moment, kist uses that one.
     guard !isListening(socket) else { return }
     throw StorageError(startOf: error, status)
   }
@@ -123,7 +127,7 @@ extension StorageError {
   }
 }
 
-/// A value that is made once, also if several threads need it at the same time.
+/// A value that is made only once, even if several threads need it at the same time.
 private final class Once<Value: Sendable>: Sendable {
   private let made = Mutex<Value?>(nil)
 

@@ -2,7 +2,8 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistSystem
 
-/// Returns the command names at the start of a command line: a command's, and its subcommand's.
+/// Returns the names at the start of a command line: that of the command, and that of its
+/// subcommand.
 func commandNames(in arguments: [String]) -> [String] {
   var commands = Kist.configuration.subcommands
   var names: [String] = []
@@ -21,7 +22,7 @@ func command(named names: [String]) -> any ParsableCommand.Type {
   }
 }
 
-/// Returns an error if words do not name a command and its subcommand; `nil` if they do.
+/// Returns an error if the words do not name a command and its subcommand; otherwise `nil`.
 func noSuchCommand(among words: [String]) -> StorageError? {
   let words = words.filter { !$0.hasPrefix("-") }
   let names = commandNames(in: words)
@@ -39,7 +40,7 @@ func noSuchCommand(among words: [String]) -> StorageError? {
   )
 }
 
-/// Returns an error if `kist help` cannot explain these words; `nil` if it can.
+/// Returns an error if `kist help` cannot explain these words; otherwise `nil`.
 func nothingToExplain(with words: [String]) -> StorageError? {
   if let error = noSuchCommand(among: words) { return error }
   let names = commandNames(in: words.filter { !$0.hasPrefix("-") })
@@ -50,17 +51,18 @@ func nothingToExplain(with words: [String]) -> StorageError? {
     hint: names.isEmpty ? "`kist --help` shows the commands" : "`kist help \(command)` explains it")
 }
 
-/// Returns the command that a word means in other tools, or that it is a misspelling of.
+/// Returns the command of kist that a word probably means: as a command of another tool, or as a
+/// misspelling.
 private func commandMeant(by word: String, among names: [String]) -> String? {
   let meant = otherNames.first { $0.value.contains(word) }?.key
   if let meant, names.contains(meant) { return meant }
   return nameMeant(by: word, among: names)
 }
 
-/// The commands of kistd that users may look for here; they need a store that no kistd is using.
+/// The commands of kistd that a user may look for in kist.
 private let commandsOfKistd = ["fsck", "migrate", "probe", "rekey", "restore"]
 
-/// The names that pass, gh, secret-tool and shells use for our commands.
+/// The names that pass, gh, secret-tool and shells use for the same commands.
 private let otherNames = [
   "save": ["add", "create", "edit", "generate", "insert", "new", "put", "set", "store"],
   "load": ["cat", "get", "lookup", "print", "read", "show"],
@@ -81,7 +83,7 @@ func hint(_ hint: String?, over socket: String?) -> String? {
   }.joined(separator: "`")
 }
 
-/// Returns the value of the last `--socket` on a command line, which may contain errors.
+/// Returns the value of the last `--socket` on a command line, even if the command line has errors.
 func namedSocket(in words: ArraySlice<String>) -> String? {
   let last = words.lastIndex { $0 == "--socket" || $0.hasPrefix("--socket=") }
   guard let last else { return nil }
@@ -106,7 +108,8 @@ private func nameMeant(by word: String, among names: [String]) -> String? {
   return nearest.name
 }
 
-/// Returns the number of omitted, added, replaced or swapped letters (optimal string alignment).
+/// Returns the number of letters that were left out, added, replaced or swapped (optimal string
+/// alignment).
 private func distance(from word: String, to name: String) -> Int {
   let (word, name) = (Array(word), Array(name))
   var distance = Array(repeating: Array(0...name.count), count: word.count + 1)
@@ -166,9 +169,11 @@ private func isDashed(_ word: String) -> Bool {
   word.count > 2 && word.hasPrefix("-") && !word.hasPrefix("--")
 }
 
-/// Returns an error that names the option and its valid values; `nil` for another mistake.
+/// Returns an error that names the option and its valid values; `nil` if the value of an option is
+/// not the problem.
 ///
-/// Uses only the text after the invalid value, so that the error does not repeat the value.
+/// Reads only the part of the parser's message after the invalid value, so that the error does not
+/// repeat the value.
 private func invalidValue(_ message: String, _ help: String) -> StorageError? {
   guard let before = message.ranges(of: "' is invalid for '").last else { return nil }
   let name = message[before.upperBound...].prefix { $0 != "'" }

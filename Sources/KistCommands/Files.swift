@@ -4,12 +4,14 @@ internal import KistCore
 internal import KistSystem
 internal import KistTerminal
 
-/// A file of mode 0600 that gets its name when all of it is on disk.
+/// A new file with mode 0600.
 ///
-/// Until then it has no name, so a killed kist leaves nothing behind. This works on all file
-/// systems that support O_TMPFILE (open(2)). On others the file has a temporary name with a number
-/// and `.new`. When it replaces a file, it has such a name on every file system for a moment, and
-/// only SIGKILL could leave it behind.
+/// It gets its name only when all of it is on disk.
+///
+/// Until then it has no name, so a kist that is killed leaves no file. This needs a file system
+/// with O_TMPFILE (open(2)). On other file systems, the file has a temporary name with a number and
+/// `.new`. A file that replaces another one has such a name for a moment on every file system. A
+/// SIGKILL at that moment leaves it there.
 struct NewFile: ~Copyable {
   private let path: String
   private let isReplacing: Bool
@@ -21,8 +23,8 @@ struct NewFile: ~Copyable {
 
   /// Begins a file in the directory of a path.
   ///
-  /// Refuses a path where there is something other than a regular file, such as a device or a link.
-  /// Unless `replacing` is true, an existing file throws `conflict`, here or at the end.
+  /// Throws if the path leads to something other than a regular file, such as a device or a link.
+  /// Throws `conflict` if a file exists, unless `replacing` is true. `finish` checks this again.
   ///
   /// - Parameter permissions: Returns the permissions that a file was created with.
   init(
@@ -35,9 +37,9 @@ struct NewFile: ~Copyable {
         hint: "name a regular file, or one that does not exist yet")
     }
     if !replacing, status != nil { throw .fileIsThere }
-    // Random, because a killed kist with the same process id may have left its name.
+    // The number is random, because a killed kist with the same process id may have left a file.
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
-    // Opens the directory first: if it cannot be synced to disk later, the write should not begin.
+    // Opens the directory first. If this fails, the directory could not be flushed to disk later.
     let folder = unsafe open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw notWritten(errno) }
     let unnamed = unsafe kist_open_unnamed(directory(of: path))
@@ -74,7 +76,7 @@ struct NewFile: ~Copyable {
     } else if !isLinked(as: path) {
       throw errno == EEXIST ? .fileIsThere : notWritten(errno)
     }
-    // Until the directory is on disk too, a power cut may remove the name.
+    // Until the directory is on disk, too, a power cut may remove the name.
     guard fsync(folder) == 0 else {
       throw StorageError(
         .unavailable,
@@ -83,7 +85,9 @@ struct NewFile: ~Copyable {
     }
   }
 
-  /// Replaces the existing file; a signal that would end kist takes effect afterwards.
+  /// Replaces the existing file.
+  ///
+  /// A signal that would end kist has its effect only after that.
   private func replace() throws(StorageError) {
     let signals = try notedSignals()
     defer {
@@ -112,7 +116,9 @@ struct NewFile: ~Copyable {
   }
 }
 
-/// Creates a file of mode 0600; leaves none if others can still read or write it.
+/// Creates a file of mode 0600.
+///
+/// If other users can read or write it nevertheless, removes it and throws.
 func openNewFile(
   _ path: String, permissions: (CInt) -> mode_t = permissions(of:)
 ) throws(StorageError) -> CInt {
@@ -131,7 +137,7 @@ func permissions(of file: CInt) -> mode_t {
   fileStatus(of: file).map { $0.st_mode & 0o777 } ?? 0o777
 }
 
-/// Refuses an empty file that others can read or write although it was created with mode 0600.
+/// Throws if other users can read or write a new file that was created with mode 0600.
 ///
 /// Some file systems, such as vfat, ignore modes without an error.
 private func checkPrivate(_ permissions: mode_t) throws(StorageError) {
@@ -158,7 +164,7 @@ extension StorageError {
   }
 }
 
-/// Creates a file of mode 0600, which must not exist yet and need not survive a restart.
+/// Creates a file of mode 0600 that need not be kept after a restart; throws if the file exists.
 func writeNewFile(_ path: String, _ content: Secret) throws(StorageError) {
   let file = try openNewFile(path)
   var failure = content.withBytes { writeAll($0, to: file) }
@@ -219,7 +225,9 @@ func nextPiece(of descriptor: CInt, _ what: String) throws(StorageError) -> Secr
   }
 }
 
-/// Joins pieces up to the empty one; `limit` is the limit that an error mentions.
+/// Joins pieces until one is empty.
+///
+/// - Parameter limit: the limit that an error mentions.
 func allPieces(
   upTo size: Int, _ what: String, limit: Int? = nil, _ nextPiece: () throws(StorageError) -> Secret
 ) throws(StorageError) -> Secret {

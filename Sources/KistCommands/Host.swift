@@ -3,7 +3,9 @@ internal import KistCore
 internal import KistInterop
 internal import KistSystem
 
-/// What a command can find out without kistd: files, programs, variables.
+/// The machine, as a command sees it without kistd: files, programs and variables.
+///
+/// Tests replace it.
 struct Host: Sendable {
   struct File: Sendable, Equatable {
     var owner: UInt32
@@ -48,7 +50,7 @@ extension Host {
         return UInt64(status.f_bavail) * UInt64(status.f_frsize)
       },
       homeFile: { path, limit in
-        // A path elsewhere comes from a variable, so its directory is one that the user named.
+        // A path outside of the home directory comes from a variable, so the user named its directory.
         let home = environmentVariable("HOME") ?? "/"
         return path.hasPrefix(home + "/")
           ? KistCommands.homeFile(String(path.dropFirst(home.count)), in: home, upTo: limit)
@@ -115,7 +117,8 @@ extension Host {
 
 /// Returns the user's name from passwd(5), else from `USER`.
 ///
-/// It does not call getpwuid(3), which loads modules of the C library that crash a static program.
+/// Does not call getpwuid(3), because that loads modules of the C library, which crash a static
+/// program.
 private func ownUserName() -> String? {
   let file = regularFile("/etc/passwd", upTo: 1 << 20, "the list of users")
   let lines = file?.withBytes { String(repairing: $0) }.split(separator: "\n") ?? []

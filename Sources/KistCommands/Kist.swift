@@ -33,8 +33,8 @@ package struct Kist: AsyncParsableCommand {
 extension Kist {
   /// Performs the command line of this process and ends the process.
   package static func start() -> Never {
-    // Prevents core files with secrets and debuggers of the same user; exec(3) undoes both. Also
-    // prevents crash reports of Swift's runtime, which would print registers and memory.
+    // Prevents core files, and debuggers of the same user, until exec(3). Also prevents crash
+    // reports of Swift's runtime, which would print registers and memory.
     kist_set_dumpable(0)
     kist_default_crash_signals()
     reserveStandardDescriptors()
@@ -42,8 +42,8 @@ extension Kist {
     do throws(StorageError) {
       let arguments = try CommandLine.words()
       let program = CommandLine.programName
-      // On this thread, because Swift's default executor with its thread pool takes several times as
-      // long to start as a whole `kist load`.
+      // Uses this thread: the thread pool of Swift's default executor takes several times as long
+      // to start as a whole `kist load`.
       let tasks = TaskQueue()
       Task(executorPreference: tasks) {
         Glibc.exit(await status(of: arguments, calledAs: program, on: terminal))
@@ -57,13 +57,14 @@ extension Kist {
 
   /// Performs a command line and returns its exit status; reports errors.
   ///
-  /// A tool may call its helper by the name of `program`. By default, `run` calls the command's own
-  /// `run`; a test passes other dependencies.
+  /// - Parameter program: the name by which a tool called its helper.
+  /// - Parameter run: performs the command; a test passes another function with its own
+  ///   dependencies.
   static func status(
     of arguments: [String], calledAs program: String = "kist", on terminal: Terminal,
     run: (sending any AsyncParsableCommand) async throws -> Void = runItself
   ) async -> CInt {
-    // Without the words of a command to run.
+    // The words before the command of `kist run` or `kist watch`.
     let ours = arguments.prefix { $0 != "--" && $0 != "--exec" }
     do {
       do {
@@ -127,9 +128,10 @@ extension Kist {
     try await command.run()
   }
 
-  /// Opens /dev/null for a closed standard input, output or error, so that its use fails.
+  /// Opens /dev/null in place of a closed standard input, output or error.
   ///
-  /// Otherwise the socket would get its number, and kistd the data written to it.
+  /// Otherwise the socket would get the number of that stream, and kistd would receive data for the
+  /// stream.
   private static func reserveStandardDescriptors() {
     for descriptor: CInt in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
       _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)

@@ -31,7 +31,7 @@ extension Terminal {
   }
 }
 
-/// Replaces this process by a command, found in PATH; returns only if that fails.
+/// Replaces this process by a command that it finds in PATH; returns only if that fails.
 func replaceProcess(by command: [String], _ environment: ChildEnvironment) -> CommandNotStarted {
   unsafe withCStrings(command) { words in
     unsafe environment.withPointers { environment in
@@ -41,13 +41,15 @@ func replaceProcess(by command: [String], _ environment: ChildEnvironment) -> Co
   }
 }
 
-/// Holds back the signals that would end this process, to forward them to the command.
+/// Keeps the signals that would end this process, to forward them to the command later.
 func keepSignals() throws(CommandNotStarted) {
   guard kist_take_signals(1) >= 0 else { throw CommandNotStarted(failure: errno) }
   kist_hand_over_signals()
 }
 
-/// Stops holding back signals; if one came meanwhile that ends processes, ends this process.
+/// Stops keeping signals.
+///
+/// If a kept signal would end this process, ends it now.
 func giveBackSignals() {
   let number = kist_give_back_signals()
   if number > 0 { carryOut(number) }
@@ -55,8 +57,8 @@ func giveBackSignals() {
 
 /// Starts a command, found in PATH.
 ///
-/// Its standard streams are this process's, except those for which a descriptor is given. Its
-/// standard error is discarded if `silencing` is true.
+/// The command has the standard streams of this process, except those for which a descriptor is
+/// given. If `silencing` is true, its standard error is discarded.
 func startChild(
   _ command: [String], _ environment: ChildEnvironment, input: CInt? = nil, output: CInt? = nil,
   error: CInt? = nil, silencing: Bool = false
@@ -83,9 +85,10 @@ func startChild(
   return pid
 }
 
-/// Forwards the kept signals, and those that come until the command ends; returns its exit status.
+/// Forwards signals to a command until it ends; returns the exit status of the command.
 ///
-/// Returns 128 plus the signal's number if a signal ended it, or `Run.failure` if it is unknown.
+/// If a signal ended the command, the status is 128 plus the number of the signal. If the status is
+/// unknown, it is `Run.failure`.
 func endOfChild(_ pid: pid_t) -> CInt {
   let status = kist_wait_for_command(pid)
   return status < 0 ? Run.failure : status
@@ -99,7 +102,7 @@ struct ChildEnvironment {
 
   private init(entries: [Secret]) { self.entries = entries }
 
-  /// Refuses a value that contains a NUL, because the command would see it only up to there.
+  /// Throws if a value contains a NUL, because the command would get only the part before it.
   init(setting settings: [Setting]) throws(StorageError) {
     var entries: [Secret] = []
     for setting in settings {
@@ -118,7 +121,7 @@ struct ChildEnvironment {
     self.entries = entries
   }
 
-  /// Lends `body` the environment in the form that exec(3) expects.
+  /// Passes the environment to `body`, in the form that exec(3) expects.
   func withPointers<Result>(
     _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {
@@ -148,7 +151,8 @@ func absolutePath(of program: String) -> String? {
   path(of: program, in: environmentVariable("PATH")) { unsafe access($0, X_OK) == 0 }
 }
 
-/// Returns the path of a program found in PATH; a name with a slash is itself a path.
+/// Returns the path of a program: the first one of this name in PATH, or the name itself if it has
+/// a slash.
 func path(of program: String, in directories: String?, isProgram: (String) -> Bool) -> String? {
   if program.contains("/") { return isProgram(program) ? program : nil }
   return programDirectories(directories).map { "\($0)/\(program)" }.first(where: isProgram)
@@ -156,12 +160,13 @@ func path(of program: String, in directories: String?, isProgram: (String) -> Bo
 
 /// Returns the directories in a value of PATH.
 ///
-/// Skips relative entries: they may contain another user's program, as in a download directory.
+/// Skips relative entries, because a working directory may contain a program of another user.
 func programDirectories(_ path: String?) -> [String] {
   (path ?? "/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
 }
 
-/// Returns the lines on a program's standard output, whatever its status; none if it cannot run.
+/// Returns the lines of a program's standard output, with any exit status; none if the program
+/// cannot run.
 func linesPrinted(by words: [String]) -> [String] {
   let output = try? output(of: words, upTo: 1 << 20, silencing: true).output
   return output?.withBytes(String.init(repairing:)).split(separator: "\n").map(String.init) ?? []
@@ -169,7 +174,7 @@ func linesPrinted(by words: [String]) -> [String] {
 
 /// Returns the output of a program, found in PATH, and its exit status.
 ///
-/// The status is 128 plus the number of the signal if one ended it, as in a shell.
+/// If a signal ended the program, the status is 128 plus the number of the signal, as in a shell.
 func output(
   of words: [String], upTo limit: Int, silencing: Bool = false
 ) throws(StorageError) -> (output: Secret, status: CInt) {

@@ -2,12 +2,13 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// Runs a program that leaves a daemon behind; returns its standard error and its exit status.
+/// Runs a program that starts a daemon; returns its standard error and its exit status.
 ///
-/// The program does not get the standard input and output of this process, and only the variables
-/// that kistd reads.
+/// The program does not get the standard input and output of this process. It gets only the
+/// variables that kistd reads.
 ///
-/// Throws `timeout` if it does not end within 30 seconds; what it started continues.
+/// Throws `timeout` if the program does not end within 30 seconds. The daemon may still start
+/// later.
 func errorOutput(of words: [String]) throws(StorageError) -> (error: String, status: CInt) {
   var ends: [CInt] = [-1, -1]
   guard unsafe pipe(&ends) == 0 else {
@@ -54,9 +55,9 @@ private func startApart(
   return pid
 }
 
-/// The variables of kistd and of the libraries that it uses.
+/// The variables that kistd and its libraries read.
 ///
-/// Others may be secrets of a command.
+/// Other variables may contain secrets, which kistd must not get.
 private let kept = [
   "HOME=", "XDG_", "DBUS_", "KISTD_", "LANG=", "LC_", "LD_LIBRARY_PATH=", "PATH=",
 ]
@@ -66,7 +67,7 @@ private var addedVariables: [String] {
   environmentVariable("KISTD_IDLE_EXIT") ?? "" == "" ? ["KISTD_IDLE_EXIT=10min"] : []
 }
 
-/// Returns the text up to the end of a pipe, of at most its last 16 KiB; `nil` at the deadline.
+/// Reads a pipe to its end, and returns at most the last 16 KiB; returns `nil` at the deadline.
 private func text(of pipe: CInt, by deadline: ContinuousClock.Instant) -> String? {
   var bytes: [UInt8] = []
   while true {

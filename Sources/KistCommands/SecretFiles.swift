@@ -4,12 +4,15 @@ internal import KistClient
 internal import KistInterop
 internal import KistSystem
 
-/// Files with secrets, never on a disk: in a directory of their own on a file system in memory.
+/// Files with secrets, in a new directory on a file system in memory.
+///
+/// They are never on a disk.
 struct SecretFiles {
   private let directory: String
   private var names: [String] = []
 
-  /// Writes a file for each setting, named like the variable; throws if it would be on a disk.
+  /// Writes a file for each setting, with the name of the variable; throws if no file system in
+  /// memory is usable.
   init(_ settings: [Setting], under directories: [String]) throws(StorageError) {
     directory = try Self.makeDirectory(under: directories)
     for setting in settings {
@@ -35,8 +38,9 @@ struct SecretFiles {
 
   /// The directories for files in memory, the preferred one first.
   ///
-  /// The first two belong to the user and end with the session. The last one is writable for
-  /// everyone, like /tmp, but other users cannot remove or replace what is in it.
+  /// The first two belong to the user, and are removed at the end of the session. All users can
+  /// write to the last one, as to /tmp, but they cannot remove or replace files of other users
+  /// there.
   static var usualDirectories: [String] {
     [environmentVariable("XDG_RUNTIME_DIR"), "/run/user/\(geteuid())", sharedMemory]
       .compactMap(\.self)
@@ -58,7 +62,7 @@ struct SecretFiles {
         + "or pass the secret with --env")
   }
 
-  /// Whether other users can neither see nor replace what this user creates in a directory.
+  /// Whether other users cannot replace the files that this user creates in a directory.
   private static func isSafe(_ path: String) -> Bool {
     guard let status = fileStatus(of: path) else { return false }
     let isShared = path == sharedMemory && status.st_mode & S_ISVTX != 0

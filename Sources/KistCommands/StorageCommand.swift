@@ -9,10 +9,9 @@ protocol AsksKistd: AsyncParsableCommand {
 
 /// A command that works on a storage.
 ///
-/// The argument parser creates the command, so the initializer cannot take the storage.
-///
-/// Each command adopts one of the `Requires…` protocols below, whose `run()` passes the real
-/// storage. A test calls `perform` with its own storage.
+/// The argument parser creates the command, so its initializer cannot take the storage. Instead,
+/// each command adopts one of the `Requires…` protocols below. Their `run()` calls `perform` with
+/// the real storage. A test calls `perform` with another storage.
 protocol StorageCommand: AsksKistd {
   associatedtype Storage
 
@@ -24,7 +23,8 @@ protocol RequiresUserStorage: StorageCommand where Storage == UserStorage {
   /// Whether the user may be asked to unlock the storage.
   var prompting: PromptOptions { get }
 
-  /// The number of connections, each with a thread, for many parallel requests; 0: one, without.
+  /// The number of connections, each with a thread, for parallel requests. With 0, there is one
+  /// connection without a thread.
   static var threads: Int { get }
 }
 
@@ -33,7 +33,7 @@ protocol RequiresAuditLog: StorageCommand where Storage == AuditAccess {}
 
 /// A command on the key slots.
 protocol RequiresKeySlots: StorageCommand where Storage == KeySlots {
-  /// The key file that authorizes a change, unless a passphrase does.
+  /// The key file that permits a change if the user gives no passphrase.
   var key: KeyFileOption { get }
 }
 
@@ -60,7 +60,9 @@ extension RequiresUserStorage {
     try await perform(kistd.credentials, unlockedBy: kistd.access, .live)
   }
 
-  /// Performs the command; an interactive user may unlock the storage meanwhile.
+  /// Performs the command.
+  ///
+  /// At a terminal, offers to unlock a locked storage.
   func perform(
     _ storage: UserStorage, unlockedBy access: StorageAccess, _ terminal: Terminal
   ) async throws(StorageError) {
@@ -83,7 +85,9 @@ extension RequiresBackups {
     try await perform(kistd.backups, unlockedBy: kistd.access, .live)
   }
 
-  /// Checks that a backup is possible, before the user types a passphrase; performs the command.
+  /// Checks that a backup is possible, before the user types a passphrase.
+  ///
+  /// Then performs the command.
   func perform(
     _ backups: Backups, unlockedBy access: StorageAccess, _ terminal: Terminal
   ) async throws(StorageError) {

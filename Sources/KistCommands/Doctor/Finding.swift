@@ -6,7 +6,7 @@ struct Finding: Sendable, Equatable {
   /// The severity of a finding.
   enum State: Sendable, Equatable {
     case ok
-    /// Worth knowing; credentials are still available.
+    /// Credentials are available, but the user should know about this.
     case note
     /// Credentials are unavailable or may be lost; the code is the error's.
     case problem(StorageError.Code)
@@ -37,7 +37,7 @@ struct Finding: Sendable, Equatable {
 }
 
 extension Finding.State {
-  /// Its word, and the number of its color: console_codes(4).
+  /// The word for the severity, and the number of its color (console_codes(4)).
   fileprivate var shown: (word: String, color: Int) {
     switch self {
     case .ok: ("ok", 32)

@@ -2,7 +2,7 @@ internal import Glibc
 internal import KistCore
 internal import KistSystem
 
-/// What kist learns from a file below the home directory that may have secrets.
+/// The result of reading a file below the home directory that may have secrets.
 enum HomeFile: Sendable {
   case missing
   /// The file was not read, for this reason.
@@ -13,8 +13,9 @@ enum HomeFile: Sendable {
 
 /// Reads the beginning of a regular file of this user in a directory.
 ///
-/// It never waits: it opens no FIFO and no device, and enters no other file system, where an
-/// automount could wait for a server. It follows symbolic links inside the directory only.
+/// This function never waits. It opens no FIFO and no device, and enters no other file system,
+/// where an automount could wait for a server. It follows only symbolic links that lead to files
+/// inside the directory.
 func homeFile(_ name: String, in home: String, upTo limit: Int) -> HomeFile {
   guard let home = realPath(home), let top = fileStatus(ofLink: home) else { return .missing }
   var path = home

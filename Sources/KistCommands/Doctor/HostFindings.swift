@@ -3,7 +3,7 @@ internal import KistInterop
 internal import KistSystem
 
 extension Host {
-  /// Checks who can enter the directories that kistd uses without options, and the free disk space.
+  /// Checks the access of other users to kistd's default directories, and the free disk space.
   func fileFindings(socket: String) -> [Finding] {
     let data = dataDirectory
     let key = keyFile.map(directory(of:))
@@ -16,7 +16,9 @@ extension Host {
       + [data.flatMap(room)].compactMap(\.self) + (keyFile.map(formerKeys) ?? [])
   }
 
-  /// Returns the keys that `kistd rekey` kept; only the user knows when they are no longer needed.
+  /// Returns a finding for each key that `kistd rekey` kept.
+  ///
+  /// Only the user knows when the key is no longer needed.
   private func formerKeys(of key: String) -> [Finding] {
     let folder = key.lastIndex(of: "/").map { key[...$0] } ?? ""
     return names(directory(of: key)).map { folder + $0 }.filter { $0.hasPrefix("\(key).before-") }
@@ -62,7 +64,7 @@ extension Host {
 
   private func fault(of path: String) -> Finding? {
     guard let directory = file(path) else { return nil }
-    // Other directories, such as /tmp or /, may be shared, so the hint must not change them.
+    // Other directories, such as /tmp, may be shared. A hint must not change them.
     let isKists = path.split(separator: "/").last == "kist"
     let useAnother = "use a directory of your own with mode 700"
     if directory.owner != uid {
@@ -93,7 +95,7 @@ extension Host {
     return .note("disk", message, hint: "free some space before kistd refuses to save")
   }
 
-  /// Returns the findings about which program each name runs.
+  /// Returns the findings about the programs that run as `kist`, `kistd` and the helpers of tools.
   func programFindings() -> [Finding] {
     let kist = "\(KistVersion.current), \(program)"
     var findings = [Finding.ok("kist", kist)]
@@ -112,7 +114,9 @@ extension Host {
       + Tool.allCases.compactMap(finding(of:))
   }
 
-  /// Returns a finding if this user can read a program's file, and so its memory while it starts.
+  /// Returns a finding if this user can read the file of a program.
+  ///
+  /// Then the user's other programs can open its memory while it starts.
   private func finding(ofReadable path: String) -> Finding? {
     guard uid != 0, let program = file(path) else { return nil }
     let isOwn = program.owner == uid
@@ -146,7 +150,7 @@ extension Host {
     return file(found) == own ? nil : found
   }
 
-  /// Returns whether systemd starts kistd and keeps it running; nothing without systemd.
+  /// Returns the findings about whether systemd starts kistd; returns none without systemd.
   func serviceFindings() -> [Finding] {
     guard file("/run/systemd/system") != nil else { return [] }
     switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {

@@ -12,7 +12,7 @@ private struct PlainFile {
     case tokens
   }
 
-  /// Its path in the home directory, or an absolute path that a variable names.
+  /// The path in the home directory, or an absolute path from a variable.
   var path: String
   var content: Content
 }
@@ -23,7 +23,9 @@ extension PlainFile {
 
   private static let formats: [ForeignFormat] = [.gitCredentials, .netrc, .docker, .aws, .cargo]
 
-  /// Returns the files to look into; the variables name the places of some.
+  /// Returns the files to check.
+  ///
+  /// Variables give the paths of some of them.
   static func all(_ variable: (String) -> String?) -> [PlainFile] {
     let usual = formats.compactMap { format in
       ImportSource.foreign(format).usualPlace(variable)

@@ -8,7 +8,7 @@ func storageFindings(
 ) -> [Finding] {
   if kistdAnswers, case .failure(let error) = status { return [Finding(error, about: "storage")] }
   guard case .success(let status) = status else {
-    // These findings say what kistd would open; another one says why kistd does not answer.
+    // These findings are about the storage that kistd would open. Another finding has the reason why kistd does not answer.
     guard let diagnosis else { return [] }
     switch diagnosis.choice {
     case .success(let choice):

@@ -12,10 +12,12 @@ struct CommonOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Where kistd listens.", valueName: "path"))
   var socket: String?
 
-  /// Returns the path of kistd's socket: the option's, or the default of the protocol.
+  /// Returns the path of kistd's socket: the value of the option, or the default path.
   func socketPath() throws(StorageError) -> String { try location(ofSocket: socket).path }
 
-  /// Returns the functions of that kistd, over one connection that blocks the calling thread.
+  /// Returns the functions of that kistd.
+  ///
+  /// Their requests use one connection, and block the calling thread.
   func kistd(threads: Int = 0, starting: Bool = true) throws(StorageError) -> Endpoints {
     try .kistd(at: socket, threads: threads, starting: starting)
   }
@@ -27,7 +29,7 @@ private func location(ofSocket path: String?) throws(StorageError) -> SocketLoca
 }
 
 extension Endpoints {
-  /// Returns the functions of the kistd at a socket, by default that of the protocol.
+  /// Returns the functions of the kistd at a socket, which is the default one if `nil`.
   ///
   /// The first request starts a kistd if none listens, unless `starting` is false.
   static func kistd(
@@ -157,7 +159,7 @@ struct KeyFileOption: ParsableArguments {
 }
 
 extension KeySlots {
-  /// Adds the key of a key file to each change without a passphrase.
+  /// Adds the key of the key file to each change of key slots that has no passphrase.
   func provedByKeyFile(_ option: KeyFileOption) -> KeySlots {
     KeySlots(
       list: list,
@@ -175,7 +177,7 @@ extension KeySlots {
 }
 
 extension KeyFileOption {
-  /// The path of the option, or else the one that kistd uses without options.
+  /// The value of the option, or the path that kistd uses without options.
   var path: String? { keyFile ?? Host.live.keyFile }
 
   fileprivate func key() throws(StorageError) -> Secret {

@@ -66,7 +66,7 @@ struct KeepOptions: ParsableArguments {
     guard !noExpiry || expiresAt == nil else {
       throw .badRequest("--no-expiry cannot be combined with an expiry")
     }
-    // With this condition, there is nothing to keep.
+    // If the credential must not exist yet, there are no stored fields to keep.
     if replace || condition == .ifAbsent { return [] }
     var fields = KeptFields.all
     if noLabel { fields.remove(.label) }
@@ -125,9 +125,10 @@ struct SecretOptions: ParsableArguments {
   }
 }
 
-/// Returns a secret of letters and digits, each drawn from the system's generator: getrandom(2).
+/// Returns a random secret of letters and digits, from the system's generator (getrandom(2)).
 ///
-/// A character is one of 62 and adds 5.95 bits, so 22 characters exceed 128 bits.
+/// Each of the 62 characters has the same probability. So a character adds 5.95 bits of entropy,
+/// and 22 characters have more than 128 bits.
 private func randomSecret(length: Int) -> Secret {
   let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
   var bytes = WipedBytes(capacity: length)

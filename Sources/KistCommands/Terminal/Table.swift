@@ -34,7 +34,7 @@ func table(of credentials: [CredentialSummary], width: Int, now: Timestamp) -> [
   }
 }
 
-/// Returns the first table that fits the width, else the last one.
+/// Returns the first table that fits the width; if none fits, returns the last one.
 ///
 /// - Parameters:
 ///   - leftOut: For each table, the headings of the columns that it leaves out.

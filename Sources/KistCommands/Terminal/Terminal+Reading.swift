@@ -3,7 +3,11 @@ internal import KistTerminal
 internal import KistWire
 
 extension Terminal {
-  /// Reads standard input to its end, after a note on a terminal; an error gives `limit`.
+  /// Reads standard input to its end.
+  ///
+  /// At a terminal, prints a note first.
+  ///
+  /// - Parameter limit: the limit that an error mentions.
   func input(upTo size: Int, _ what: String, limit: Int? = nil) throws(StorageError) -> Secret {
     if inputIsTerminal { note("reading \(what) from the terminal; end it with Ctrl-D") }
     return try allPieces(upTo: size, what, limit: limit, readPiece)
@@ -30,8 +34,9 @@ extension Terminal {
 
   /// Returns a secret to save: typed twice, or piped in.
   ///
-  /// Removes the newline of piped input that is a single line, unless `exact` is true. Only `exact`
-  /// allows an empty secret: it usually comes from an unset variable, and would replace the stored one.
+  /// Removes the newline at the end of piped input if the input is a single line and `exact` is
+  /// false. Throws for an empty secret if `exact` is false, because it usually comes from an unset
+  /// variable.
   func newSecret(exact: Bool) throws(StorageError) -> Secret {
     let secret = try anySecret(exact: exact)
     guard exact || !secret.isEmpty else {

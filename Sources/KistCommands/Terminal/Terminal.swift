@@ -65,8 +65,8 @@ extension Terminal {
 
   /// Writes a line with tabs between its columns.
   ///
-  /// On a terminal, it escapes control and misleading characters; elsewhere, only control
-  /// characters. No valid name has these, and they could begin another line or column.
+  /// On a terminal, escapes control and misleading characters. Elsewhere, escapes only control
+  /// characters, which could begin another line or column.
   func writeColumns(_ columns: [String]) throws(StorageError) {
     let columns = columns.map { column in
       outputIsTerminal ? visible(column) : visible(column, escaping: \.isControl)
@@ -125,7 +125,10 @@ extension Terminal {
 
   func writeErrorLines(_ lines: [String]) { writeError(text(of: lines)) }
 
-  /// Makes a text visible, then splits it into lines of this width, or one line if it is `nil`.
+  /// Escapes the control and misleading characters of a text, and splits the text into lines of
+  /// this width.
+  ///
+  /// Without a width, returns one line.
   func lines(_ text: String, to width: Int?) -> [String] {
     let text = visible(text)
     return width.map { wrapped(text, to: $0) } ?? [text]

@@ -2,14 +2,18 @@ internal import KistCore
 
 // These checks report an error before the user is asked for anything.
 extension UserStorage {
-  /// Requests one credential; if that fails, throws the error as for a change: `unchanged`.
+  /// Requests one credential.
+  ///
+  /// If that fails, throws the error with the outcome `unchanged`, because it is reported as the
+  /// error of a change.
   func checkIsOpen() async throws(StorageError) {
     do throws(StorageError) { _ = try await find(CredentialQuery(limit: 1)) } catch {
       throw error.withOutcome(.unchanged)
     }
   }
 
-  /// Throws the error that a save would throw, whatever the secret; returns the stored credential.
+  /// Throws the error that a save with any secret would throw; otherwise returns the stored
+  /// credential.
   func checkTakes(
     _ request: SaveRequest, at now: Timestamp
   ) async throws(StorageError) -> CredentialSummary? {
@@ -22,10 +26,11 @@ extension UserStorage {
     return stored
   }
 
-  /// Offers the user to unlock the storage when a request fails with `locked`, then repeats it.
+  /// If a request fails with `locked`, offers to unlock the storage, and then sends the request
+  /// again.
   ///
-  /// A request that failed with `locked` did nothing, so changes may be repeated too. Requests that
-  /// run at the same time share an offer.
+  /// Even a change can be sent again, because a request that failed with `locked` did nothing.
+  /// Requests that run at the same time share one offer.
   func offeringToUnlock(_ access: StorageAccess, at terminal: Terminal) -> UserStorage {
     let offers = UnlockOffers(access, terminal)
     return UserStorage(
@@ -62,10 +67,12 @@ private actor UnlockOffers {
     self.terminal = terminal
   }
 
-  /// Makes a new offer and returns its answer.
+  /// Makes an offer and returns its answer.
   ///
-  /// If the latest offer is open, was declined, or was answered after the request began (with
-  /// `count` offers answered), makes no new one, and returns the answer of the latest.
+  /// Makes no new offer if the latest one is still open, was declined, or was answered after the
+  /// request began. Then returns the answer of the latest offer.
+  ///
+  /// - Parameter count: the number of answered offers when the request began.
   func answer(because error: StorageError, after count: Int) async throws(StorageError) -> Bool {
     if let latest, !mayOffer || count < self.count { return try await latest.value.get() }
     mayOffer = false
@@ -85,8 +92,8 @@ private actor UnlockOffers {
 extension StorageAccess {
   /// Returns whether the user unlocked the storage.
   ///
-  /// The user types the passphrase, or confirms if the storage has a key file or a provider with
-  /// prompts of its own. The question begins with the reason for the lock, such as a missing key.
+  /// The user types the passphrase. If the storage has a key file, or its provider has its own
+  /// prompt, the user only confirms. The question begins with the reason why the storage is locked.
   func offerToUnlock(
     because error: StorageError, at terminal: Terminal
   ) async throws(StorageError) -> Bool {

@@ -58,7 +58,7 @@ struct List: RequiresUserStorage {
 }
 
 extension CredentialSummary {
-  /// Whether it has expired by a moment; always true if the moment is `nil`.
+  /// Whether the credential has expired by a moment; always true if the moment is `nil`.
   fileprivate func expires(by moment: Timestamp?) -> Bool { moment.map(isExpired) ?? true }
 
   /// Whether the service, account or label contains a lower-case text; always true if it is `nil`.

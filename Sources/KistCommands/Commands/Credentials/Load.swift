@@ -57,7 +57,7 @@ extension UserStorage {
   fileprivate func missingAccount(of service: String) async throws(StorageError) -> StorageError? {
     let accounts = try await findAll(CredentialQuery(service: service)).map(\.key.account).sorted()
     guard let first = accounts.first else { return nil }
-    // Limits length and number of the names, so that the hint stays visible.
+    // Limits the number and the length of the accounts, so that the hint stays visible.
     let names = accounts.prefix(5).map { $0.count > 64 ? $0.prefix(64) + "…" : $0 }
     let rest = accounts.count > names.count ? ", and \(accounts.count - names.count) more" : ""
     return StorageError(
@@ -78,8 +78,8 @@ private func command(loading account: String, of service: String) -> String {
 extension Load {
   /// Reads the arguments `load SERVICE [ACCOUNT]` quickly, for scripts; `nil` for any others.
   ///
-  /// The argument parser would read them the same way. But it first prepares every command with all
-  /// options, which takes as long as the rest of a load.
+  /// The argument parser gives the same result. But it first prepares all commands and options,
+  /// which takes as long as the rest of a load.
   static func plainLine(_ arguments: [String]) -> Load? {
     guard arguments.first == "load", (2...3).contains(arguments.count),
       !arguments.contains(where: { $0.hasPrefix("-") })

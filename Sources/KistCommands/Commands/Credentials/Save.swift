@@ -34,7 +34,7 @@ struct Save: RequiresUserStorage {
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
-    // Checks everything else first, so that no user types a secret for a command that fails.
+    // Checks everything else first, so that the user does not type a secret in vain.
     let now = terminal.now()
     let condition = try requirement.condition()
     let attributes = try Attributes(options: attributes)

@@ -71,10 +71,10 @@ struct Watch: RequiresWatch {
 
   /// Runs the command at each change, one at a time, until there are no more changes.
   ///
-  /// Changes wait while it runs; only the latest change of each key is kept.
+  /// While the command runs, changes wait. Only the latest change of each credential is kept.
   ///
-  /// A failure is reported, and the command runs again at the next change. If it cannot be started,
-  /// this process ends.
+  /// If the command fails, kist reports that, and runs it again at the next change. If the command
+  /// cannot be started, this process ends.
   private func runCommand(
     atEach changes: CredentialChanges, _ terminal: Terminal
   ) async throws(StorageError) {
@@ -118,12 +118,12 @@ struct Watch: RequiresWatch {
   }
 }
 
-/// Changes that wait for a command to end: the latest change of each key, in the order in which
-/// these changes came.
+/// The changes that wait while a command runs: the latest change of each credential, in order of
+/// arrival.
 ///
-/// A `reset` replaces all waiting changes, and those that come before the command gets it, because
-/// the command then reads everything again. If more keys wait than a watcher's queue may hold, a
-/// `reset` replaces them, too.
+/// After a `reset`, the command reads everything again. So a `reset` replaces all waiting changes,
+/// and the changes that arrive before the command gets it. If too many changes wait, a `reset`
+/// replaces them, too.
 final class WaitingChanges: Sendable {
   private struct State {
     var changes: [CredentialChange] = []

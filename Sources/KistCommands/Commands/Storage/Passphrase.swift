@@ -2,7 +2,9 @@ internal import ArgumentParser
 internal import KistClient
 internal import KistWire
 
-/// The commands on the passphrase of an encrypted file; each works on the file's key slots.
+/// The commands for the passphrase of an encrypted file.
+///
+/// Each changes the file's key slots.
 struct Passphrase: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Set, change or remove the passphrase of an encrypted file.",

@@ -40,7 +40,7 @@ struct Slots: RequiresKeySlots {
 }
 
 extension Slots {
-  /// Reports that no key file opens the store any more, and names the file that may be removed.
+  /// Reports that no key file opens the store now, and names the key file that the user may remove.
   private func reportNoKeyFile(_ terminal: Terminal) {
     let back = "to use a key file again, stop kistd, and run `kistd key-file add`"
     let path = key.path.flatMap { fileStatus(of: $0) == nil ? nil : $0 }
@@ -54,7 +54,7 @@ extension Slots {
 }
 
 extension KeySlotSummary {
-  /// A short description of the key or passphrase that opens it.
+  /// A short description of the key file or the passphrase that opens the slot.
   var description: String {
     guard kind == .passphrase, let passes, let kibibytes else {
       return kind == .keyFile ? "key file" : kind.rawValue
@@ -64,7 +64,9 @@ extension KeySlotSummary {
 }
 
 extension KeySlots {
-  /// Removes a slot; if only one slot would remain, the user must confirm the removal.
+  /// Removes a slot.
+  ///
+  /// If only one slot would be left, the user must confirm the removal.
   func remove(
     _ number: Int, of all: [KeySlotSummary], confirmed: Bool, at terminal: Terminal
   ) async throws(StorageError) -> [KeySlotSummary] {

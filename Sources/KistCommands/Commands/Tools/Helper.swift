@@ -4,7 +4,9 @@ internal import KistInterop
 internal import KistSystem
 internal import KistWire
 
-/// A command that another tool starts; all its output, including errors, follows its protocol.
+/// A command that another tool starts.
+///
+/// All its output, including errors, follows the protocol of that tool.
 struct Helper: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Answer another tool that asks for a credential.",
@@ -30,7 +32,7 @@ struct Helper: AsyncParsableCommand {
     try await perform(storage, .live, variable: environmentVariable)
   }
 
-  /// Answers one call; throws its exit status if it is not 0.
+  /// Answers one call of a tool; throws the exit status if it is not 0.
   func perform(
     _ storage: UserStorage, _ terminal: Terminal, variable: @escaping @Sendable (String) -> String?
   ) async throws {
@@ -60,11 +62,11 @@ struct Helper: AsyncParsableCommand {
 extension Tool: ExpressibleByArgument {}
 
 extension Helper {
-  /// Returns the command for a tool's call: through a link such as `git-credential-kist`, or as
-  /// `kist helper TOOL` without options.
+  /// Returns the command for the call of a tool; `nil` for any other command line.
   ///
-  /// For `keyring`, options are allowed, because that program has some. Returns `nil` for any other
-  /// command line. As with `Load.plainLine`, the argument parser would take longer than the rest.
+  /// A tool calls a link such as `git-credential-kist`, or `kist helper TOOL` without options of
+  /// kist. Like `Load.plainLine`, this function avoids the argument parser, which would take longer
+  /// than the rest of the command.
   static func called(_ program: String, _ arguments: [String]) -> Helper? {
     if let tool = Tool(program: program) { return helper(tool, arguments) }
     // Cargo starts every credential provider with this one word.

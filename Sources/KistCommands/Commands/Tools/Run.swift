@@ -48,7 +48,7 @@ struct Run: RequiresUserStorage {
   @Argument(parsing: .postTerminator, help: "The command and its arguments.")
   var command: [String] = []
 
-  /// Does not return: it ends this process or throws.
+  /// Runs the command; never returns, but ends this process or throws.
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     guard !command.isEmpty else {
       throw .badRequest("there is no command to run", hint: "write it after --, with its arguments")
@@ -61,8 +61,8 @@ struct Run: RequiresUserStorage {
 
   /// Starts the command.
   ///
-  /// Returns only if there are files to remove, and then all secrets are wiped. Otherwise the
-  /// command replaces this process.
+  /// If there are no files with secrets, the command replaces this process. Otherwise this function
+  /// wipes all secrets and returns, because this process must remove the files later.
   private func start(
     _ storage: UserStorage, _ terminal: Terminal
   ) async throws(StorageError) -> (child: pid_t, files: SecretFiles) {
@@ -79,7 +79,7 @@ struct Run: RequiresUserStorage {
       let failure = replaceProcess(by: command, try ChildEnvironment(setting: settings))
       terminal.end(failure, asJSON: common.json)
     }
-    // Before the files exist, because a signal that ends kist would leave them behind.
+    // Holds signals before the files exist. Otherwise, a signal could end kist and leave the files.
     do throws(CommandNotStarted) { try keepSignals() } catch {
       terminal.end(error, asJSON: common.json)
     }

@@ -4,7 +4,8 @@ internal import KistInterop
 internal import KistSystem
 
 extension Setup {
-  /// Makes docker ask kist: adds one member to its `config.json`, and replaces the file at once.
+  /// Makes docker ask kist: adds one member to docker's `config.json`, and replaces the file in one
+  /// step.
   func applyToDocker(_ terminal: Terminal, in host: Host) throws(StorageError) {
     guard let path = ImportSource.foreign(.docker).usualPlace(host.environment) else {
       throw .refused(

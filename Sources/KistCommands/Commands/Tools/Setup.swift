@@ -27,7 +27,9 @@ struct Setup: AsyncParsableCommand {
     try perform(.live, in: .live, becoming: become)
   }
 
-  /// Prints the setup lines; `become` replaces this process by a command, or returns why it fails.
+  /// Prints the setup lines, or applies them.
+  ///
+  /// `become` replaces this process by a command, or returns the error.
   func perform(
     _ terminal: Terminal, in host: Host, becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
@@ -79,7 +81,8 @@ struct Setup: AsyncParsableCommand {
     if apply { throw become(words) }
   }
 
-  /// Reports helpers that keep passwords outside kist, and runs the command that takes them out.
+  /// Reports helpers of git that store passwords outside of kist, and runs the command that removes
+  /// them from git's configuration.
   private func takeOut(
     _ change: [String], _ terminal: Terminal, becoming: ([String]) -> StorageError
   ) throws(StorageError) {

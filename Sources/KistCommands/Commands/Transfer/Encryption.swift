@@ -4,7 +4,9 @@ internal import KistSystem
 
 /// A program that encrypts for the recipients of an export: age(1) or gpg(1).
 struct Encryption: Equatable {
-  /// The program and its arguments, which make it encrypt its standard input to its output.
+  /// The program and its arguments.
+  ///
+  /// With them, it encrypts its standard input to its standard output.
   let words: [String]
 
   /// Chooses the program from the recipients: keys of gpg, or recipients of age.
@@ -54,10 +56,10 @@ private func ageWords(for recipient: String) throws(StorageError) -> [String] {
   return ["--recipients-file", recipient]
 }
 
-/// A running program that encrypts what is written to it.
+/// A running program that encrypts the bytes that kist writes to it.
 ///
-/// If it is released before `finish`, it kills the program. The output is then incomplete, so no
-/// reader takes it for an export.
+/// If this value is released before `finish`, the program is killed. Its output is then incomplete,
+/// and cannot be read as a complete export.
 struct EncryptingProgram: ~Copyable {
   private let name: String
   private let pid: pid_t
@@ -92,8 +94,8 @@ struct EncryptingProgram: ~Copyable {
     self.name = name
     self.input = input.writing
     self.messages = messages.reading
-    // With this, a write to a program that has ended fails with EPIPE. The program itself was
-    // started before, with the default action.
+    // A write to a program that has ended then fails with EPIPE, and does not end kist. The program
+    // was started before, so it has the default action.
     signal(SIGPIPE, SIG_IGN)
   }
 

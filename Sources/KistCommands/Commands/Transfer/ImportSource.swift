@@ -11,7 +11,7 @@ enum ImportSource: Hashable, Sendable {
   case pass
   case foreign(ForeignFormat)
 
-  /// Returns its default location, which the program itself uses.
+  /// Returns the path of the file that the program itself uses.
   func usualPlace(_ variable: (String) -> String?) -> String? {
     func value(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
     func home(_ path: String) -> String? { value("HOME").map { "\($0)/\(path)" } }
@@ -56,17 +56,19 @@ extension ImportSource: ExpressibleByArgument, CaseIterable {
   static var allValueStrings: [String] { allCases.map(\.defaultValueDescription) }
 }
 
-/// The choice for a credential whose name is already stored, or occurs several times in the file.
+/// The choice for a name that is already stored, or that occurs several times in the file.
 enum ConflictChoice: String, ExpressibleByArgument, CaseIterable {
-  /// Keeps the stored one; takes the first of several in the file.
+  /// Keeps the stored credential, or takes the first of several in the file.
   case keep
-  /// Replaces the stored one; takes the last of several in the file.
+  /// Replaces the stored credential, or takes the last of several in the file.
   case replace
   case fail
 }
 
 extension ImportSource {
-  /// Reads the source at a path, or standard input for `-`; without a path, kistd's keyring.
+  /// Reads the source at a path, or from standard input for `-`.
+  ///
+  /// Without a path, reads the keyring through kistd.
   ///
   /// - Parameter prompting: Whether a locked keyring asks for its password.
   func read(
@@ -166,8 +168,9 @@ private let longestEntry = 1 << 20
 ///
 /// gpg gets only paths as arguments, and its decrypted output comes through a pipe.
 ///
-/// Stops if the first entry cannot be decrypted: the key is probably missing. Leaves out later
-/// ones, which may be for other users, and entries longer than 1 MiB.
+/// If the first entry cannot be decrypted, this function stops, because the key is probably
+/// missing. It leaves out later entries that cannot be decrypted, which may be for other users, and
+/// entries longer than 1 MiB.
 private func readPassStore(
   _ folder: String, _ terminal: Terminal
 ) throws(StorageError) -> ForeignCredentials {
@@ -203,14 +206,14 @@ private func readPassStore(
   return store
 }
 
-/// An entry of a `pass` store, or something that cannot be read as one, with the problem.
+/// An entry of a `pass` store, or a file that cannot be read as an entry, with the problem.
 struct PassFile {
   /// Its path in the store, without `.gpg`.
   var name: String
   var problem: LeftOut?
 }
 
-/// Returns the entries of a `pass` store, also those to leave out, sorted by name.
+/// Returns all entries of a `pass` store, sorted by name, including those that will be left out.
 func passFiles(below folder: String) throws(StorageError) -> [PassFile] {
   var files: [PassFile] = []
   try addFiles(of: folder, "", depth: 0, to: &files)
@@ -242,7 +245,7 @@ private func addFiles(
     if [".", "..", ".git"].contains(name) { continue }
     let child = "\(folder)/\(path)\(name)"
     let status = fileStatus(ofLink: child)
-    // A file that was removed in the meantime is still added as a file.
+    // If the file was removed in the meantime, it is still added, and reported later.
     if status == nil, errno != ENOENT { throw .notOpened("the folder", errno) }
     if status?.isKind(S_IFDIR) == true {
       if depth < 32 {
