@@ -7,14 +7,14 @@ private import Synchronization
 /// connection.
 final class Connection: Sendable {
   private let socketPath: String
-  private let patience: Duration
+  private let timeout: Duration
   private let find: FindDaemon?
   private let socket = Mutex<Socket?>(nil)
   private let thread = BlockingThread()
 
-  init(to socketPath: String, patience: Duration, orFind find: FindDaemon?) {
+  init(to socketPath: String, timeout: Duration, orFind find: FindDaemon?) {
     self.socketPath = socketPath
-    self.patience = patience
+    self.timeout = timeout
     self.find = find
   }
 
@@ -22,7 +22,7 @@ final class Connection: Sendable {
   ///
   /// A separate thread waits for the reply.
   func reply(to line: Line) async throws(StorageError) -> Line {
-    let deadline = ContinuousClock.now + patience
+    let deadline = ContinuousClock.now + timeout
     return try await thread.run { [self] () throws(StorageError) in
       try reply(to: line, by: deadline)
     }
@@ -32,7 +32,7 @@ final class Connection: Sendable {
   ///
   /// The calling thread waits for the reply.
   func replyHere(to line: Line) throws(StorageError) -> Line {
-    try reply(to: line, by: .now + patience)
+    try reply(to: line, by: .now + timeout)
   }
 
   private func reply(
@@ -44,7 +44,7 @@ final class Connection: Sendable {
         // Disconnects even after a timeout. Otherwise the late reply would be taken for the reply
         // to the next request.
         socket = nil
-        throw storageError(for: error, at: socketPath, patience: patience)
+        throw storageError(for: error, at: socketPath, timeout: timeout)
           .withOutcome(wasSent ? .unknown : .unchanged)
       }
     }
@@ -78,7 +78,7 @@ final class Connection: Sendable {
   private func liveSocket(
     _ kept: inout Socket?, by deadline: ContinuousClock.Instant
   ) throws(SocketError) -> Socket {
-    if let kept, kept.isQuiet { return kept }
+    if let kept, kept.isReusable { return kept }
     kept = nil
     let made = try connectedSocket(to: socketPath, by: deadline, orFind: find)
     kept = made
@@ -109,7 +109,7 @@ package func connect(
   orFind find: FindDaemon? = nil
 ) -> LineExchange {
   let all = (0..<max(threads, 1)).map { _ in
-    Connection(to: socketPath, patience: deadline, orFind: find)
+    Connection(to: socketPath, timeout: deadline, orFind: find)
   }
   if threads == 0 { return { line throws(StorageError) in try all[0].replyHere(to: line) } }
   let turns = Turns()

@@ -25,7 +25,7 @@ package func openWatch(
     ) async throws(StorageError) -> Output {
       try await thread.run { () throws(StorageError) in
         do throws(SocketError) { return try body() } catch {
-          throw storageError(for: error, at: socketPath, patience: deadline)
+          throw storageError(for: error, at: socketPath, timeout: deadline)
         }
       }
     }

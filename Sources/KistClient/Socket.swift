@@ -54,7 +54,7 @@ final class Socket {
   deinit { if descriptor >= 0 { close(descriptor) } }
 
   /// Whether kistd is still connected and has sent nothing since its last reply.
-  var isQuiet: Bool {
+  var isReusable: Bool {
     var byte: UInt8 = 0
     let flags = CInt(MSG_PEEK | MSG_DONTWAIT)
     return unsafe recv(descriptor, &byte, 1, flags) < 0 && errno == EAGAIN
@@ -198,7 +198,7 @@ package func isListening(at path: String) -> Bool {
 }
 
 /// Converts a failure of the socket at a path to the error that a caller gets.
-func storageError(for error: SocketError, at path: String, patience: Duration) -> StorageError {
+func storageError(for error: SocketError, at path: String, timeout: Duration) -> StorageError {
   switch error {
   case .refused(let error): error
   case _ where error.meansNothingListens: nothingListening(at: path)
@@ -218,7 +218,7 @@ func storageError(for error: SocketError, at path: String, patience: Duration) -
       hint: "`kist status` shows whether kistd still runs")
   case .timedOut:
     StorageError(
-      .timeout, "kistd did not answer within \(patience)",
+      .timeout, "kistd did not answer within \(timeout)",
       hint: "check whether kistd still runs, and its log; a change may have been carried out")
   case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
   }

@@ -92,7 +92,7 @@ package struct ByteServer: Sendable {
               continue
             }
             group.addTask {
-              await give(answer, over: channel, places)
+              await sendAnswer(answer, over: channel, places)
               places.leave(channel)
             }
           }
@@ -106,7 +106,7 @@ package struct ByteServer: Sendable {
   /// Sends an answer and closes the channel.
   ///
   /// It is not an error if the client has disconnected.
-  private func give(_ answer: Answer, over channel: any Channel, _ places: BytePlaces) async {
+  private func sendAnswer(_ answer: Answer, over channel: any Channel, _ places: BytePlaces) async {
     let secret = await answer.bytes()
     places.markAsSending(channel)
     let limit = channel.eventLoop.scheduleTask(in: TimeAmount(deadline)) {

@@ -41,7 +41,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var isAnswering = false
   /// The watch stream that begins after the last reply.
   var stream: WatchStream?
-  private var isBeginning = false
+  private var isStarting = false
   var outgoing = noReplies()
   /// The number of writes that the channel has not finished.
   private(set) var unwritten = 0
@@ -49,12 +49,12 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// The time since which there has always been an unfinished write.
   private(set) var unwrittenSince = NIODeadline.now()
   /// Whether no further line will be received.
-  var isOver = false
+  var inputHasEnded = false
   /// Whether the client has disconnected and reads no more replies.
-  private(set) var isGone = false
+  private(set) var isDisconnected = false
   /// The cost of the work since the event loop last served other connections, in bytes.
   private var cost = 0
-  private var isResting = false
+  private var isPaused = false
   private var isReadPending = false
   private var isWriting = false
   var whenDone: CheckedContinuation<Void, Never>?
@@ -104,35 +104,37 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Replies that are ready at the same time are sent together.
   func answerAll() {
     // Events that NIO reports during a write are handled after it.
-    guard let answer, !isWriting, !isResting else { return }
+    guard let answer, !isWriting, !isPaused else { return }
     cost = 0
     while !isAnswering, canSendReplies, cost < Self.maximumCost, let event = events.popFirst() {
       isAnswering = true
       switch event {
-      case .line(let line) where isGone && line.onlyReads: settle(costing: 0)
-      case .line(let line): begin(line, answer)
+      case .line(let line) where isDisconnected && line.onlyReads: finishLine(costing: 0)
+      case .line(let line): startAnswer(to: line, answer)
       case .unfinished: refuse(.unfinished)
       case .tooLong:
         refuse(.lineTooLong)
-        isOver = true
+        inputHasEnded = true
       }
       if events.isEmpty { flush() }
     }
     flush()
-    if cost >= Self.maximumCost { rest() }
-    if isOver, !isAnswering, events.isEmpty { beginStreamOrComplete() }
+    if cost >= Self.maximumCost { pause() }
+    if inputHasEnded, !isAnswering, events.isEmpty { beginStreamOrComplete() }
   }
 
   /// Whether the client reads its replies, or has disconnected.
-  var canSendReplies: Bool { unwritten == 0 || isGone || context?.channel.isWritable ?? true }
+  var canSendReplies: Bool {
+    unwritten == 0 || isDisconnected || context?.channel.isWritable ?? true
+  }
 
   /// Lets the event loop serve other connections.
   ///
   /// This needs a timer: a queued task would run before the loop reads from them.
-  private func rest() {
-    isResting = true
+  private func pause() {
+    isPaused = true
     loop.scheduleTask(in: .microseconds(50)) {
-      self.isResting = false
+      self.isPaused = false
       self.answerAll()
     }
   }
@@ -142,13 +144,13 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// If the answer need not wait, it is complete when this function returns.
   ///
   /// Otherwise the answer continues later on the event loop, without another thread.
-  private func begin(_ line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
-    isBeginning = true
-    defer { isBeginning = false }
+  private func startAnswer(to line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
+    isStarting = true
+    defer { isStarting = false }
     Task.immediate(executorPreference: executor) {
       let reply = await answer(line)
       sendReply(reply)
-      if !isBeginning { answerAll() }
+      if !isStarting { answerAll() }
     }
   }
 
@@ -157,7 +159,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     sendReply(.refusal(error))
   }
 
-  private func settle(costing replyBytes: Int) {
+  private func finishLine(costing replyBytes: Int) {
     isAnswering = false
     lastAnsweredAt = sequence.next()
     unansweredCount -= 1
@@ -165,7 +167,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   }
 
   private func sendReply(_ reply: Line) {
-    settle(costing: reply.content.count)
+    finishLine(costing: reply.content.count)
     guard context != nil else { return }
     outgoing.append(reply)
     if outgoing.count >= Self.readSize { flush() }
@@ -275,12 +277,12 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   }
 
   private func inputDidEnd() {
-    isOver = true
+    inputHasEnded = true
     answerAll()
   }
 
   private func clientDidLeave() {
-    isGone = true
+    isDisconnected = true
     stream?.cancel()
     inputDidEnd()
   }

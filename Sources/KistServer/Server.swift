@@ -89,20 +89,20 @@ package struct Server: Sendable {
         isDone.succeed(false)
       }
     }
-    let beating = heartbeat.map { heartbeat in
+    let heartbeatTask = heartbeat.map { heartbeat in
       loop.scheduleRepeatedTask(initialDelay: .zero, delay: TimeAmount(heartbeat.interval)) { _ in
         heartbeat.beat()
       }
     }
-    defer { beating?.cancel() }
-    let idling = idleExit.map { idleExit in
+    defer { heartbeatTask?.cancel() }
+    let idleTask = idleExit.map { idleExit in
       Task(executorPreference: executor) {
         guard await idleExit.isDue(admission) else { return }
         idleExit.whenStopping()
         stop()
       }
     }
-    defer { idling?.cancel() }
+    defer { idleTask?.cancel() }
     return try await withTaskCancellationHandler {
       try await isDone.futureResult.get()
     } onCancel: {

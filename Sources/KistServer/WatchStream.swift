@@ -56,12 +56,12 @@ extension LineHandler {
   /// No further line is answered.
   func beginStream(_ next: @escaping NextLine) {
     let stream = WatchStream(next, on: self)
-    if isGone { stream.cancel() }
+    if isDisconnected { stream.cancel() }
     self.stream = stream
     // Drops the lines that arrived after the current one.
     events.removeAll()
     unansweredCount = 1
-    isOver = true
+    inputHasEnded = true
   }
 
   var isStreaming: Bool { stream?.isUnderWay ?? false }
