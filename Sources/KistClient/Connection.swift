@@ -88,9 +88,8 @@ final class Connection: Sendable {
 
 /// Returns a function that sends requests to kistd.
 ///
-/// Several tasks can share the function.
-///
-/// When the last copy of the function is released, its threads end and its sockets are closed.
+/// Several tasks can share the function. When the last copy of the function is released, its
+/// threads end and its sockets are closed.
 ///
 /// If kistd closed the connection before any byte of a request was sent, the function connects
 /// again, once, and sends the request. If the connection ends later, the request fails with the

@@ -5,11 +5,10 @@ extension WatchCredentials {
   /// Returns a watch that begins again when its connection is lost, for example when kistd
   /// restarts.
   ///
-  /// If changes may have been missed, it reports a `reset`.
-  ///
-  /// The first retry comes 100 ms after the loss. Each further wait is twice as long, up to 10
-  /// seconds. The watch retries while kistd does not run, has no free connection, or does not
-  /// answer. Any other error ends the watch. If the very first connection fails, there is no retry.
+  /// If changes may have been missed, it reports a `reset`. The first retry comes 100 ms after the
+  /// loss. Each further wait is twice as long, up to 10 seconds. The watch retries while kistd does
+  /// not run, has no free connection, or does not answer. Any other error ends the watch. If the
+  /// very first connection fails, there is no retry.
   ///
   /// - Parameters:
   ///   - sleep: Waits before each retry; throws if the task is cancelled.

@@ -6,12 +6,10 @@ internal import KistTerminal
 
 /// A new file with mode 0600.
 ///
-/// It gets its name only when all of it is on disk.
-///
-/// Until then it has no name, so a kist that is killed leaves no file. This needs a file system
-/// with O_TMPFILE (open(2)). On other file systems, the file has a temporary name with a number and
-/// `.new`. A file that replaces another one has such a name for a moment on every file system. A
-/// SIGKILL at that moment leaves it there.
+/// It gets its name only when all of it is on disk. Until then it has no name, so a kist that is
+/// killed leaves no file. This needs a file system with O_TMPFILE (open(2)). On other file systems,
+/// the file has a temporary name with a number and `.new`. A file that replaces another one has
+/// such a name for a moment on every file system. A SIGKILL at that moment leaves it there.
 struct NewFile: ~Copyable {
   private let path: String
   private let isReplacing: Bool

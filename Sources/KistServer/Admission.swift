@@ -7,11 +7,9 @@ internal import Synchronization
 
 /// Admits new connections, and knows all open ones.
 ///
-/// Their number has a limit.
-///
-/// At the limit, a new connection evicts (closes) another one: the one whose client loses least
-/// (`EvictionPriority`). So idle connections cannot keep new clients out. A new connection is
-/// refused only if every other connection has a request in progress.
+/// Their number has a limit. At the limit, a new connection evicts (closes) another one: the one
+/// whose client loses least (`EvictionPriority`). So idle connections cannot keep new clients out.
+/// A new connection is refused only if every other connection has a request in progress.
 final class Admission: Sendable {
   private struct State {
     var isStopping = false

@@ -7,9 +7,8 @@ internal import Synchronization
 
 /// A server that sends bytes to each client, and then closes the connection.
 ///
-/// It reads nothing.
-///
-/// kistd uses it for `cred.sock`, from which systemd loads the credentials of units.
+/// It reads nothing. kistd uses it for `cred.sock`, from which systemd loads the credentials of
+/// units.
 package struct ByteServer: Sendable {
   /// The answer to a client.
   package struct Answer: Sendable {
@@ -139,11 +138,9 @@ package struct ByteServer: Sendable {
 
 /// The connections that a `ByteServer` is answering.
 ///
-/// Each has a place, and the number of places is limited.
-///
-/// If no place is free, the server looks at the group with the most connections. It closes the
-/// oldest connection of this group that does not read. So a program with many connections takes
-/// places only from its own group.
+/// Each has a place, and the number of places is limited. If no place is free, the server looks at
+/// the group with the most connections. It closes the oldest connection of this group that does not
+/// read. So a program with many connections takes places only from its own group.
 final class BytePlaces: Sendable {
   private struct Place {
     var channel: any Channel

@@ -141,9 +141,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Starts to answer a line.
   ///
-  /// If the answer need not wait, it is complete when this function returns.
-  ///
-  /// Otherwise the answer continues later on the event loop, without another thread.
+  /// If the answer need not wait, it is complete when this function returns. Otherwise the answer
+  /// continues later on the event loop, without another thread.
   private func startAnswer(to line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
     isStarting = true
     defer { isStarting = false }
@@ -180,9 +179,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Writes the replies to the socket directly.
   ///
-  /// If the socket has too little space, the channel writes the rest.
-  ///
-  /// The socket nearly always has space. A write through the channel costs several times as much.
+  /// If the socket has too little space, the channel writes the rest. The socket nearly always has
+  /// space. A write through the channel costs several times as much.
   func flush() {
     guard outgoing.count > 0, let context else { return }
     var sent = 0

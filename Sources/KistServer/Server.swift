@@ -4,6 +4,14 @@ package import Logging
 internal import NIOCore
 internal import NIOPosix
 
+// The terms of this module:
+//
+// - *Line*: a request or a reply of the protocol (docs/protocol.md), without its newline.
+// - *Peer*: the client process at the other end of a connection.
+// - *Evict*: close a connection because there are too many.
+// - *Watch stream*: the lines that kistd sends after the reply to the request `watch`.
+// - *Channel*, *event loop*: a connection of NIO, and the thread on which NIO handles it.
+
 /// A server that answers lines on a listening socket.
 package struct Server: Sendable {
   /// The default number of connections that are served at once.

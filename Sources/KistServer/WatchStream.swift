@@ -4,10 +4,8 @@ internal import NIOCore
 
 /// Sends the lines of a watch on its connection.
 ///
-/// All its code runs on the event loop of the connection.
-///
-/// It takes the next line only when the socket has space. If a client does not read, its changes
-/// wait in a queue of limited size.
+/// All its code runs on the event loop of the connection. It takes the next line only when the
+/// socket has space. If a client does not read, its changes wait in a queue of limited size.
 @safe
 final class WatchStream: @unchecked Sendable {
   private let next: NextLine

@@ -23,10 +23,8 @@ package typealias NextLine = @Sendable () async throws(StorageError) -> Line?
 
 /// Splits a stream of bytes into lines.
 ///
-/// It holds at most one unfinished line of limited length.
-///
-/// A connection uses the same splitter until it ends, because bytes of the next line may already
-/// have arrived.
+/// It holds at most one unfinished line of limited length. A connection uses the same splitter
+/// until it ends, because bytes of the next line may already have arrived.
 package struct LineSplitter: ~Copyable {
   /// A part of the stream.
   package enum Event: Sendable, Equatable {
