@@ -153,6 +153,6 @@ extension StorageError {
   /// The credential has a critical field that this version does not know.
   fileprivate static let needsLaterVersion = StorageError(
     .denied,
-    "a later version of kist added data to the credential, which this version would damage",
+    "a later version of kist added data to the credential, and this version would damage it",
     hint: "update kistd; or delete the credential, and that data with it, and save it again")
 }

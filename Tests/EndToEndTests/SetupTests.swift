@@ -29,7 +29,7 @@ import Testing
       _ = try await command("env", add, in: home)
       let again = try await command("env", words, in: home)
       #expect(again.status == .exited(0))
-      #expect(again.error.hasSuffix("kist: git is set to ask kist already\n"))
+      #expect(again.error.hasSuffix("kist: git is already set to ask kist\n"))
     }
   }
 

@@ -59,7 +59,7 @@ class Docker(RegistryTest):
         self.config.write_text("{" + rest)
         self.assertIn("logins in plain text", self.run_("kist", "setup", "docker", "--apply").stderr)
         self.assertEqual(self.config.read_text(), '{\n\t"credsStore": "kist",' + rest)
-        self.assertIn("asks kist already", self.run_("kist", "setup", "docker", "--apply").stderr)
+        self.assertIn("already asks kist", self.run_("kist", "setup", "docker", "--apply").stderr)
         self.login()
         self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
         self.inspect()

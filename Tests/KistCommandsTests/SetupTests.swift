@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (true, "kist: git asks kist already\n"), (false, "kist: git is set to ask kist already\n"),
+    (true, "kist: git already asks kist\n"), (false, "kist: git is already set to ask kist\n"),
   ])
   func `says that git asks kist only where it can`(isThere: Bool, expected: String) async {
     var machine = Machine.healthy

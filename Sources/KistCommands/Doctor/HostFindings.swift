@@ -75,7 +75,7 @@ extension Host {
     guard directory.mode & 0o077 != 0 else { return nil }
     return .note(
       "files", "other users have access to \(path)",
-      hint: isKists ? "close it: `chmod 700 \(shellQuoted(path))`" : useAnother)
+      hint: isKists ? "remove this access: `chmod 700 \(shellQuoted(path))`" : useAnother)
   }
 
   /// Checks the nearest existing parent if a directory does not exist yet.

@@ -50,7 +50,7 @@ extension CredentialKey {
         hint: "percent-encode everything except letters, digits and -._~")
     }
     guard account.isEmpty else {
-      throw .badRequest("an account cannot be given with a reference, which names it")
+      throw .badRequest("the reference already contains the account, so it cannot be given again")
     }
     self = reference.key
   }

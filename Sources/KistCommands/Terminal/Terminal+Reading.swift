@@ -99,7 +99,7 @@ extension Terminal {
     let counted = kinds.count == 1 ? "a line" : "\(kinds.count) lines"
     guard passphrases.count <= kinds.count else {
       throw .refused(
-        "standard input has more lines than passphrases are needed",
+        "standard input has too many lines",
         hint: "pipe in \(counted); write a new passphrase only once")
     }
     guard passphrases.count == kinds.count else {

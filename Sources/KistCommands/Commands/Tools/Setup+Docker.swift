@@ -9,7 +9,7 @@ extension Setup {
   func applyToDocker(_ terminal: Terminal, in host: Host) throws(StorageError) {
     guard let path = ImportSource.foreign(.docker).usualPlace(host.environment) else {
       throw .refused(
-        "docker's configuration has no place, because HOME is not set", hint: "set HOME")
+        "docker's configuration cannot be found, because HOME is not set", hint: "set HOME")
     }
     let text = try dockerConfiguration(at: path)
     let configuration = try DockerConfiguration(of: text)
@@ -20,7 +20,7 @@ extension Setup {
       try file.finish()
       try terminal.reportSuccess("docker asks kist now: \(path)")
     } else {
-      terminal.note("docker asks kist already")
+      terminal.note("docker already asks kist")
     }
     if configuration.plainLogins > 0 {
       terminal.note(

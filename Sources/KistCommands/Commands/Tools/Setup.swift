@@ -71,7 +71,7 @@ struct Setup: AsyncParsableCommand {
       if helpers.contains(asked.kist) {
         return terminal.note(
           missing == nil
-            ? "\(tool.rawValue) asks kist already" : "\(tool.rawValue) is set to ask kist already")
+            ? "\(tool.rawValue) already asks kist" : "\(tool.rawValue) is already set to ask kist")
       }
       if !helpers.isEmpty {
         if apply { throw asked.conflict }
