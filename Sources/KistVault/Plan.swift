@@ -20,17 +20,21 @@ package struct Plan<Answer> {
 package enum StoreWrite: Equatable, Sendable {
   /// Writes a row at this address, and replaces any row there.
   case putRow(SealedRow, at: Int64)
+  /// Deletes the row at this address.
   case deleteRow(at: Int64)
+  /// Adds a key slot.
   case putSlot(KeySlot)
+  /// Deletes the key slot with this number.
   case deleteSlot(UInt32)
 }
 
 /// The result of a lookup: the row of a credential, or a free address for it.
 package struct FoundRow {
+  /// The tags of the credential.
   let tag: RowTag
-  /// The address of the row; a free one if there is no row.
+  /// The address of the row; a free address if there is no row.
   package let address: Int64
-  /// `nil` if there is no row.
+  /// The row of the credential; `nil` if there is none.
   package let row: SealedRow?
 
   package init(tag: RowTag, address: Int64, row: SealedRow?) {
@@ -44,7 +48,9 @@ package struct KeySlotChange: Sendable {
   ///
   /// If the store has other slots by now, the change fails, because it might remove the last slot.
   let slots: [KeySlot]
+  /// The slot to add.
   let added: KeySlot?
+  /// The number of the slot to remove.
   let removed: UInt32?
 
   package init(slots: [KeySlot], added: KeySlot? = nil, removed: UInt32? = nil) {
