@@ -88,9 +88,9 @@ test-transcript: release ## Run the sessions of Tests/Transcript, on a terminal 
 	Tests/Transcript/run $(BIN)
 
 test-integrations: release ## Test kist with the real git, docker, cargo, AWS, kubectl and others
-	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring keepassxc \
-	  libglib2.0-bin libsecret-tools openssh-client openssl python3-venv restic \
-	  skopeo wget xz-utils zsh
+	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring isync keepassxc \
+	  libglib2.0-bin libsecret-tools mariadb-client-core mariadb-server-core maven msmtp openssh-client openssl podman \
+	  postgresql python3-venv rclone restic skopeo strace wget xz-utils zsh
 	@command -v npm >/dev/null || scripts/install-packages npm
 	@command -v kubectl >/dev/null || scripts/install-packages kubernetes-client
 	@command -v docker >/dev/null || scripts/install-packages docker.io
