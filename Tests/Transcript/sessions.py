@@ -4,9 +4,9 @@ A line after `$ ` is a command for bash, and a line after `? ` is typed at a pro
 0. Everything else is output: `\e` is the escape character, and `\r` a carriage return. Text that differs in each run, such as
 times and revisions, is replaced.
 
-A home is where a session runs: `shell(command, *before)` returns the words that run a command of bash there, after other words. They
-need the environment `environment` and the directory `path` of this machine. `handles(command)` does what a line means that is not run by bash, and
-returns whether it was one. `normal(text)` replaces what differs in each run.
+A home is where a session runs. `shell(command, *before)` returns the words that run a command of bash there, after other words. They
+need the environment `environment` and the directory `path` of this machine. `handles(command)` performs a line that is not for
+bash, and returns whether it was one. `normal(text)` replaces what differs in each run.
 """
 
 import difflib
