@@ -88,9 +88,9 @@ test-transcript: release ## Run the sessions of Tests/Transcript, on a terminal 
 	Tests/Transcript/run $(BIN)
 
 test-integrations: release ## Test kist with the real git, docker, cargo, AWS, kubectl and others
-	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring keepassxc \
-	  libglib2.0-bin libsecret-tools openssh-client openssl python3-venv restic \
-	  skopeo wget xz-utils zsh
+	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring isync keepassxc \
+	  libglib2.0-bin libsecret-tools mariadb-client-core mariadb-server-core maven msmtp openssh-client openssl podman \
+	  postgresql python3-venv rclone restic skopeo strace wget xz-utils zsh
 	@command -v npm >/dev/null || scripts/install-packages npm
 	@command -v kubectl >/dev/null || scripts/install-packages kubernetes-client
 	@command -v docker >/dev/null || scripts/install-packages docker.io
@@ -240,13 +240,13 @@ dist: release ## Make the tarball .build-release/dist/kist-*.tar.gz, which needs
 	@cd .build-release/dist && sha256sum $(DIST).tar.gz > $(DIST).tar.gz.sha256
 	@echo "made: .build-release/dist/$(DIST).tar.gz"
 
-test-dist: dist deb ## Install and use the tarball in bare Debian 12 and 13, with the recipes of the documentation, as root
+test-dist: dist deb ## Use kist in Debian 12 and 13, with the recipes of the documentation and a first hour, as root
 	@scripts/install-packages age ansible-core debian-archive-keyring debootstrap openssh-client openssh-server \
-	  openssh-sftp-server python3-yaml strace util-linux
+	  openssh-sftp-server python3-yaml strace systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm bare); newest=$$(scripts/systemd-tree trixie bare); \
 	export KIST_DESKTOP_12=$$(scripts/systemd-tree bookworm desktop) KIST_DESKTOP_13=$$(scripts/systemd-tree trixie desktop); \
 	cd Tests/Packages && KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest \
-	/usr/bin/python3 -B -m unittest test_tarball test_ci test_machines test_readme
+	/usr/bin/python3 -B -m unittest test_tarball test_ci test_machines test_readme test_first_hour
 
 lint: ## Check the formatting, and the words of documentation, comments, texts and test names
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks Examples

@@ -1,11 +1,14 @@
-"""docker and skopeo, with kist as their credential helper."""
+"""docker, skopeo and podman, with kist as their credential helper."""
 
 import json
+import re
 import unittest
+from pathlib import Path
 
 from servers import basic, registry
 from world import IntegrationTest, needs
 
+PAGE = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text()
 MISSING = "credentials not found in native keychain"
 
 
@@ -167,6 +170,42 @@ class Skopeo(RegistryTest):
         for reason in self.world.while_unavailable():
             self.assertIn(reason, self.list_tags(fails=True).stderr)
         self.list_tags()
+
+
+@needs("podman")
+class Podman(RegistryTest):
+    def setUp(self):
+        super().setUp()
+        containers = self.world.home / ".config" / "containers"
+        (containers / "registries.conf.d").mkdir(parents=True)
+        (line,) = re.findall("^credential-helpers = .*$", PAGE, re.M)
+        (containers / "registries.conf.d" / "kist.conf").write_text(line)
+        (containers / "policy.json").write_text('{"default":[{"type":"insecureAcceptAnything"}]}')
+        images = self.world.home / "images"
+        storage = self.world.home / "storage.conf"
+        storage.write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{images}"\nrunroot = "{images}-run"\n')
+        self.world.env["CONTAINERS_STORAGE_CONF"] = str(storage)
+
+    def pull(self, **options):
+        return self.run_("podman", "pull", "--tls-verify=false", self.image, **options)
+
+    def test_a_login_is_used_until_the_logout(self):
+        self.pull(fails=True)
+        self.run_(
+            "podman", "login", "--tls-verify=false", "-u", "alice", "--password-stdin", self.registry, input="hunter2")
+        self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
+        for file in self.world.home.rglob("auth.json"):
+            self.assertNotIn(basic("alice", "hunter2").split()[1], file.read_text())
+        self.pull()
+        self.assertEqual(self.used(), basic("alice", "hunter2"))
+        self.run_("podman", "logout", self.registry)
+        self.assertEqual(self.world.credentials(), [])
+        self.pull(fails=True)
+
+    def test_podman_uses_a_credential_saved_by_hand(self):
+        self.run_("kist", "save", self.registry, "alice", input="hunter2")
+        self.pull()
+        self.assertEqual(self.used(), basic("alice", "hunter2"))
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ import Testing
     ),
     (
       .plaintext,
-      "note\tplaintext\t/home/u/.netrc has 1 credential in plain text (netrc)\tmove them into kist: "
+      "note\tplaintext\t/home/u/.netrc has 1 credential in plain text (netrc)\timport those that kist lacks: "
         + "`kist import netrc /home/u/.netrc`; then remove the file\n", 0
     ),
     (

@@ -20,7 +20,7 @@ import Testing
     Plain(
       path: ".git-credentials",
       content: "https://hunter2@git.example\nhttps://a:hunter2@git.example\n",
-      said: "1 credential in plain text (git-credentials)\tmove them into kist: `kist import git-"),
+      said: "1 credential in plain text (git-credentials)\timport those that kist lacks: `kist"),
     Plain(
       path: ".config/git/credentials", content: "https://a:hunter2@git.example\n",
       said: "`kist import git-credentials /home/u/.config/git/credentials`"),

@@ -50,6 +50,14 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: real + "/credentials.db"))
   }
 
+  @Test func `a file in the place of the directory is refused by name`() async throws {
+    let file = store.directory("data")
+    try Data("a backup".utf8).write(to: URL(filePath: file))
+    let error = await expect(.unavailable) { try await store.open() }
+    #expect(error?.message == "\(file) is not a directory")
+    #expect(try Data(contentsOf: URL(filePath: file)) == Data("a backup".utf8))
+  }
+
   @Test
   func `a store that is gone is not created again, and another one in its place is not changed`()
     async throws

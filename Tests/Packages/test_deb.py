@@ -9,9 +9,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from booted import ROOT, Machine
+
 MADE = ROOT / ".build-release"
-PLACES = {"root": (0, "/root"), "alice": (1000, "/home/alice"), "bob": (1001, "/home/bob")}
 
 
 def package():
@@ -64,42 +64,6 @@ class Building(unittest.TestCase):
             ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "initial-upload-closes-no-bugs",
              package()], capture_output=True, text=True)
         self.assertEqual((end.returncode, end.stdout), (0, ""), end.stderr)
-
-
-class Machine:
-    """A booted root directory from scripts/systemd-tree. Its changes are discarded at the end."""
-
-    def __init__(self, tree):
-        self.process = subprocess.Popen(
-            [ROOT / "scripts/systemd-machine", tree], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.leader = self.process.stdout.readline().strip()
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def shell(self, script, user="root", status=0):
-        """Runs a script that must exit with a status; returns its output."""
-        number, home = PLACES[user]
-        env = [f"HOME={home}", f"USER={user}", "LANG=C.UTF-8", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
-        if number:
-            env += [f"XDG_RUNTIME_DIR=/run/user/{number}", f"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/{number}/bus"]
-        end = subprocess.run(
-            ["nsenter", "--target", self.leader, "--all", "--", "timeout", "60", "setpriv", "--reuid", user, "--regid", user,
-             "--init-groups", "env", "--ignore-environment", f"--chdir={home}", *env, "bash", "-c", script],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        assert end.returncode == status, f"{script}: {end.returncode}: {end.stdout}{end.stderr}"
-        return end.stdout.strip()
-
-    def files(self):
-        """Returns all files, except those that any package installation changes and those of users."""
-        passed = ["/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/log", "/var/cache", "/var/lib/dpkg", "/kist",
-                  "/home", "/var/lib/systemd"]
-        prune = " -o ".join(f"-path {path}" for path in passed)
-        found = self.shell(f"find / \\( {prune} \\) -prune -o ! -type d -print")
-        state = self.shell("find /var/lib/systemd /var/lib/dpkg/info \\( -name '*deb-systemd*' -o -name 'kist*' \\) ! -type d")
-        return set(found.splitlines()) | set(state.splitlines())
 
 
 class Installing:

@@ -135,7 +135,8 @@ extension Host {
     let what = ImportSource.foreign(format).whatCanGo
     return .note(
       "plaintext", "\(path) has \(counted(file.entries.count)) in plain text (\(format.rawValue))",
-      hint: "move them into kist: \(command); then remove \(what == "it" ? "the file" : what)")
+      hint: "import those that kist lacks: \(command); then remove "
+        + (what == "it" ? "the file" : what))
   }
 
   private func configuration(of format: ForeignFormat, beside path: String) -> Secret? {

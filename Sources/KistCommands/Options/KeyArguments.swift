@@ -46,8 +46,7 @@ extension CredentialKey {
     }
     guard let reference = CredentialReference(service) else {
       throw .badRequest(
-        "the reference must be kist://SERVICE/ACCOUNT",
-        hint: "percent-encode everything except letters, digits and -._~")
+        "the reference must be kist://SERVICE/ACCOUNT", hint: CredentialReference.hint)
     }
     guard account.isEmpty else {
       throw .badRequest("the reference already contains the account, so it cannot be given again")

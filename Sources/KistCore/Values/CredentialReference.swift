@@ -6,6 +6,11 @@ public struct CredentialReference: Hashable, Sendable, CustomStringConvertible {
   /// The prefix of every reference.
   package static let scheme = "kist://"
 
+  /// The hint of an error about a reference that cannot be parsed.
+  package static let hint =
+    "percent-encode everything except letters, digits and -._~, as in "
+    + "kist://https%3A%2F%2Fgithub.com/alice"
+
   /// The key of the credential.
   public let key: CredentialKey
 

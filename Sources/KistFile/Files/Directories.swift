@@ -11,9 +11,16 @@ func prepareDirectory(of path: String) throws(StorageError) {
   try checkDirectory(directory)
 }
 
-/// Throws where others own a directory or may write to it; accepts a missing directory.
+/// Throws where others own a directory or may write to it, or where a file is in its place.
+///
+/// Accepts a missing directory.
 func checkDirectory(_ directory: String) throws(StorageError) {
   guard let status = try existing(directory, fileStatus(of: directory)) else { return }
+  guard status.isKind(S_IFDIR) else {
+    throw StorageError(
+      .unavailable, "\(directory) is not a directory",
+      hint: "name a directory; its file `credentials.db` is the store, and may be a backup")
+  }
   guard status.st_uid == geteuid() else {
     throw StorageError(
       .denied, "the directory \(directory) belongs to another user",

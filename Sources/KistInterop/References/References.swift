@@ -58,8 +58,7 @@ extension CredentialReference {
     guard let reference = text.flatMap(Self.init) else {
       throw .badRequest(
         "\(place) has no reference kist://SERVICE/ACCOUNT",
-        hint: "begin the reference with kist://, and percent-encode everything except letters, "
-          + "digits and -._~")
+        hint: "begin the reference with kist://, and \(Self.hint)")
     }
     self = reference
   }

@@ -36,8 +36,9 @@ struct Load: RequiresUserStorage {
     let request = LoadRequest(key: try target.key(), allowExpired: allowExpired)
     let credential: Credential
     do throws(StorageError) { credential = try await storage.load(request) } catch {
-      guard error.code == .notFound, request.key.account.isEmpty else { throw error }
-      throw try await storage.missingAccount(of: request.key.service) ?? error
+      guard error.code == .notFound else { throw error }
+      if let missing = try await storage.missingAccount(of: request.key) { throw missing }
+      throw try await storage.otherService(of: request.key) ?? error
     }
     if let remaining, let moment = credential.summary.expiresAt,
       moment < remaining.end(from: terminal.now())
@@ -53,24 +54,51 @@ struct Load: RequiresUserStorage {
 }
 
 extension UserStorage {
-  /// Returns the error that names the accounts of a service; `nil` if the service has none.
-  fileprivate func missingAccount(of service: String) async throws(StorageError) -> StorageError? {
-    let accounts = try await findAll(CredentialQuery(service: service)).map(\.key.account).sorted()
-    guard let first = accounts.first else { return nil }
+  /// Returns the error that names the accounts of a service, if a key without an account needs one.
+  fileprivate func missingAccount(
+    of key: CredentialKey
+  ) async throws(StorageError) -> StorageError? {
+    guard key.account.isEmpty else { return nil }
+    return try await error(
+      "the service has no credential without an account, but with", hint: "name the account",
+      naming: CredentialQuery(service: key.service))
+  }
+
+  /// Returns the error that names a credential of the same host, if it is stored as `HOST` instead of
+  /// `https://HOST`, or the reverse.
+  fileprivate func otherService(
+    of key: CredentialKey
+  ) async throws(StorageError) -> StorageError? {
+    let scheme = "https://"
+    let service =
+      key.service.hasPrefix(scheme)
+      ? String(key.service.dropFirst(scheme.count)) : scheme + key.service
+    guard (1...Limits.keyPart).contains(service.utf8.count) else { return nil }
+    return try await error(
+      "there is no such credential, but the service \(service) has", hint: "name that service",
+      naming: CredentialQuery(service: service, account: key.account.isEmpty ? nil : key.account))
+  }
+
+  /// Returns an error that names the accounts of the found credentials; `nil` if there are none.
+  private func error(
+    _ message: String, hint: String, naming query: CredentialQuery
+  ) async throws(StorageError) -> StorageError? {
+    let keys = try await findAll(query).map(\.key).sorted()
+    guard let first = keys.first else { return nil }
     // Limits the number and the length of the accounts, so that the hint stays visible.
-    let names = accounts.prefix(5).map { $0.count > 64 ? $0.prefix(64) + "…" : $0 }
-    let rest = accounts.count > names.count ? ", and \(accounts.count - names.count) more" : ""
+    let names = keys.prefix(5).map(\.account).map {
+      $0.isEmpty ? "one without an account" : $0.count > 64 ? $0.prefix(64) + "…" : $0
+    }
+    let rest = keys.count > names.count ? ", and \(keys.count - names.count) more" : ""
     return StorageError(
-      .notFound,
-      "the service has no credential without an account, but with: "
-        + names.joined(separator: ", ") + rest,
-      hint: "name the account: `\(command(loading: first, of: service))`")
+      .notFound, "\(message): \(names.joined(separator: ", "))\(rest)",
+      hint: "\(hint): `\(command(loading: first))`")
   }
 }
 
 /// Returns the command, quoted for a shell, with `--` before a name that looks like an option.
-private func command(loading account: String, of service: String) -> String {
-  let words = [service, account]
+private func command(loading key: CredentialKey) -> String {
+  let words = [key.service, key.account].filter { !$0.isEmpty }
   let hasOption = words.contains { $0.hasPrefix("-") }
   return "kist load " + (hasOption ? "-- " : "") + words.map(shellQuoted).joined(separator: " ")
 }
