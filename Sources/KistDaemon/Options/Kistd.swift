@@ -81,7 +81,7 @@ enum KistdCommand: String, CaseIterable {
 
 struct UseOptions: ParsableArguments {
   @Option(
-    help: .value("duration", "How long a request may take, such as 500ms or 2m (default: 30s)."))
+    help: .value("duration", "How long a request may take, such as 500ms or 2min (default: 30s)."))
   var deadline: String?
 
   @Option(

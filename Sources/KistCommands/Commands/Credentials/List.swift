@@ -35,7 +35,7 @@ struct List: RequiresUserStorage {
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
     let query = try selection.query()
-    let latestExpiry = try Lifetime(expiring, of: "--expiring")?.end(from: terminal.now())
+    let latestExpiry = try TimeSpan(expiring, of: "--expiring")?.end(from: terminal.now())
     let text = text?.lowercased()
     let found = try await storage.findAll(query)
       .filter { $0.expires(by: latestExpiry) && $0.contains(text) }
