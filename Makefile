@@ -89,7 +89,7 @@ test-transcript: release ## Run the sessions of Tests/Transcript, on a terminal 
 
 test-integrations: release ## Test kist with the real git, docker, cargo, AWS, kubectl and others
 	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring keepassxc \
-	  libglib2.0-bin libsecret-tools openssh-client openssl python3-venv restic \
+	  libglib2.0-bin libsecret-tools openssh-client openssl python3-jsonschema python3-venv restic \
 	  skopeo wget xz-utils zsh
 	@command -v npm >/dev/null || scripts/install-packages npm
 	@command -v kubectl >/dev/null || scripts/install-packages kubernetes-client

@@ -92,6 +92,11 @@ struct UseOptions: ParsableArguments {
   var logLevel: String?
 }
 
+struct JSONOption: ParsableArguments {
+  @Flag(help: "Print JSON, one object on a line; errors too.")
+  var json = false
+}
+
 extension ArgumentHelp {
   static func value(_ name: String, _ text: String) -> ArgumentHelp {
     ArgumentHelp(text, valueName: name)
