@@ -43,7 +43,7 @@ struct Setting {
   func storageKind() throws(StorageError) -> StorageKind? {
     if text == "auto" { return nil }
     guard let kind = StorageKind(rawValue: text) else {
-      throw error("must be " + listed(["auto"] + StorageKind.all.map(\.rawValue), "or"))
+      throw error("must be " + listed(StorageKind.namesOfOption, "or"))
     }
     return kind
   }

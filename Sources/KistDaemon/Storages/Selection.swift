@@ -132,7 +132,9 @@ struct ProbeCommand: ParsableCommand {
 
   @OptionGroup var output: JSONOption
 
-  @Option(help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."))
+  @Option(
+    help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."),
+    completion: .list(StorageKind.namesOfOption))
   var storage: String?
 
   @OptionGroup var store: StoreOptions
