@@ -38,6 +38,8 @@ BENCH ?= --update-docs
 # The manual pages and the shells' completion, with their paths below PREFIX/share.
 SHARE := .build-release/share
 COMPLETIONS := bash-completion/completions/kist fish/vendor_completions.d/kist.fish zsh/site-functions/_kist
+# bash and fish look for completion under the name of the program. The scripts of kist are for kistd, too.
+COMPLETION_LINKS := bash-completion/completions/kistd fish/vendor_completions.d/kistd.fish
 # A page for each command that docs/cli.md lists.
 COMMANDS := $(shell sed -n 's/^| \[`kist \([a-z]*\)`\].*/\1/p' docs/cli.md)
 PAGES := $(patsubst %,man/man1/%.1,kist $(addprefix kist-,$(COMMANDS))) man/man7/kist-protocol.7 man/man8/kistd.8
@@ -90,7 +92,7 @@ test-transcript: release ## Run the sessions of Tests/Transcript, on a terminal 
 test-integrations: release ## Test kist with the real git, docker, cargo, AWS, kubectl and others
 	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring isync keepassxc \
 	  libglib2.0-bin libsecret-tools mariadb-client-core mariadb-server-core maven msmtp openssh-client openssl podman \
-	  postgresql python3-venv rclone restic skopeo strace wget xz-utils zsh
+	  postgresql python3-jsonschema python3-venv rclone restic skopeo strace wget xz-utils zsh
 	@command -v npm >/dev/null || scripts/install-packages npm
 	@command -v kubectl >/dev/null || scripts/install-packages kubernetes-client
 	@command -v docker >/dev/null || scripts/install-packages docker.io
@@ -179,9 +181,9 @@ $(addprefix $(SHARE)/,$(PAGES)): scripts/man-page $(wildcard docs/*.md) Sources/
 $(SHARE)/bash-completion/completions/kist: completions/kist.bash
 $(SHARE)/fish/vendor_completions.d/kist.fish: completions/kist.fish
 $(SHARE)/zsh/site-functions/_kist: completions/kist.zsh
-$(addprefix $(SHARE)/,$(COMPLETIONS)): scripts/completion $(BIN)/kist
+$(addprefix $(SHARE)/,$(COMPLETIONS)): scripts/completion $(BIN)/kist $(BIN)/kistd
 	@mkdir -p $(@D)
-	$(BIN)/kist --experimental-dump-help | scripts/completion $(patsubst completions/kist.%,%,$(filter completions/%,$^)) > $@
+	scripts/completion $(patsubst completions/kist.%,%,$(filter completions/%,$^)) $(BIN) > $@
 
 # If the user cannot read a program, other programs of the user cannot read its memory from its first instruction on,
 # because exec(2) makes it undumpable. A program can also make itself undumpable, but until then others can open its memory.
@@ -194,7 +196,8 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Install ki
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS) $(addprefix $(DESTDIR)$(PREFIX)/share/,doc/kist $(sort $(dir $(SHARED))))
 	install -m $(PROGRAM_MODE) $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
 	for name in $(SHARED); do install -m 644 $(SHARE)/$$name $(DESTDIR)$(PREFIX)/share/$$name || exit; done
-	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/doc/kist
+	for name in $(COMPLETION_LINKS); do ln -sf kist$${name##*/kistd} $(DESTDIR)$(PREFIX)/share/$$name; done
+	install -m 644 docs/*.md docs/kist.schema.json $(DESTDIR)$(PREFIX)/share/doc/kist
 	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done
 	for name in $(HELPERS); do ln -sf kist-helper.1 $(DESTDIR)$(PREFIX)/share/man/man1/$$name.1; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
@@ -206,7 +209,7 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Install ki
 uninstall: ## Stop the service, and remove the programs and units, never the data
 	@-[ -n "$(DESTDIR)" ] || { systemctl --user disable --now $(SOCKETS) && systemctl --user stop kistd.service; } 2>/dev/null
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist $(HELPERS))
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED) $(patsubst %,man/man1/%.1,$(HELPERS)))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED) $(COMPLETION_LINKS) $(patsubst %,man/man1/%.1,$(HELPERS)))
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kist
 	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(notdir $(wildcard systemd/*)))
 	@-[ -n "$(DESTDIR)" ] || systemctl --user daemon-reload 2>/dev/null

@@ -1,4 +1,4 @@
-# Completion of kist for bash.
+# Completion of kist and kistd for bash.
 #
 # This script never evaluates typed or stored text. It does not use `compgen -W`, which would execute `$(...)` in a name.
 
@@ -32,8 +32,9 @@ __kist_parse() {
   words+=("$word")
 }
 
-# Prints the stored services, or the accounts of a service, one on each line. Leaves out names that begin with a dash,
-# because kist would read them as options. (`command`: an alias of grep may color its output.)
+# Prints the stored services, or the accounts of a service, or with --references the references, one on each line.
+# Leaves out names that begin with a dash, because kist would read them as options. (`command`: an alias of grep may
+# color its output.)
 __kist_names() {
   KIST_AUTOSTART=0 command timeout 2 kist list "${@:2}" 2>/dev/null </dev/null |
     command cut -f "$1" | command grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' | command sort -u
@@ -58,15 +59,24 @@ _kist() {
   local -a words=() arguments=() found=() socket=() scope=()
   local -A options=()
   local IFS=$' \t\n' line=${COMP_LINE:0:COMP_POINT} current name value rest
-  local quote='' kind='' more='' ended='' before=''
+  local quote='' kind='' more='' ended='' before='' commands='' program=kist
   local -i i last position=0
   COMPREPLY=()
   __kist_parse "$line" || { compopt -o default; return; }
 
   last=$((${#words[@]} - 1))
   current=${words[last]}
-  if ((last == 1)); then __kist_table ''; else __kist_table "${words[1]}"; fi
-  for ((i = 2; i < last; i++)); do
+  [[ ${1##*/} != kistd ]] || program=kistd
+  # A command of a program is its first word.
+  if ((last == 1)) || [[ ${words[1]} == -* ]]; then
+    i=1
+    __kist_table $program
+    ((last > 1)) || [[ ! $commands ]] || arguments=("$commands")
+  else
+    i=2
+    __kist_table "$program ${words[1]}"
+  fi
+  for (( ; i < last; i++)); do
     name=${words[i]%%=*}
     if [[ ! $ended && ${words[i]} == -- ]]; then
       ended=yes
@@ -86,7 +96,7 @@ _kist() {
         --socket) socket=("--socket=$value") ;;
       esac
     else
-      [[ ${arguments[position]} != service ]] || scope=("--service=${words[i]}")
+      [[ ${arguments[position]} != @(service|credential) ]] || scope=("--service=${words[i]}")
       position+=1
     fi
   done
@@ -100,11 +110,20 @@ _kist() {
     kind=${arguments[position]:-$more}
     [[ $kind != program || $ended ]] || kind=''
   fi
+  value=${current#"$before"}
   case $kind in
+    credential) if [[ $value == kist:* ]]; then kind=reference; else kind=service; fi ;;
+    variable)
+      if [[ $value == *=* ]]; then kind=reference before+=${value%%=*}=; fi
+      ;;
+  esac
+  case $kind in
+    reference) mapfile -t found < <(__kist_names 1 "${socket[@]}" --references) ;;
     service) mapfile -t found < <(__kist_names 1 "${socket[@]}") ;;
     account) mapfile -t found < <(__kist_names 2 "${socket[@]}" "${scope[@]}") ;;
     program) mapfile -t found < <(compgen -c -- "$current") ;;
     file) compopt -o default ;;
+    directory) compopt -o dirnames ;;
     'one of '*) read -ra found <<<"${kind#one of }" ;;
   esac
 

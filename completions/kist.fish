@@ -1,4 +1,4 @@
-# Completion of kist for fish. fish itself quotes the output of a command.
+# Completion of kist and kistd for fish. fish itself quotes the output of a command.
 
 # Prints the command and its arguments so far, without options and their values.
 function __kist_words
@@ -17,6 +17,11 @@ function __kist_words
             printf '%s\n' $word
         end
     end
+end
+
+# Checks whether the user types the first word after the program.
+function __kist_first
+    test (count (commandline -opc)) = 1
 end
 
 # Checks whether the user types this command, and whether it has this number of words so far.
@@ -39,10 +44,10 @@ function __kist_option -a name
     end
 end
 
-# Prints the stored services, or the accounts of a service. Leaves out names that begin with a dash, because kist would
+# Prints the stored services, or the accounts of a service, or with --references the references. Leaves out names that begin with a dash, because kist would
 # read them as options, and names that begin with a tilde, because fish does not quote the tilde.
 function __kist_names -a column
-    set -l service
+    set -l service $argv[2..-1]
     if test "$column" = 2
         set service (__kist_option --service)
         set -l words (__kist_words)
@@ -50,6 +55,23 @@ function __kist_names -a column
     end
     command env KIST_AUTOSTART=0 timeout 2 kist list (__kist_option --socket) $service 2>/dev/null </dev/null |
         command cut -f $column | command grep -v -e '^[-~]' -e '^$' -e '[[:cntrl:]]' | command sort -u
+end
+
+# Prints the stored services, or after `kist:` the references.
+function __kist_credentials
+    if string match -q -- 'kist:*' (commandline -ct)
+        __kist_names 1 --references
+    else
+        __kist_names 1
+    end
+end
+
+# Prints the references after NAME= in the value of an option.
+function __kist_variables
+    set -l name (string match -r -- '^(?:--[a-z-]+=)?([^=-][^=]*=)' (commandline -ct))[2]; or return
+    for reference in (__kist_names 1 --references)
+        printf '%s\n' $name$reference
+    end
 end
 
 # Completes the command after `--`.
@@ -60,3 +82,4 @@ function __kist_program
 end
 
 complete -c kist -f
+complete -c kistd -f

@@ -1,7 +1,15 @@
-#compdef kist
-# Completion of kist for zsh. zsh itself quotes the names that are added with compadd.
+#compdef kist kistd
+# Completion of kist and kistd for zsh. zsh itself quotes the names that are added with compadd.
 
 _kist_service() { _kist_names service 1 }
+
+# Completes a service, or after `kist:` a reference.
+_kist_credential() {
+  if [[ $PREFIX == kist:* ]]; then _kist_names reference 1 --references; else _kist_service; fi
+}
+
+# Completes the reference after NAME=.
+_kist_variable() { compset -P 1 '*=' && _kist_names reference 1 --references }
 
 _kist_account() {
   local typed
@@ -16,7 +24,7 @@ _kist_typed() {
   typed=${opt_args[$1]//(#b)\\(?)/$match[1]}
 }
 
-# Adds the stored services, or the accounts of a service. Leaves out names that begin with a dash, because kist would
+# Adds the stored services, or the accounts of a service, or with --references the references. Leaves out names that begin with a dash, because kist would
 # read them as options.
 _kist_names() {
   local expl typed

@@ -38,6 +38,8 @@ func runKistd(_ arguments: [String]) async -> Never {
 /// exit status.
 private func prepareKistd(_ arguments: [String]) -> @Sendable () async -> CInt {
   var standardError = StandardError()
+  standardError.hasJSON =
+    arguments.first.flatMap(KistdCommand.init(rawValue:)) != nil && arguments.contains("--json")
   do {
     let previous = try Hardening.apply()
     let variables = try takeEnvironment()
@@ -190,7 +192,7 @@ extension StandardError {
   fileprivate func status(reporting error: any Error) -> CInt {
     switch error {
     case let error as StorageError:
-      report(error.message, hint: error.hint)
+      if hasJSON { write(json: error.jsonLine) } else { report(error.message, hint: error.hint) }
       return error.code.exitStatus
     case let error as CommandNotStarted:
       report(error.description, hint: error.hint)

@@ -1,4 +1,4 @@
-"""bash, zsh and fish with the completion of kist, at a terminal with simulated input."""
+"""bash, zsh and fish with the completion of kist and kistd, at a terminal with simulated input."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from world import IntegrationTest, needs
+from world import PROGRAMS, IntegrationTest, needs
 
 ROOT = Path(__file__).parents[2]
 # A shell would misread each of these without quotes; `touch canary` would create a file.
@@ -60,9 +60,8 @@ class Shell:
     def setUp(self):
         super().setUp()
         self.canary = self.world.home / "canary"
-        tree = self.run_("kist", "--experimental-dump-help").stdout
         script = subprocess.run(
-            [ROOT / "scripts/completion", self.shell], input=tree, capture_output=True, text=True, check=True).stdout
+            [ROOT / "scripts/completion", self.shell, PROGRAMS], capture_output=True, text=True, check=True).stdout
         self.script = self.world.home / self.file
         self.script.write_text(script)
         self.saved = 0
@@ -144,6 +143,40 @@ class Shell:
                 terminal.wait(secret)
         terminal.type("kist setup kub\t\r")
         terminal.wait("exec")
+
+    def test_references_are_completed_for_a_variable_and_for_a_credential(self):
+        """References have percent signs, and no character that a shell would misread."""
+        secret = self.save("https://git.example", "it's me")
+        self.save("kitchen")
+        terminal = self.open()
+        for typed in ["kist run --env A=kist://htt\t -- printenv A", "kist run --env=A=kist://https%3A%2F%2Fg\t -- printenv A",
+                      "kist run --env B=kist://kitchen --file A=kist:\thtt\t -- sh -c 'cat $A'",
+                      "kist load kist://htt\t", "kist load kist:\thttps%3A\t"]:
+            with self.subTest(typed=typed):
+                terminal.type(typed + "\r")
+                terminal.wait(secret)
+
+    def test_commands_options_values_and_paths_of_kistd_are_completed(self):
+        (self.world.home / "a store").mkdir()
+        (self.world.home / "a note").touch()
+        terminal = self.open()
+        for typed, shown in [
+                ("kistd pro\t--js\t", '"external":['),
+                ("kistd probe --stor\tenc\t --json", '"external":['),
+                ("kistd fsck --data a\t", "there is no store at a store"),
+                ("kistd key-file a\t--pass\tx", "--passphrase-fd must be a number"),
+                ("kistd restore a\\ no\t --ver\t </dev/null", "the passphrase of the backup is missing"),
+                ("kistd --log-level err\t --data a\t -- printen\tKIST_SOCKET | sed s/^/is:/", f"is:{self.world.home}/run"),
+        ]:
+            with self.subTest(typed=typed):
+                terminal.type(typed + "\r")
+                terminal.wait(shown)
+
+    def test_a_command_of_kistd_is_completed_only_as_the_first_word(self):
+        terminal = self.open()
+        terminal.type("kistd --log-level error keyring-it\t\x15echo no''thing\r")
+        terminal.wait("nothing\r\n")
+        self.assertNotIn(b"keyring-items", terminal.shown)
 
     def test_names_come_from_the_kistd_of_the_socket_option(self):
         secret = self.save("here")

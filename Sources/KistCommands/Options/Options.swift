@@ -57,39 +57,16 @@ struct WeakOption: ParsableArguments {
   var weak = false
 }
 
-/// The time until a credential expires: a number and a unit, from a second to 36,500 days.
-struct Lifetime: Equatable {
-  let seconds: Int64
-
-  /// Reads `90s`, `15m`, `12h`, `90d` or `4w`; returns `nil` for anything else.
-  init?(_ text: String) {
-    let digits = text.dropLast()
-    guard let unit = text.last.flatMap({ Self.units[$0] }),
-      digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(digits)
-    else { return nil }
-    let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
-    guard !overflow, (1...36_500 * 86_400).contains(seconds) else { return nil }
-    self.seconds = seconds
-  }
-
-  /// Reads the value of an option; `nil` without one.
+extension TimeSpan {
+  /// Reads the value of an option, from a second to 36,500 days; `nil` without one.
   init?(_ text: String?, of option: String) throws(StorageError) {
     guard let text else { return nil }
-    guard let lifetime = Lifetime(text) else {
-      throw .badRequest(
-        "\(option) is not a time from 1s to 36500d",
-        hint: "write a positive whole number and a unit: s, m, h, d or w")
-    }
-    self = lifetime
+    self = try TimeSpan(text, of: option, in: .seconds(1)...(.days(36_500)))
   }
 
   func end(from start: Timestamp) -> Timestamp {
-    Timestamp(clamping: start.secondsSinceEpoch + seconds)
+    Timestamp(clamping: start.secondsSinceEpoch + wholeSeconds)
   }
-
-  private static let units: [Character: Int64] = [
-    "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400,
-  ]
 }
 
 /// The options that select credentials; without any, all are selected.

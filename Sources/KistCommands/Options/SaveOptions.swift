@@ -21,7 +21,7 @@ struct ExpiryOptions: ParsableArguments {
   // as an invalid time, not as a missing value.
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Expire after this time: 90s, 15m, 12h, 90d, 4w.", valueName: "time"))
+    help: ArgumentHelp("Expire after this time: 30s, 15min, 12h, 90d, 4w.", valueName: "time"))
   var expiresIn: String?
 
   @Option(
@@ -30,7 +30,7 @@ struct ExpiryOptions: ParsableArguments {
   var expiresAt: String?
 
   func moment(from now: Timestamp) throws(StorageError) -> Timestamp? {
-    guard let expiresAt else { return try Lifetime(expiresIn, of: "--expires-in")?.end(from: now) }
+    guard let expiresAt else { return try TimeSpan(expiresIn, of: "--expires-in")?.end(from: now) }
     guard expiresIn == nil else {
       throw .badRequest("--expires-in and --expires-at cannot be combined")
     }

@@ -113,7 +113,7 @@ extension Terminal {
   }
 
   func report(_ error: StorageError, asJSON: Bool) {
-    if asJSON { return writeError(visible(json: error.json()).withNewline) }
+    if asJSON { return writeError(error.jsonLine) }
     note(error.message, hint: error.hint)
   }
 

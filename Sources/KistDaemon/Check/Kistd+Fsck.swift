@@ -13,8 +13,7 @@ struct FsckCommand: ParsableCommand {
   @Option(help: .value("directory", "Copy intact credentials into a new store in this directory."))
   var salvage: String?
 
-  @Flag(help: "Print JSON, one object on a line.")
-  var json = false
+  @OptionGroup var output: JSONOption
 
   @OptionGroup var store: StoreOptions
 }
@@ -47,7 +46,7 @@ func fsck(
     }
     throw error
   }
-  if command.json { printJSON(report.json) } else { report.lines.forEach(printLine) }
+  if command.output.json { printJSON(report.json) } else { report.lines.forEach(printLine) }
   return report.exitStatus
 }
 

@@ -11,10 +11,13 @@ struct MigrateCommand: ParsableCommand {
 
   @Option(
     help: .value(
-      "kind", "The storage to move from; by default the other one, if there is only one."))
+      "kind", "The storage to move from; by default the other one, if there is only one."),
+    completion: .list(StorageKind.all.map(\.rawValue)))
   var from: String?
 
-  @Option(help: .value("kind", "The storage to move to: \(StorageKind.namesInHelp)."))
+  @Option(
+    help: .value("kind", "The storage to move to: \(StorageKind.namesInHelp)."),
+    completion: .list(StorageKind.all.map(\.rawValue)))
   var to: String
 
   @OptionGroup var store: StoreOptions

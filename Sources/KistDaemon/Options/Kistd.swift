@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 internal import KistServer
+internal import Logging
 
 /// The flags of kistd as typed; `options(environment:)` interprets them.
 struct Kistd: ParsableCommand {
@@ -34,7 +35,9 @@ struct Kistd: ParsableCommand {
       "path", "The socket, in a directory of mode 0700; by default where kist looks for it."))
   var socket: String?
 
-  @Option(help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."))
+  @Option(
+    help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."),
+    completion: .list(StorageKind.namesOfOption))
   var storage: String?
 
   @OptionGroup var store: StoreOptions
@@ -81,15 +84,20 @@ enum KistdCommand: String, CaseIterable {
 
 struct UseOptions: ParsableArguments {
   @Option(
-    help: .value("duration", "How long a request may take, such as 500ms or 2m (default: 30s)."))
+    help: .value("duration", "How long a request may take, such as 500ms or 2min (default: 30s)."))
   var deadline: String?
 
   @Option(
     help: .value(
       "level",
       "The log level: trace, debug, info, notice, warning, error or critical (default: info, with a COMMAND warning)."
-    ))
+    ), completion: .list(Logger.Level.allCases.map(\.rawValue)))
   var logLevel: String?
+}
+
+struct JSONOption: ParsableArguments {
+  @Flag(help: "Print JSON, one object on a line; errors too.")
+  var json = false
 }
 
 extension ArgumentHelp {

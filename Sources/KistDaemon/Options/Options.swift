@@ -110,9 +110,9 @@ extension Kistd {
       auditSize: try setting("audit", audit)?.auditSize() ?? 16 << 20,
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)
         ?? Server.usualMaximumConnections,
-      idleExit: try setting("idle-exit", idleExit)?.duration(),
-      lockAfter: try setting("lock-after", lockAfter)?.duration(),
-      deadline: try setting("deadline", use.deadline)?.duration() ?? .seconds(30),
+      idleExit: try setting("idle-exit", idleExit)?.duration(upTo: .days(365)),
+      lockAfter: try setting("lock-after", lockAfter)?.duration(upTo: .days(365)),
+      deadline: try setting("deadline", use.deadline)?.duration(upTo: .days(1)) ?? .seconds(30),
       logLevel: try setting("log-level", use.logLevel)?.logLevel()
         ?? (command.isEmpty ? .info : .warning),
       logFile: detach ? (ownData ?? state) + "/kistd.log" : nil,

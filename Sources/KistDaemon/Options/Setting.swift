@@ -24,31 +24,26 @@ struct Setting {
     return number
   }
 
-  func duration() throws(StorageError) -> Duration {
-    if let number = Int(text), number > 0 {
-      throw error("has no unit", hint: "write \(number)s for seconds")
-    }
-    let units = [("ms", 1), ("s", 1000), ("min", 60_000), ("m", 60_000), ("h", 3_600_000)]
-    guard let milliseconds = amount(in: units), milliseconds <= 86_400_000 else {
-      throw error("must be a time of at most a day, such as 30s, 500ms or 2m")
-    }
-    return .milliseconds(milliseconds)
+  func duration(upTo longest: TimeSpan) throws(StorageError) -> Duration {
+    let span = try TimeSpan(text, of: name, in: .milliseconds(1)...longest)
+    return .milliseconds(span.milliseconds)
   }
 
   /// Returns the size of the audit log in bytes, from 64 KiB to 16 GiB; 0 for `off`.
   func auditSize() throws(StorageError) -> Int {
     if text == "off" { return 0 }
-    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
-    guard let size = amount(in: units), (64 << 10...16 << 30).contains(size) else {
-      throw error("must be off or a size from 64KiB to 16GiB, such as 16MiB")
-    }
+    let units = ["KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30]
+    guard let unit = units[String(text.suffix(3))], let number = Int(text.dropLast(3)),
+      case (let size, false) = number.multipliedReportingOverflow(by: unit),
+      (64 << 10...16 << 30).contains(size)
+    else { throw error("must be off or a size from 64KiB to 16GiB, such as 16MiB") }
     return size
   }
 
   func storageKind() throws(StorageError) -> StorageKind? {
     if text == "auto" { return nil }
     guard let kind = StorageKind(rawValue: text) else {
-      throw error("must be " + listed(["auto"] + StorageKind.all.map(\.rawValue), "or"))
+      throw error("must be " + listed(StorageKind.namesOfOption, "or"))
     }
     return kind
   }
@@ -60,19 +55,7 @@ struct Setting {
     return level
   }
 
-  /// Returns the amount in the smallest unit, by the first unit that matches; `nil` if not above 0.
-  private func amount(in units: [(suffix: String, size: Int)]) -> Int? {
-    guard
-      let unit = units.first(where: { text.hasSuffix($0.suffix) }),
-      let number = Int(text.dropLast(unit.suffix.count)), number > 0,
-      case (let amount, false) = number.multipliedReportingOverflow(by: unit.size)
-    else { return nil }
-    return amount
-  }
-
-  private func error(_ what: String, hint: String? = nil) -> StorageError {
-    .wrongUsage("\(name) \(what)", hint: hint)
-  }
+  private func error(_ what: String) -> StorageError { .wrongUsage("\(name) \(what)") }
 }
 
 /// Returns the error for a wrong command line, which repeats only the names of options.

@@ -9,6 +9,8 @@ internal import Logging
 struct StandardError: Sendable {
   /// Whether the output is the journal, which reads a priority before each line (sd-daemon(3)).
   var isJournal = false
+  /// Whether errors are JSON, as `--json` of a command asks.
+  var hasJSON = false
   /// The log that standard error becomes in the background.
   var log: stat?
 
@@ -18,6 +20,8 @@ struct StandardError: Sendable {
     let lines = asLines(text, of: STDERR_FILENO)
     writeToStandardError((isJournal ? "<\(level.priority)>" : "") + lines + "\n")
   }
+
+  func write(json line: Secret) { _ = line.withBytes { writeAll($0, to: STDERR_FILENO) } }
 
   /// Limits the log to 1 MiB, because clients can cause lines.
   private func emptyFullLog() {

@@ -13,7 +13,7 @@ struct KeyFileCommand: ParsableCommand {
       there is none, and adds a key slot for it. The passphrase stays valid.
       """)
 
-  @Argument(help: .value("add", "Add a key slot for the key file."))
+  @Argument(help: .value("add", "Add a key slot for the key file."), completion: .list(["add"]))
   var action: String
 
   @OptionGroup var place: StorePlace

@@ -130,10 +130,11 @@ struct ProbeCommand: ParsableCommand {
       "Print which storage kistd would open, and why. Does not read or change any credential.",
     usage: "kistd probe [OPTIONS]")
 
-  @Flag(help: "Print JSON, one object on a line.")
-  var json = false
+  @OptionGroup var output: JSONOption
 
-  @Option(help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."))
+  @Option(
+    help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."),
+    completion: .list(StorageKind.namesOfOption))
   var storage: String?
 
   @OptionGroup var store: StoreOptions
@@ -153,7 +154,7 @@ func probe(
     StorageContext(
       options: options, progress: EncryptedFile.ProgressOptions(options, logger: logger),
       environment: environment, logger: logger))
-  if command.json { printJSON(diagnosis.json()) } else { diagnosis.lines.forEach(printLine) }
+  if command.output.json { printJSON(diagnosis.json()) } else { diagnosis.lines.forEach(printLine) }
   guard case .failure(let error) = diagnosis.choice else { return 0 }
   return error.code.exitStatus
 }

@@ -66,6 +66,9 @@ extension StorageKind: Equatable {
   static let namesInHelp = listed(
     all.map { $0.isExternal ? "\($0.rawValue) (\($0.name))" : $0.rawValue }, "or")
 
+  /// The values of `--storage`.
+  static let namesOfOption = ["auto"] + all.map(\.rawValue)
+
   /// The command that moves credentials to this storage, for a hint that says what is moved.
   var migration: String {
     "`kistd migrate --to \(rawValue)`, with the same --data if one was given"

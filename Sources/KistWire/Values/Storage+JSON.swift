@@ -77,6 +77,11 @@ extension StorageError: JSONMembers {
     case .revision(let revision): writer.member("current", revision.rawValue)
     }
   }
+
+  /// The error as a line on standard error, for `--json` of both programs.
+  ///
+  /// It escapes misleading characters, as JSON does.
+  package var jsonLine: Secret { visible(json: json()).withNewline }
 }
 
 /// The storage that kistd would open now, as `kistd probe` reports it to `kist doctor`.

@@ -163,6 +163,20 @@ import Testing
     }
   }
 
+  @Test func `with --json prints its errors as one line of JSON on standard error`() async throws {
+    try await withDirectory { home in
+      let none = try await fsck(["--json", "--data", home + "/none"], in: home, endsWith: 2)
+      #expect(
+        none.error == """
+          {"code":"notFound","message":"there is no store at \(home)/none/credentials.db",\
+          "hint":"name its directory with --data"}
+
+          """)
+      let wrong = try await fsck(["word", "--json"], in: home, endsWith: 64).error
+      #expect(wrong.hasPrefix(#"{"code":"badRequest","message":"unexpected argument","hint":"#))
+    }
+  }
+
   @Test(arguments: [["--salvage", ""], ["--deadline", "1s"], ["word"]])
   func `refuses words that make no sense with status 64`(words: [String]) async throws {
     try await withStore { home, _ in

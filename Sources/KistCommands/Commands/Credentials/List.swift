@@ -30,16 +30,25 @@ struct List: RequiresUserStorage {
       "Only credentials that have expired, or expire within this time.", valueName: "time"))
   var expiring: String?
 
+  @Flag(help: "Print only references: kist://SERVICE/ACCOUNT.")
+  var references = false
+
   @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ storage: UserStorage, _ terminal: Terminal) async throws(StorageError) {
+    if references && common.json {
+      throw .badRequest("--references and --json cannot be combined")
+    }
     let query = try selection.query()
-    let latestExpiry = try Lifetime(expiring, of: "--expiring")?.end(from: terminal.now())
+    let latestExpiry = try TimeSpan(expiring, of: "--expiring")?.end(from: terminal.now())
     let text = text?.lowercased()
     let found = try await storage.findAll(query)
       .filter { $0.expires(by: latestExpiry) && $0.contains(text) }
       .sorted { $0.key < $1.key }
+    if references {
+      return try terminal.writeLines(found.map { CredentialReference($0.key).description })
+    }
     guard terminal.outputIsTerminal, !common.json else {
       for credential in found {
         try terminal.writeRow(columns(of: credential), or: credential.json(), asJSON: common.json)

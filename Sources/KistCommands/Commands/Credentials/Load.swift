@@ -32,7 +32,7 @@ struct Load: RequiresUserStorage {
     if allowExpired && minRemaining != nil {
       throw .badRequest("--allow-expired and --min-remaining cannot be combined")
     }
-    let remaining = try Lifetime(minRemaining, of: "--min-remaining")
+    let remaining = try TimeSpan(minRemaining, of: "--min-remaining")
     let request = LoadRequest(key: try target.key(), allowExpired: allowExpired)
     let credential: Credential
     do throws(StorageError) { credential = try await storage.load(request) } catch {

@@ -37,7 +37,7 @@ struct Audit: RequiresAuditLog {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Only since this time: a date and time (RFC 3339), or an age: 15m, 12h, 7d.",
+      "Only since this time: a date and time (RFC 3339), or an age: 15min, 12h, 7d.",
       valueName: "time"))
   var since: String?
 
@@ -137,12 +137,14 @@ struct Audit: RequiresAuditLog {
 
   private func moment(_ text: String, _ now: Timestamp) throws(StorageError) -> Timestamp {
     if let moment = Timestamp(rfc3339: text) { return moment }
-    guard let time = Lifetime(text), let moment = now.advanced(bySeconds: -time.seconds) else {
+    do throws(StorageError) {
+      let age = try TimeSpan(text, of: "--since")?.wholeSeconds ?? 0
+      return Timestamp(clamping: now.secondsSinceEpoch - age)
+    } catch {
       throw .badRequest(
-        "--since is not a valid time",
-        hint: "write it as 2027-01-31T12:00:00Z, or as 15m, 12h or 7d")
+        error.message,
+        hint: (error.hint ?? "") + "; or a date and time, such as 2027-01-31T12:00:00Z")
     }
-    return moment
   }
 }
 
