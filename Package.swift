@@ -76,6 +76,7 @@ let package = Package(
       dependencies: [
         "CConcurrency",
         "CLinux",
+        "KistClient",
         "KistCore",
         "KistFile",
         "KistJSON",

@@ -35,6 +35,16 @@ struct Autostart: Sendable {
     }
   }
 
+  /// Returns a function that only finds a kistd that serves the storage at another socket.
+  var findElsewhere: FindDaemon { { elsewhere ?? socket } }
+
+  /// The socket of the kistd that serves the storage, such as that of `kistd -- COMMAND`, or of a
+  /// session with other variables.
+  private var elsewhere: String? {
+    guard let other = host.claimFile.flatMap(servedSocket), isListening(other) else { return nil }
+    return other
+  }
+
   /// Returns the socket of a kistd that serves the storage; starts one if there is none.
   ///
   /// Takes a lock, so that many kist at the same time start only one kistd.
@@ -42,8 +52,7 @@ struct Autostart: Sendable {
     let lock = lock()
     defer { if let lock { close(lock) } }
     if isListening(socket) { return socket }
-    // For example the socket of `kistd -- COMMAND`, or of a session with other variables.
-    if let other = host.claimFile.flatMap(servedSocket), isListening(other) { return other }
+    if let elsewhere { return elsewhere }
     try start()
     return socket
   }

@@ -83,8 +83,9 @@ private func preparation(
   // A wrong path is refused before the claim makes a directory.
   if let path = options.socket { _ = try SocketLocation(path: path) }
   let claim: Claim?
-  switch Role(options) {
-  case .guest(let guest): return try runCommand(of: options, with: guest, previous)
+  switch try Role(options) {
+  case .guest(let guest):
+    return try runCommand(of: options, with: guest, opening: keySource.take(), previous)
   case .serving(let taken): claim = taken
   }
   let logger = Logger.kistd(level: options.logLevel, on: standardError)
@@ -119,14 +120,20 @@ private func preparation(
 }
 
 /// Runs the command with the socket of another kistd, which serves the same storage.
+///
+/// A passphrase must open the storage there, as it would here.
 private func runCommand(
-  of options: Options, with guest: Guest, _ previous: Hardening.Previous
+  of options: Options, with guest: Guest, opening source: EncryptedFile.KeySource,
+  _ previous: Hardening.Previous
 ) throws -> @Sendable () async throws -> CInt {
   _ = try Signals.take(forCommand: true)
   let child = try ChildProcess(
     waitingFor: options.command, socket: guest.socket, previous: previous)
   return {
     defer { extendLifetime(guest) }
+    if case .passphrase(let passphrase) = source {
+      try await guest.check(passphrase, within: options.deadline)
+    }
     guard try child.start() else { return 128 + (Signals.handOver() ?? 0) }
     return try await child.end()
   }

@@ -58,11 +58,7 @@ actor Keyring {
     defer { connecting.leave() }
     guard !isClosed else { throw StorageError.closed }
     if let service { return Provider(service: service, deadline: deadline) }
-    guard let address = options.busAddress else {
-      throw StorageError(
-        .unavailable, "there is no session bus, so there is no keyring",
-        hint: "log in to a desktop session")
-    }
+    guard let address = options.busAddress else { throw StorageError.noSessionBus }
     let new = try await SecretService(connectingTo: address, on: loop, by: deadline)
     let provider = Provider(service: new, deadline: deadline)
     if !isToStayLocked { try await openWithoutPrompt(provider) }

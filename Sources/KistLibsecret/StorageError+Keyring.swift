@@ -1,5 +1,5 @@
 internal import CLibsecret
-internal import KistCore
+package import KistCore
 
 /// The reason why a call over the bus failed.
 enum BusError: Error, Equatable {
@@ -74,6 +74,11 @@ extension BusError {
 }
 
 extension StorageError {
+  /// There is no session bus, so nothing can reach a keyring.
+  package static let noSessionBus = StorageError(
+    .unavailable, "there is no session bus, so there is no keyring",
+    hint: "log in to a desktop session")
+
   /// The error for items that went away each time before they were read.
   static var changingKeyring: StorageError {
     StorageError(

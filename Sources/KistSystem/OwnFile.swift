@@ -8,6 +8,8 @@ package enum UnfitFile: Error, Equatable {
   case link
   /// It is a FIFO, a directory, a socket or a device.
   case notRegular
+  /// It has a second name, under which a change of it would also be seen.
+  case hardLink
   /// It belongs to another user.
   case foreign
   /// Its directory belongs to another user who is not root.
@@ -26,6 +28,7 @@ extension UnfitFile {
     case .notOpened(let number): "cannot be opened: \(systemText(of: number))"
     case .link: "is a symbolic link"
     case .notRegular: "is not a regular file"
+    case .hardLink: "is a hard link, so kistd would also change the file with the other name"
     case .foreign: "belongs to another user"
     case .foreignDirectory: "is in a directory that belongs to another user"
     case .openDirectory: "is in a directory that other users may write to"
@@ -40,6 +43,9 @@ extension UnfitFile {
     case .notOpened: "`chmod 600 \(shellQuoted(path))`, and check that you may enter its directory"
     case .link: "replace the link with the file itself"
     case .notRegular: "move it away, or name another file"
+    case .hardLink:
+      "make it a separate file: `cp -p \(shellQuoted(path)) \(shellQuoted(path)).copy && "
+        + "mv \(shellQuoted(path)).copy \(shellQuoted(path))`"
     case .foreign: "move it away, or `chown` it to the user of kistd"
     case .foreignDirectory: "`chown` the directory to the user of kistd, or name another one"
     case .openDirectory:
@@ -58,28 +64,33 @@ private func modeAllows(_ path: String) -> Bool {
 
 /// Opens a regular file, following symbolic links; never waits for the other end of a FIFO.
 package func openRegularFile(_ path: String, _ flags: CInt) throws(UnfitFile) -> CInt {
-  try openWithOwner(path, flags).descriptor
+  try openWithStatus(path, flags).descriptor
 }
 
 /// Opens a regular file of this user, in a directory where only this user and root can replace it.
 ///
-/// Follows no symbolic link, and never waits for the other end of a FIFO. With `O_CREAT` it creates
-/// a missing file with mode 0600.
+/// Follows no symbolic link, and never waits for the other end of a FIFO. Opens no hard link for
+/// writing. With `O_CREAT` it creates a missing file with mode 0600, whatever the umask.
 package func openOwnFile(_ path: String, _ flags: CInt) throws(UnfitFile) -> CInt {
   guard let folder = fileStatus(of: directory(of: path)) else { throw .notOpened(errno) }
   guard [geteuid(), 0].contains(folder.st_uid) else { throw .foreignDirectory }
   guard folder.st_mode & 0o022 == 0 else { throw .openDirectory }
-  let (descriptor, owner) = try openWithOwner(path, flags | O_NOFOLLOW)
-  guard owner == geteuid() else {
+  let (descriptor, status) = try openWithStatus(path, flags | O_NOFOLLOW)
+  do throws(UnfitFile) {
+    guard status.st_uid == geteuid() else { throw .foreign }
+    guard status.st_nlink < 2 || flags & O_ACCMODE == O_RDONLY else { throw .hardLink }
+    // The umask may have removed permissions, without which the file could not be opened again.
+    if flags & O_CREAT != 0, status.st_mode & 0o600 != 0o600 { fchmod(descriptor, 0o600) }
+  } catch {
     close(descriptor)
-    throw .foreign
+    throw error
   }
   return descriptor
 }
 
-private func openWithOwner(
+private func openWithStatus(
   _ path: String, _ flags: CInt
-) throws(UnfitFile) -> (descriptor: CInt, owner: uid_t) {
+) throws(UnfitFile) -> (descriptor: CInt, status: stat) {
   let descriptor = unsafe open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o600)
   guard descriptor >= 0 else {
     switch errno {
@@ -93,7 +104,7 @@ private func openWithOwner(
     close(descriptor)
     throw .notRegular
   }
-  return (descriptor, status.st_uid)
+  return (descriptor, status)
 }
 
 /// Returns whether this process's uid belongs only to its own user, and not to unmapped users too.

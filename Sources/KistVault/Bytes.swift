@@ -82,6 +82,14 @@ struct ByteReader {
     return String(copying: text)
   }
 
+  /// Skips a text, and returns whether it has the bytes of the given one.
+  mutating func skips(_ text: String, in bytes: Span<UInt8>) throws(StorageError) -> Bool {
+    let count = Int(try integer(UInt32.self, from: bytes))
+    try skip(count, of: bytes)
+    let found = bytes.extracting(offset - count..<offset)
+    return text.withBytes { $0.hasSameBytes(as: found) }
+  }
+
   mutating func bytes(_ count: Int, from bytes: Span<UInt8>) throws(StorageError) -> [UInt8] {
     try skip(count, of: bytes)
     return Array(copying: bytes.extracting(offset - count..<offset))

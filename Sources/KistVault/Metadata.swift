@@ -79,13 +79,20 @@ extension Metadata {
     let count = try reader.integer(UInt32.self, from: bytes)
     // Checked first, because inserting a very large forged number of attributes would be slow.
     guard count <= Limits.attributes else { throw .beyondLimits }
-    for _ in 0..<count {
+    for index in 0..<Int(count) {
       let name = try reader.text(from: bytes)
       attributes[name] = try reader.text(from: bytes)
+      // A repeated name was not added, and a name out of order is not the last one.
+      guard attributes.count == index + 1, attributes.sorted[index].name.hasSameBytes(as: name)
+      else { throw .malformed }
     }
     let hasFields = flags & Self.hasFields != 0
     if !hasFields { try reader.finish(bytes) }
     let fields = hasFields ? try Fields(decoding: bytes.extracting(reader.offset...)) : nil
+    guard
+      flags & Self.hasLabel != 0 || label.isEmpty,
+      flags & Self.hasExpiry != 0 || expiry.secondsSinceEpoch == 0
+    else { throw .malformed }
     guard knowsKey || key.isWithinLimits, areWithinLimits(label, attributes) else {
       throw .beyondLimits
     }
@@ -106,14 +113,23 @@ extension Metadata {
   }
 
   /// Decodes the parts that a save keeps: the time of the first save, and the fields.
-  static func kept(decoding bytes: Span<UInt8>) throws(StorageError) -> (
-    createdAt: Timestamp, fields: Fields?, secretHasFields: Bool
-  ) {
+  ///
+  /// Throws `corrupt` for the metadata of another credential than the one with this key.
+  static func kept(
+    decoding bytes: Span<UInt8>, foundBy key: CredentialKey
+  ) throws(StorageError) -> (createdAt: Timestamp, fields: Fields?, secretHasFields: Bool) {
     var reader = ByteReader()
     guard try flags(&reader, from: bytes) & (hasFields | hasSecretFields) != 0 else {
-      return (try timestamp(reader.integer(from: bytes)), nil, false)
+      let createdAt = try timestamp(reader.integer(from: bytes))
+      // The other two times.
+      try reader.skip(16, of: bytes)
+      for text in [key.service, key.account] where try !reader.skips(text, in: bytes) {
+        throw .anotherCredential
+      }
+      return (createdAt, nil, false)
     }
     let metadata = try Metadata(decoding: bytes)
+    guard metadata.key == key else { throw .anotherCredential }
     return (metadata.createdAt, metadata.fields, metadata.secretHasFields)
   }
 

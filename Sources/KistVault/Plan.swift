@@ -64,13 +64,14 @@ extension StoreKeys {
     _ request: SaveRequest, on found: FoundRow, _ header: Header, at now: Timestamp,
     _ nonces: inout Nonces
   ) throws(StorageError) -> Plan<CredentialSummary> {
-    let kept = try authenticate(found, if: request.condition, header)
+    let key = request.credential.key
+    let kept = try authenticate(found, of: key, if: request.condition, header)
     if kept?.forbidsChange == true { throw .needsLaterVersion }
     if request.keep.isEmpty {
       // Passes the credential without copying it.
       return plan(toStore: request.credential, kept, on: found, header, at: now, &nonces)
     }
-    let credential = try request.credential(over: summary(of: found, header), at: now)
+    let credential = try request.credential(over: summary(of: found, key, header), at: now)
     return plan(toStore: credential, kept, on: found, header, at: now, &nonces)
   }
 
@@ -99,7 +100,7 @@ extension StoreKeys {
   package func plan(
     _ request: DeleteRequest, on found: FoundRow, _ header: Header
   ) throws(StorageError) -> Plan<Bool> {
-    _ = try authenticate(found, if: request.condition, header)
+    _ = try authenticate(found, of: request.key, if: request.condition, header)
     guard let row = found.row else { return Plan(header: header, answer: false) }
     var header = header
     header.sequence += 1
@@ -134,24 +135,25 @@ extension StoreKeys {
 
   /// Returns the stored credential without its secret; `nil` if there is none.
   private func summary(
-    of found: FoundRow, _ header: Header
+    of found: FoundRow, _ key: CredentialKey, _ header: Header
   ) throws(StorageError) -> CredentialSummary? {
     guard let row = found.row else { return nil }
-    return try openMetadata(row.metadata.span, at: row.place)
+    return try openMetadata(row.metadata.span, at: row.place, foundBy: key)
       .summary(at: header.epoch.revision(of: row.place.sequence))
   }
 
   /// Checks the condition of a change, and returns the parts of the row that a save keeps.
   ///
-  /// Throws if the row is not authentic, so that such a row is never overwritten.
+  /// Throws if the row is not authentic, or is of another credential, so that such a row is never
+  /// overwritten.
   private func authenticate(
-    _ found: FoundRow, if condition: Condition, _ header: Header
+    _ found: FoundRow, of key: CredentialKey, if condition: Condition, _ header: Header
   ) throws(StorageError) -> SealedRow.Kept? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
     // The header counts no rows, so it is older than this row.
     if header.count == 0 { throw .wrongRows }
-    return try authenticate(row.metadata.span, row.secret.span, at: row.place)
+    return try authenticate(row.metadata.span, row.secret.span, at: row.place, foundBy: key)
   }
 }
 

@@ -173,6 +173,9 @@ package struct RowTally {
   private let keys: StoreKeys?
   private var sum = RowSum.zero
   private var lastAddress = Int64.min
+  /// The tags of the last rows in order, as far as these rows could be at the same addresses.
+  private var neighbours: [RowTag] = []
+  private var sequences: [UInt64] = []
   /// The number of rows.
   package private(set) var count: UInt64 = 0
 
@@ -199,13 +202,32 @@ package struct RowTally {
     return isFound && address > lastAddress
   }
 
-  /// Adds a row; throws `corrupt` if the row is at a wrong address, or newer than the header.
+  /// Adds a row in order; throws `corrupt` if no lookup finds it, another row has its tags, or its
+  /// sequence exceeds the header's.
   package mutating func verify(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     in header: Header
   ) throws(StorageError) {
+    let previous = lastAddress
     guard add(metadata, secret, at: place, address: address) else { throw .misplacedRow }
     guard place.sequence <= header.sequence else { throw .wrongRows }
+    // Rows with the same tags are next to each other.
+    if !RowAddresses.of(place.tag).contains(previous) {
+      neighbours.removeAll(keepingCapacity: true)
+    } else if neighbours.contains(place.tag) {
+      throw .repeatedRow
+    }
+    neighbours.append(place.tag)
+    sequences.append(place.sequence)
+  }
+
+  /// Throws `corrupt` unless the verified rows are exactly those that the header counts.
+  package mutating func conclude(_ header: Header) throws(StorageError) {
+    guard matches(header) else { throw .wrongRows }
+    sequences.sort()
+    for (sequence, next) in zip(sequences, sequences.dropFirst()) where sequence == next {
+      throw .repeatedRow
+    }
   }
 
   /// Returns whether the sum and the number of the added rows are equal to those in the header.

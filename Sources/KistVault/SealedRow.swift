@@ -56,15 +56,20 @@ extension StoreKeys {
       secret: secrets.seal(secretBytes, at: place, nonce: nonces.next()))
   }
 
-  /// Opens the metadata of a row; throws `corrupt` if it is not authentic or exceeds the limits.
+  /// Opens the metadata of a row; throws `corrupt` when no save can have stored it at its place.
   ///
-  /// - Parameter knowsKey: whether the row was found by its service and account. Then these are
-  ///   within the limits, and are not checked again.
+  /// - Parameter key: the key by which the row was found; without it, the tags of the row are checked.
   package func openMetadata(
-    _ sealed: Span<UInt8>, at place: RowPlace, knowsKey: Bool = false
+    _ sealed: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey? = nil
   ) throws(StorageError) -> Metadata {
-    try metadata.open(sealed, at: place)
-      .withBytes { bytes throws(StorageError) in try Metadata(decoding: bytes, knowsKey: knowsKey) }
+    let metadata = try self.metadata.open(sealed, at: place)
+      .withBytes { bytes throws(StorageError) in
+        try Metadata(decoding: bytes, knowsKey: key != nil)
+      }
+    let isInPlace =
+      if let key { metadata.key == key } else { tag(of: metadata.key) == place.tag }
+    guard isInPlace else { throw .anotherCredential }
+    return metadata
   }
 
   /// Opens only the service and the account of a row, even if other parts exceed the limits.
@@ -94,12 +99,14 @@ extension StoreKeys {
     return (Secret(bytes), fields)
   }
 
-  /// Returns the parts of a row that a save keeps; throws `corrupt` if the row is not authentic.
+  /// Returns the parts that a save keeps of a row.
+  ///
+  /// Throws `corrupt` when the row is not authentic, or is that of another credential.
   func authenticate(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey
   ) throws(StorageError) -> SealedRow.Kept {
     let kept = try self.metadata.open(metadata, at: place)
-      .withBytes { bytes throws(StorageError) in try Metadata.kept(decoding: bytes) }
+      .withBytes { bytes throws(StorageError) in try Metadata.kept(decoding: bytes, foundBy: key) }
     var secretFields: Fields?
     if kept.secretHasFields {
       (_, secretFields) = try openSecret(secret, hasFields: true, at: place)

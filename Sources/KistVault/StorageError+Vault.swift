@@ -34,6 +34,14 @@ extension StorageError {
   package static let misplacedRow = damagedRows(
     "credentials in the store are stored under wrong addresses")
 
+  /// The row of one credential is stored under the name of another one.
+  package static let anotherCredential = damagedRows(
+    "a credential in the store is stored under the name of another one")
+
+  /// Two rows are of one credential, or of one change.
+  package static let repeatedRow = damagedRows(
+    "two credentials in the store have the same name or the same change number")
+
   /// The sealed data was changed, or belongs to another row.
   static let unauthenticRow = damagedRows("a stored credential fails authentication")
 

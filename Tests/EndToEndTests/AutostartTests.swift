@@ -127,6 +127,24 @@ import Testing
     }
   }
 
+  @Test func `starts none without a session bus if the credentials are in the keyring`()
+    async throws
+  {
+    try await withAutostart { home in
+      let pin = home.path + "/.local/state/kist/storage"
+      let makePin = "umask 77; mkdir -p ~/.local/state/kist; echo kist-storage-1 libsecret > \(pin)"
+      let line = "\(makePin); kist list"
+      let end = try await command("sh", ["-c", line], in: home)
+      #expect(end.status == .exited(7))
+      #expect(
+        end.error.hasPrefix(
+          "kist: kistd did not start: there is no session bus, so there is no keyring\n"),
+        "\(end.error)")
+      #expect(end.error.contains("hint: log in to a desktop session; credentials are kept in"))
+      #expect(!FileManager.default.fileExists(atPath: home.socket))
+    }
+  }
+
   @Test func `starts another one after the socket of the first was removed, as at a logout`()
     async throws
   {

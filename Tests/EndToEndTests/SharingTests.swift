@@ -68,11 +68,66 @@ import Testing
     }
   }
 
+  @Test(arguments: [("served", "mkfifo"), ("served", "mkdir"), ("served.users", "mkfifo")])
+  func `refuses at once what is not its file of the socket, and does not change it`(
+    name: String, make: String
+  ) async throws {
+    try await withHome { home in
+      let line =
+        "mkdir -p -m 700 ~/.local/state/kist; cd ~/.local/state/kist; \(make) \(name); "
+        + "kistd -- echo started; echo $?; stat -c %F \(name)"
+      let end = try await command("timeout", ["-s", "KILL", "60", "sh", "-c", line], in: home)
+      let kind = make == "mkdir" ? "directory" : "fifo"
+      #expect(end.output == "6\n\(kind)\n", "\(end.output)")
+      #expect(end.error.contains("/kist/\(name) is not a regular file"), "\(end.error)")
+    }
+  }
+
+  @Test func `with a passphrase starts only if the kistd that serves the store accepts it`()
+    async throws
+  {
+    try await withHome { home in
+      let run = { (passphrase: String) in
+        "printf '\(passphrase)' | kistd --passphrase-fd 0 -- echo started; echo $?; "
+      }
+      let line =
+        run("wrong horse") + "kist lock > /dev/null; " + run("wrong horse")
+        + run("right horse") + "kist status | grep ^locked"
+      let end = try await command(
+        "kistd", ["--passphrase-fd", "0", "--", "sh", "-c", line], in: home, input: "right horse")
+      #expect(end.output == "11\n11\nstarted\n0\nlocked: false\n", "\(end.output)\(end.error)")
+    }
+  }
+
+  @Test func `four times at once with the passphrase serves every command`() async throws {
+    try await withHome { home in
+      let each = "(printf 'right horse' | kistd --passphrase-fd 0 -- echo started) & "
+      let end = try await command(
+        "kistd", ["--passphrase-fd", "0", "--", "sh", "-c", each + each + each + each + "wait"],
+        in: home, input: "right horse")
+      #expect(end.output == String(repeating: "started\n", count: 4), "\(end.error)")
+      #expect(end.error == "")
+    }
+  }
+
+  @Test func `reports a new store in a directory that the user named`() async throws {
+    try await withHome { home in
+      for isNew in [true, false] {
+        let end = try await command(
+          "kistd", ["--data", home.path + "/data", "--passphrase-fd", "0", "--", "true"], in: home,
+          input: "right horse")
+        #expect(end.status == .exited(0))
+        let warning = "kistd: warning: made a new store, \(home.path)/data/credentials.db, "
+        #expect(isNew ? end.error.hasPrefix(warning) : end.error == "", "\(end.error)")
+      }
+    }
+  }
+
   @Test func `is of use to a kist that names no socket`() async throws {
     try await withAutostart { home in
-      let line = "env -u KIST_SOCKET kist save s <<<pw; kist load s"
+      let line = "unset KIST_SOCKET; kist status | grep ^locked; kist save s <<<pw; kist load s"
       let end = try await command("kistd", ["--", "bash", "-c", line], in: home)
-      #expect(end.output == "pw", "\(end.error)")
+      #expect(end.output == "locked: false\npw", "\(end.error)")
       #expect(home.daemon == nil)
     }
   }

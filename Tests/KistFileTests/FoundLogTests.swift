@@ -76,6 +76,102 @@ import Testing
     #expect(try #require(changed) > longAgo)
   }
 
+  /// A thing that is not a file of the store alone.
+  enum Plant: CaseIterable {
+    case fifo, folder, link, hardLink
+
+    var clause: String {
+      switch self {
+      case .fifo, .folder, .link: "is not a regular file"
+      case .hardLink: "is a hard link"
+      }
+    }
+
+    func put(at path: String, linkedTo other: String) throws {
+      let manager = FileManager.default
+      switch self {
+      case .fifo: try #require(unsafe mkfifo(path, 0o600) == 0)
+      case .folder: try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+      case .link: try manager.createSymbolicLink(atPath: path, withDestinationPath: other)
+      case .hardLink: try manager.linkItem(atPath: other, toPath: path)
+      }
+    }
+  }
+
+  @Test(arguments: Plant.allCases)
+  func `is refused and not changed if it is not a file of the store alone`(plant: Plant)
+    async throws
+  {
+    try await store.fill([.sample()])
+    let before = try store.bytes()
+    let (log, other) = (store.path + "-wal", store.directory("other"))
+    try Data("other".utf8).write(to: URL(filePath: other))
+    try plant.put(at: log, linkedTo: other)
+    let number = try fileNumber(log)
+    let passphrase = Secret(utf8: "of the backup")
+    let backup = EncryptedFile.BackupFile(path: store.path, passphrase: { passphrase })
+    for use in [
+      { try await store.open() as Any }, { try store.examine() as Any },
+      { try EncryptedFile.verify(backup) as Any },
+    ] {
+      let error = await expect(.denied, from: use)
+      #expect(error?.message.contains("the log \(log) \(plant.clause)") == true)
+    }
+    guard case .unreadable(let error) = EncryptedFile.presence(at: store.path) else {
+      Issue.record("the log was not refused")
+      return
+    }
+    #expect(error.code == .denied && error.hint != nil)
+    #expect(try fileNumber(log) == number && store.bytes() == before)
+    #expect(try Data(contentsOf: URL(filePath: other)) == Data("other".utf8))
+  }
+
+  @Test func `is not touched if it is the index that other programs make`() async throws {
+    try await store.fill([.sample()])
+    let index = store.path + "-shm"
+    for plant in [Plant.fifo, .hardLink] {
+      let other = store.directory("other")
+      try Data("other".utf8).write(to: URL(filePath: other))
+      try plant.put(at: index, linkedTo: other)
+      let opened = try await store.open()
+      try await opened.credentials.save(.sample(secret: "new"))
+      await opened.close()
+      #expect(FileManager.default.fileExists(atPath: index))
+      #expect(try Data(contentsOf: URL(filePath: other)) == Data("other".utf8))
+      try FileManager.default.removeItem(atPath: index)
+    }
+  }
+
+  @Test func `is of a store that is refused if it is a hard link, with its mode unchanged`()
+    async throws
+  {
+    try await store.fill([.sample()])
+    let other = store.directory("other")
+    try FileManager.default.linkItem(atPath: store.path, toPath: other)
+    try #require(unsafe chmod(other, 0o644) == 0)
+    let error = await expect(.denied) { try await store.open() }
+    #expect(error?.message.contains("the store \(store.path) is a hard link") == true)
+    #expect(try mode(of: other) == 0o644)
+    try FileManager.default.removeItem(atPath: other)
+    #expect(try await store.isOpened(by: key))
+  }
+
+  @Test func `is not emptied where it has the name of an unfinished store`() async throws {
+    let other = store.directory("other")
+    try prepareDirectory(of: store.path)
+    try Data("other".utf8).write(to: URL(filePath: other))
+    try FileManager.default.linkItem(atPath: other, toPath: store.path + ".new-ab")
+    await expect(.denied) { try UnfinishedStore(path: store.path + ".new-ab").begin() }
+    #expect(try Data(contentsOf: URL(filePath: other)) == Data("other".utf8))
+  }
+
+  /// The number of the file at a path, which may be a link.
+  private func fileNumber(_ path: String) throws -> ino_t {
+    var status = stat()
+    try #require(unsafe lstat(path, &status) == 0)
+    return status.st_ino
+  }
+
   /// A store as a crash leaves it, with two credentials in the database and another one in the log; and how
   /// many frames the log has.
   private func crashed() async throws -> (TestStore, frames: Int) {

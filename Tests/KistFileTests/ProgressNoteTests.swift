@@ -66,6 +66,20 @@ import Testing
     #expect(try store.notes() == [note])
   }
 
+  @Test func `leaves no unfinished file of a store that a killed rekey replaced`() async throws {
+    let store = try TestStore()
+    _ = try await store.filledTwice()
+    let note = try #require(try store.notes().first)
+    let state = store.directory("state/")
+    let others = ["notes", "progress-ab", "progress-.new-x", "progress-ab.new-1.new-2"]
+    for name in others + ["progress-ab.new-17"] {
+      try Data([1]).write(to: URL(filePath: state + name))
+    }
+    #expect(try await opening(store) == nil)
+    let names = try FileManager.default.contentsOfDirectory(atPath: state)
+    #expect(Set(names) == Set(others + ["key", (note as NSString).lastPathComponent]))
+  }
+
   @Test func `that cannot be used is reported, and prevents neither an examination nor a rekey`()
     async throws
   {

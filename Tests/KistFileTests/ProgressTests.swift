@@ -115,6 +115,29 @@ import Testing
     await locked.close()
   }
 
+  @Test(arguments: [false, true])
+  func `is refused by an unlock that follows its copying over the store`(wasOpen: Bool)
+    async throws
+  {
+    let store = try TestStore()
+    let passphrase = Secret(utf8: "correct horse")
+    let source = EncryptedFile.KeySource.passphrase(passphrase)
+    let copy = try await store.filledTwice(source)
+    let opened = try await store.open(acceptingRollback: false, wasOpen ? source : .none)
+    _ = try await opened.access.lock()
+    // Keeps the file that kistd has open, unlike a rename.
+    let file = try FileHandle(forUpdating: URL(filePath: store.path))
+    try file.truncate(atOffset: 0)
+    try file.write(contentsOf: copy)
+    try file.close()
+    let error = await expect(.corrupt) { try await opened.access.unlock(passphrase) }
+    #expect(error?.message.hasPrefix("the store is an older copy: ") == true)
+    #expect(try await opened.access.status().isLocked)
+    await opened.close()
+    #expect(try store.bytes() == copy)
+    #expect(try await opening(store, source)?.code == .corrupt)
+  }
+
   @Test func `is reported by fsck, and receives no new key`() async throws {
     let store = try TestStore()
     try store.put(try await store.filledTwice())

@@ -439,6 +439,8 @@ def read_store(database: sqlite3.Connection, kind: int, credential: bytes) -> tu
         credentials.append(opened | {"revision": revision(epoch, row[3])})
     require(all(row[0] < after[0] for row, after in pairwise(rows)),
             "order: the rows are not in the order of their addresses")
+    for name, column in (("tags", slice(1, 3)), ("sequence", slice(3, 4))):
+        require(len({row[column] for row in rows}) == len(rows), f"rows: two of them have the same {name}")
     require(len(rows) == count, f"sum: there are {len(rows)} rows, and should be {count}")
     require(rows_sum(keys[4], rows) == total, "sum: the rows are not those that were written")
     credentials.sort(key=lambda each: (each["service"], each["account"]))

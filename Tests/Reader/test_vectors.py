@@ -364,6 +364,11 @@ class Program(unittest.TestCase):
         self.store.write_bytes(store)
         self.assert_refused("order")
 
+    def test_refuses_two_rows_of_one_credential(self) -> None:
+        self.change("INSERT INTO credential SELECT address + 1, service_tag, key_tag, sequence, metadata, "
+                    "secret FROM credential LIMIT 1")
+        self.assert_refused("the same tags")
+
     def test_refuses_rows_of_another_sum(self) -> None:
         message = bytearray.fromhex(VECTORS["header"]["message"])
         message[24] ^= 1

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import KistClient
 internal import KistCore
 internal import KistSystem
 internal import Logging
@@ -13,18 +14,34 @@ struct Claim: Sendable {
   private let file: CInt
   private let users: CInt
 
-  /// Takes the claim; `nil` if another kistd has it, or if the files cannot be used.
-  init?(on options: Options) {
+  /// The result of an attempt to take the claim.
+  enum Attempt {
+    case taken(Claim)
+    /// Another kistd has the claim.
+    case held
+    /// kistd cannot use the files, for example because the disk is read-only.
+    case impossible
+  }
+
+  /// Tries to take the claim; throws where another program has replaced one of the files.
+  static func take(on options: Options) throws(StorageError) -> Attempt {
     guard makeDirectory(directory(of: options.pinFile)),
-      let file = try? openOwnFile(options.claimFile, O_RDWR | O_CREAT)
-    else { return nil }
-    guard takeLock(file, attempts: 2), ftruncate(file, 0) == 0,
-      let users = try? openOwnFile(options.usersFile, O_RDWR | O_CREAT)
-    else {
-      close(file)
-      return nil
+      let users = try openClaimFile(options.usersFile, O_RDWR | O_CREAT)
+    else { return .impossible }
+    var file: CInt?
+    do throws(StorageError) {
+      file = try openClaimFile(options.claimFile, O_RDWR | O_CREAT)
+      if let file, takeLock(file, attempts: 2), ftruncate(file, 0) == 0 {
+        return .taken(Claim(file: file, users: users))
+      }
+    } catch {
+      close(users)
+      throw error
     }
-    (self.file, self.users) = (file, users)
+    close(users)
+    guard let file else { return .impossible }
+    close(file)
+    return .held
   }
 
   /// Lets others find the socket.
@@ -53,6 +70,18 @@ struct Claim: Sendable {
   }
 }
 
+/// Opens a file of the claim; `nil` if that is not possible at all in its directory.
+private func openClaimFile(_ path: String, _ flags: CInt) throws(StorageError) -> CInt? {
+  do throws(UnfitFile) { return try openOwnFile(path, flags) } catch {
+    switch error {
+    case .notOpened: return nil
+    // kistd reports these when it reads the record of the storage, which is in the same directory.
+    case .foreignDirectory, .openDirectory: return nil
+    case .link, .notRegular, .hardLink, .foreign: throw .unfit(error, path, hint: "")
+    }
+  }
+}
+
 extension Options {
   fileprivate var claimFile: String { directory(of: pinFile) + "/served" }
   fileprivate var usersFile: String { directory(of: pinFile) + "/served.users" }
@@ -67,8 +96,8 @@ final class Guest: Sendable {
   private let users: CInt
 
   /// Finds that kistd; `nil` if there is none, or if it does not listen or is ending.
-  init?(on options: Options) {
-    guard let users = try? openOwnFile(options.usersFile, O_RDONLY) else { return nil }
+  init?(on options: Options) throws(StorageError) {
+    guard let users = try openClaimFile(options.usersFile, O_RDONLY) else { return nil }
     guard flock(users, LOCK_SH | LOCK_NB) == 0, let socket = servedSocket(options.claimFile),
       options.socket == nil || options.socket == socket, isListenedOn(socket)
     else {
@@ -79,6 +108,22 @@ final class Guest: Sendable {
   }
 
   deinit { close(users) }
+
+  /// Throws where the passphrase does not open the storage; unlocks it if it is locked.
+  ///
+  /// That kistd tries one passphrase at a time, and answers `busy` to the others.
+  func check(_ passphrase: Secret, within patience: Duration) async throws(StorageError) {
+    let access = StorageAccess.remote(socketPath: socket)
+    let deadline = ContinuousClock.now + patience
+    while true {
+      do throws(StorageError) {
+        _ = try await access.unlock(passphrase)
+        return
+      } catch  where error.code == .busy && .now < deadline {
+        await sleepUnwatched(for: .milliseconds(50))
+      }
+    }
+  }
 }
 
 /// Whether this kistd serves its storage, or its command uses another kistd.
@@ -87,14 +132,15 @@ enum Role {
   case guest(Guest)
 
   /// Decides; with a command, it waits up to ten seconds for another kistd that starts or ends.
-  init(_ options: Options) {
+  init(_ options: Options) throws(StorageError) {
     for attempt in 1...500 {
-      if let claim = Claim(on: options) {
+      let claiming = try Claim.take(on: options)
+      if case .taken(let claim) = claiming {
         self = .serving(claim)
         return
       }
-      guard options.mayBeGuest else { break }
-      if let guest = Guest(on: options) {
+      guard case .held = claiming, options.mayBeGuest else { break }
+      if let guest = try Guest(on: options) {
         self = .guest(guest)
         return
       }

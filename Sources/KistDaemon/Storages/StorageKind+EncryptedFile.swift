@@ -58,7 +58,9 @@ private func openEncryptedFile(
   file.sleep = sleepUnwatched
   file.attempts = context.attempts
   file.progress = context.progress
-  file.whenMade = { logger.notice("\(options.newStore)") }
+  // A command prints only warnings, and a misspelled directory would otherwise go unnoticed.
+  let isUnexpected = !options.command.isEmpty && options.pinFile != options.usualPinFile
+  file.whenMade = { logger.log(level: isUnexpected ? .warning : .notice, "\(options.newStore)") }
   let storage = try await EncryptedFile.open(file)
   if try await storage.access.status().keysInRAM == false {
     logger.warning(

@@ -29,12 +29,17 @@ extension StorageKind {
 }
 
 /// Opens the keyring, which only one kistd of a user uses at a time.
+///
+/// Throws without a session bus. Otherwise a kistd that cron started would continue to run, and
+/// answer each `kist` of the desktop with this error.
 private func openKeyring(_ context: StorageContext) throws(StorageError) -> OpenStorage {
+  guard let busAddress = context.busAddress else {
+    throw StorageError.noBus.ofKeyring(PinFile(path: context.options.pinFile))
+  }
   let path = context.options.keyringLock
   try makeDirectory(directory(of: path), hint: lockHint)
   let lock = try ProcessLock(at: path, hint: lockHint, orElse: StorageError.keyringServed)
-  var storage = try openKeyring(
-    busAddress: context.busAddress, deadline: context.options.deadline)
+  var storage = try openKeyring(busAddress: busAddress, deadline: context.options.deadline)
   storage.close = { [close = storage.close] in
     await close()
     lock.release()
@@ -140,6 +145,17 @@ private func probeKeyring(busAddress: String?) async -> StorageProbe {
   #else
     .unusable(.noKeyrings)
   #endif
+}
+
+extension StorageError {
+  /// The reason why there is no keyring without a session bus.
+  fileprivate static var noBus: StorageError {
+    #if Libsecret
+      .noSessionBus
+    #else
+      .noKeyrings
+    #endif
+  }
 }
 
 #if !Libsecret

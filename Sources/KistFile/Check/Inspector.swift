@@ -125,6 +125,8 @@ struct RowInspection {
   /// The number of the last change, where it is known.
   private let lastSequence: UInt64
   private var seen: Set<Mark> = []
+  private var tags: Set<RowTag> = []
+  private var sequences: Set<UInt64> = []
   private var tally: RowTally
   private var found = 0
   private var good = 0
@@ -165,9 +167,10 @@ struct RowInspection {
       isInOrder: row.isInOrder)
     if !row.isPlaced || !isFound { isOutOfOrder = true }
     guard let keys else { return }
-    guard let metadata = try? keys.openMetadata(row.metadata.span, at: place) else {
-      return noteUnreadable(row, place, keys)
-    }
+    let metadata: Metadata
+    do throws(StorageError) {
+      metadata = try keys.openMetadata(row.metadata.span, at: place)
+    } catch { return noteUnreadable(row, place, keys, error) }
     guard row.secret != nil else {
       return named.append((metadata.key, "its secret is on a damaged page"))
     }
@@ -181,17 +184,28 @@ struct RowInspection {
     }
     if place.sequence == 0 || place.sequence > lastSequence {
       named.append((metadata.key, "its change number is invalid"))
+    } else if !sequences.insert(place.sequence).inserted {
+      named.append((metadata.key, "another credential has the same change number"))
     }
+    if !tags.insert(place.tag).inserted { named.append((metadata.key, "it is stored twice")) }
     good += 1
     if metadata.fields != nil || opened.secretFields != nil { extended += 1 }
     try keep(opened)
   }
 
   /// Records a row whose metadata is not authentic, or not as kist saves it.
-  private mutating func noteUnreadable(_ row: ReachedRow, _ place: RowPlace, _ keys: StoreKeys) {
+  private mutating func noteUnreadable(
+    _ row: ReachedRow, _ place: RowPlace, _ keys: StoreKeys, _ error: StorageError
+  ) {
     if let key = try? keys.openKey(row.metadata.span, at: place) {
       guard key.isWithinLimits else { return unnamable += 1 }
-      named.append((key, "its label, attributes or times are invalid"))
+      named.append(
+        (
+          key,
+          error == .anotherCredential
+            ? "it is stored under the name of another credential"
+            : "its label, attributes or times are invalid"
+        ))
     } else {
       unnamed += 1
     }

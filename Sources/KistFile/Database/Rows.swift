@@ -143,8 +143,8 @@ extension Database {
 
   /// Calls the body with each row until the body returns `enough`; returns `true` if it never did.
   ///
-  /// Throws `corrupt` unless the rows are exactly those that the header counts, and each is where a
-  /// lookup finds it. The query does not sort the rows, because that would hide a row at a wrong
+  /// Throws `corrupt` unless the rows are exactly those that the header counts, each is where a
+  /// lookup finds it, and no two have the same tags or sequence. The query does not sort the rows, because that would hide a row at a wrong
   /// place. Call it in a transaction, so that the header and the rows are of the same moment.
   ///
   /// - Parameter onlyEnds: whether to read only the last 16 bytes of the sealed parts.
@@ -172,7 +172,7 @@ extension Database {
         }
       }
     }
-    guard !isComplete || rows.matches(header) else { throw .wrongRows }
+    if isComplete { try rows.conclude(header) }
     return isComplete
   }
 

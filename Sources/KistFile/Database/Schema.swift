@@ -14,7 +14,12 @@ enum FileHeader {
   ///
   /// - Parameter settingMode: whether to remove the permissions of other users.
   static func check(_ path: String, settingMode: Bool = true) throws(StorageError) {
-    let bytes = try read(path, settingMode: settingMode)
+    let descriptor = try open(path)
+    let bytes = try descriptor.bytes(upTo: size, path: path)
+    // SQLite would remove what is in the place of the log, or write through a hard link.
+    if let log = try existingStatus(ofLink: path + "-wal") {
+      try checkAlone(log, "log", path + "-wal")
+    }
     // SQLite would write the contents of the journal over the store.
     if try exists(path + "-journal") {
       throw .corrupt("there is a rollback journal beside the store, which kist does not make")
@@ -29,6 +34,10 @@ enum FileHeader {
     }
     try check(
       applicationID: bytes.span.bigEndian(at: 68), version: bytes.span.bigEndian(at: 60), of: path)
+    // A copy or a restored backup may have more permissions.
+    if settingMode, try descriptor.status(path: path).st_mode & 0o077 != 0 {
+      try descriptor.setMode(0o600, path: path)
+    }
   }
 
   fileprivate static func check(
@@ -48,7 +57,7 @@ enum FileHeader {
     }
   }
 
-  private static func read(_ path: String, settingMode: Bool) throws(StorageError) -> [UInt8] {
+  private static func open(_ path: String) throws(StorageError) -> Descriptor {
     let descriptor = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
     let status = try descriptor.status(path: path)
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -59,9 +68,8 @@ enum FileHeader {
         .denied, "the store \(path) belongs to another user",
         hint: "`chown` it to the user of kistd")
     }
-    // A copy or a restored backup may have more permissions.
-    if settingMode, status.st_mode & 0o077 != 0 { try descriptor.setMode(0o600, path: path) }
-    return try descriptor.bytes(upTo: size, path: path)
+    try checkAlone(status, "store", path)
+    return descriptor
   }
 }
 

@@ -70,6 +70,15 @@ struct Descriptor: ~Copyable {
   }
 }
 
+/// Throws unless this is the status of a regular file of this user that has no second name.
+///
+/// `what` is the name of the file in the error.
+func checkAlone(_ status: stat, _ what: String, _ path: String) throws(StorageError) {
+  guard status.isKind(S_IFREG) else { throw .unfit(.notRegular, what, path) }
+  guard status.st_uid == geteuid() else { throw .unfit(.foreign, what, path) }
+  guard status.st_nlink < 2 else { throw .unfit(.hardLink, what, path) }
+}
+
 /// Writes a file for this user alone; it is complete and on disk when this returns.
 ///
 /// Returns `false` where the file exists and is not to be replaced.
@@ -105,12 +114,24 @@ package func writeWhole(
 /// Removes the unfinished copies of a file that killed processes left; `false` if some stay.
 @discardableResult
 package func removeUnfinished(of path: String) -> Bool {
-  siblings(of: path, suffixed: ".new-", by: isNumber).count { unfinished in
-    guard let descriptor = try? Descriptor.openOwn(unfinished, O_RDONLY),
-      flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
-    else { return true }
-    return unsafe unlink(unfinished) != 0
-  } == 0
+  siblings(of: path, suffixed: ".new-", by: isNumber).count { !removeIfAbandoned($0) } == 0
+}
+
+/// Removes an unfinished file, unless a process is writing it; returns whether it was removed.
+private func removeIfAbandoned(_ unfinished: String) -> Bool {
+  guard let descriptor = try? Descriptor.openOwn(unfinished, O_RDONLY),
+    flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
+  else { return false }
+  return unsafe unlink(unfinished) == 0
+}
+
+/// Removes the unfinished copies of all files whose paths begin with a path and a suffix.
+func removeUnfinished(ofAll path: String, suffixed suffix: String) {
+  let unfinished = siblings(of: path, suffixed: suffix) { word in
+    word.split(separator: ".new-", omittingEmptySubsequences: false).dropFirst().map(isNumber)
+      == [true]
+  }
+  for path in unfinished { _ = removeIfAbandoned(path) }
 }
 
 private func isNumber(_ word: Substring) -> Bool { UInt64(word).map { "\($0)" == word } ?? false }

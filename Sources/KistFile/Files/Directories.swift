@@ -95,7 +95,12 @@ func rename(_ path: String, to newPath: String) throws(StorageError) {
 
 /// Returns whether the path exists, even as a dangling link.
 func exists(_ path: String) throws(StorageError) -> Bool {
-  try existing(path, fileStatus(ofLink: path)) != nil
+  try existingStatus(ofLink: path) != nil
+}
+
+/// Returns the status of what is at a path, which may be a link; `nil` where there is nothing.
+func existingStatus(ofLink path: String) throws(StorageError) -> stat? {
+  try existing(path, fileStatus(ofLink: path))
 }
 
 /// Returns whether a regular file is at a path, following symbolic links.
@@ -105,7 +110,7 @@ func isRegularFile(_ path: String) throws(StorageError) -> Bool {
 
 /// Returns whether a non-empty file is at a path.
 func isFilled(_ path: String) throws(StorageError) -> Bool {
-  try existing(path, fileStatus(ofLink: path)).map { $0.st_size > 0 } ?? false
+  try existingStatus(ofLink: path).map { $0.st_size > 0 } ?? false
 }
 
 /// Returns the status of a path, or `nil` where it does not exist; throws where this is not known.

@@ -91,6 +91,19 @@ final class Connections: Sendable {
     return try connection.use(body)
   }
 
+  /// Drops all cached pages, so that the next read sees a file that was replaced meanwhile.
+  ///
+  /// SQLite reads a cached page again only after a change by SQLite itself. This waits for a running
+  /// change, so call it only while there is none.
+  func dropPages() throws(StorageError) {
+    for connection in [changes, loads, finds] {
+      _ = try connection.useIfOpen { database throws(StorageError) in
+        database.endSnapshot()
+        database.releaseMemory()
+      }
+    }
+  }
+
   func releaseMemory() { for connection in [changes, loads, finds] { connection.releaseMemory() } }
 
   /// Closes and reopens all connections; SQLite reads the log again only if none stays open.

@@ -43,6 +43,7 @@ struct UnfinishedStore {
   func begin() throws(StorageError) {
     for suffix in ["-wal", "-shm", "-journal"] { unsafe unlink(path + suffix) }
     let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
+    try checkAlone(descriptor.status(path: path), "unfinished store", path)
     try descriptor.setMode(0o600, path: path)
     guard ftruncate(descriptor.number, 0) == 0 else { throw .system("emptying", path: path) }
   }

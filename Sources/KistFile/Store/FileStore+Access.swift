@@ -58,6 +58,8 @@ extension FileStore {
     do throws(StorageError) {
       let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource
       let master = try masterKey(from: source, readKeySlots(), storeID: storeID)
+      // An older copy may have replaced the store while it was locked.
+      if try sessionIfUnlocked() == nil { try connections.dropPages() }
       return try Session(master: master, storeID: storeID, options, reading: connections)
     } catch {
       state.withLock { state in

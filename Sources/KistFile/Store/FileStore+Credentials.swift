@@ -32,7 +32,7 @@ extension FileStore {
     let tag = session.keys.tag(of: key)
     return try connections.read { database throws(StorageError) in
       try database.lookUp(tag) { place, metadata, secret throws(StorageError) in
-        let metadata = try session.keys.openMetadata(metadata, at: place, knowsKey: true)
+        let metadata = try session.keys.openMetadata(metadata, at: place, foundBy: key)
         let (secret, _) = try session.keys.openSecret(
           secret, hasFields: metadata.secretHasFields, at: place)
         return Credential(

@@ -39,7 +39,8 @@ final class Progress: Sendable {
     var rollback: StorageError?
     do throws(StorageError) {
       file = try ProgressFile(options, store: store.path, keys: keys)
-      removeUnfinished(of: file.path)
+      // Also of other stores: a rekey may have been killed while it wrote the note of the old one.
+      removeUnfinished(ofAll: options.directory + "/progress", suffixed: "-")
       var noted: ProgressNote?
       do throws(StorageError) { noted = try file.check(header) } catch {
         guard accepts, error.code == .corrupt else { throw error }

@@ -61,7 +61,7 @@ private func checkMetadata(_ bytes: [UInt8]) {
   guard let metadata = try? Metadata(decoding: bytes.span) else { return }
   let again = metadata.encoded().withBytes { try? Metadata(decoding: $0) }
   demand(again == metadata, "metadata are read as they were written")
-  let kept = try? Metadata.kept(decoding: bytes.span)
+  let kept = try? Metadata.kept(decoding: bytes.span, foundBy: metadata.key)
   demand(
     kept?.createdAt == metadata.createdAt && kept?.fields == metadata.fields
       && kept?.secretHasFields == metadata.secretHasFields,

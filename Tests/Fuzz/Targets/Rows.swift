@@ -30,7 +30,7 @@ let rows = Target("rows") { input in
     metadata.key.isWithinLimits && areWithinLimits(metadata.label, metadata.attributes)
   demand(
     // To keep the fields, a save reads all metadata of the row that it replaces.
-    isOpened(row) == (isSavable || metadata.fields == nil)
+    isOpened(row, key) == (isSavable || metadata.fields == nil)
       && (try? storeKeys.openMetadata(row.metadata.span, at: at))
         == (isSavable ? metadata : nil),
     "metadata are opened as they were sealed, and only such as a save leaves")
@@ -51,7 +51,7 @@ let rows = Target("rows") { input in
   case 5: (forged.metadata, forged.secret) = (secret.bytes, secret.bytes)
   default: forged.secret = Array(row.secret.dropLast(1 + changed))
   }
-  demand(forged == row || !isOpened(forged), "no row is opened that was changed")
+  demand(forged == row || !isOpened(forged, key), "no row is opened that was changed")
   for keys in [otherKeys, otherStore] {
     demand(
       (try? keys.openMetadata(row.metadata.span, at: at)) == nil
@@ -60,8 +60,9 @@ let rows = Target("rows") { input in
   }
 }
 
-private func isOpened(_ row: SealedRow) -> Bool {
-  (try? storeKeys.authenticate(row.metadata.span, row.secret.span, at: row.place)) != nil
+private func isOpened(_ row: SealedRow, _ key: CredentialKey) -> Bool {
+  (try? storeKeys.authenticate(
+    row.metadata.span, row.secret.span, at: row.place, foundBy: key)) != nil
 }
 
 private let otherKeys = try! StoreKeys(
