@@ -51,6 +51,18 @@ import Testing
     #expect(status == 10)
   }
 
+  @Test func `fits a terminal of 40 columns`() async {
+    let recorder = Recorder()
+    let terminal = recorder.terminal(isTerminal: true, width: 40)
+    _ = await Kist.status(of: ["audit", "--verify"], on: terminal) { command in
+      try await (command as? any RequiresAuditLog)?.perform(sampleAuditLog, terminal)
+    }
+    #expect(recorder.output.hasPrefix("ok: verified 4 lines from\n2026-"))
+    for line in recorder.output.split(separator: "\n") {
+      #expect(String(line).terminalWidth <= 40, "\(line)")
+    }
+  }
+
   @Test func `as JSON is the reply of the protocol`() async {
     let (output, _, status) = await run("audit", "--verify", "--json")
     #expect(output.hasPrefix(#"{"verified":4,"unchained":1,"unchecked":12,"#))

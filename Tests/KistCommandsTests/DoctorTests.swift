@@ -58,6 +58,20 @@ import Testing
     #expect(status == 0)
   }
 
+  @Test func `fits a terminal of 40 columns, with the text below its subject`() async {
+    let (output, _) = await examine(.healthy, onTerminal: true, width: 40)
+    #expect(
+      output.contains(
+        """
+        ok       storage
+          there is no keyring; it is open, with
+          3 credentials
+        ok       key
+          a key file
+
+        """))
+  }
+
   @Test func `over a socket that was named says what to ask over that`() async {
     var machine = Machine.healthy
     Fault.locked.befall(&machine)
@@ -252,10 +266,11 @@ import Testing
   }
 
   private func examine(
-    _ machine: Machine, _ options: [String] = [], onTerminal: Bool = false, hasColors: Bool = false
+    _ machine: Machine, _ options: [String] = [], onTerminal: Bool = false, hasColors: Bool = false,
+    width: Int = 60
   ) async -> (output: String, status: CInt) {
     let recorder = Recorder()
-    let terminal = recorder.terminal(isTerminal: onTerminal, hasColors: hasColors, width: 60)
+    let terminal = recorder.terminal(isTerminal: onTerminal, hasColors: hasColors, width: width)
     let status = await Kist.status(of: ["doctor"] + options, on: terminal) { command in
       try await (command as? Doctor)?.perform(machine.checkup, terminal)
     }

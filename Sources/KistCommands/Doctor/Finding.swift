@@ -81,11 +81,15 @@ extension Terminal {
   private func showInColumns(_ finding: Finding) throws(StorageError) {
     let state = padded(finding.state.shown.word, to: "problem".utf8.count)
     let subject = padded(finding.subject, to: "terraform".utf8.count)
-    let indent = String(repeating: " ", count: state.utf8.count + subject.utf8.count + 4)
+    let column = state.utf8.count + subject.utf8.count + 4
+    // A narrow terminal has no room for a column of text.
+    let isNarrow = outputWidth < column + 24
+    let indent = String(repeating: " ", count: isNarrow ? 2 : column)
     let texts = [finding.message] + (finding.hint.map { ["hint: \($0)"] } ?? [])
     let wrapped = texts.flatMap { lines($0, to: max(outputWidth - indent.utf8.count, 24)) }
+    let first = "  " + (isNarrow ? finding.subject : "\(subject)  \(wrapped[0])")
     try writeLines(
-      wrapped.prefix(1).map { "  \(subject)  " + $0 } + wrapped.dropFirst().map { indent + $0 },
+      [first] + wrapped.dropFirst(isNarrow ? 0 : 1).map { indent + $0 },
       after: state, color: finding.state.shown.color)
   }
 

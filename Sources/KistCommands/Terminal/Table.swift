@@ -157,7 +157,9 @@ extension AuditedRequest {
 extension Terminal {
   /// Prints the result of a check of the audit log; throws `corrupt` if it has a fault.
   func write(_ verdict: AuditVerdict, asJSON: Bool) throws(StorageError) {
-    try asJSON ? writeJSON(verdict.json()) : writeLines(verdict.lines)
+    let width = outputIsTerminal ? outputWidth : nil
+    try asJSON
+      ? writeJSON(verdict.json()) : writeLines(verdict.lines.flatMap { lines($0, to: width) })
     guard let fault = verdict.fault else { return }
     throw StorageError(.corrupt, fault.description, hint: verdict.hint(for: fault))
   }
