@@ -16,22 +16,49 @@ import Testing
     return try #require(sections.first { $0.hasPrefix("`kist \(command)`") }, "\(command)")
   }
 
-  @Test func `has every command with every option`() throws {
-    let commands = Kist.configuration.subcommands.flatMap { command in
-      ([command] + command.configuration.subcommands).map { (command._commandName, $0) }
-    }
-    try #require(commands.count > 20)
-    for (name, command) in commands {
+  /// The options of a command and of its own commands, as their help lists them.
+  private func options(of command: any ParsableCommand.Type) -> Set<String> {
+    ([command] + command.configuration.subcommands).reduce(into: []) { options, command in
       let help = Kist.helpMessage(for: command, columns: 200)
-      let options = Set(help.matches(of: /--[a-z-]+/).map { String($0.output) })
-        .subtracting(["--json", "--socket", "--no-prompt", "--version", "--help"])
-      for option in options {
-        #expect(try section(of: name, in: page).contains("`\(option)"), "\(name) \(option)")
-      }
+      // A line of the list of options begins with an option.
+      options.formUnion(help.matches(of: /(?m)^  (?:-\w, )?(--[a-z-]+)/).map { String($0.1) })
     }
-    for option in ["--json", "--socket", "--no-prompt", "--version", "--help"] {
-      #expect(page.contains("`\(option)"), "\(option)")
+  }
+
+  /// The options in the first column of the table of a section; none without the section.
+  private func options(inSection title: String) -> Set<String> {
+    let section = page.split(separator: /\n##+\s/).first { $0.hasPrefix(title + "\n") } ?? ""
+    return Set(
+      section.matches(of: /(?m)^\| (?:`-\w`, )?`(--[a-z-]+)`/).map { String($0.1) })
+  }
+
+  private static let common: Set = ["--json", "--socket", "--no-prompt", "--version", "--help"]
+
+  @Test(arguments: Kist.configuration.subcommands.map { $0._commandName })
+  func `lists exactly the options that the help of each command lists`(name: String) throws {
+    let command = try #require(Kist.configuration.subcommands.first { $0._commandName == name })
+    let options = options(of: command)
+    #expect(options.contains("--help"))
+    #expect(options.subtracting(Self.common) == self.options(inSection: "`kist \(name)`"))
+  }
+
+  @Test func `lists the options of every command, and the commands without some of them`() throws {
+    #expect(options(inSection: "Options of every command") == Self.common)
+    let prompting = try #require(page.firstMatch(of: /\| `--no-prompt` \| of (.*?):/)).1
+    let named = prompting.matches(of: /`([a-z]+)`/).map { String($0.1) }
+    #expect(Set(named) == Set(commands { $0.contains("--no-prompt") }))
+    for option in ["--json", "--socket"] {
+      #expect(commands { !$0.contains(option) } == ["helper", "setup"], "\(option)")
     }
+  }
+
+  /// The names of the commands whose options fulfil a condition.
+  private func commands(_ condition: (Set<String>) -> Bool) -> [String] {
+    var names: [String] = []
+    for command in Kist.configuration.subcommands where condition(options(of: command)) {
+      names.append(command._commandName)
+    }
+    return names
   }
 
   @Test(arguments: Kist.configuration.subcommands.map { $0._commandName })
