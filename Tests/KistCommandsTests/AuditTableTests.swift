@@ -57,7 +57,7 @@ import Testing
     _ = await Kist.status(of: ["audit", "--verify"], on: terminal) { command in
       try await (command as? any RequiresAuditLog)?.perform(sampleAuditLog, terminal)
     }
-    #expect(recorder.output.contains("\nto 2026-11-20T10:00:40.007Z\n"))
+    #expect(recorder.output.hasPrefix("ok: verified 4 lines from\n2026-"))
     for line in recorder.output.split(separator: "\n") {
       #expect(String(line).terminalWidth <= 40, "\(line)")
     }
