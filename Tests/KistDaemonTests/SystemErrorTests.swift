@@ -66,7 +66,9 @@ import Testing
 
   private func context(in home: String) throws -> StorageContext {
     StorageContext(
-      options: try Kistd.parse([]).options { ["HOME": home][$0] }, environment: { _ in nil },
+      options: try Kistd.parse([]).options { ["HOME": home][$0] },
+      // A keyring is opened without a connection to its bus.
+      environment: { ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/absent"][$0] },
       logger: Logger(label: "test"))
   }
 }
