@@ -105,7 +105,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     while !isAnswering, canSendReplies, cost < Self.maximumCost, let event = events.popFirst() {
       isAnswering = true
       switch event {
-      case .line(let line) where isGone && line.onlyReads: settle(costing: 0)
+      case .line(let line) where isGone && line.servesOnlyItsClient: settle(costing: 0)
       case .line(let line): begin(line, answer)
       case .unfinished: refuse(.unfinished)
       case .tooLong:

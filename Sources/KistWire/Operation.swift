@@ -89,6 +89,8 @@ enum OperationNames: Sendable {
 enum OperationEffect: Sendable {
   /// None. A request may be sent again, or dropped if its client has disconnected.
   case none
+  /// It begins or discards a backup, so a request is not sent again. It may be dropped, too.
+  case backup
   /// It locks or unlocks the storage.
   case access
   /// It changes credentials or key slots, so its errors report the outcome of the change.
