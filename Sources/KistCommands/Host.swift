@@ -117,7 +117,7 @@ extension Host {
 ///
 /// It does not call getpwuid(3), which loads modules of the C library that crash a static program.
 private func ownUserName() -> String? {
-  let file = regularFile("/etc/passwd", upTo: 1 << 20, "the list of users")
+  let file = try? readRegularFile("/etc/passwd", upTo: 1 << 20, "the list of users")
   let lines = file?.withBytes { String(repairing: $0) }.split(separator: "\n") ?? []
   for line in lines {
     let fields = line.split(separator: ":", omittingEmptySubsequences: false)
