@@ -182,10 +182,17 @@ func readFile(_ path: String, upTo limit: Int, _ what: String) throws(StorageErr
   return try contents(of: file, upTo: limit, what)
 }
 
-/// Reads a file that kist finds by itself; returns `nil` if it is not a regular file.
-func regularFile(_ path: String, upTo limit: Int, _ what: String) -> Secret? {
-  guard let file = try? openRegularFile(path, O_RDONLY) else { return nil }
-  return try? contents(of: file, upTo: limit, what)
+/// Reads a file that kist finds by itself; never waits for the other end of a FIFO.
+func readRegularFile(
+  _ path: String, upTo limit: Int, _ what: String
+) throws(StorageError) -> Secret {
+  let file: CInt
+  do throws(UnfitFile) { file = try openRegularFile(path, O_RDONLY) } catch {
+    if case .notOpened(let failure) = error { throw .notOpened(what, failure) }
+    throw .refused(
+      "\(what) \(error.clause)", hint: "nothing was changed; \(error.remedy(for: path))")
+  }
+  return try contents(of: file, upTo: limit, what)
 }
 
 /// Reads a file to its end and closes it.

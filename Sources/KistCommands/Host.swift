@@ -120,7 +120,7 @@ extension Host {
 /// Does not call getpwuid(3), because that loads modules of the C library, which crash a static
 /// program.
 private func ownUserName() -> String? {
-  let file = regularFile("/etc/passwd", upTo: 1 << 20, "the list of users")
+  let file = try? readRegularFile("/etc/passwd", upTo: 1 << 20, "the list of users")
   let lines = file?.withBytes { String(repairing: $0) }.split(separator: "\n") ?? []
   for line in lines {
     let fields = line.split(separator: ":", omittingEmptySubsequences: false)

@@ -32,6 +32,8 @@ package struct ByteServer: Sendable {
   package var maximumConnections = 64
   /// How long a client may take to read its bytes.
   package var deadline = Duration.seconds(30)
+  /// How long it may take while another client waits for a place.
+  package var crowdedDeadline = Duration.seconds(2)
   /// How long a stopped server may continue, to answer the connections that it has accepted.
   package var grace = Duration.seconds(10)
   package var logger: Logger
@@ -80,7 +82,7 @@ package struct ByteServer: Sendable {
   private func answerConnections(
     to listener: NIOAsyncChannel<(channel: any Channel, peer: Peer), Never>
   ) async throws {
-    let places = BytePlaces(maximumConnections, logger: logger)
+    let places = BytePlaces(maximumConnections, crowdedDeadline, logger: logger)
     try await withThrowingDiscardingTaskGroup { group in
       try await listener.executeThenClose { connections in
         do {
@@ -112,12 +114,16 @@ package struct ByteServer: Sendable {
       places.close(
         channel, because: "closed a connection whose client did not read for \(deadline)")
     }
+    let crowdedLimit = channel.eventLoop.scheduleTask(in: TimeAmount(crowdedDeadline)) {
+      places.notifyWaitingCaller()
+    }
     await withTaskCancellationHandler {
       try? await write(secret, to: channel)
     } onCancel: {
       channel.close(promise: nil)
     }
     limit.cancel()
+    crowdedLimit.cancel()
     try? await channel.close()
   }
 
@@ -140,16 +146,20 @@ package struct ByteServer: Sendable {
 ///
 /// Each has a place, and the number of places is limited. If no place is free, the server looks at
 /// the group with the most connections. It closes the oldest connection of this group that does not
-/// read. So a program with many connections takes places only from its own group.
+/// read. So a program with many connections takes places only from its own group. If each
+/// group has one connection, the server closes the oldest one that has had `crowdedDeadline` to
+/// read. So programs in many groups delay a client only for that time.
 final class BytePlaces: Sendable {
   private struct Place {
     var channel: any Channel
     var peer: Peer
     var group: String?
-    var isSending = false
+    /// When the server began to send.
+    var sendingSince: NIODeadline?
   }
 
   private let limit: Int
+  private let crowdedDeadline: TimeAmount
   private let logger: Logger
   private let gate = LogGate()
   private let places = Mutex<[Place]>([])
@@ -157,8 +167,9 @@ final class BytePlaces: Sendable {
   private let (changes, change) = AsyncStream.makeStream(
     of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-  init(_ limit: Int, logger: Logger) {
+  init(_ limit: Int, _ crowdedDeadline: Duration, logger: Logger) {
     self.limit = limit
+    self.crowdedDeadline = TimeAmount(crowdedDeadline)
     self.logger = logger
   }
 
@@ -175,15 +186,17 @@ final class BytePlaces: Sendable {
   func markAsSending(_ channel: any Channel) {
     places.withLock { places in
       if let index = places.firstIndex(where: { $0.channel === channel }) {
-        places[index].isSending = true
+        places[index].sendingSince = .now()
       }
     }
-    change.yield()
+    notifyWaitingCaller()
   }
+
+  func notifyWaitingCaller() { change.yield() }
 
   func leave(_ channel: any Channel) {
     places.withLock { $0.removeAll { $0.channel === channel } }
-    change.yield()
+    notifyWaitingCaller()
   }
 
   /// Closes a connection whose client has not read all bytes in time, if it still has a place.
@@ -192,7 +205,7 @@ final class BytePlaces: Sendable {
       places.firstIndex { $0.channel === channel }.map { places.remove(at: $0) }
     }
     if let place { close(place, because: reason) }
-    change.yield()
+    notifyWaitingCaller()
   }
 
   private func tryToTake(_ place: Place) -> Bool {
@@ -214,14 +227,18 @@ final class BytePlaces: Sendable {
   /// Returns the index of the connection to evict for a new client of a group; `nil` if there is
   /// none.
   ///
-  /// Clients without a group are evicted first. A group with only one place keeps it: if kistd
-  /// closed this connection early, systemd would take the credential as complete.
+  /// Clients without a group are evicted first. A group with only one place keeps it for
+  /// `crowdedDeadline`: if kistd closed this connection early, systemd would take the credential as
+  /// complete.
   private func evictable(among places: [Place], for group: String?) -> Int? {
     var counts = [group: 1]
     for place in places { counts[place.group, default: 0] += 1 }
     counts[nil]? = .max
-    guard let most = places.compactMap({ counts[$0.group] }).max(), most > 1 else { return nil }
-    return places.firstIndex { $0.isSending && counts[$0.group] == most }
+    guard let most = places.compactMap({ counts[$0.group] }).max() else { return nil }
+    let latest = most > 1 ? NIODeadline.now() : .now() - crowdedDeadline
+    return places.firstIndex { place in
+      counts[place.group] == most && place.sendingSince.map { $0 <= latest } ?? false
+    }
   }
 
   private func close(_ place: Place, because reason: Logger.Message) {

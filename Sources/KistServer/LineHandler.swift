@@ -109,7 +109,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     while !isAnswering, canSendReplies, cost < Self.maximumCost, let event = events.popFirst() {
       isAnswering = true
       switch event {
-      case .line(let line) where isDisconnected && line.onlyReads: finishLine(costing: 0)
+      case .line(let line) where isDisconnected && line.servesOnlyItsClient: finishLine(costing: 0)
       case .line(let line): startAnswer(to: line, answer)
       case .unfinished: refuse(.unfinished)
       case .tooLong:

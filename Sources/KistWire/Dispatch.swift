@@ -57,9 +57,9 @@ struct OperationRow: Sendable {
   let name: String
   let effect: OperationEffect
   let loggedNames: OperationNames
-  /// Returns whether an operation has no effect beyond its reply.
-  static func onlyReads(_ name: String) -> Bool {
-    all.contains { $0.name == name && $0.effect == .none }
+  /// Returns the effect of an operation; `nil` for an unknown one.
+  static func effect(of name: String) -> OperationEffect? {
+    all.first { $0.name == name }?.effect
   }
 
   /// Returns the function that performs a request, given the server's endpoints, and then the

@@ -105,7 +105,9 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
 /// the operation changes anything. Errors of reads get no outcome.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
-    guard OperationRow.onlyReads(request.operation) else { return try await exchange(request) }
+    guard OperationRow.effect(of: request.operation) == OperationEffect.none else {
+      return try await exchange(request)
+    }
     do throws(StorageError) {
       do throws(StorageError) { return try await exchange(request) } catch {
         guard error.code == .unavailable, error.outcome == .unknown else { throw error }

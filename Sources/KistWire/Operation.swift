@@ -92,6 +92,8 @@ enum OperationEffect: Sendable {
   /// None. So a client may send the request again, and kistd need not perform it if the client has
   /// disconnected.
   case none
+  /// It begins or discards a backup, so a request is not sent again. It may be dropped, too.
+  case backup
   /// It locks or unlocks the storage.
   case access
   /// It changes credentials or key slots, so its errors report the outcome of the change.

@@ -92,6 +92,35 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     }
   }
 
+  @Test(arguments: [
+    ("netrc", ".netrc"), ("git-credentials", ".git-credentials"), ("docker", ".docker/config.json"),
+    ("aws", ".aws/credentials"), ("cargo", ".cargo/credentials.toml"),
+  ])
+  func `an import and kist setup do not wait for a FIFO at the usual place`(
+    format: String, place: String
+  ) async throws {
+    try await withHome { home in
+      let path = home.path + "/" + place
+      try FileManager.default.createDirectory(
+        atPath: URL(filePath: path).deletingLastPathComponent().path,
+        withIntermediateDirectories: true)
+      try #require(unsafe mkfifo(path, 0o600) == 0)
+      let end = try await command("kistd", ["--", "kist", "import", format], in: home)
+      #expect(end.status == .exited(64), "\(end.error)")
+      #expect(end.error.contains("kist: \(path) is not a regular file"), "\(end.error)")
+      guard format == "docker" else { return }
+      try FileManager.default.createDirectory(
+        atPath: home.path + "/bin", withIntermediateDirectories: true)
+      let script = """
+        ln -s "$(command -v kist)" ~/bin/docker-credential-kist
+        PATH=$HOME/bin:$PATH exec kist setup docker --apply
+        """
+      let setup = try await command("sh", ["-c", script], in: home)
+      #expect(setup.status == .exited(64), "\(setup.error)")
+      #expect(setup.error.contains("docker's configuration is not a regular file"))
+    }
+  }
+
   @Test func `an import restores an export byte for byte`() async throws {
     let every = Secret(copying: (0...255).map { UInt8($0) })
     let credentials = [

@@ -17,6 +17,7 @@ import Testing
           cd "$HOME/.password-store"
           mkdir .hidden && cp router.gpg .hidden/
           ln -s github.com linked
+          mkfifo pipe.gpg
           cp router.gpg "$(printf 'caf\\351.gpg')"
           """
         let store = try await command("sh", ["-c", script], in: home)
@@ -33,6 +34,7 @@ import Testing
           end.error.hasSuffix(
             """
             kist: not imported: entries with a name or a secret that kist cannot keep (1 entry: big)
+            kist: not imported: entries that could not be decrypted (1 entry: pipe)
             kist: not imported: entries with a name that is not UTF-8 (1 entry: caf\u{FFFD}.gpg)
             kist: not imported: symbolic links to folders (1 entry: linked)
             kist: not imported: further fields (1 entry: github.com/alice)

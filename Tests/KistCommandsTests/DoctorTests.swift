@@ -131,7 +131,7 @@ import Testing
     ),
     (.fullDisk, "problem\tdisk\t3 MiB are free for /home/u/.local/share/kist\t", 13),
     (.nearlyFullDisk, "note\tdisk\t63 MiB are free", 0),
-    (.disabled, "note\tservice\tsystemd starts kistd for kist only, not for other clients\t", 0),
+    (.disabled, "note\tservice\tsystemd starts kistd only after the first kist command\t", 0),
     (.notInstalled, "note\tservice\tsystemd has no unit for kistd, so kist starts it itself\t", 0),
     (.masked, "note\tservice\tthe unit of kistd is masked, so kist does not start kistd\t", 0),
     (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),

@@ -30,6 +30,9 @@ import Testing
         let page = unsafe mmap(
           nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         #expect(unsafe page != MAP_FAILED && mprotect(page, 4096, PROT_NONE) == 0)
+        var limit = rlimit()
+        #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0)
+        #expect(unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0)
         let listening = try listen(at: directory + "/s")
         #expect(isListenedOn(directory + "/s"))
         close(listening)

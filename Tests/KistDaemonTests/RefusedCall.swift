@@ -16,7 +16,7 @@ enum RefusedCall: String, CaseIterable, Codable {
   case typingIntoTheTerminal, pastingIntoTheTerminal
   // What makes calls that no filter sees, or reaches into other processes.
   case ioUringSetup, ioUringEnter, ioUringRegister, userfaultfd
-  case ptrace, processVMRead, processVMWrite, processMadvise
+  case ptrace, processVMRead, processVMWrite, processMadvise, prlimitOfAnotherProcess
   // The kernel's keys.
   case addKey, requestKey, keyctl
   // Privileges.
@@ -67,6 +67,7 @@ enum RefusedCall: String, CaseIterable, Codable {
     case .processVMRead: call(SYS_process_vm_readv, process)
     case .processVMWrite: call(SYS_process_vm_writev, process)
     case .processMadvise: call(SYS_process_madvise, -1)
+    case .prlimitOfAnotherProcess: call(SYS_prlimit64, Int(getppid()), Int(RLIMIT_CORE.rawValue))
     case .addKey: call(SYS_add_key)
     case .requestKey: call(SYS_request_key)
     case .keyctl: call(SYS_keyctl, 0, -3)

@@ -26,6 +26,7 @@ import Testing
   /// A server that puts each client into the group of its abstract name up to a `/`.
   private func server(
     maximumConnections: Int = 64, deadline: Duration = .seconds(600),
+    crowdedDeadline: Duration = .seconds(600),
     grace: Duration = .seconds(10),
     bytes: @escaping @Sendable (Peer) async -> Secret
   ) -> ByteServer {
@@ -38,6 +39,7 @@ import Testing
     }
     server.maximumConnections = maximumConnections
     server.deadline = deadline
+    server.crowdedDeadline = crowdedDeadline
     server.grace = grace
     return server
   }
@@ -166,6 +168,25 @@ import Testing
   {
     try await withByteServer(server { _ in Self.many }) { path, _ in
       let deaf = try (0..<1000).map { _ in try RawClient(connectingTo: path) }
+      for _ in 0..<4 {
+        let next = try RawClient(connectingTo: path, from: "\(UUID())/next")
+        #expect(await next.rest().utf8.count == 500_000)
+      }
+      withExtendedLifetime(deaf) {}
+    }
+  }
+
+  @Test func `serves others while clients in a hundred groups hold connections and read nothing`()
+    async throws
+  {
+    let server = server(crowdedDeadline: .milliseconds(20)) { _ in Self.many }
+    try await withByteServer(server) { path, _ in
+      // The backlog is shorter, so that connect(2) waits for the server.
+      let deaf = try await offThePool {
+        Result {
+          try (0..<300).map { try RawClient(connectingTo: path, from: "\($0 / 3)-\(path)/\($0)") }
+        }
+      }.get()
       for _ in 0..<4 {
         let next = try RawClient(connectingTo: path, from: "\(UUID())/next")
         #expect(await next.rest().utf8.count == 500_000)

@@ -77,7 +77,7 @@ private func withAddress(
 }
 
 /// Blocks a thread of its own, where the tests' pool has few.
-private func offThePool<Result: Sendable>(
+func offThePool<Result: Sendable>(
   _ body: @escaping @Sendable () -> Result
 ) async -> Result {
   await withCheckedContinuation { continuation in

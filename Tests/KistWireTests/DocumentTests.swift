@@ -101,6 +101,7 @@ extension OperationEffect {
   fileprivate var documented: String {
     switch self {
     case .none: "none"
+    case .backup: "makes or discards a backup"
     case .access: "locks or unlocks"
     case .change: "changes"
     }

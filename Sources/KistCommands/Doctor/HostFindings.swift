@@ -158,7 +158,7 @@ extension Host {
     case "disabled":
       let hint = "to change that: `systemctl --user enable --now kistd.socket`"
       return [
-        .note("service", "systemd starts kistd for kist only, not for other clients", hint: hint)
+        .note("service", "systemd starts kistd only after the first kist command", hint: hint)
       ]
     case "masked":
       let hint = "to change that: `systemctl --user unmask kistd.socket`"

@@ -6,7 +6,7 @@ struct KeyArguments: ParsableArguments {
   @Argument(help: "The service, or a reference: kist://SERVICE/ACCOUNT.")
   var service: String
 
-  @Argument(help: "The account, if the service has several.")
+  @Argument(help: "The account of the credential, if it has one.")
   var account = ""
 
   /// Returns the key; splits a reference.
@@ -20,7 +20,7 @@ struct AskedKeyArguments: ParsableArguments {
   @Argument(help: "The service, or a reference: kist://SERVICE/ACCOUNT.")
   var service: String?
 
-  @Argument(help: "The account, if the service has several.")
+  @Argument(help: "The account of the credential, if it has one.")
   var account = ""
 
   /// Returns the key; asks for service and account at a terminal if no service is given.

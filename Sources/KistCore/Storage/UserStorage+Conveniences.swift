@@ -41,26 +41,55 @@ package func eachPage(
   _ body: (CredentialPage) async throws(StorageError) -> Void
 ) async throws(StorageError) {
   var query = query
-  var cursors = SeenCursors()
+  var pages = PagesRead()
   repeat {
     let page = try await find(query)
+    let size = page.credentials.reduce(0) { $0 + $1.size }
+    query.after = try pages.add(next: page.next, size: size)
     try await body(page)
-    query.after = try cursors.add(page.next)
   } while query.after != nil
 }
 
-/// The cursors of the pages that were read.
+extension CredentialSummary {
+  /// About the number of bytes that it uses in memory.
+  fileprivate var size: Int {
+    var size = 128
+    for text in [key.service, key.account, label ?? "", revision.rawValue] {
+      size += text.utf8.count
+    }
+    for (name, value) in attributes.sorted { size += 64 + name.utf8.count + value.utf8.count }
+    return size
+  }
+}
+
+/// The pages of a list that were read.
 ///
-/// They detect a page that leads back to an earlier one, which would repeat forever.
-package struct SeenCursors {
-  private var seen: Set<[UInt8]> = []
+/// A false kistd could answer with pages without end. So this detects a page that leads back to an
+/// earlier one, and limits the size of all pages together.
+package struct PagesRead {
+  /// The maximum size of a list in memory, in bytes: 256 MiB, or about a million credentials.
+  package static let limit = 256 << 20
+  /// What a page uses in memory in addition to its elements and its cursor.
+  private static let overhead = 1 << 10
+
+  private var cursors: Set<[UInt8]> = []
+  private var size = 0
 
   package init() {}
 
-  /// Returns the cursor of the next page, or throws `internal` when that page was read already.
-  package mutating func add(_ cursor: String?) throws(StorageError) -> String? {
+  /// Returns the cursor of the next page.
+  ///
+  /// Throws `internal` if that page was read already, and `tooLarge` if the list is too long.
+  package mutating func add(next cursor: String?, size: Int) throws(StorageError) -> String? {
+    self.size += size + Self.overhead + (cursor?.utf8.count ?? 0)
+    guard self.size <= Self.limit else {
+      throw StorageError(
+        .tooLarge, "kistd answered with a list of more than \(Self.limit >> 20) MiB",
+        hint: "ask for fewer with the options of the command; if you have not saved that many "
+          + "credentials, check with `kist doctor` which program answers")
+    }
     guard let cursor else { return nil }
-    guard seen.insert(Array(cursor.utf8)).inserted else {
+    guard cursors.insert(Array(cursor.utf8)).inserted else {
       throw .internal("kistd answered with a page that leads back to one before it")
     }
     return cursor

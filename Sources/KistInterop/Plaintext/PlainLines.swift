@@ -70,13 +70,14 @@ private func hasElement(_ line: Span<UInt8>, _ names: [StaticString]) -> Bool {
 }
 
 extension Span<UInt8> {
+  /// Whether a value begins here; blanks and quotes may be before it.
+  ///
+  /// It reads only up to the value, because it is called for each element of a line.
   fileprivate var isPlainValue: Bool {
-    let value = extracting(trimmed)
-    var start = 0
-    while start < value.count, [UInt8(ascii: "\""), UInt8(ascii: "'")].contains(value[start]) {
-      start += 1
+    let first = indices.first {
+      !isBlank(self[$0]) && ![UInt8(ascii: "\""), UInt8(ascii: "'")].contains(self[$0])
     }
-    return start < value.count && ![UInt8(ascii: "$"), UInt8(ascii: "{")].contains(value[start])
+    return first.map { ![UInt8(ascii: "$"), UInt8(ascii: "{")].contains(self[$0]) } ?? false
   }
 
   fileprivate func hasSuffix(_ suffix: StaticString) -> Bool {

@@ -85,11 +85,16 @@ extension TokenShape {
     return found
   }
 
+  private static let longestLabel = 64
+
   private func fits(_ rest: Span<UInt8>) -> Bool {
     guard rest.hasPrefix(prefix) else { return false }
     let body = rest.extracting(prefix.utf8CodeUnitCount...)
     // RFC 7468: the label of a private key ends with these words.
-    if kind == "a private key" { return body.contains("PRIVATE KEY") }
+    // No label is longer, and a search to the end of the line would take quadratic time.
+    if kind == "a private key" {
+      return body.extracting(..<min(body.count, Self.longestLabel)).contains("PRIVATE KEY")
+    }
     var count = 0
     while count < body.count, count < length, isAlphanumeric(body[count], or: "_-") { count += 1 }
     return count == length

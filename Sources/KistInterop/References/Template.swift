@@ -32,16 +32,22 @@ package struct Template: Sendable {
     var filled = WipedBytes(capacity: text.count * 2)
     for part in parts {
       switch part {
-      case .text(let range): text.withBytes { filled.append($0.extracting(range)) }
+      case .text(let range):
+        try Self.checkLength(filled.count + range.count)
+        text.withBytes { filled.append($0.extracting(range)) }
       case .reference(let reference, let line):
         let secret = try await references.secret(of: reference, at: Self.place(line))
-        guard filled.count + secret.count <= Self.longestFilled else {
-          throw .refused("the output is longer than \(Self.longestFilled) bytes", as: .tooLarge)
-        }
+        try Self.checkLength(filled.count + secret.count)
         secret.withBytes { filled.append($0) }
       }
     }
     return Secret(filled)
+  }
+
+  private static func checkLength(_ count: Int) throws(StorageError) {
+    guard count <= longestFilled else {
+      throw .refused("the output is longer than \(longestFilled) bytes", as: .tooLarge)
+    }
   }
 
   private static func parts(of bytes: Span<UInt8>) throws(StorageError) -> [Part] {

@@ -1,25 +1,16 @@
 package import KistCore
 
-// The names come from these sources, as of 2026. According to them, the variables are removed
-// before programs with more rights start, or contain code or its location:
-//
-// - glibc, sysdeps/generic/unsecvars.h and ld.so(8), except names that only set sizes of memory or
-//   the place of temporary files (`MALLOC_ARENA_MAX` …, `TMPDIR`); Apple's dyld(1);
-// - sudo, plugins/sudoers/env.c, `initial_badenv_table`;
-// - bash(1), dash(1), zsh(1), python(1), perlrun(1), ruby(1), node(1), php(1), lua(1), java(1), R's
-//   `?Startup`, git(1), npm-config(7), make(1), less(1), openssl-env(7), and the documentation of
-//   .NET, Go, cargo, Erlang and kubectl;
-// - psql(1), apt.conf(5), gcc(1), wget(1), zip(1), rsync(1), hg(1), fzf(1), rg(1), pytest and
-//   Ansible.
-//
-// Variables that only say where a program connects, what it trusts or what it prints are not
-// listed: `HTTPS_PROXY`, `SSL_CERT_FILE`, `LANG`, `PYTHONUNBUFFERED`.
+// A name is refused for one of three reasons: its last word says that the value is code, or says
+// where code is (`_OPTS`, `_COMMAND`, `_HOME`); it belongs to a program that obeys many names
+// (`PYTHON…`, `GIT_…`); or it is in the list in `CodeRunningNames.swift`. The words come from the
+// names that the sources in that file document, so that a name of a program that is not listed there
+// is usually refused, too.
 
 extension Variable {
   /// Throws `denied` for a variable of a file that may make a program run other code.
   ///
-  /// Such programs are loaders, shells, interpreters and tools. The list covers known programs; no
-  /// list can be complete. Variables in `allowed` are not refused.
+  /// Such programs are loaders, shells, interpreters and tools. No list of names can be complete.
+  /// Variables in `allowed` are not refused.
   package func checkRunsNoCode(allowing allowed: [String]) throws(StorageError) {
     guard !allowed.contains(name), Self.mayRunCode(name) else { return }
     throw .refused(
@@ -28,85 +19,57 @@ extension Variable {
   }
 
   static func mayRunCode(_ name: String) -> Bool {
-    // npm accepts its names in any case.
-    let lowercase = name.lowercased()
+    // Some programs, such as npm, accept their names in any case.
+    let name = name.uppercased()
+    if ordinaryNames.contains(name) { return false }
     return codeRunningNames.contains(name) || codeRunningPrefixes.contains(where: name.hasPrefix)
-      || codeRunningSuffixes.contains(where: name.hasSuffix) || lowercase.hasPrefix("npm_config_")
+      || name.contains("CREDENTIAL_PROVIDER") || isNamedLikeCode(name)
+  }
+
+  private static func isNamedLikeCode(_ name: String) -> Bool {
+    var words = name.split(separator: "_")
+    guard let last = words.last else { return false }
+    if wordEndings.contains(where: last.hasSuffix) || lastWords.contains(last) {
+      // `UPLOAD_PATH` is a place for data.
+      return !(last == "PATH" && words.dropLast().last.map(dataWords.contains) ?? false)
+    }
+    // `rc` files: WGETRC, PSQLRC.
+    if words.count == 1, last.count > 3, last.hasSuffix("RC") { return true }
+    // `CONFIG_DIR`, `PLUGIN_FILE`: the word before says what is there.
+    guard placeWords.contains(last) else { return false }
+    words.removeLast()
+    return words.last.map { before in
+      lastWords.contains(before) || wordEndings.contains(where: before.hasSuffix)
+    } ?? false
   }
 }
 
-/// The prefixes of whole families of names.
-private let codeRunningPrefixes = [
-  // The dynamic loaders of Linux, macOS and IRIX.
-  "LD_", "DYLD_", "_RLD",
-  // Functions of bash.
-  "BASH_FUNC_", "__BASH_FUNC",
-  // A bus address can name a program to start, and a place to load from.
-  "DBUS_",
-  // Git runs the programs that many of these name, and reads its configuration from others.
-  "GIT_",
-  // Interpreters and their package managers.
-  "COMPlus_", "CORECLR_", "COR_PROFILER", "GUILE_", "JULIA_", "LUA_", "MONO_", "PERL5", "PYTEST_",
-  "R_LIBS", "TS_NODE_",
-  // Builds start the compilers, linkers, runners and wrappers that these name.
-  "CARGO_BUILD_", "CARGO_TARGET_", "CMAKE_",
-  // Modules and configuration that name code.
-  "ANSIBLE_", "LIBMYSQL_PLUGIN",
+/// The last words of names whose value is code, options, a program, or the place of one of these.
+private let lastWords: Set<Substring> = [
+  "AR", "ARG", "ARGS", "ARGUMENTS", "ASKPASS", "BIN", "BINARY", "CC", "CFG", "CMD", "CMDLINE",
+  "COMMANDS", "CONF", "CONFIG", "CONFIGS", "CPP", "CXX", "DEBUGGER", "ENGINES", "ENTRYPOINT",
+  "EVAL", "EXE", "EXECUTABLE", "EXECUTABLES", "EXTENSION", "EXTENSIONS", "HELPER", "HOOK", "HOOKS",
+  "INCLUDE", "INI", "INIT", "INTERPRETER", "JAR", "LAUNCHER", "LD", "LIB", "LIBDIR", "LIBRARIES",
+  "LIBRARY", "LIBS", "LINKER", "MODULE", "MODULES", "OPENER", "OPT", "PATHS", "PLUGIN", "PLUGINS",
+  "PROFILER",
+  "PROG", "PROGRAM", "RC", "RCFILE", "RSH", "RUNNER", "SCRIPT", "SCRIPTS", "TERMINAL", "TOOLCHAIN",
+  "VIEWER",
 ]
 
-/// The suffixes of names that many programs use for what they start or load.
-private let codeRunningSuffixes = [
-  "_ASKPASS", "_COMMAND", "_CREDENTIAL_PROVIDER", "_CREDENTIAL_PROVIDERS", "_EDITOR",
-  "_LIBRARY_PATH", "_LOADPATH", "_PAGER", "_RSH",
+/// The endings of last words, also without an underscore before them: `CFLAGS`, `GNUPGHOME`.
+private let wordEndings = [
+  "BROWSER", "COMMAND", "COMPILER", "EDITOR", "FLAGS", "HOME", "LOADER", "OPTIONS", "OPTS", "PAGER",
+  "PATH", "PRELOAD", "PYTHON", "SHELL", "STARTUP", "WRAPPER",
 ]
 
-/// Single names, grouped by the programs that read them.
-private let codeRunningNames: Set<String> = [
-  // Where programs and configuration files are found.
-  "HOME", "PATH", "XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "XDG_DATA_DIRS", "XDG_DATA_HOME",
-  // The C library: converters and locales that it loads, files that it reads or writes.
-  "GCONV_PATH", "GETCONF_DIR", "GLIBC_TUNABLES", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH",
-  "MALLOC_TRACE", "NIS_PATH", "NLSPATH", "PATH_LOCALE", "RESOLV_HOST_CONF", "RES_OPTIONS", "TZDIR",
-  // Other libraries: modules that they load.
-  "GDK_PIXBUF_MODULE_FILE", "GIO_EXTRA_MODULES", "GIO_MODULE_DIR", "GSS_MECH_CONFIG",
-  "GTK_EXE_PREFIX", "GTK_MODULES", "GTK_PATH", "KRB5_CONFIG", "KRB5_KTNAME", "ODBCINI",
-  "ODBCINSTINI", "ODBCSYSINI", "OPENSSL_CONF", "OPENSSL_CONF_INCLUDE", "OPENSSL_ENGINES",
-  "OPENSSL_MODULES", "QT_PLUGIN_PATH", "QT_QPA_PLATFORM_PLUGIN_PATH", "SASL_CONF_PATH", "SASL_PATH",
-  "TERMCAP", "TERMINFO", "TERMINFO_DIRS", "TERMPATH",
-  // Shells.
-  "BASHOPTS", "BASH_ENV", "BASH_LOADABLES_PATH", "CDPATH", "ENV", "FPATH", "GLOBIGNORE", "IFS",
-  "NULLCMD", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS4", "PSModulePath", "READNULLCMD", "SHELL",
-  "SHELLOPTS", "TMPPREFIX", "ZDOTDIR",
-  // Python.
-  "PYTHONBREAKPOINT", "PYTHONEXECUTABLE", "PYTHONHOME", "PYTHONINSPECT", "PYTHONPATH",
-  "PYTHONPLATLIBDIR", "PYTHONPYCACHEPREFIX", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONWARNINGS",
-  "PYTHON_PRESITE", "PIP_CONFIG_FILE",
-  // Perl, Ruby, Node.js, PHP, R, Tcl, Emacs Lisp and OCaml.
-  "PERLIO_DEBUG", "PERLLIB", "IRBRC", "RUBYGEMS_GEMDEPS", "RUBYLIB", "RUBYOPT", "RUBYPATH",
-  "RUBYSHELL", "SPEC_OPTS", "BUNDLE_APP_CONFIG", "BUNDLE_GEMFILE", "BUNDLE_PATH", "GEM_HOME",
-  "GEM_PATH", "BUN_OPTIONS", "NODE_OPTIONS", "NODE_PATH", "NODE_REPL_EXTERNAL_MODULE", "PHPRC",
-  "PHP_INI_SCAN_DIR", "R_ENVIRON", "R_ENVIRON_USER", "R_PROFILE", "R_PROFILE_USER", "TCLLIBPATH",
-  "EMACSLOADPATH",
-  // Java and .NET.
-  "CATALINA_OPTS", "CLASSPATH", "GRADLE_OPTS", "GRADLE_USER_HOME", "JAVACMD", "JAVA_HOME",
-  "JAVA_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_ARGS", "MAVEN_OPTS", "SBT_OPTS",
-  "_JAVA_OPTIONS", "COR_ENABLE_PROFILING", "DOTNET_ADDITIONAL_DEPS", "DOTNET_ROOT",
-  "DOTNET_SHARED_STORE", "DOTNET_STARTUP_HOOKS",
-  // Erlang, Go, Rust, make and compilers.
-  "AR", "AS", "CARGO_ENCODED_RUSTDOCFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_HOME", "CC", "CFLAGS",
-  "COMPILER_PATH", "CPP", "CPPFLAGS", "CXX", "CXXFLAGS", "ELIXIR_ERL_OPTIONS", "ERL_AFLAGS",
-  "ERL_FLAGS", "ERL_LIBS", "ERL_ZFLAGS", "GCC_EXEC_PREFIX", "GNUMAKEFLAGS", "GOAUTH", "GOCACHEPROG",
-  "GOENV", "GOFLAGS", "GOROOT", "GOTOOLCHAIN", "LD", "LDFLAGS", "LIBRARY_PATH", "MAKEFILES",
-  "MAKEFLAGS", "MFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC",
-  "RUSTDOCFLAGS", "RUSTFLAGS", "RUSTUP_TOOLCHAIN",
-  // Programs that other programs start, and options that can name one.
-  "BROWSER", "EDITOR", "EXINIT", "FZF_DEFAULT_OPTS", "FZF_DEFAULT_OPTS_FILE", "GVIMINIT",
-  "HGEDITOR", "LESS", "LESSCLOSE", "LESSKEY", "LESSOPEN", "MANOPT", "MANPAGER", "PAGER",
-  "RSYNC_CONNECT_PROG", "SSH_PKCS11_HELPER", "SSH_SK_PROVIDER", "SVN_SSH", "TAR_OPTIONS", "VIM",
-  "VIMINIT", "VIMRUNTIME", "VISUAL", "ZIP", "ZIPOPT",
-  // Configuration that names commands to run.
-  "APT_CONFIG", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "CLOUDSDK_PYTHON", "CURL_HOME",
-  "CONTAINERS_CONF", "DOCKER_CONFIG", "GNUPGHOME", "HGRCPATH", "KUBECONFIG", "PGSYSCONFDIR",
-  "PSQLRC", "RIPGREP_CONFIG_PATH", "TF_CLI_CONFIG_FILE", "WGETRC", "YARN_PLUGINS",
-  "YARN_RC_FILENAME", "YARN_YARN_PATH",
+/// The words before `PATH` in ordinary names.
+private let dataWords: Set<Substring> = [
+  "API", "BACKUP", "BASE", "CA", "CALLBACK", "CERT", "COOKIE", "CREDENTIALS", "DATA", "DATABASE",
+  "DB", "KEY", "LOG", "LOGS", "MEDIA", "PUBLIC", "SESSION", "SOCKET", "STATIC", "STORAGE", "UPLOAD",
+  "UPLOADS", "URL",
+]
+
+/// The words of places: `CONFIG_DIR` is the place of a configuration.
+private let placeWords: Set<Substring> = [
+  "DIR", "DIRECTORY", "DIRS", "FILE", "FILES", "FOLDER", "LOCATION", "LOCATIONS", "ROOT",
 ]

@@ -13,6 +13,8 @@ package struct ForeignCredentials: Sendable {
   package private(set) var entries: [Entry] = []
   /// The parts that are not imported, with their places.
   package private(set) var leftOut: [LeftOut: [Int]] = [:]
+  /// Whether the end of the file may be missing: it does not have the number of its credentials.
+  package var mayBeCut = false
   /// The kind of a place, such as `line`.
   package let unit: String
   private let names: [String]

@@ -21,6 +21,10 @@ package struct ImportPlan: Sendable {
   package private(set) var rows: [Row] = []
   /// The parts that are not imported.
   package private(set) var leftOut: [LeftOut: [Int]]
+  /// The new credentials that are stored already under the other name of the host.
+  ///
+  /// The two names are a bare host and its https URL. Helpers of tools may answer with either.
+  package private(set) var neighbours: [(new: CredentialKey, stored: CredentialKey)] = []
   private let file: ForeignCredentials
 
   /// Returns the number of credentials in a state.
@@ -45,6 +49,12 @@ package struct ImportPlan: Sendable {
     }
     for index in rows.indices where rows[index].state == .new {
       rows[index].stored = stored[rows[index].entry.credential.key]
+    }
+    neighbours = rows.compactMap { row in
+      guard row.state == .new, row.stored == nil else { return nil }
+      let key = row.entry.credential.key
+      let other = key.withOtherNameOfHost
+      return stored[other] == nil ? nil : (new: key, stored: other)
     }
     try await compare(with: storage, progress)
   }
@@ -137,6 +147,16 @@ extension NewCredential {
   fileprivate func isOfAnotherTool(than stored: CredentialSummary) -> Bool {
     guard let tool = attributes[Attributes.toolName] else { return false }
     return !stored.isSavedByHand && stored.tool != tool
+  }
+}
+
+extension CredentialKey {
+  /// The key with `https://` added to its service, or removed from it.
+  fileprivate var withOtherNameOfHost: CredentialKey {
+    let scheme = "https://"
+    let isURL = service.hasPrefix(scheme)
+    return CredentialKey(
+      service: isURL ? String(service.dropFirst(scheme.count)) : scheme + service, account: account)
   }
 }
 

@@ -64,8 +64,27 @@ package func textCount(of bytes: Span<UInt8>) -> Int? {
 /// The writer has already escaped the control characters. The others are only in strings, because
 /// the rest of JSON is ASCII.
 package func visible(json: Secret) -> Secret {
-  json.withBytes { bytes in
-    var visible = WipedBytes(capacity: bytes.count)
+  escaping(json, where: { !$0.isASCII && $0.isMisleading }) { scalar in
+    UTF16.encode(scalar)!.map { unit in
+      let digits = String(unit, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }.joined()
+  }
+}
+
+/// Returns lines of a text in which every character that misleads on a terminal is escaped.
+///
+/// The escapes are those of `visible(_:)`. The text may contain secrets.
+package func visible(lines: Secret) -> Secret {
+  escaping(lines, where: { $0 != "\n" && $0.isMisleading }) { visible(String($0)) }
+}
+
+/// Returns a text with some characters replaced; bytes that are not UTF-8 stay.
+private func escaping(
+  _ text: Secret, where isEscaped: (Unicode.Scalar) -> Bool, _ escape: (Unicode.Scalar) -> String
+) -> Secret {
+  text.withBytes { bytes in
+    var escaped = WipedBytes(capacity: bytes.count)
     var (start, offset) = (0, 0)
     while offset < bytes.count {
       let character = offset
@@ -73,15 +92,12 @@ package func visible(json: Secret) -> Secret {
         offset += 1
         continue
       }
-      guard !scalar.isASCII, scalar.isMisleading else { continue }
-      visible.append(bytes.extracting(start..<character))
-      for unit in UTF16.encode(scalar)! {
-        let digits = String(unit, radix: 16)
-        visible.append(utf8: "\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
-      }
+      guard isEscaped(scalar) else { continue }
+      escaped.append(bytes.extracting(start..<character))
+      escaped.append(utf8: escape(scalar))
       start = offset
     }
-    visible.append(bytes.extracting(start..<bytes.count))
-    return Secret(visible)
+    escaped.append(bytes.extracting(start..<bytes.count))
+    return Secret(escaped)
   }
 }

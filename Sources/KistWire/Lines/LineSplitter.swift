@@ -9,9 +9,13 @@ package struct Line: Sendable, Equatable {
 
   package init(_ content: Secret) { self.content = content }
 
-  /// Whether the operation only reads: it does not change, lock or unlock anything.
-  package var onlyReads: Bool {
-    (try? JSONObject(content)["op"]?.string()).map(OperationRow.onlyReads) ?? false
+  /// Whether the operation serves only its client: it does not change, lock or unlock anything.
+  package var servesOnlyItsClient: Bool {
+    let operation = try? JSONObject(content)["op"]?.string()
+    switch operation.flatMap(OperationRow.effect) {
+    case .some(.none), .backup: return true
+    case .access, .change, nil: return false
+    }
   }
 }
 

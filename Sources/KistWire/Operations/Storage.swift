@@ -185,7 +185,8 @@ extension Operation where Input == BackupRequest, Output == BackupProgress {
   /// Copies all credentials into a file with its own passphrase.
   static var backup: Self {
     Operation(
-      name: "backup", keys: ["passphrase", "weak", "backup"], request: backupRequest,
+      name: "backup", effect: .backup, keys: ["passphrase", "weak", "backup"],
+      request: backupRequest,
       reply: backupProgress)
   }
 }
@@ -194,7 +195,8 @@ extension Operation where Input == BackupPart, Output == Secret {
   /// Reads a part of the file that `backup` makes.
   static var backupPart: Self {
     Operation(
-      name: "backupPart", keys: ["backup", "offset"], request: partRequest, reply: dataMember)
+      name: "backupPart", effect: .backup, keys: ["backup", "offset"], request: partRequest,
+      reply: dataMember)
   }
 }
 

@@ -14,7 +14,7 @@ let requests = Target("requests") { input in
     let reply = answer(with: service(on: storage), beginStream: { watches.value.append($0) })
     for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
       let line = Line(Secret(copying: Array(line)))
-      let before = line.onlyReads ? await page(of: storage) : nil
+      let before = line.servesOnlyItsClient ? await page(of: storage) : nil
       checkReply(await reply(line), to: line)
       if let before {
         let after = await page(of: storage)

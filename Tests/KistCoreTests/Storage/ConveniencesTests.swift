@@ -36,6 +36,35 @@ struct ConveniencesTests {
     await expect(.internal) { [storage] in try await storage.findAll() }
   }
 
+  @Test func `findAll ends where pages lead to ever new ones`() async {
+    let asked = Atomic(0)
+    var storage = UserStorage.unimplemented
+    let attributes = Attributes(
+      Dictionary(
+        uniqueKeysWithValues: (0..<16).map { ("a\($0)", String(repeating: "x", count: 1000)) }))
+    let page = [CredentialSummary](
+      repeating: .sample(of: .sample(attributes: attributes)), count: 100)
+    storage.find = { _ throws(StorageError) in
+      CredentialPage(credentials: page, next: "\(asked.add(1, ordering: .relaxed).newValue)")
+    }
+    await expect(.tooLarge) { [storage] in try await storage.findAll() }
+  }
+
+  @Test(arguments: [(0, 1), (0, 1 << 20), (200 * 1000, 4)])
+  func `the pages of a list end, whatever their size`(size: Int, cursorSize: Int) {
+    var pages = PagesRead()
+    let padding = String(repeating: "c", count: cursorSize)
+    let error = #expect(throws: StorageError.self) {
+      for number in 0... { _ = try pages.add(next: "\(number)\(padding)", size: size) }
+    }
+    #expect(error?.code == .tooLarge)
+  }
+
+  @Test func `a list may have a million credentials`() throws {
+    var pages = PagesRead()
+    for number in 1...1000 { _ = try pages.add(next: "\(number)", size: 1000 * 200) }
+  }
+
   @Test func `findAll compares cursors byte by byte`() async throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     var storage = UserStorage.unimplemented

@@ -56,8 +56,8 @@ import Testing
     let storage = UserStorage.inMemory(now: { .sample })
     let secret = String(repeating: "x", count: Limits.secret)
     try await storage.save(.sample(CredentialKey(service: "s"), secret: secret))
-    for (count, fits) in [(32, true), (33, false)] {
-      let text = String(repeating: "{{kist://s}}", count: count)
+    for (count, end, fits) in [(32, "", true), (33, "", false), (32, "x", false)] {
+      let text = String(repeating: "{{kist://s}}", count: count) + end
       let template = try Template(reading: Secret(utf8: text))
       if fits {
         #expect(try await template.filled(from: storage).count == 16 << 20)

@@ -141,7 +141,7 @@ import Testing
 
   @Test(arguments: [
     "DATABASE_URL", "PYTHONUNBUFFERED", "LANG", "TZ", "TMPDIR", "MALLOC_ARENA_MAX", "HTTPS_PROXY",
-    "SSL_CERT_FILE", "AWS_SECRET_ACCESS_KEY", "CARGO_REGISTRY_TOKEN", "ld_preload", "Path",
+    "SSL_CERT_FILE", "AWS_SECRET_ACCESS_KEY", "CARGO_REGISTRY_TOKEN",
     "ENVIRONMENT", "NODE_ENV", "RAILS_ENV", "PORT", "PGPASSWORD", "HOMEPAGE", "GITHUB_TOKEN",
   ])
   func `of applications are not refused`(name: String) throws {

@@ -30,6 +30,18 @@ import Testing
     #expect(plan.changes(replacing: true).map(\.credential.key.service) == ["new", "differs"])
   }
 
+  @Test func `names the stored credential of the same host under its other name`() async throws {
+    for service in ["https://a.example", "b.example", "c.example", "https://d.example:1"] {
+      try await storage.save(credential(service, "1"))
+    }
+    let plan = try await plan([
+      ("a.example", "1"), ("https://b.example", "1"), ("c.example", "2"), ("d.example", "1"),
+      ("http://c.example", "1"),
+    ])
+    #expect(plan.neighbours.map(\.new.service) == ["a.example", "https://b.example"])
+    #expect(plan.neighbours.map(\.stored.service) == ["https://a.example", "b.example"])
+  }
+
   @Test(arguments: [false, true])
   func `has one of several of a name stand, and lists the others`(lastCounts: Bool) async throws {
     let plan = try await plan(

@@ -7,7 +7,7 @@ struct Delete: RequiresUserStorage {
     abstract: "Delete a credential.",
     usage: "kist delete <service> [<account>] [options]",
     discussion: """
-      Deleting a credential that does not exist is not an error.
+      Deleting a credential that does not exist is not an error, except with --if-revision.
 
         kist delete github.com alice
       """)

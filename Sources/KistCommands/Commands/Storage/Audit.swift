@@ -69,14 +69,15 @@ struct Audit: RequiresAuditLog {
     }
     let most = try number(lines, of: "--lines")
     var records: [AuditRecord] = []
-    var cursors = SeenCursors()
+    var pages = PagesRead()
     var skipped = 0
     repeat {
       if let most { query.limit = min(Limits.page, most - records.count) }
       let page = try await log.find(query)
+      let next = try pages.add(next: page.next, size: page.records.count * AuditRecord.usualSize)
       records += page.records
       skipped += page.skipped
-      query.after = records.count == most ? nil : try cursors.add(page.next)
+      query.after = records.count == most ? nil : next
     } while query.after != nil
     records.reverse()
     func note(_ message: String, hint: String) {
@@ -149,6 +150,9 @@ struct Audit: RequiresAuditLog {
 }
 
 extension AuditRecord {
+  /// About the number of bytes that a record uses in memory.
+  fileprivate static let usualSize = 256
+
   /// Whether its names are hidden because the storage is locked.
   fileprivate var isLocked: Bool {
     if case .request(let request) = event, request.names == .sealed(.locked) { true } else { false }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KistClient
 internal import KistInterop
+internal import KistJSON
 internal import KistSystem
 internal import KistWire
 
@@ -46,7 +47,7 @@ struct Helper: AsyncParsableCommand {
           : try terminal.input(upTo: HelperCall.longestInput, "standard input")
       }, now: terminal.now)
     let answer = await helper(call, storage)
-    if !answer.output.isEmpty { try terminal.writeBytes(answer.output) }
+    if !answer.output.isEmpty { try terminal.writeBytes(shown(answer.output, terminal)) }
     if let complaint = answer.complaint { terminal.report(complaint, asJSON: false) }
     if answer.status != 0 { throw ExitCode(answer.status) }
   }
@@ -54,8 +55,18 @@ struct Helper: AsyncParsableCommand {
   private func answerLines(_ storage: UserStorage, _ terminal: Terminal) async throws {
     try terminal.writeBytes(cargoHello)
     try await terminal.answerLines(upTo: HelperCall.longestInput) { line in
-      await answerCargo(line, storage, now: terminal.now(), askToken: terminal.askHidden)
+      let answer = await answerCargo(
+        line, storage, now: terminal.now(), askToken: terminal.askHidden)
+      return shown(answer, terminal)
     }
+  }
+
+  /// Returns the output, with misleading characters escaped if a terminal shows it.
+  ///
+  /// A tool reads its helper's output through a pipe, and gets it byte for byte. The helper for
+  /// `keyring` prints a secret for the user, as `kist load` does.
+  private func shown(_ output: Secret, _ terminal: Terminal) -> Secret {
+    terminal.outputIsTerminal && tool != .keyring ? visible(lines: output) : output
   }
 }
 

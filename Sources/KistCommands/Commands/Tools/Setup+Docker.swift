@@ -37,5 +37,5 @@ private func dockerConfiguration(at path: String) throws(StorageError) -> Secret
     guard errno == ENOENT else { throw .notOpened("docker's configuration", errno) }
     return nil
   }
-  return try readFile(path, upTo: DockerConfiguration.longestFile, "docker's configuration")
+  return try readRegularFile(path, upTo: DockerConfiguration.longestFile, "docker's configuration")
 }

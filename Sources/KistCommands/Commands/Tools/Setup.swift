@@ -8,8 +8,8 @@ struct Setup: AsyncParsableCommand {
     abstract: "Show the line that makes another tool ask kist.",
     usage: "kist setup <tool> [options]",
     discussion: """
-      Changes nothing without --apply. With it, kist runs the tool's own command.
-      For docker, which has none, kist adds one line to its config.json.
+      Changes nothing without --apply. With it, kist runs the command of git or pip, or adds one line \
+      to docker's config.json. Set up other tools by hand, as shown.
 
         kist setup git --apply
       """)

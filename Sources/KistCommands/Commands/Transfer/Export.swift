@@ -11,7 +11,8 @@ struct Export: RequiresUserStorage {
     usage: "kist export [<file>] [options]",
     discussion: """
       The file has mode 600. Without --encrypt, anybody who can read it has the secrets. Each \
-      line is one credential as JSON; `kist import kist` reads it back.
+      line is one credential as JSON, and the last line their number; `kist import kist` reads \
+      it back.
 
         kist export --encrypt age1… backup.age
         kist export --encrypt gpg:alice@example.com backup.gpg
@@ -48,7 +49,9 @@ struct Export: RequiresUserStorage {
       if terminal.inputIsTerminal { try await storage.checkIsOpen() }
       guard let encryption else {
         try checkOutput(terminal)
-        _ = try await export(query, storage, terminal.writeBytes)
+        _ = try await export(query, storage) { (line) throws(StorageError) in
+          try terminal.writeBytes(terminal.outputIsTerminal ? visible(json: line) : line)
+        }
         return
       }
       guard !terminal.outputIsTerminal else {
@@ -110,6 +113,8 @@ struct Export: RequiresUserStorage {
   }
 
   /// Writes every credential, including expired ones, page by page; returns their number.
+  ///
+  /// The last line has the number, so that an import detects an export that was cut short.
   private func export(
     _ query: CredentialQuery, _ storage: UserStorage, _ write: (Secret) throws(StorageError) -> Void
   ) async throws(StorageError) -> Int {
@@ -124,6 +129,7 @@ struct Export: RequiresUserStorage {
         }
       }
     }
+    try write(exportEnd(count: count).withNewline)
     return count
   }
 }

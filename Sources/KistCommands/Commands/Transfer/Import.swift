@@ -59,14 +59,24 @@ struct Import: RequiresUserStorage {
           : "name the file: `kist import \(source.defaultValueDescription) FILE`")
     }
     let credentials = try source.read(
-      path, prompting: terminal.inputIsTerminal && !prompting.noPrompt, terminal)
+      path, isNamed: file != nil, prompting: terminal.inputIsTerminal && !prompting.noPrompt,
+      terminal)
     var progress = ProgressBar("comparing", on: terminal)
     let plan = try await ImportPlan(
       of: credentials, lastCounts: onConflict == .replace, with: storage
     ) { progress.show($0, of: $1) }
     progress.clear()
     try terminal.show(plan, asJSON: common.json)
-    if !common.json { terminal.noteLeftOut(plan, of: credentials) }
+    if !common.json {
+      terminal.noteLeftOut(plan, of: credentials)
+      terminal.noteNeighbours(in: plan)
+      if credentials.mayBeCut {
+        terminal.note(
+          "the file does not end with the number of its credentials, so it may have been cut short",
+          hint: "exports of earlier versions have no such line; compare the number of credentials "
+            + "with the original")
+      }
+    }
     if plan.rows.isEmpty, !common.json {
       return try terminal.reportSuccess("there is nothing to import")
     }
@@ -140,6 +150,18 @@ extension Terminal {
       let units = places.count == 1 ? credentials.unit : credentials.unit.plural
       note("not imported: \(what.words) (\(places.count) \(units): \(some)\(rest))")
     }
+  }
+
+  /// Reports new credentials that may be meant to replace a stored one with a similar service.
+  func noteNeighbours(in plan: ImportPlan) {
+    let pairs = plan.neighbours
+    for pair in pairs.prefix(8) {
+      note(
+        "\(pair.new.service) \(pair.new.account) is new beside the stored "
+          + "\(pair.stored.service) \(pair.stored.account): kist keeps both, because tools look for "
+          + "different names")
+    }
+    if pairs.count > 8 { note("\(pairs.count - 8) more are new beside a stored one") }
   }
 
   /// Saves the changes in portions of up to `largestPortion` concurrent requests.

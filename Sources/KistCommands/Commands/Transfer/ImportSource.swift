@@ -3,7 +3,6 @@ internal import Glibc
 internal import KistClient
 internal import KistInterop
 internal import KistSystem
-internal import KistWire
 
 enum ImportSource: Hashable, Sendable {
   /// A file written by `kist export`.
@@ -70,9 +69,11 @@ extension ImportSource {
   ///
   /// Without a path, reads the keyring through kistd.
   ///
-  /// - Parameter prompting: Whether a locked keyring asks for its password.
+  /// - Parameters:
+  ///   - isNamed: Whether the user named the path. Otherwise it must be a regular file.
+  ///   - prompting: Whether a locked keyring asks for its password.
   func read(
-    _ path: String?, prompting: Bool, _ terminal: Terminal
+    _ path: String?, isNamed: Bool, prompting: Bool, _ terminal: Terminal
   ) throws(StorageError) -> ForeignCredentials {
     guard let path else {
       return try ForeignFormat.keyring.read(keyringItems(prompting: prompting))
@@ -80,9 +81,10 @@ extension ImportSource {
     if path != "-" { terminal.warnOfReaders(of: path) }
     switch self {
     case .pass: return try readPassStore(path, terminal)
-    case .exported: return try exportedCredentials(in: text(at: path, longestExport, terminal))
+    case .exported:
+      return try exportedCredentials(in: text(at: path, isNamed, longestExport, terminal))
     case .foreign(let format):
-      let text = try text(at: path, format.longestFile, terminal)
+      let text = try text(at: path, isNamed, format.longestFile, terminal)
       return try format.read(text, configuration: configuration(beside: path))
     }
   }
@@ -100,18 +102,19 @@ extension ImportSource {
   }
 
   private func text(
-    at path: String, _ limit: Int, _ terminal: Terminal
+    at path: String, _ isNamed: Bool, _ limit: Int, _ terminal: Terminal
   ) throws(StorageError) -> Secret {
-    path == "-"
-      ? try terminal.input(upTo: limit, "standard input")
-      : try readFile(path, upTo: limit, "the file")
+    if path == "-" { return try terminal.input(upTo: limit, "standard input") }
+    return isNamed
+      ? try readFile(path, upTo: limit, "the file")
+      : try readRegularFile(path, upTo: limit, path)
   }
 
   /// Returns cargo's configuration file, which contains the addresses of the registries.
   private func configuration(beside path: String) -> Secret? {
     guard self == .foreign(.cargo) else { return nil }
     guard let file = path == "-" ? usualPlace(environmentVariable) : path else { return nil }
-    return regularFile(
+    return try? readRegularFile(
       directory(of: file) + "/config.toml", upTo: ForeignFormat.cargo.longestFile,
       "the configuration")
   }
@@ -125,39 +128,6 @@ extension Terminal {
     note(
       "other users may read \(path), and may have read the secrets in it",
       hint: "if you share this machine, change these secrets at the services that use them")
-  }
-}
-
-/// The maximum size of a file of `kist export`: 1 GiB.
-let longestExport = 1 << 30
-
-/// Reads a file of `kist export`: each line is a credential as printed by `kist load --json`.
-func exportedCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
-  if let program = programThatEncrypted(text) {
-    throw .refused(
-      "the file is encrypted with \(program[0])",
-      hint:
-        "nothing was imported; pipe in the text: "
-        + "`\(program.joined(separator: " ")) FILE | kist import kist - --yes`")
-  }
-  var file = ForeignCredentials(isComplete: true)
-  try text.forEachLine { (line, number) throws(StorageError) in
-    guard !line.isEmpty else { return }
-    let credential: NewCredential
-    do throws(StorageError) { credential = try NewCredential(json: Secret(copying: line)) } catch {
-      throw .unreadable("line \(number): \(error.message)")
-    }
-    try file.add(credential, at: number)
-  }
-  return file
-}
-
-/// Returns the start of the command that decrypts an export, or `nil` if it is not encrypted.
-private func programThatEncrypted(_ text: Secret) -> [String]? {
-  text.withBytes { bytes in
-    if bytes.hasPrefix("age-encryption.org/") { return ["age", "--decrypt", "--identity", "KEY"] }
-    // The first bit of an OpenPGP message is set (RFC 9580, section 4.2), but of no JSON object.
-    return !bytes.isEmpty && bytes[0] & 0x80 != 0 ? ["gpg", "--decrypt"] : nil
   }
 }
 
@@ -256,7 +226,10 @@ private func addFiles(
     } else if status?.isKind(S_IFLNK) == true, fileStatus(of: child)?.isKind(S_IFDIR) == true {
       files.append(PassFile(name: path + name, problem: .linkedFolder))
     } else if name.hasSuffix(".gpg") {
-      files.append(PassFile(name: path + name.dropLast(4)))
+      // gpg would wait for the other end of a FIFO.
+      let isReadable = fileStatus(of: child)?.isKind(S_IFREG) ?? true
+      files.append(
+        PassFile(name: path + name.dropLast(4), problem: isReadable ? nil : .unreadable))
     }
     guard files.count <= ForeignCredentials.most else { throw .tooManyForeign }
   }
