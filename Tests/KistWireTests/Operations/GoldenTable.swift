@@ -5,7 +5,7 @@ import Testing
 
 private let limits =
   #""limits":{"line":1048576,"secret":524288,"service":1024,"account":1024,"label":1024,"#
-  + #""attributes":64,"attributeName":64,"attributeValue":1024,"attributesTotal":16384,"#
+  + #""attributes":64,"attributeName":256,"attributeValue":1024,"attributesTotal":16384,"#
   + #""page":1000,"passphrase":1024}"#
 
 private let times = #""createdAt":"2026-11-20T10:00:00Z","modifiedAt":"2026-11-20T10:00:00Z""#
