@@ -63,12 +63,14 @@ package struct Hello: Sendable, Equatable {
   /// The names of the served operations, sorted.
   package var operations = OperationRow.all.map(\.name).sorted()
   /// The additions to the protocol since 1.0: keys, values, operations.
-  package var features = [Hello.keepFeature]
+  package var features = [Hello.keepFeature, Hello.onBehalfOfFeature]
   /// How durable a change is once it is answered.
   package var durability: StorageStatus.Durability
 
   /// The feature for the key `keep` of `save`.
   static let keepFeature = "keep"
+  /// The feature for the key `onBehalfOf` of every request.
+  package static let onBehalfOfFeature = "onBehalfOf"
 
   package init(version: String, durability: StorageStatus.Durability) {
     self.version = version

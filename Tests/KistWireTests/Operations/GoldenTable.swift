@@ -280,7 +280,7 @@ extension Golden {
     .asking(
       \.hello, "hello", #"{"op":"hello"}"#,
       #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","auditVerify","backup","backupPart","#
-        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":["keep"],\#(limits),"#
+        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":["keep","onBehalfOf"],\#(limits),"#
         + #""durability":"memory"}"#,
       .stub),
     .asking(\.access.status, "status of what is open", #"{"op":"status"}"#, openMembers, .stub),
