@@ -6,14 +6,22 @@ internal import KistWire
 struct Load: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     abstract: "Print the secret of a credential, byte for byte.",
-    usage: "kist load <service> [<account>] [options]",
+    usage: "kist load [<service> [<account>]] [options]",
     discussion: """
-      On a terminal, kist adds a newline.
+      On a terminal, kist adds a newline. With --attribute, prints the secret of the only \
+      credential that matches, and fails if there are several.
 
         PGPASSWORD=$(kist load db.example alice) psql -U alice
+        kist load --attribute application=vivaldi
       """)
 
-  @OptionGroup var target: KeyArguments
+  @OptionGroup var target: OptionalKeyArguments
+
+  @Option(
+    name: .customLong("attribute"),
+    help: ArgumentHelp(
+      "Load the only credential with this attribute; may be repeated.", valueName: "name=value"))
+  var attributes: [String] = []
 
   @Flag(help: "Load it even if it has expired.")
   var allowExpired = false
@@ -33,7 +41,11 @@ struct Load: RequiresUserStorage {
       throw .badRequest("--allow-expired and --min-remaining cannot be combined")
     }
     let remaining = try Lifetime(minRemaining, of: "--min-remaining")
-    let request = LoadRequest(key: try target.key(), allowExpired: allowExpired)
+    let attributes = try Attributes(options: attributes)
+    let key =
+      attributes.isEmpty
+      ? try target.key() : try await storage.onlyKey(matching: target.query(attributes))
+    let request = LoadRequest(key: key, allowExpired: allowExpired)
     let credential: Credential
     do throws(StorageError) { credential = try await storage.load(request) } catch {
       guard error.code == .notFound, request.key.account.isEmpty else { throw error }
@@ -53,24 +65,49 @@ struct Load: RequiresUserStorage {
 }
 
 extension UserStorage {
+  /// Returns the key of the only credential that matches; otherwise throws an error.
+  ///
+  /// If several match, the error names them.
+  fileprivate func onlyKey(
+    matching query: CredentialQuery
+  ) async throws(StorageError) -> CredentialKey {
+    let keys = try await findAll(query).map(\.key).sorted()
+    guard let first = keys.first else { throw .notFound }
+    guard keys.count > 1 else { return first }
+    let names = keys.map {
+      $0.account.isEmpty
+        ? shortened($0.service) : "\(shortened($0.service)) \(shortened($0.account))"
+    }
+    throw StorageError(
+      .conflict, "\(keys.count) credentials match: \(beginning(of: names))",
+      hint: "name one of them: `\(command(loading: first.account, of: first.service))`")
+  }
+
   /// Returns the error that names the accounts of a service; `nil` if the service has none.
   fileprivate func missingAccount(of service: String) async throws(StorageError) -> StorageError? {
     let accounts = try await findAll(CredentialQuery(service: service)).map(\.key.account).sorted()
     guard let first = accounts.first else { return nil }
-    // Limits length and number of the names, so that the hint stays visible.
-    let names = accounts.prefix(5).map { $0.count > 64 ? $0.prefix(64) + "…" : $0 }
-    let rest = accounts.count > names.count ? ", and \(accounts.count - names.count) more" : ""
     return StorageError(
       .notFound,
       "the service has no credential without an account, but with: "
-        + names.joined(separator: ", ") + rest,
+        + beginning(of: accounts.map(shortened)),
       hint: "name the account: `\(command(loading: first, of: service))`")
   }
 }
 
+/// Returns the first five names in a text, so that the hint after it stays visible.
+private func beginning(of names: [String]) -> String {
+  let rest = names.count > 5 ? ", and \(names.count - 5) more" : ""
+  return names.prefix(5).joined(separator: ", ") + rest
+}
+
+private func shortened(_ name: String) -> String {
+  name.count > 64 ? name.prefix(64) + "…" : name
+}
+
 /// Returns the command, quoted for a shell, with `--` before a name that looks like an option.
 private func command(loading account: String, of service: String) -> String {
-  let words = [service, account]
+  let words = account.isEmpty ? [service] : [service, account]
   let hasOption = words.contains { $0.hasPrefix("-") }
   return "kist load " + (hasOption ? "-- " : "") + words.map(shellQuoted).joined(separator: " ")
 }
@@ -86,9 +123,10 @@ extension Load {
     else { return nil }
     // Sets every property, because reading one that is not set traps.
     var load = Load()
-    load.target = KeyArguments()
+    load.target = OptionalKeyArguments()
     load.target.service = arguments[1]
     load.target.account = arguments.count == 3 ? arguments[2] : ""
+    load.attributes = []
     load.allowExpired = false
     load.minRemaining = nil
     load.prompting = PromptOptions()
