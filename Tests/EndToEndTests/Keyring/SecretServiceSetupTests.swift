@@ -26,14 +26,15 @@
     /// Runs a test in a home with copies of the programs, beside which the adapter is.
     private func withPrograms(_ body: (Home) async throws -> Void) async throws {
       try await withHome { home in
-        let manager = FileManager.default
-        try manager.createDirectory(atPath: home.path + "/bin", withIntermediateDirectories: true)
-        for name in ["kist", "kistd"] {
-          try manager.copyItem(atPath: "\(programs)/\(name)", toPath: "\(home.path)/bin/\(name)")
-        }
-        let path = home.path + "/bin/kist-secret-service"
-        try Self.adapter.write(toFile: path, atomically: false, encoding: .utf8)
-        try manager.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        // Other processes copy, because a program that this process has open for writing cannot start.
+        let script = """
+          mkdir -m 700 "$HOME/bin" && cp "$@" "$HOME/bin" && cat > "$HOME/bin/kist-secret-service" \
+            && chmod 755 "$HOME/bin/kist-secret-service"
+          """
+        let copied = try await command(
+          "sh", ["-c", script, "sh", programs + "/kist", programs + "/kistd"], in: home,
+          input: Self.adapter)
+        try #require(copied.status == .exited(0), "\(copied.error)")
         try await body(home)
       }
     }
