@@ -49,7 +49,6 @@ struct `The unit files` {
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
-      try await machine.install()
       let unit = "~/.config/systemd/user/kist-secret-service.service"
       try await machine.printed(
         by: "mkdir -p ~/.config/systemd/user; cat > \(unit)", input: try secretService("/bin/true"))
