@@ -202,13 +202,18 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Install ki
 	for name in $(HELPERS); do ln -sf kist-helper.1 $(DESTDIR)$(PREFIX)/share/man/man1/$$name.1; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
 	sed 's|/usr/bin/kistd|$(PREFIX)/bin/kistd|' systemd/kistd.service > $(DESTDIR)$(UNITS)/kistd.service
+	@# A build without the trait SecretService has no such program.
+	if [ -e $(BIN)/kist-secret-service ]; then \
+	  install -m $(PROGRAM_MODE) $(BIN)/kist-secret-service $(DESTDIR)$(PREFIX)/bin && \
+	  sed 's|/usr/bin/kist-secret-service|$(PREFIX)/bin/kist-secret-service|' systemd/kist-secret-service.service \
+	    > $(DESTDIR)$(UNITS)/kist-secret-service.service; fi
 	@echo "installed; save a first secret: kist save SERVICE ACCOUNT"
 	@echo "for programs other than kist, and for units: systemctl --user enable --now $(SOCKETS)"
 	@case ":$$PATH:" in (*:'$(PREFIX)/bin':*) ;; (*) echo 'put it into PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
 uninstall: ## Stop the service, and remove the programs and units, never the data
 	@-[ -n "$(DESTDIR)" ] || { systemctl --user disable --now $(SOCKETS) && systemctl --user stop kistd.service; } 2>/dev/null
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist $(HELPERS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist kist-secret-service $(HELPERS))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED) $(COMPLETION_LINKS) $(patsubst %,man/man1/%.1,$(HELPERS)))
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kist
 	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(notdir $(wildcard systemd/*)))

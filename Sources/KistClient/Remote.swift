@@ -13,10 +13,20 @@ extension Endpoints {
   package static func remote(
     socketPath: String, threads: Int = 1, orFind find: FindDaemon? = nil
   ) -> Endpoints {
-    let connection = connect(to: socketPath, threads: threads, orFind: find)
-    return .remote(
-      over: repeatingReads(exchange(over: connection)),
-      openWatch(at: socketPath, orFind: find))
+    remotes(socketPath: socketPath, threads: threads, orFind: find)(nil)
+  }
+
+  /// Returns a function that returns the functions of a kistd, for the program that it is given.
+  ///
+  /// All of them share the connections, so an adapter can serve many programs over one connection.
+  /// kistd records the program in its audit log, if it has the feature `onBehalfOf`.
+  package static func remotes(
+    socketPath: String, threads: Int = 1, orFind find: FindDaemon? = nil
+  ) -> @Sendable (ClaimedProgram?) -> Endpoints {
+    let exchange = repeatingReads(
+      exchange(over: connect(to: socketPath, threads: threads, orFind: find)))
+    let openWatch = openWatch(at: socketPath, orFind: find)
+    return { .remote(over: claiming($0, over: exchange), openWatch) }
   }
 }
 

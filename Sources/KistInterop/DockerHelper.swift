@@ -88,10 +88,22 @@ private func bareHost(ofRegistry url: String) -> String? {
 }
 
 extension UserStorage {
+  /// Returns the credentials of a registry, or of all, that docker or its own helper saved.
   fileprivate func savedByDocker(
     _ registry: String? = nil
   ) async throws(StorageError) -> [CredentialSummary] {
-    try await findAll(CredentialQuery(service: registry, attributes: Tool.docker.attributes))
+    let queries: [CredentialQuery] =
+      if let registry {
+        [CredentialQuery(service: registry)]
+      } else {
+        [
+          CredentialQuery(attributes: Tool.docker.attributes),
+          CredentialQuery(attributes: [Attributes.schemaName: KnownItem.dockerSchema]),
+        ]
+      }
+    var all: [CredentialSummary] = []
+    for query in queries { all += try await findAll(query).filter { $0.isSaved(by: .docker) } }
+    return all
   }
 
   /// Returns the newest usable credential of a registry; `nil` if there is none.

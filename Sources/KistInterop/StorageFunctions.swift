@@ -104,7 +104,8 @@ extension NewCredential {
   fileprivate func replacing(
     _ old: Credential, _ kind: String?, _ now: Timestamp
   ) throws(StorageError) -> NewCredential? {
-    guard old.summary.isSavedByHand || old.summary.tool == attributes[Attributes.toolName] else {
+    let tool = attributes[Attributes.toolName].map { CredentialOwner.tool($0) }
+    guard old.summary.isSavedByHand || old.summary.owner == tool else {
       throw .refused(
         "another tool keeps a credential under this name; nothing was changed", as: .conflict,
         hint: "see it with `kist list --json`")
@@ -123,14 +124,16 @@ extension NewCredential {
 extension NewCredential {
   /// Returns the credential of a tool with the label and the other attributes of a stored one.
   ///
-  /// A credential that the user saved keeps exactly its attributes, so that it belongs to no tool.
+  /// A credential that the user saved keeps exactly its attributes, so that it belongs to no tool. So
+  /// does an item of another program, so that this program still finds it.
   ///
   /// - Parameter kind: The attribute with the secret's kind, which is replaced with the secret.
   func keepingFields(of stored: CredentialSummary, kind: String?) -> NewCredential {
     var credential = self
     credential.label = stored.label ?? label
+    let isUnchanged = stored.isSavedByHand || stored.isItem
     credential.attributes =
-      stored.isSavedByHand ? stored.attributes : stored.attributes.merging(attributes)
+      isUnchanged ? stored.attributes : stored.attributes.merging(attributes)
     if let kind { credential.attributes[kind] = attributes[kind] }
     return credential
   }
@@ -147,11 +150,9 @@ extension Tool {
 }
 
 extension CredentialSummary {
-  var tool: String? { attributes[Attributes.toolName] }
+  func isSaved(by tool: Tool) -> Bool { owner == .tool(tool.rawValue) }
 
-  func isSaved(by tool: Tool) -> Bool { self.tool == tool.rawValue }
-
-  var isSavedByHand: Bool { tool == nil }
+  var isSavedByHand: Bool { owner == .user }
 
   /// Whether a tool may use it: no other tool saved it.
   func isMeant(for tool: Tool) -> Bool { isSavedByHand || isSaved(by: tool) }

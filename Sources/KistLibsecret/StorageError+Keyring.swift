@@ -11,6 +11,8 @@ enum BusError: Error, Equatable {
   /// The name has no owner, or the bus cannot start a program for it; the call did not arrive.
   case noOwner
   case startFailed
+  /// The only provider is kist's own, or would be once the bus starts it.
+  case ownProvider
   case noSuchObject
   case locked
   case dismissed
@@ -142,6 +144,10 @@ extension StorageError {
       self.init(
         .unavailable, "the keyring's provider could not be started",
         hint: "the journal of the session bus shows the reason")
+    case .ownProvider:
+      self.init(
+        .unavailable, "the keyring on the session bus is kist's own, kist-secret-service",
+        hint: "kistd cannot keep credentials there, because that program gets them from kistd")
     case .noSuchObject:
       self.init(.unavailable, "the keyring's provider has no such keyring", hint: "try again")
     case .locked: self = .locked("the keyring is locked")

@@ -15,8 +15,9 @@ package func answer(
     var id: JSONValue?
     let reply: Line
     do throws(StorageError) {
-      let request = try readRequest(line, id: &id)
-      if notes != nil { note.add(request) }
+      var claim: ClaimedProgram?
+      let request = try readRequest(line, id: &id, claim: &claim)
+      if notes != nil { note.add(request, onBehalfOf: claim) }
       reply = try successLine(await dispatch(request, beginStream)(request), id: id)
     } catch {
       note.failure = error.code
@@ -43,10 +44,15 @@ extension Line {
 /// Reads a request.
 ///
 /// Errors have the outcome `unchanged`, because the operation has not begun.
-private func readRequest(_ line: Line, id: inout JSONValue?) throws(StorageError) -> Message {
+private func readRequest(
+  _ line: Line, id: inout JSONValue?, claim: inout ClaimedProgram?
+) throws(StorageError) -> Message {
   do throws(JSONError) {
     let object = try JSONObject(line.content)
     id = try requestID(in: object)
+    claim = try object["onBehalfOf"].map { (value) throws(JSONError) in
+      try ClaimedProgram(checking: value.object())
+    }
     return Message(operation: try object.required("op").string(), read: object)
   } catch {
     if id == nil { id = try? requestID(in: JSONObject(beforeFaultIn: line.content)) }

@@ -99,6 +99,16 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
   }
 }
 
+/// Returns an exchange whose requests name the program for which they are made.
+///
+/// A kistd without the feature `onBehalfOf` refuses such requests.
+package func claiming(
+  _ program: ClaimedProgram?, over exchange: @escaping Exchange
+) -> Exchange {
+  guard let program else { return exchange }
+  return { request throws(StorageError) in try await exchange(request.claiming(program)) }
+}
+
 /// Sends a request that only reads again, once, if the connection was lost before the reply.
 ///
 /// The connection itself never does this after it has sent a byte, because it does not know whether

@@ -36,6 +36,11 @@ package struct Message: Sendable {
     try self.init(operation, head: { $0.member("ok", true) }, members)
   }
 
+  private init(operation: String, written text: Secret, head: Int) {
+    self.operation = operation
+    content = .written(text, head: head)
+  }
+
   private init(
     _ operation: String, head: (inout JSONWriter) -> Void,
     _ members: (inout JSONWriter) throws(StorageError) -> Void
@@ -46,8 +51,7 @@ package struct Message: Sendable {
       headCount = writer.count
       try members(&writer)
     }
-    self.operation = operation
-    content = .written(text, head: headCount)
+    self.init(operation: operation, written: text, head: headCount)
   }
 
   /// Returns the members as an object.
@@ -59,7 +63,19 @@ package struct Message: Sendable {
   }
 
   /// The names of the members that belong to the line, not to the operation.
-  package static let envelope: [StaticString] = ["op", "ok", "id"]
+  package static let envelope: [StaticString] = ["op", "ok", "id", "onBehalfOf"]
+
+  /// Returns the request with the program for which it is made.
+  func claiming(_ program: ClaimedProgram) -> Message {
+    var head = 0
+    let text = JSONWriter.object(capacity: count + 512) { writer in
+      writer.member("op", operation)
+      head = writer.count
+      writer.member("onBehalfOf", object: program)
+      write(to: &writer)
+    }
+    return Message(operation: operation, written: text, head: head)
+  }
 
   /// Returns the text of the request line.
   func requestText() -> Secret {

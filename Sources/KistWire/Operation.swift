@@ -22,7 +22,7 @@ struct Operation<Input, Output>: Sendable {
   ) {
     self.name = name
     self.effect = effect
-    self.keys = keys + ["op", "id"]
+    self.keys = keys + ["op", "id", "onBehalfOf"]
     self.loggedNames = loggedNames
     self.request = request
     self.reply = reply

@@ -57,6 +57,37 @@ import Testing
     }
   }
 
+  @Test func `records the program that an adapter names, under the chain, and does not believe it`()
+    async throws
+  {
+    try await withHome { home in
+      let claim = #""onBehalfOf":{"program":"gh","pid":1,"unit":"gh.scope"}"#
+      let requests = """
+        {"op":"save","service":"s","account":"a","secret":"pw",\(claim)}
+        {"op":"load","service":"s","account":"a",\(claim)}
+        {"op":"load","service":"s","account":"a"}
+
+        """
+      try await withDaemon(in: home) { _ in
+        let talk = try await command(
+          "socat", ["-t", "30", "-", "UNIX:\(home.socket)"], in: home, input: requests)
+        #expect(talk.output.split(separator: "\n").count == 3)
+        let shown = try await command("kist", ["audit", "--json", "--service", "s"], in: home)
+        let records = shown.output.split(separator: "\n")
+        #expect(records.map { $0.contains(claim) } == [true, true, false], "\(shown.output)")
+        #expect(records.allSatisfy { $0.contains(#""claims":"socat""#) })
+        // A search by pid or unit is about the process that connected.
+        for option in ["--pid=1", "--unit=gh.scope"] {
+          #expect(try await command("kist", ["audit", option], in: home).output == "")
+        }
+        let verified = try await command("kist", ["audit", "--verify"], in: home)
+        #expect(verified.status == .exited(0), "\(verified.output)")
+      }
+      let opened = try await readStore(home, ["--audit", path(in: home), "--verify"])
+      #expect(opened.contains(#""program": "gh""#), "\(opened)")
+    }
+  }
+
   @Test func `names clients that have already exited, and kist audit shows them`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { _ in

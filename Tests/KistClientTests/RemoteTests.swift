@@ -1,4 +1,5 @@
 import KistClient
+import KistWire
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A remote storage` {
@@ -14,6 +15,30 @@ import Testing
       let storage = UserStorage.remote(socketPath: folder + "/s")
       #expect(try await storage.find(CredentialQuery()).credentials.isEmpty)
       #expect(log.lines.count == 2)
+      withExtendedLifetime(peer) {}
+    }
+  }
+
+  @Test func `names a program for each request, over one connection`() async throws {
+    try await withFolder { folder in
+      let log = Log()
+      let peer = try Peer(at: folder + "/s") { connection in
+        while let line = connection.readLine() {
+          log.append("\(connection.number) \(line)")
+          connection.write(Self.found + "\n")
+        }
+      }
+      let remotes = Endpoints.remotes(socketPath: folder + "/s")
+      for program in [nil, ClaimedProgram(program: "gh", pid: 42), ClaimedProgram(unit: "b.scope")]
+      {
+        _ = try await remotes(program).credentials.find(CredentialQuery(service: "s"))
+      }
+      #expect(
+        log.lines == [
+          #"0 {"op":"find","service":"s"}"#,
+          #"0 {"op":"find","onBehalfOf":{"program":"gh","pid":42},"service":"s"}"#,
+          #"0 {"op":"find","onBehalfOf":{"unit":"b.scope"},"service":"s"}"#,
+        ])
       withExtendedLifetime(peer) {}
     }
   }

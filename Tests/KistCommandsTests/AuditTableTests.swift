@@ -30,6 +30,33 @@ import Testing
     #expect(lines.first?.split(separator: " ").joined(separator: " ") == heading)
     for line in lines { #expect(String(line).terminalWidth <= width, "\(line)") }
   }
+
+  @Test func `names the program for which an adapter asked, with control characters escaped`()
+    async
+  {
+    let claim = ClaimedProgram(program: "g\u{1B}h", pid: 42, unit: "gh.scope")
+    for (isTerminal, end) in [
+      (true, "kist-secret g\\u{1b}h 977"), (false, "pidfd\t\t\tg\\u{1b}h\t42\tgh.scope"),
+    ] {
+      let recorder = Recorder()
+      let terminal = recorder.terminal(isTerminal: isTerminal)
+      _ = await Kist.status(of: ["audit"], on: terminal) { [terminal] command in
+        try await (command as? any RequiresAuditLog)?.perform(
+          AuditAccess(
+            find: { _ in
+              let peer = AuditedPeer(
+                pid: 977, uid: 7, unit: nil, claims: "kist-secret", evidence: .pidfd)
+              let request = AuditedRequest(
+                operation: "status", failure: nil, microseconds: 1, peer: peer, onBehalfOf: claim)
+              let moment = AuditRecord.Moment(second: .sample, milliseconds: 0)
+              return AuditPage(records: [AuditRecord(moment: moment, event: .request(request))])
+            }, verify: AuditAccess.none.verify), terminal)
+      }
+      let line = recorder.output.split(separator: "\n").last ?? ""
+      let words = isTerminal ? line.split(separator: " ").joined(separator: " ") : String(line)
+      #expect(words.hasSuffix(end), "\(recorder.output)")
+    }
+  }
 }
 
 @Suite(.timeLimit(.minutes(10))) struct `A check of the audit log` {

@@ -150,6 +150,26 @@ import Testing
       "note\tplaintext\t/home/u/.netrc: not checked for secrets, because it is not a regular file\t",
       0
     ),
+    (
+      .noSecretService,
+      "note\tsecrets\tprograms that use a keyring, such as gh, VS Code and Python's keyring, find "
+        + "none\tinstall kist-secret-service in the directory of kist; then run `kist setup "
+        + "secret-service --apply`\n", 0
+    ),
+    (
+      .secretServiceNotStarted,
+      "get kist's credentials, from kist-secret-service (process 9); but the session bus would not "
+        + "start it again\t`kist setup secret-service --apply`\n", 0
+    ),
+    (
+      .secretServiceOutdated,
+      "note\tsecrets\tthe files that start kist-secret-service are not those of this kist\t", 0
+    ),
+    (
+      .nameTaken,
+      "get the keyring of gnome-keyring-d (process 9), although kist is set up for them\tlog in "
+        + "again, or end that program: `kill 9`\n", 0
+    ),
     (.atDesk, "ok\tlinger\tkistd ends with the last session of this user\t", 0),
   ])
   func `finds`(_ fault: Fault, said line: String, status expected: CInt) async {

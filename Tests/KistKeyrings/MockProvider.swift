@@ -54,6 +54,8 @@ package final class MockProvider: Sendable {
     case deletedByAnother
     /// Refuses encrypted sessions.
     case plainOnly
+    /// Also owns the name of kist's own provider.
+    case isKists
 
     package enum Prompt: String, Sendable {
       case accepted, dismissed
@@ -99,6 +101,7 @@ package final class MockProvider: Sendable {
       case .replacesInPlace: "replaces-in-place"
       case .altersValues: "alters-values"
       case .plainOnly: "plain-only"
+      case .isKists: "is-kists"
       }
     }
   }

@@ -22,9 +22,28 @@ import Testing
   }
 
   @Test(arguments: [
+    KeyringProvider(), .init(startable: .kists), .init(owner: .kists(pid: 7), startable: .other),
+    .init(owner: .other(.init(pid: 7))),
+    .init(owner: .other(.init(pid: 7, program: "a b", items: 3, lockedItems: 0))),
+  ])
+  func `includes the provider of the Secret Service`(provider: KeyringProvider) throws {
+    let diagnosis = StorageDiagnosis(
+      choice: .success(.init(storage: "libsecret", reason: "because")), external: [],
+      provider: provider)
+    #expect(StorageDiagnosis(diagnosis.json().text) == diagnosis)
+    #expect(KeyringProvider(provider.json().text) == provider)
+  }
+
+  @Test(arguments: ["", "[]", #"{"pid":"7"}"#, #"{"pid":7,"items":"many"}"#])
+  func `includes no provider that cannot be read`(text: String) {
+    #expect(KeyringProvider(text) == nil)
+  }
+
+  @Test(arguments: [
     "", "{}", "nonsense", #"{"external":[]}"#,
     #"{"storage":"libsecret","reason":"it was asked for"}"#,
     #"{"error":{},"external":[]}"#,
+    #"{"storage":"libsecret","reason":"it was asked for","external":[],"provider":{"pid":"7"}}"#,
     #"{"storage":"libsecret","reason":"it was asked for","external":{}}"#,
     #"{"storage":"libsecret","reason":"it was asked for","external":[{"locked":true}]}"#,
   ])

@@ -135,18 +135,23 @@ def split_secret(message: bytes) -> tuple[bytes, dict[int, bytes]]:
     return message[:start], parse_fields(message[start:end])
 
 
+def has_control(value: str) -> bool:
+    """Whether there is a control character: C0, DEL or C1."""
+    return any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in value)
+
+
 def check_limits(service: str, account: str, label: str, attributes: list[tuple[str, str]]) -> None:
     """Refuses content that no save can produce."""
     require(service != "", "the service is empty")
     for name, value in (("service", service), ("account", account), ("label", label)):
         require(len(value.encode()) <= 1024, f"the {name} has more than 1024 bytes")
-        require(not any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in value),
-                f"the {name} has a control character")
-    require(all(1 <= len(name) <= 64 and all(" " <= c <= "~" for c in name) for name, _ in attributes),
-            "an attribute's name is not 1 to 64 printable ASCII characters")
+        require(not has_control(value), f"the {name} has a control character")
+    for name, _ in attributes:
+        require(1 <= len(name.encode()) <= 256, "an attribute's name does not have 1 to 256 bytes")
+        require(not has_control(name), "an attribute's name has a control character")
     sizes = [len(value.encode()) for _, value in attributes]
     require(max(sizes, default=0) <= 1024, "an attribute's value has more than 1024 bytes")
-    require(sum(sizes) + sum(len(name) for name, _ in attributes) <= 16 << 10,
+    require(sum(sizes) + sum(len(name.encode()) for name, _ in attributes) <= 16 << 10,
             "the attributes have more than 16 KiB together")
 
 

@@ -437,11 +437,12 @@ class Damage(unittest.TestCase):
 
         many = [(f"{number:05}", "") for number in range(60_000)]
         reader.parse_metadata(message("s" * 1024, "a" * 1024, "\u00e9" * 512, many[:64]))
+        reader.parse_metadata(message(attributes=[("\u00e9" * 128, "")]))
         for fields in (
             {"service": ""}, {"service": "a\x1b[31m"}, {"account": "a\nb"}, {"label": "a\x9b"},
             {"service": "s" * 1025}, {"account": "a" * 1025}, {"label": "\u00e9" * 513},
             {"attributes": many}, {"attributes": many[:65]}, {"attributes": [("", "a")]},
-            {"attributes": [("\u00e9", "a")]}, {"attributes": [("a" * 65, "a")]},
+            {"attributes": [("\u0085", "a")]}, {"attributes": [("\u00e9" * 129, "a")]},
             {"attributes": [("a", "a" * 1025)]},
             {"attributes": [(name, "a" * 1024) for name, _ in many[:16]]},
         ):

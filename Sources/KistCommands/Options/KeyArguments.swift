@@ -15,13 +15,32 @@ struct KeyArguments: ParsableArguments {
   }
 }
 
-/// The same arguments, for commands that can ask the user for them.
-struct AskedKeyArguments: ParsableArguments {
+/// The same arguments, for commands that can do without them.
+struct OptionalKeyArguments: ParsableArguments {
   @Argument(help: "The service, or a reference: kist://SERVICE/ACCOUNT.")
   var service: String?
 
   @Argument(help: "The account of the credential, if it has one.")
   var account = ""
+
+  /// Returns the query for credentials with these attributes, and of this service and account if given.
+  func query(_ attributes: Attributes) throws(StorageError) -> CredentialQuery {
+    guard let service else { return CredentialQuery(attributes: attributes) }
+    let key = try CredentialKey(service: service, orReferenceBeside: account)
+    let hasAccount = !account.isEmpty || service.hasPrefix(CredentialReference.scheme)
+    return CredentialQuery(
+      service: key.service, account: hasAccount ? key.account : nil, attributes: attributes)
+  }
+
+  /// Returns the key; throws if no service is given.
+  func key() throws(StorageError) -> CredentialKey {
+    guard let service else {
+      throw .badRequest(
+        "the service is missing",
+        hint: "name it: `kist load SERVICE [ACCOUNT]`, or give an `--attribute`")
+    }
+    return try CredentialKey(service: service, orReferenceBeside: account)
+  }
 
   /// Returns the key; asks for service and account at a terminal if no service is given.
   func key(askingAt terminal: Terminal) throws(StorageError) -> CredentialKey {

@@ -91,25 +91,32 @@ func columns(of record: AuditRecord) -> [String] {
   case .request(let request):
     let peer = request.peer
     let names = request.shownNames
-    return [
+    let columns = [
       time, request.operation ?? "", request.outcome, "\(request.microseconds)", "\(peer.pid)",
       "\(peer.uid)", peer.unit ?? "", peer.claims ?? "", peer.evidence.rawValue, names.service,
       names.account,
-    ].map { visible($0) }
+    ]
+    // Only requests of an adapter have these columns.
+    let claim = request.onBehalfOf.map {
+      [$0.program ?? "", $0.pid.map { "\($0)" } ?? "", $0.unit ?? ""]
+    }
+    return (columns + (claim ?? [])).map { visible($0) }
   }
 }
 
 /// Returns the lines of a table with a heading; it fits the width of the terminal, from 40 columns.
 ///
 /// Leaves out columns without any value. In a table that is too wide, it leaves out the unit, the
-/// process id and the program, and at last also the account and parts of the time.
+/// process id and the programs, and at last also the account and parts of the time.
 func table(of records: [AuditRecord], width: Int) -> [String] {
   guard !records.isEmpty else { return ["there is no such request"] }
   let rows = [heading] + records.map(row)
   let empty = heading.indices.filter { column in
     rows.dropFirst().allSatisfy { ["", "-"].contains($0[column]) }
   }.map { heading[$0] }
-  let leftOut = [[], ["UNIT"], ["UNIT", "PID"], ["UNIT", "PID", "PROGRAM"]].map { $0 + empty }
+  let leftOut = [[], ["UNIT"], ["UNIT", "PID"], ["UNIT", "PID", "PROGRAM", "FOR"]].map {
+    $0 + empty
+  }
   let wide = firstFitting(width, leavingOut: leftOut, of: rows) { rows in
     let flexible = rows[0].indices.filter { flexibleColumns.contains(rows[0][$0]) }
     return table(rows, width: width, narrowest: narrowestName) { widths in
@@ -126,20 +133,21 @@ func table(of records: [AuditRecord], width: Int) -> [String] {
 }
 
 private let heading = [
-  "TIME", "OPERATION", "OUTCOME", "SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "PID",
+  "TIME", "OPERATION", "OUTCOME", "SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "FOR", "PID",
 ]
-private let flexibleColumns = ["SERVICE", "ACCOUNT", "UNIT", "PROGRAM"]
+private let flexibleColumns = ["SERVICE", "ACCOUNT", "UNIT", "PROGRAM", "FOR"]
 private let narrowestName = "SERVICE".count
 
 private func row(of record: AuditRecord) -> [String] {
   let time = record.moment.second.description
   switch record.event {
-  case .lost(let count): return [time, "lost", "\(count) requests", "", "", "", "", ""]
+  case .lost(let count): return [time, "lost", "\(count) requests", "", "", "", "", "", ""]
   case .request(let request):
     let names = request.shownNames
     return [
       time, request.operation ?? "-", request.outcome, names.service, names.account,
-      request.peer.unit ?? "-", request.peer.claims ?? "-", "\(request.peer.pid)",
+      request.peer.unit ?? "-", request.peer.claims ?? "-",
+      request.onBehalfOf?.program ?? "-", "\(request.peer.pid)",
     ]
   }
 }

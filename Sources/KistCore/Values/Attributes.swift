@@ -35,6 +35,12 @@ public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
   /// Whether there are no attributes.
   public var isEmpty: Bool { sorted.isEmpty }
 
+  /// Whether a name is reserved for the Secret Service adapter.
+  ///
+  /// The adapter keeps what it needs besides an item's own attributes under such names: `kist:item`, for
+  /// example. No program on the bus sees them.
+  package static func isReserved(_ name: String) -> Bool { name.utf8.starts(with: "kist:".utf8) }
+
   /// Returns these attributes with others, whose values replace those of the same name.
   package func merging(_ others: Attributes) -> Attributes {
     var merged = self

@@ -8,7 +8,7 @@ public struct NewCredential: Sendable, Equatable {
   public var label: String?
   /// Attributes for searches: at most 64, together at most 16 KiB.
   ///
-  /// A name has 1 to 64 printable ASCII characters. A value has at most 1,024 bytes.
+  /// A name has 1 to 256 bytes, without control characters. A value has at most 1,024 bytes.
   public var attributes: Attributes
   /// The time from which the credential is expired.
   public var expiresAt: Timestamp?

@@ -71,10 +71,8 @@ private func check(_ attributes: Attributes) throws(StorageError) {
   let sorted = attributes.sorted.span
   for index in sorted.indices {
     let (name, value) = sorted[index]
-    try checkSize(name.utf8.count, of: "an attribute's name", limit: Limits.attributeName)
-    guard !name.isEmpty, name.withBytes(isPrintable) else {
-      throw .badRequest("an attribute's name is not 1 to 64 printable ASCII characters")
-    }
+    if name.isEmpty { throw .badRequest("an attribute's name is empty") }
+    try checkText(name, "an attribute's name", limit: Limits.attributeName)
     try checkSize(value.utf8.count, of: "an attribute's value", limit: Limits.attributeValue)
     total += name.utf8.count + value.utf8.count
   }
@@ -108,11 +106,6 @@ private func hasControl(_ utf8: Span<UInt8>) -> Bool {
     offset += 1
   }
   return false
-}
-
-/// Returns whether all bytes are ASCII from 0x20 to 0x7E.
-private func isPrintable(_ utf8: Span<UInt8>) -> Bool {
-  utf8.indices.allSatisfy { (0x20...0x7E).contains(utf8[$0]) }
 }
 
 private func checkSize(_ size: Int, of what: String, limit: Int) throws(StorageError) {

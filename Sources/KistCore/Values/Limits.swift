@@ -10,8 +10,8 @@ public enum Limits {
   public static let label = 1024
   /// The number of attributes of one credential.
   public static let attributes = 64
-  /// The characters of an attribute's name.
-  public static let attributeName = 64
+  /// The bytes of an attribute's name: 64 characters of any script.
+  public static let attributeName = 256
   /// The bytes of an attribute's value.
   public static let attributeValue = 1024
   /// The bytes of all attribute names and values of one credential: 16 KiB.

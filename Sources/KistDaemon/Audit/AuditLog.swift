@@ -143,8 +143,8 @@ actor AuditWriter {
 
   /// The size at which a block is written; a few hundred lines stay in a processor's cache.
   private let block: Int
-  /// Space for one more line, with the longest sealed names.
-  private static let longestLine = 4 << 10
+  /// Space for one more line, with the longest sealed names and the longest `onBehalfOf`.
+  private static let longestLine = 6 << 10
 
   init(_ queue: AuditQueue, file: AuditFile, logger: Logger) {
     self.queue = queue

@@ -132,6 +132,9 @@ struct ProbeCommand: ParsableCommand {
 
   @OptionGroup var output: JSONOption
 
+  @Flag(help: "Print only the program that provides the keyring, as JSON. Starts no program.")
+  var provider = false
+
   @Option(
     help: .value("kind", "The storage: auto, \(StorageKind.namesInHelp) (default: auto)."),
     completion: .list(StorageKind.namesOfOption))
@@ -150,10 +153,14 @@ func probe(
     kistd.store = command.store
   }
   let logger = Logger.kistd(level: options.logLevel)
-  let diagnosis = await StorageDiagnosis(
-    StorageContext(
-      options: options, progress: EncryptedFile.ProgressOptions(options, logger: logger),
-      environment: environment, logger: logger))
+  let context = StorageContext(
+    options: options, progress: EncryptedFile.ProgressOptions(options, logger: logger),
+    environment: environment, logger: logger)
+  if command.provider {
+    if let provider = await context.keyringProvider() { printJSON(provider.json()) }
+    return 0
+  }
+  let diagnosis = await StorageDiagnosis(context)
   if command.output.json { printJSON(diagnosis.json()) } else { diagnosis.lines.forEach(printLine) }
   guard case .failure(let error) = diagnosis.choice else { return 0 }
   return error.code.exitStatus
@@ -174,6 +181,8 @@ extension StorageDiagnosis {
       external.append(
         External(storage: kind.rawValue, label: kind.label, probe: await kind.probe(context)))
     }
+    // After the probes, which may have started a provider.
+    provider = await context.keyringProvider()
   }
 
   fileprivate var lines: [String] {

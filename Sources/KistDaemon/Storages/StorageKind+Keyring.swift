@@ -50,6 +50,17 @@ private func openKeyring(_ context: StorageContext) throws(StorageError) -> Open
 private let lockHint = "check the directory, or name another one in XDG_STATE_HOME"
 
 extension StorageContext {
+  /// Returns the provider of the Secret Service on the session bus; `nil` if there is no bus.
+  func keyringProvider() async -> KeyringProvider? {
+    var provider = await KistDaemon.keyringProvider(busAddress: busAddress)
+    if case .other(var running) = provider?.owner {
+      let name = text(ofProcFile: "/proc/\(running.pid)/comm")?.split(separator: "\n").first
+      running.program = name.map(String.init)
+      provider?.owner = .other(running)
+    }
+    return provider
+  }
+
   fileprivate var busAddress: String? {
     sessionBusAddress(environment: environment, isSocket: isSocket)
   }
@@ -136,6 +147,14 @@ private func openKeyring(
     Libsecret.open(Libsecret.Options(busAddress: busAddress, deadline: deadline))
   #else
     throw .noKeyrings
+  #endif
+}
+
+private func keyringProvider(busAddress: String?) async -> KeyringProvider? {
+  #if Libsecret
+    await Libsecret.provider(Libsecret.Options(busAddress: busAddress, deadline: .seconds(3)))
+  #else
+    nil
   #endif
 }
 

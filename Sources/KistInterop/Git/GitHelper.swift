@@ -38,12 +38,15 @@ extension GitMessage {
     var problem: StorageError?
     func answer(with summaries: [CredentialSummary]) async throws(StorageError) -> Secret? {
       for summary in summaries where knowsAuthtype || summary.attributes[Self.authtype] == nil {
-        let refreshToken = try await storage.stored(Self.refreshKey(of: summary.key))?.secret
-        let secret =
-          summary.isExpired(at: now) ? nil : try await storage.stored(summary.key)?.secret
+        guard let (found, refreshToken) = try await storage.storedForGit(summary.key) else {
+          continue
+        }
+        let secret = found.summary.isExpired(at: now) ? nil : found.secret
         // Git passes a refresh token without a password to the next helper, which may use it.
         guard secret != nil || refreshToken != nil else { continue }
-        do throws(StorageError) { return try self.answer(summary, secret, refreshToken) } catch {
+        do throws(StorageError) {
+          return try self.answer(found.summary, secret, refreshToken)
+        } catch {
           problem = problem ?? error
         }
       }
@@ -156,20 +159,21 @@ extension GitMessage {
       try await matches(at: service, in: storage)
       + matchesAtBareHost(in: storage) + matchesAnywhere(in: storage)
     for summary in all {
-      if let credential = try await storage.stored(summary.key), hasSameSecret(as: credential),
-        try await storage.deleteUnchanged(credential.summary)
+      if let (credential, _) = try await storage.storedForGit(summary.key),
+        hasSameSecret(as: credential), try await storage.deleteUnchanged(credential.summary)
       {
         try await storage.delete(Self.refreshKey(of: summary.key))
       }
     }
   }
 
-  /// Returns those credentials for the exact URL that git or the user saved, the newest first.
+  /// Returns those credentials for the exact URL that git, git's own helper for libsecret or the
+  /// user saved, the newest first.
   private func matches(
     at service: String, in storage: UserStorage
   ) async throws(StorageError) -> [CredentialSummary] {
     try await storage.findAll(CredentialQuery(service: service, account: username)).filter {
-      $0.isSavedByHand || attributes.areContained(in: $0.attributes)
+      $0.isSavedByHand || $0.isGitItem || attributes.areContained(in: $0.attributes)
     }.newestFirst
   }
 
@@ -207,12 +211,12 @@ extension UserStorage {
   fileprivate func lacks(
     _ new: NewCredential, at now: Timestamp
   ) async throws(StorageError) -> Bool {
-    guard let old = try await stored(new.key) else { return true }
+    guard let (old, _) = try await storedForGit(new.key) else { return true }
     let kind = GitMessage.authtype
     return old.secret != new.secret || old.summary.isExpired(at: now)
       || new.expiresAt != nil && old.summary.expiresAt != new.expiresAt
       || old.summary.attributes[kind] != new.attributes[kind]
-      || !new.attributes.areContained(in: old.summary.attributes)
+      || !old.summary.isGitItem && !new.attributes.areContained(in: old.summary.attributes)
   }
 }
 

@@ -146,7 +146,7 @@ extension NewCredential {
 
   fileprivate func isOfAnotherTool(than stored: CredentialSummary) -> Bool {
     guard let tool = attributes[Attributes.toolName] else { return false }
-    return !stored.isSavedByHand && stored.tool != tool
+    return !stored.isSavedByHand && stored.owner != .tool(tool)
   }
 }
 

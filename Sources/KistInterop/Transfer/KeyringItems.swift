@@ -35,55 +35,20 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
 
 /// Returns the credentials in an item; none if it is not in the form that its program uses.
 private func keptCredentials(of attributes: [String: String], _ value: Secret) -> [NewCredential] {
-  switch attributes["xdg:schema"] {
-  // `NetworkPassword`, git's before 2.43, is used by others too: kistd takes only web items.
-  case "org.git.Password", "org.gnome.keyring.NetworkPassword":
-    return gitCredentials(of: attributes, value)
-  case "io.docker.Credentials":
-    guard let server = attributes["server"], let user = attributes["username"] else { return [] }
-    return [.ofDocker(server, user, value)]
-  case "org.rust-lang.cargo.registry":
-    guard let url = attributes["url"] else { return [] }
-    return [CargoRegistry(indexURL: url, name: nil).newCredential(value)]
-  default:
-    guard attributes["application"] == "Python keyring library", let service = attributes["service"]
-    else { return [] }
-    let key = CredentialKey(service: service, account: attributes["username"] ?? "")
-    return [.ofKeyring(key, value)]
+  guard let item = KnownItem(attributes) else { return [] }
+  switch item.program {
+  case .git: return gitCredentials(of: attributes, value)
+  case .cargo:
+    return [CargoRegistry(indexURL: attributes["url"] ?? "", name: nil).newCredential(value)]
+  case .docker: return [.ofDocker(item.key.service, item.key.account, value)]
+  case .pythonKeyring: return [.ofKeyring(item.key, value)]
+  case .goKeyring, .kist: return [NewCredential(key: item.key, secret: value)]
   }
 }
 
-/// Reads the value of git's own helper for libsecret: a password, then lines in git's format.
 private func gitCredentials(of attributes: [String: String], _ value: Secret) -> [NewCredential] {
-  var message = GitMessage()
-  message.scheme = attributes["protocol"]
-  let port = attributes["port"].map { ":" + $0 } ?? ""
-  message.host = attributes["server"].map { $0 + port }
-  message.path = attributes["object"].flatMap { $0.isEmpty ? nil : $0 }
-  message.username = attributes["user"]
-  value.withBytes { bytes in
-    var start = 0
-    while start <= bytes.count {
-      let end = bytes.firstOffset(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
-      message.takeStored(bytes.extracting(start..<end), isFirst: start == 0)
-      start = end + 1
-    }
-  }
+  var message = GitMessage(attributesOfItem: attributes)
+  message.takeValue(ofItem: value)
   guard let credential = message.newCredential else { return [] }
   return [credential, message.newRefreshToken(beside: credential.key)].compactMap(\.self)
-}
-
-extension GitMessage {
-  fileprivate mutating func takeStored(_ line: Span<UInt8>, isFirst: Bool) {
-    if isFirst { return password = Secret(copying: line) }
-    guard let equals = line.firstOffset(of: UInt8(ascii: "="), from: 0) else { return }
-    let value = line.extracting((equals + 1)...)
-    switch String(validating: line.extracting(..<equals)) {
-    case "password_expiry_utc":
-      passwordExpiry = String(validating: value).flatMap { Int64($0) }
-        .flatMap(Timestamp.init(secondsSinceEpoch:))
-    case "oauth_refresh_token": refreshToken = Secret(copying: value)
-    default: break
-    }
-  }
 }

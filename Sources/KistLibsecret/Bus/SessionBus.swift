@@ -130,18 +130,35 @@ extension SessionBus {
   private static let object = ObjectPath(rawValue: "/org/freedesktop/DBus")
 
   /// Returns the connection that owns a name, after the bus starts its program if possible.
-  func owner(of name: String, by deadline: Deadline) async throws(BusError) -> String {
-    do throws(BusError) { return try await currentOwner(of: name, by: deadline) } catch {
-      guard error == .noOwner else { throw error }
-    }
-    let startable = try await ask("ListActivatableNames", "(as)", by: deadline)
-    guard startable.children.contains(where: { $0.string == name }) else { throw .noOwner }
+  ///
+  /// Throws `ownProvider` if that connection is the program that owns `ownName`. If the bus could
+  /// start this program, it throws as well, and starts none.
+  func owner(
+    of name: String, unlessOf ownName: String, by deadline: Deadline
+  ) async throws(BusError) -> String {
+    let owner =
+      if let owner = try await currentOwner(of: name, by: deadline) {
+        owner
+      } else {
+        try await startedOwner(of: name, unlessOf: ownName, by: deadline)
+      }
+    guard try await currentOwner(of: ownName, by: deadline) != owner else { throw .ownProvider }
+    return owner
+  }
+
+  private func startedOwner(
+    of name: String, unlessOf ownName: String, by deadline: Deadline
+  ) async throws(BusError) -> String {
+    let startable = try await startableNames(by: deadline)
+    guard startable.contains(name) else { throw .noOwner }
+    guard !startable.contains(ownName) else { throw .ownProvider }
     do throws(BusError) {
       _ = try await ask("StartServiceByName", "(u)", .string(name), .uint32(0), by: deadline)
     } catch {
       throw error == .timeout || error == .disconnected ? error : .startFailed
     }
-    return try await currentOwner(of: name, by: deadline)
+    guard let owner = try await currentOwner(of: name, by: deadline) else { throw .noOwner }
+    return owner
   }
 
   /// Calls the function with each later owner of a name; empty if the name has no owner.
@@ -155,10 +172,27 @@ extension SessionBus {
     }
   }
 
-  private func currentOwner(
+  /// Returns the names for which the bus can start a program.
+  func startableNames(by deadline: Deadline) async throws(BusError) -> [String] {
+    try await ask("ListActivatableNames", "(as)", by: deadline).children.map(\.string)
+  }
+
+  /// Returns the process of a connection.
+  func processIdentifier(of owner: String, by deadline: Deadline) async throws(BusError) -> Int {
+    Int(try await ask("GetConnectionUnixProcessID", "(u)", .string(owner), by: deadline).uint32)
+  }
+
+  /// Returns the connection that owns a name now, or `nil`.
+  func currentOwner(
     of name: String, by deadline: Deadline
-  ) async throws(BusError) -> String {
-    let owner = try await ask("GetNameOwner", "(s)", .string(name), by: deadline).string
+  ) async throws(BusError) -> String? {
+    let owner: String
+    do throws(BusError) {
+      owner = try await ask("GetNameOwner", "(s)", .string(name), by: deadline).string
+    } catch {
+      guard error == .noOwner else { throw error }
+      return nil
+    }
     // GLib drops a call to an invalid name, and never answers it.
     guard unsafe g_dbus_is_unique_name(owner) != 0 else { throw .malformed }
     return owner

@@ -80,6 +80,7 @@ extension Variant {
 
   var string: String { unsafe String(cString: g_variant_get_string(pointer, nil)) }
   var bool: Bool { unsafe g_variant_get_boolean(pointer) != 0 }
+  var uint32: UInt32 { unsafe UInt32(g_variant_get_uint32(pointer)) }
   var uint64: UInt64 { unsafe UInt64(g_variant_get_uint64(pointer)) }
   var objectPath: ObjectPath { ObjectPath(rawValue: string) }
   var objectPaths: [ObjectPath] { children.map(\.objectPath) }

@@ -6,6 +6,11 @@ internal import KistCore
 /// found.
 final class SecretService {
   static let name = "org.freedesktop.secrets"
+  /// The name that kist's own provider, the Secret Service adapter, also owns.
+  ///
+  /// It serves the credentials of kistd, so kistd must not keep its credentials there. Where the
+  /// adapter is set up, the bus can start this name, too.
+  static let ownName = "io.kist.SecretService"
 
   let bus: SessionBus
   /// The provider's unique name on the bus.
@@ -20,7 +25,7 @@ final class SecretService {
     connectingTo address: String, on loop: MainLoop, by deadline: Deadline
   ) async throws(BusError) {
     bus = try await SessionBus.connect(to: address, on: loop, by: deadline)
-    owner = try await bus.owner(of: Self.name, by: deadline)
+    owner = try await bus.owner(of: Self.name, unlessOf: Self.ownName, by: deadline)
     session = try await CipherSession.open(on: bus, by: deadline)
   }
 }

@@ -44,6 +44,7 @@ package struct AuditLineWriter: ~Copyable {
     line.append(members.span)
     line.append(decimal: Int((note.end - note.start) / 1000))
     line.append(client.members.span)
+    if let claim = note.claim { line.append(claim.span) }
     sealed.removeAll()
     if let names = note.names, let seal {
       Self.seal(names, with: seal, boundTo: line, into: &sealed)
@@ -97,7 +98,7 @@ extension AuditLineWriter {
   }
 
   /// Returns the members of an object as text that can follow other members.
-  private static func members(of object: Secret) -> [UInt8] {
+  static func members(of object: Secret) -> [UInt8] {
     object.withBytes { object in
       [UInt8(ascii: ",")] + (1..<object.count - 1).map { object[$0] }
     }

@@ -49,6 +49,7 @@ package struct AuditRecord: Sendable, Equatable, JSONMembers {
       writer.members(
         ofRequest: request.operation, request.failure, microseconds: request.microseconds)
       writer.members(of: request.peer)
+      if let program = request.onBehalfOf { writer.member("onBehalfOf", object: program) }
       switch request.names {
       case nil: break
       case .sealed(let reason): writer.member("sealed", reason.rawValue)
@@ -71,6 +72,8 @@ package struct AuditedRequest: Sendable, Equatable {
   /// The duration of the request.
   package var microseconds: Int
   package var peer: AuditedPeer
+  /// The program for which the client made the request, by its own account.
+  package var onBehalfOf: ClaimedProgram?
   package var names: Names?
 
   /// The names in the request, or the reason why they cannot be read.
@@ -82,12 +85,13 @@ package struct AuditedRequest: Sendable, Equatable {
 
   package init(
     operation: String?, failure: StorageError.Code?, microseconds: Int, peer: AuditedPeer,
-    names: Names? = nil
+    onBehalfOf: ClaimedProgram? = nil, names: Names? = nil
   ) {
     self.operation = operation
     self.failure = failure
     self.microseconds = microseconds
     self.peer = peer
+    self.onBehalfOf = onBehalfOf
     self.names = names
   }
 
@@ -103,7 +107,10 @@ package struct AuditedRequest: Sendable, Equatable {
       peer: AuditedPeer(
         pid: try object.required("pid").integer(), uid: try object.required("uid").integer(),
         unit: try object["unit"]?.string(), claims: try object["claims"]?.string(),
-        evidence: AuditedPeer.Evidence(rawValue: try object.required("evidence").string()) ?? .pid))
+        evidence: AuditedPeer.Evidence(rawValue: try object.required("evidence").string()) ?? .pid),
+      onBehalfOf: try object["onBehalfOf"].map { (value) throws(JSONError) in
+        try ClaimedProgram(value.object())
+      })
     if let reason = try object["sealed"]?.string() {
       names = .sealed(StorageError.Code(rawValue: reason) ?? .internal)
     } else {

@@ -8,6 +8,10 @@ package struct RequestNotes: Sendable {
     package var operation = ""
     /// The names in the request; `nil` if one of them is too long for a credential.
     package var names: RequestedNames?
+    /// The program that the request named, as a member of the log's line.
+    ///
+    /// It is encoded, so that a note without it stays small.
+    var claim: [UInt8]?
     /// The error code of a failed request.
     package var failure: StorageError.Code?
     /// When the line arrived and when it was answered, in nanoseconds of `now`.
@@ -32,7 +36,11 @@ extension RequestNotes.Note {
   /// Adds the operation, and the names unless one of them is too long for a credential.
   ///
   /// Thousands of notes may wait in memory, and a name in a request may be as long as a line.
-  mutating func add(_ request: Message) {
+  mutating func add(_ request: Message, onBehalfOf program: ClaimedProgram?) {
+    if let program {
+      claim = AuditLineWriter.members(
+        of: JSONWriter.object { $0.member("onBehalfOf", object: program) })
+    }
     guard let row = OperationRow.all.first(where: { $0.name == request.operation }) else { return }
     operation = row.name
     if row.loggedNames != .none, let names = try? request.object().names(row.loggedNames),

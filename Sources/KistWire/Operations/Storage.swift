@@ -63,12 +63,14 @@ package struct Hello: Sendable, Equatable {
   /// The names of the served operations, sorted.
   package var operations = OperationRow.all.map(\.name).sorted()
   /// The additions to the protocol since 1.0, such as keys.
-  package var features = [Hello.keepFeature]
+  package var features = [Hello.keepFeature, Hello.onBehalfOfFeature]
   /// How durable an answered change is.
   package var durability: StorageStatus.Durability
 
   /// The feature of a kistd that knows the key `keep` of `save`.
   static let keepFeature = "keep"
+  /// The feature for the key `onBehalfOf` of every request.
+  package static let onBehalfOfFeature = "onBehalfOf"
 
   package init(version: String, durability: StorageStatus.Durability) {
     self.version = version

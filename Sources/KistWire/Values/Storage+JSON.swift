@@ -128,10 +128,15 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
   package var choice: Result<Choice, StorageError>
   /// The storages of other programs, whether or not one is chosen.
   package var external: [External]
+  /// The provider of the Secret Service; `nil` if there is no session bus, or kistd cannot use it.
+  package var provider: KeyringProvider?
 
-  package init(choice: Result<Choice, StorageError>, external: [External]) {
+  package init(
+    choice: Result<Choice, StorageError>, external: [External], provider: KeyringProvider? = nil
+  ) {
     self.choice = choice
     self.external = external
+    self.provider = provider
   }
 
   /// Writes the choice and the storages of other programs.
@@ -143,6 +148,7 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
     case .failure(let error): writer.member("error", object: error)
     }
     writer.member("external", objects: external)
+    if let provider { writer.member("provider", object: provider) }
   }
 
   /// Reads the output of `kistd probe`; returns `nil` for any other text.
@@ -150,6 +156,9 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
     do throws(JSONError) {
       let object = try JSONObject(Secret(utf8: text))
       external = try object.objects("external") { (other) throws(JSONError) in try External(other) }
+      provider = try object["provider"].map { (value) throws(JSONError) in
+        try KeyringProvider(value.object())
+      }
       if let error = try? object["error"]?.object() {
         choice = .failure(try StorageError(error))
       } else {
@@ -159,6 +168,47 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
             reason: try object.required("reason").string()))
       }
     } catch { return nil }
+  }
+}
+
+extension KeyringProvider: JSONMembers {
+  /// Reads the output of `kistd probe --provider`; returns `nil` for any other text.
+  package init?(_ text: String) {
+    guard let object = try? JSONObject(Secret(utf8: text)), let provider = try? Self(object) else {
+      return nil
+    }
+    self = provider
+  }
+
+  fileprivate init(_ object: JSONObject) throws(JSONError) {
+    let startable = try object["startable"]?.string()
+    self.init(startable: startable.flatMap { Startable(rawValue: $0) })
+    guard let pid = try object["pid"]?.integer() else { return }
+    owner =
+      try object["isKists"]?.bool() == true
+      ? .kists(pid: pid)
+      : .other(
+        Running(
+          pid: pid, program: try object["program"]?.string(),
+          items: try object["items"]?.integer(),
+          lockedItems: try object["lockedItems"]?.integer()))
+  }
+
+  /// Writes the process that owns the name, and what the bus would start.
+  package func write(to writer: inout JSONWriter) {
+    switch owner {
+    case nil: break
+    case .kists(let pid):
+      writer.member("pid", pid)
+      writer.member("isKists", true)
+    case .other(let running):
+      writer.member("pid", running.pid)
+      writer.member("isKists", false)
+      writer.member("program", running.program)
+      writer.member("items", running.items)
+      writer.member("lockedItems", running.lockedItems)
+    }
+    writer.member("startable", startable?.rawValue)
   }
 }
 

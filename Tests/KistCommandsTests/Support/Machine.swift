@@ -83,6 +83,7 @@ struct Machine: Sendable {
       homeFile: { path, _ in homeFiles[path] ?? .missing },
       lines: { words in
         switch words.dropFirst().prefix(2) {
+        case ["probe", "--provider"]: return diagnosis.provider.map { [$0.json().text] } ?? []
         case ["probe", "--json"]: return [diagnosis.json().text]
         case ["--user", "is-enabled"]: return isEnabled.map { [$0] } ?? []
         case ["--user", "show"]: return unit
@@ -98,6 +99,16 @@ struct Machine: Sendable {
   /// Puts a program there that anybody may run.
   mutating func install(_ path: String) {
     files[path] = Host.File(owner: 0, mode: 0o755, identity: [3, UInt64(files.count)])
+  }
+
+  /// Puts the program of the Secret Service there, and the files that start it.
+  mutating func setUpSecretService(program: String = "/usr/bin/kist-secret-service") {
+    install("/usr/bin/kist-secret-service")
+    for name in ActivationFiles.names {
+      let files = ActivationFiles(
+        folder: "/home/u/.local/share/dbus-1/services", program: program, hasUnit: true)
+      homeFiles[files.path(of: name)] = .text(Secret(utf8: files.text(of: name)), isCut: false)
+    }
   }
 
   mutating func setStatus(_ change: (inout StorageStatus) -> Void) {
@@ -116,6 +127,7 @@ enum Fault: CaseIterable {
     openDirectory, othersDirectory
   case formerKey, fullDisk, nearlyFullDisk, disabled, masked, notInstalled, noLinger, atDesk
   case keyInBackup, plaintext, unreadPlaintext
+  case noSecretService, secretServiceNotStarted, secretServiceOutdated, nameTaken
 
   func befall(_ machine: inout Machine) {
     let other = Host.File(owner: 0, mode: 0o755, identity: [2, 2])
@@ -167,6 +179,17 @@ enum Fault: CaseIterable {
     case .formerKey: machine.files["/home/u/.local/state/kist/key.before-0a"] = other
     case .fullDisk: machine.freeBytes = 3 << 20
     case .nearlyFullDisk: machine.freeBytes = 63 << 20
+    case .noSecretService: machine.diagnosis.provider = KeyringProvider()
+    case .secretServiceNotStarted:
+      machine.diagnosis.provider = KeyringProvider(owner: .kists(pid: 9))
+    case .secretServiceOutdated:
+      machine.setUpSecretService(program: "/usr/local/bin/kist-secret-service")
+      machine.diagnosis.provider = KeyringProvider(startable: .kists)
+    case .nameTaken:
+      machine.setUpSecretService()
+      machine.diagnosis.provider = KeyringProvider(
+        owner: .other(.init(pid: 9, program: "gnome-keyring-d", items: 0, lockedItems: 0)),
+        startable: .kists)
     case .disabled: machine.isEnabled = "disabled"
     case .masked: machine.isEnabled = "masked"
     case .notInstalled: machine.isEnabled = nil

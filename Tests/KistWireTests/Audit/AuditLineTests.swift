@@ -83,6 +83,26 @@ private let open = NameSeal(
     }
   }
 
+  @Test func `has the program for which the request was made, before the names`() async throws {
+    let kept = KeptNotes()
+    let line =
+      #"{"op":"load","service":"s","account":"a","onBehalfOf":{"program":"gh","pid":42,"unit":"a.scope"}}"#
+    _ = await answer(with: service(.inMemory()), noting: kept.notes)(Line(line))
+    guard case .request(var request) = record.event else { return }
+    var lines = AuditLineWriter(capacity: 512, sealedBy: open)
+    lines.append(kept.all[0], of: AuditLineWriter.Client(request.peer), at: record.moment)
+    let text = String(decoding: lines.block.text, as: UTF8.self)
+    #expect(
+      text.contains(
+        #""evidence":"pid","onBehalfOf":{"program":"gh","pid":42,"unit":"a.scope"},"names":""#))
+    let content = try #require(ReadAuditLine(Secret(utf8: String(text.dropLast()))))
+    request.microseconds = 0
+    request.onBehalfOf = ClaimedProgram(program: "gh", pid: 42, unit: "a.scope")
+    #expect(content.record.event == .request(request))
+    #expect(
+      try content.names(openedBy: open) == RequestedNames(service: "s", account: "a"))
+  }
+
   @Test(arguments: [
     "", "{}", "null", "[]", #"{"time":"2026-11-20T10:00:00.007Z"}"#,
     #"{"time":"2026-11-20T10:00:00Z","lost":1}"#, #"{"time":"2026-11-20T10:00:00.+07Z","lost":1}"#,

@@ -5,7 +5,7 @@ import Testing
 
 private let limits =
   #""limits":{"line":1048576,"secret":524288,"service":1024,"account":1024,"label":1024,"#
-  + #""attributes":64,"attributeName":64,"attributeValue":1024,"attributesTotal":16384,"#
+  + #""attributes":64,"attributeName":256,"attributeValue":1024,"attributesTotal":16384,"#
   + #""page":1000,"passphrase":1024}"#
 
 private let times = #""createdAt":"2026-11-20T10:00:00Z","modifiedAt":"2026-11-20T10:00:00Z""#
@@ -280,7 +280,7 @@ extension Golden {
     .asking(
       \.hello, "hello", #"{"op":"hello"}"#,
       #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","auditVerify","backup","backupPart","#
-        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":["keep"],\#(limits),"#
+        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":["keep","onBehalfOf"],\#(limits),"#
         + #""durability":"memory"}"#,
       .stub),
     .asking(\.access.status, "status of what is open", #"{"op":"status"}"#, openMembers, .stub),

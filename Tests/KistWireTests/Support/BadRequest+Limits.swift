@@ -1,6 +1,6 @@
 import KistCore
 
-private func x(_ count: Int) -> String { String(repeating: "x", count: count) }
+func x(_ count: Int) -> String { String(repeating: "x", count: count) }
 
 private func object(of count: Int, valuesOf size: Int = 1) -> String {
   "{" + (0..<count).map { #""canary\#($0)":"\#(x(size))""# }.joined(separator: ",") + "}"
@@ -43,14 +43,14 @@ extension BadRequest {
       #"{"op":"find","attributes":\#(object(of: 129))}"#,
       "an object of more than 128 members at byte 1965"),
     BadRequest(
-      #"{"op":"save","service":"s","secret":"x","attributes":{"\#(x(65))":"canary"}}"#,
-      "an attribute's name is 65 bytes long; the limit is 64", .tooLarge),
+      #"{"op":"save","service":"s","secret":"x","attributes":{"\#(x(257))":"canary"}}"#,
+      "an attribute's name is 257 bytes long; the limit is 256", .tooLarge),
     BadRequest(
       #"{"op":"save","service":"s","secret":"x","attributes":{"":"canary"}}"#,
-      "an attribute's name is not 1 to 64 printable ASCII characters"),
+      "an attribute's name is empty"),
     BadRequest(
-      #"{"op":"save","service":"s","secret":"x","attributes":{"canaryé":"x"}}"#,
-      "an attribute's name is not 1 to 64 printable ASCII characters"),
+      #"{"op":"save","service":"s","secret":"x","attributes":{"canary\#u{85}":"x"}}"#,
+      "an attribute's name has a control character in it"),
     BadRequest(
       #"{"op":"save","service":"s","secret":"x","attributes":{"canary":"\#(x(1025))"}}"#,
       "an attribute's value is 1025 bytes long; the limit is 1024", .tooLarge),

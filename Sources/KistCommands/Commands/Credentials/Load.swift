@@ -6,14 +6,22 @@ internal import KistWire
 struct Load: RequiresUserStorage {
   static let configuration = CommandConfiguration(
     abstract: "Print the secret of a credential, byte for byte.",
-    usage: "kist load <service> [<account>] [options]",
+    usage: "kist load [<service> [<account>]] [options]",
     discussion: """
-      On a terminal, kist adds a newline.
+      On a terminal, kist adds a newline. With --attribute, prints the secret of the only \
+      credential that matches, and fails if there are several.
 
         PGPASSWORD=$(kist load db.example alice) psql -U alice
+        kist load --attribute application=vivaldi
       """)
 
-  @OptionGroup var target: KeyArguments
+  @OptionGroup var target: OptionalKeyArguments
+
+  @Option(
+    name: .customLong("attribute"),
+    help: ArgumentHelp(
+      "Load the only credential with this attribute; may be repeated.", valueName: "name=value"))
+  var attributes: [String] = []
 
   @Flag(help: "Load it even if it has expired.")
   var allowExpired = false
@@ -33,7 +41,11 @@ struct Load: RequiresUserStorage {
       throw .badRequest("--allow-expired and --min-remaining cannot be combined")
     }
     let remaining = try TimeSpan(minRemaining, of: "--min-remaining")
-    let request = LoadRequest(key: try target.key(), allowExpired: allowExpired)
+    let attributes = try Attributes(options: attributes)
+    let key =
+      attributes.isEmpty
+      ? try target.key() : try await storage.onlyKey(matching: target.query(attributes))
+    let request = LoadRequest(key: key, allowExpired: allowExpired)
     let credential: Credential
     do throws(StorageError) { credential = try await storage.load(request) } catch {
       guard error.code == .notFound else { throw error }
@@ -54,6 +66,24 @@ struct Load: RequiresUserStorage {
 }
 
 extension UserStorage {
+  /// Returns the key of the only credential that matches; otherwise throws an error.
+  ///
+  /// If several match, the error names them.
+  fileprivate func onlyKey(
+    matching query: CredentialQuery
+  ) async throws(StorageError) -> CredentialKey {
+    let keys = try await findAll(query).map(\.key).sorted()
+    guard let first = keys.first else { throw .notFound }
+    guard keys.count > 1 else { return first }
+    let names = keys.map {
+      $0.account.isEmpty
+        ? shortened($0.service) : "\(shortened($0.service)) \(shortened($0.account))"
+    }
+    throw StorageError(
+      .conflict, "\(keys.count) credentials match: \(beginning(of: names))",
+      hint: "name one of them: `\(command(loading: first))`")
+  }
+
   /// Returns the error that names the accounts of a service, if a key without an account needs one.
   fileprivate func missingAccount(
     of key: CredentialKey
@@ -85,15 +115,20 @@ extension UserStorage {
   ) async throws(StorageError) -> StorageError? {
     let keys = try await findAll(query).map(\.key).sorted()
     guard let first = keys.first else { return nil }
-    // Limits the number and the length of the accounts, so that the hint stays visible.
-    let names = keys.prefix(5).map(\.account).map {
-      $0.isEmpty ? "one without an account" : $0.count > 64 ? $0.prefix(64) + "…" : $0
-    }
-    let rest = keys.count > names.count ? ", and \(keys.count - names.count) more" : ""
+    let names = keys.map { $0.account.isEmpty ? "one without an account" : shortened($0.account) }
     return StorageError(
-      .notFound, "\(message): \(names.joined(separator: ", "))\(rest)",
-      hint: "\(hint): `\(command(loading: first))`")
+      .notFound, "\(message): \(beginning(of: names))", hint: "\(hint): `\(command(loading: first))`")
   }
+}
+
+/// Returns the first five names in a text, so that the hint after it stays visible.
+private func beginning(of names: [String]) -> String {
+  let rest = names.count > 5 ? ", and \(names.count - 5) more" : ""
+  return names.prefix(5).joined(separator: ", ") + rest
+}
+
+private func shortened(_ name: String) -> String {
+  name.count > 64 ? name.prefix(64) + "…" : name
 }
 
 /// Returns the command, quoted for a shell, with `--` before a name that looks like an option.
@@ -114,9 +149,10 @@ extension Load {
     else { return nil }
     // Sets every property, because reading one that is not set traps.
     var load = Load()
-    load.target = KeyArguments()
+    load.target = OptionalKeyArguments()
     load.target.service = arguments[1]
     load.target.account = arguments.count == 3 ? arguments[2] : ""
+    load.attributes = []
     load.allowExpired = false
     load.minRemaining = nil
     load.prompting = PromptOptions()

@@ -16,7 +16,7 @@ struct Save: RequiresUserStorage {
         kist save deploy.example key < ~/.ssh/id_deploy
       """)
 
-  @OptionGroup var target: AskedKeyArguments
+  @OptionGroup var target: OptionalKeyArguments
 
   @Option(help: ArgumentHelp("A label for people to read.", valueName: "text"))
   var label: String?
@@ -38,6 +38,12 @@ struct Save: RequiresUserStorage {
     let now = terminal.now()
     let condition = try requirement.condition()
     let attributes = try Attributes(options: attributes)
+    if attributes.sorted.contains(where: { Attributes.isReserved($0.name) }) {
+      throw .badRequest(
+        "names of attributes that begin with kist: are reserved for kist",
+        hint: "choose another name; `kist save` keeps the reserved attributes that a credential has"
+      )
+    }
     let expiresAt = try expiry.moment(from: now)
     let keep = try keeping.fields(besides: label, expiresAt, condition)
     try source.check()

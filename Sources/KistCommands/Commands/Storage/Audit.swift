@@ -9,7 +9,8 @@ struct Audit: RequiresAuditLog {
     discussion: """
       On a terminal, prints a table. Otherwise prints lines of time, operation, outcome, \
       microseconds, pid, uid, unit, program, evidence, service and account, separated by tabs. \
-      The oldest request is first. A program can choose the name that is shown.
+      A request of an adapter also has the program, pid and unit that it was made for. The oldest \
+      request is first. A program can choose the name that is shown.
 
         kist audit --since 1h --outcome denied
 

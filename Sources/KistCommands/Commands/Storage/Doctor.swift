@@ -56,11 +56,13 @@ extension Checkup {
       isLeftToStart
       ? .ok("kistd", "it does not run; the first command that needs it starts it")
       : await greeting()
+    let diagnosis = host.diagnosis()
     return await [greeting]
       + storageFindings(
-        status, kistdAnswers: !isLeftToStart && greeting.state.code == nil, host.diagnosis(),
+        status, kistdAnswers: !isLeftToStart && greeting.state.code == nil, diagnosis,
         whyLocked: whyLocked(status))
-      + host.serviceFindings() + host.fileFindings(socket: socket)
+      + host.secretServiceFindings(diagnosis?.provider) + host.serviceFindings()
+      + host.fileFindings(socket: socket)
       + host.backupFindings(try? status.get()) + host.programFindings() + host.plaintextFindings()
   }
 
@@ -84,6 +86,12 @@ extension Checkup {
 }
 
 extension Host {
+  /// Returns the provider of the keyring, from `kistd probe`, which starts none.
+  func keyringProvider() -> KeyringProvider? {
+    daemonProgram.flatMap { lines([$0, "probe", "--provider"]).first }
+      .flatMap { KeyringProvider($0) }
+  }
+
   /// Returns the storage that kistd would open, from `kistd probe`.
   ///
   /// Runs the kistd next to this program, or else the one on PATH.

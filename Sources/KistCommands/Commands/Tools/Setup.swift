@@ -9,19 +9,26 @@ struct Setup: AsyncParsableCommand {
     usage: "kist setup <tool> [options]",
     discussion: """
       Changes nothing without --apply. With it, kist runs the command of git or pip, or adds one line \
-      to docker's config.json. Set up other tools by hand, as shown.
+      to docker's config.json. For secret-service, kist writes two files, so that programs that use a \
+      keyring get its credentials. Set up other tools by hand, as shown.
 
         kist setup git --apply
       """)
 
-  @Argument(help: "The tool to set up.")
-  var tool: Tool
+  @Argument(help: "The tool to set up, or secret-service.")
+  var tool: SetupSubject
 
   @Flag(help: "Set up the tool, after showing the change.")
   var apply = false
 
   @Flag(help: "Take git's helpers `store` and `cache` out without asking.")
   var takeOut = false
+
+  @Flag(help: "Remove the files that kist wrote for secret-service.")
+  var undo = false
+
+  @Flag(help: "Set up secret-service although another keyring has items.")
+  var hideKeyring = false
 
   func run() async throws {
     try perform(.live, in: .live, becoming: become)
@@ -33,6 +40,12 @@ struct Setup: AsyncParsableCommand {
   func perform(
     _ terminal: Terminal, in host: Host, becoming become: ([String]) -> StorageError
   ) throws(StorageError) {
+    guard case .tool(let tool) = tool else { return try setUpSecretService(terminal, in: host) }
+    guard !undo else {
+      throw .refused(
+        "kist undoes only the setup of secret-service",
+        hint: "docs/integrations.md says how to undo the setup of \(tool.rawValue)")
+    }
     let setup = tool.setup(linkingTo: host.linkTarget)
     for line in setup.lines {
       terminal.writeErrorLines(["in \(line.place):"])
@@ -103,4 +116,21 @@ struct Setup: AsyncParsableCommand {
     terminal.writeErrorLines(["kist runs: " + change.map(shellQuoted).joined(separator: " ")])
     throw becoming(change)
   }
+}
+
+/// A tool with a helper, or the service that programs with a keyring use.
+enum SetupSubject: ExpressibleByArgument, Equatable {
+  case tool(Tool)
+  case secretService
+
+  init?(argument: String) {
+    if argument == "secret-service" {
+      self = .secretService
+    } else {
+      guard let tool = Tool(argument: argument) else { return nil }
+      self = .tool(tool)
+    }
+  }
+
+  static var allValueStrings: [String] { Tool.allCases.map(\.rawValue) + ["secret-service"] }
 }

@@ -1,0 +1,139 @@
+internal import Glibc
+internal import KistCore
+internal import KistSystem
+internal import KistWire
+
+extension Setup {
+  /// Shows or writes the files that make the session bus start kist-secret-service, or removes them.
+  func setUpSecretService(_ terminal: Terminal, in host: Host) throws(StorageError) {
+    let files = try host.activationFiles()
+    if undo { return try remove(files, terminal, in: host) }
+    for name in ActivationFiles.names {
+      terminal.writeErrorLines(["in \(files.path(of: name)):"])
+      try terminal.writeLines(files.text(of: name).split(separator: "\n").map(String.init))
+    }
+    let provider = host.keyringProvider()
+    do throws(StorageError) {
+      try check(files, in: host)
+      if !hideKeyring { try checkThatNothingIsHidden(by: provider, in: host) }
+    } catch {
+      if apply { throw error }
+      return terminal.report(error, asJSON: false)
+    }
+    guard apply else { return }
+    if ActivationFiles.names.allSatisfy({ files.state(of: $0, in: host) == .current }) {
+      terminal.note("the session bus starts kist-secret-service already")
+    } else {
+      guard makeDirectory(files.folder) else { throw notWritten(errno) }
+      for name in ActivationFiles.names {
+        let isReplacing = files.state(of: name, in: host) != .missing
+        var file = try NewFile(for: files.path(of: name), replacing: isReplacing)
+        try file.append(Secret(utf8: files.text(of: name)))
+        try file.finish()
+      }
+      reloadBus(terminal, in: host)
+      try terminal.reportSuccess("programs that use a keyring get the credentials of kist now")
+    }
+    if case .other(let running) = provider?.owner {
+      terminal.note(
+        "\(running.name) still provides the keyring, until it ends",
+        hint: "log in again, or end it: `kill \(running.pid)`")
+    }
+  }
+
+  /// Refuses to replace a file that kist did not write.
+  private func check(_ files: ActivationFiles, in host: Host) throws(StorageError) {
+    for name in ActivationFiles.names {
+      let path = files.path(of: name)
+      switch files.state(of: name, in: host) {
+      case .missing, .current, .outdated: break
+      case .foreign:
+        throw .refused(
+          "kist did not write \(path), and did not change it", as: .conflict,
+          hint: "check what it starts, and move it away")
+      case .unreadable(let reason):
+        throw .refused(
+          "\(path) \(reason); it was not changed", as: .denied, hint: "move it away")
+      }
+    }
+  }
+
+  /// Refuses if another keyring has items, which programs would no longer find.
+  private func checkThatNothingIsHidden(
+    by provider: KeyringProvider?, in host: Host
+  ) throws(StorageError) {
+    let hint =
+      "import what kist can: `kist import keyring`; then run this command with --hide-keyring"
+    switch provider?.owner {
+    case .kists: return
+    case .other(let running):
+      guard let items = running.items, let locked = running.lockedItems else {
+        throw .refused(
+          "\(running.name) provides a keyring, and kist cannot read how many items it has",
+          as: .conflict, hint: hint)
+      }
+      guard items + locked > 0 else { return }
+      let count = items + locked == 1 ? "1 item" : "\(items + locked) items"
+      throw .refused(
+        "\(running.name) provides a keyring with \(count), which programs would no longer find",
+        as: .conflict, hint: hint)
+    case nil:
+      guard let path = host.keyringFile else { return }
+      throw .refused(
+        "there is a keyring in \(path), which programs would no longer find", as: .conflict,
+        hint: hint)
+    }
+  }
+
+  /// Removes the files that kist wrote; removes none if kist did not write one of them.
+  private func remove(
+    _ files: ActivationFiles, _ terminal: Terminal, in host: Host
+  ) throws(StorageError) {
+    try check(files, in: host)
+    let written = ActivationFiles.names.filter { files.state(of: $0, in: host) != .missing }
+    guard !written.isEmpty else { return terminal.note("there is nothing to undo") }
+    for name in written {
+      guard unsafe unlink(files.path(of: name)) == 0 else {
+        throw StorageError(
+          StorageError.Code(failure: errno),
+          "\(files.path(of: name)) cannot be removed: \(systemText(of: errno))",
+          hint: "remove it")
+      }
+    }
+    reloadBus(terminal, in: host)
+    try terminal.reportSuccess("the session bus no longer starts kist-secret-service")
+    if case .kists(let pid) = host.keyringProvider()?.owner {
+      terminal.note(
+        "kist-secret-service still runs", hint: "end it: `kill \(pid)`")
+    }
+  }
+
+  /// Makes the session bus read its files again, which it does by itself only in some directories.
+  private func reloadBus(_ terminal: Terminal, in host: Host) {
+    let command = [
+      "dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus",
+      "/org/freedesktop/DBus", "org.freedesktop.DBus.ReloadConfig",
+    ]
+    guard host.lines(command).isEmpty else { return }
+    terminal.note(
+      "the session bus did not read the change yet",
+      hint: "log in again, or run: `\(command.joined(separator: " "))`")
+  }
+}
+
+extension KeyringProvider.Running {
+  /// The program and its process for the user.
+  var name: String { (program ?? "another program") + " (process \(pid))" }
+}
+
+extension Host {
+  /// A file of gnome-keyring or KWallet, neither of which need run now.
+  fileprivate var keyringFile: String? {
+    guard let data = dataHome else { return nil }
+    for (folder, end) in [("keyrings", ".keyring"), ("kwalletd", ".kwl")] {
+      let found = names("\(data)/\(folder)").sorted().first { $0.hasSuffix(end) }
+      if let found { return "\(data)/\(folder)/\(found)" }
+    }
+    return nil
+  }
+}

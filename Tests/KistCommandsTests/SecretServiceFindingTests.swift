@@ -1,0 +1,40 @@
+import KistCore
+import Testing
+
+@testable import KistCommands
+
+@Suite(.timeLimit(.minutes(10))) struct `The finding about the Secret Service` {
+  @Test(arguments: [
+    (
+      KeyringProvider(owner: .kists(pid: 9), startable: .kists),
+      "get kist's credentials, from kist-secret-service (process 9)"
+    ),
+    (.init(startable: .kists), "get kist's credentials; the session bus starts it"),
+    (.init(startable: .other), "get another keyring, which the session bus starts"),
+    (
+      .init(owner: .other(.init(pid: 9, program: "kwalletd5"))),
+      "get the keyring of kwalletd5 (process 9)"
+    ),
+  ])
+  func `names the keyring that programs get`(provider: KeyringProvider, clause: String) {
+    var machine = Machine.healthy
+    if provider.startable == .kists { machine.setUpSecretService() }
+    #expect(
+      machine.host.secretServiceFindings(provider) == [
+        .ok(
+          "secrets",
+          "programs that use a keyring, such as gh, VS Code and Python's keyring, " + clause)
+      ])
+  }
+
+  @Test func `names the command to run if there is none, and only the program is installed`() {
+    var machine = Machine.healthy
+    machine.install("/usr/bin/kist-secret-service")
+    let hint = machine.host.secretServiceFindings(KeyringProvider()).first?.hint
+    #expect(hint == "to give them kist's credentials: `kist setup secret-service --apply`")
+  }
+
+  @Test func `is absent without a session bus`() {
+    #expect(Machine.healthy.host.secretServiceFindings(nil).isEmpty)
+  }
+}
