@@ -59,4 +59,38 @@ struct `The unit files` {
         by: "systemd-analyze --user security --offline=yes --no-pager --threshold=20 \(unit)")
     }
   }
+
+  @Test(arguments: Systemd.allCases)
+  func `of kist-secret-service lets a program reach sockets, see no home, and write no file there`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.printed(
+        by: "cat > /usr/local/bin/probe; chmod 755 /usr/local/bin/probe", as: .root,
+        input: """
+          #!/bin/bash
+          busctl --user list | grep -c '^org.freedesktop.DBus '
+          echo hello | socat -t 5 - UNIX:$XDG_RUNTIME_DIR/kist/kist.sock,retry=50,interval=0.1
+          ls -A ~ 2>/dev/null | wc -l
+          for path in $XDG_RUNTIME_DIR/x ~/x /usr/local/x; do touch $path 2>/dev/null || echo refused; done
+
+          """)
+      let unit = try secretService("/usr/local/bin/probe").split(separator: "\n")
+        .filter { !$0.hasPrefix("BusName=") && !$0.hasPrefix("Restart") }
+        .joined(separator: "\n").replacing("Type=dbus", with: "Type=oneshot")
+      try await machine.printed(
+        by: "mkdir -p ~/.config/systemd/user $XDG_RUNTIME_DIR/kist; touch ~/file; "
+          + "cat > ~/.config/systemd/user/kist-secret-service.service; "
+          + "systemctl --user daemon-reload", input: unit)
+      // In the place of kistd, a program that answers with the request.
+      try await machine.printed(
+        by:
+          "systemd-run --user --quiet socat UNIX-LISTEN:$XDG_RUNTIME_DIR/kist/kist.sock,fork EXEC:cat"
+      )
+      try await machine.printed(by: "systemctl --user start kist-secret-service")
+      try await machine.printed(by: "journalctl --sync", as: .root)
+      let found = try await machine.printed(by: "journalctl --user -t probe -o cat --no-pager")
+      #expect(found == "1\nhello\n0\nrefused\nrefused\nrefused")
+    }
+  }
 }
