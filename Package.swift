@@ -191,6 +191,18 @@ let package = Package(
         "KistTesting",
         "KistWire",
       ]),
+    .testTarget(
+      name: "KistSecretServiceTests",
+      dependencies: [
+        "KistCore",
+        "KistKeyrings",
+        .target(name: "KistBus", condition: .when(traits: ["SecretService"])),
+        .target(name: "KistGcrypt", condition: .when(traits: ["SecretService"])),
+        .target(name: "KistSecretService", condition: .when(traits: ["SecretService"])),
+        .target(name: "KistSecretServiceProgram", condition: .when(traits: ["SecretService"])),
+        "KistSystem",
+        "KistTesting",
+      ]),
     // System calls by their numbers.
     .target(name: "CCalls", path: "Tests/CCalls"),
     .testTarget(

@@ -4,7 +4,7 @@ internal import KistCore
 /// One side of the key exchange `dh-ietf1024-sha256-aes128-cbc-pkcs7` of the Secret Service.
 ///
 /// It is a Diffie-Hellman exchange in the second Oakley group of RFC 2409, of 1,024 bits.
-@safe package struct KeyExchange: ~Copyable {
+package struct KeyExchange {
   /// The bytes of the group's numbers.
   package static let size = 128
   /// The longest public key that is read; some libraries put a zero in front.
@@ -84,13 +84,13 @@ private func authenticationCode(of bytes: Secret, key: Secret) -> Secret {
 }
 
 /// A number of libgcrypt, in its memory for secrets.
-@safe private struct Number: ~Copyable {
+@safe private final class Number {
   let value: gcry_mpi_t?
 
   init(_ bytes: [UInt8]) {
-    var value: gcry_mpi_t?
-    unsafe mustSucceed(gcry_mpi_scan(&value, GCRYMPI_FMT_USG, bytes, bytes.count, nil))
-    unsafe self.value = value
+    var number: gcry_mpi_t?
+    unsafe mustSucceed(gcry_mpi_scan(&number, GCRYMPI_FMT_USG, bytes, bytes.count, nil))
+    unsafe value = number
   }
 
   init(randomOf size: Int) {
@@ -98,8 +98,7 @@ private func authenticationCode(of bytes: Secret, key: Secret) -> Secret {
     unsafe gcry_mpi_randomize(value, UInt32(size * 8), GCRY_STRONG_RANDOM)
   }
 
-  init(power exponent: borrowing Number, of base: borrowing Number, modulo prime: borrowing Number)
-  {
+  init(power exponent: Number, of base: Number, modulo prime: Number) {
     unsafe value = unsafe gcry_mpi_snew(UInt32(KeyExchange.size * 8))
     unsafe gcry_mpi_powm(value, base.value, exponent.value, prime.value)
   }
@@ -108,7 +107,7 @@ private func authenticationCode(of bytes: Secret, key: Secret) -> Secret {
 
   func isGreater(than small: UInt) -> Bool { unsafe gcry_mpi_cmp_ui(value, small) > 0 }
 
-  func isLess(than other: borrowing Number, minus small: UInt) -> Bool {
+  func isLess(than other: Number, minus small: UInt) -> Bool {
     let bound = unsafe gcry_mpi_new(0)
     defer { unsafe gcry_mpi_release(bound) }
     unsafe gcry_mpi_sub_ui(bound, other.value, small)

@@ -4,6 +4,7 @@ internal import KistCore
 struct Collection: Equatable {
   /// The default collection, which has every credential that names no other one.
   static let login = "login"
+  static let loginLabel = "Login"
   /// The collection in memory.
   static let session = "session"
 
@@ -58,7 +59,8 @@ struct Collections {
 
   init(now: Timestamp) {
     all = [
-      Collection(identifier: Collection.login, label: "Login", createdAt: now, modifiedAt: now),
+      Collection(
+        identifier: Collection.login, label: Collection.loginLabel, createdAt: now, modifiedAt: now),
       Collection(identifier: Collection.session, label: "Session", createdAt: now, modifiedAt: now),
     ]
   }

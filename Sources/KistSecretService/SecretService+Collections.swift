@@ -43,12 +43,10 @@ extension SecretService {
   package func setLabel(_ label: String, ofCollection identifier: String) async throws(ServiceError)
   {
     try checkLabel(label)
-    try await ready()
-    guard let collection = collections.recorded.first(where: { $0.identifier == identifier }) else {
-      throw .notSupported("the labels of the collections login and session are fixed")
-    }
-    var changed = collection
+    if identifier != Collection.session { try await ready() }
+    guard var changed = collections[identifier] else { throw .noSuchObject }
     changed.label = label
+    if identifier == Collection.session { return note(changed) }
     try await save(changed, if: .always)
   }
 
@@ -155,6 +153,10 @@ extension SecretService {
   }
 
   func noteDeletion(ofCollection identifier: String) {
+    if identifier == Collection.login, var login = collections[identifier] {
+      login.label = Collection.loginLabel
+      return note(login)
+    }
     guard let collection = collections.recorded.first(where: { $0.identifier == identifier }) else {
       return
     }

@@ -90,6 +90,7 @@ extension SecretService {
     let old = index
     index = ItemIndex(hashing: hashing)
     for collection in collections.recorded { collections.remove(collection.identifier) }
+    noteDeletion(ofCollection: Collection.login)
     let sorted = summaries.sorted { left, right in
       left.modifiedAt == right.modifiedAt
         ? right.revision.isLater(than: left.revision) ?? false : left.modifiedAt < right.modifiedAt

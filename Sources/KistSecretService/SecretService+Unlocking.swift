@@ -1,7 +1,7 @@
 package import KistCore
 
 /// How the user is asked.
-package struct Asking {
+package struct Asking: Sendable {
   /// The answer of the user.
   package enum Answer: Sendable {
     case passphrase(Secret)
@@ -11,12 +11,13 @@ package struct Asking {
   }
 
   /// Whether the user can be asked at all.
-  package var canAsk: () -> Bool
+  package var canAsk: @Sendable () -> Bool
   /// Asks for the passphrase of the storage; the flag says that the last one was wrong.
-  package var passphrase: (_ wasWrong: Bool) async -> Answer
+  package var passphrase: @Sendable (_ wasWrong: Bool) async -> Answer
 
   package init(
-    canAsk: @escaping () -> Bool, passphrase: @escaping (_ wasWrong: Bool) async -> Answer
+    canAsk: @escaping @Sendable () -> Bool,
+    passphrase: @escaping @Sendable (_ wasWrong: Bool) async -> Answer
   ) {
     self.canAsk = canAsk
     self.passphrase = passphrase

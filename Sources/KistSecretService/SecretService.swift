@@ -5,7 +5,7 @@ package import KistCore
 /// It runs in the isolation of its caller. Each method answers one method of the interfaces.
 package final class SecretService {
   /// What the service needs from outside.
-  package struct Functions {
+  package struct Functions: Sendable {
     package var storage: UserStorage
     package var access: StorageAccess
     package var watch: WatchCredentials
@@ -86,7 +86,9 @@ package final class SecretService {
   }
 
   /// Whether the service keeps something for a program, so that it must not end.
-  package var isInUse: Bool { !prompts.isEmpty || !memory.identifiers.isEmpty }
+  package var isInUse: Bool {
+    !prompts.isEmpty || !memory.identifiers.isEmpty || !sessions.isEmpty
+  }
 
   // MARK: - kistd
 

@@ -12,8 +12,7 @@ struct Sessions {
   private var sessions: [String: Session] = [:]
   private var opened = 0
 
-  /// The element of a path for each session.
-  var identifiers: [String] { Array(sessions.keys) }
+  var isEmpty: Bool { sessions.isEmpty }
 
   /// Opens a session and returns the output of the algorithm, and its identifier.
   mutating func open(

@@ -41,14 +41,12 @@ package func startSecretService() -> Never {
     }
     let path =
       if let socket = options.socket { socket } else { try SocketLocation.current().path }
-    let provider = try Provider(bus) { () throws(StorageError) in
-      try SecretService(functions(socketPath: path, options, bus), machine: machineKey())
-    }
-    provider.assumeIsolated { provider in
-      provider.start(idleExit: options.idleExit.map { .seconds(max(1, $0)) })
-    }
-    let reason = bus.run { message in
-      provider.assumeIsolated { $0.receive(message) }
+    let reason = try serveSecretService(
+      on: bus, functions(socketPath: path, options, bus), machine: machineKey(),
+      idleExit: options.idleExit.map { .seconds(max(1, $0)) }
+    ) { reason in
+      if let reason { end(reason) }
+      exit(0)
     }
     throw StorageError(.unavailable, "the session bus ended: \(reason.message)")
   } catch { end(error) }
@@ -87,7 +85,7 @@ extension Asking {
 }
 
 /// Ends the process with the reason.
-func end(_ error: StorageError) -> Never {
+private func end(_ error: StorageError) -> Never {
   var text = "kist-secret-service: \(error.message)\n"
   if let hint = error.hint { text += "hint: \(hint)\n" }
   let bytes = Array(text.utf8)

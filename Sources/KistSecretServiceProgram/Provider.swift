@@ -1,7 +1,7 @@
 internal import Glibc
-internal import KistBus
-internal import KistCore
-internal import KistSecretService
+package import KistBus
+package import KistCore
+package import KistSecretService
 
 /// Serves the Secret Service on a bus.
 actor Provider {
@@ -16,18 +16,25 @@ actor Provider {
     var isServed = false
   }
 
-  /// The calls of one program that wait.
-  private static let maximumCalls = 8192
+  /// The calls of one program that wait; some programs read all items at once.
+  private static let maximumCalls = 32_768
 
   nonisolated let bus: Bus
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe bus.asUnownedSerialExecutor() }
   let service: SecretService
   private var clients: [String: Client] = [:]
   private var lastCall = ContinuousClock.now
+  private var isLeaving = false
+  /// Called when the service must end, with the reason; `nil` if it was idle.
+  private let end: @Sendable (StorageError?) -> Void
 
-  init(_ bus: Bus, _ make: sending () throws(StorageError) -> SecretService) throws(StorageError) {
+  init(
+    _ bus: Bus, _ functions: SecretService.Functions, machine: [UInt8],
+    end: @escaping @Sendable (StorageError?) -> Void
+  ) throws(StorageError) {
     self.bus = bus
-    service = try make()
+    self.end = end
+    service = try SecretService(functions, machine: machine)
   }
 
   /// Connects the service to the bus, and takes the names.
@@ -40,8 +47,10 @@ actor Provider {
       assumeIsolated { $0.wakeLater() }
     }
     Task.immediate { await service.follow() }
-    Task.immediate { await takeNames() }
-    if let idleExit { Task.immediate { await endWhenIdle(for: idleExit) } }
+    Task.immediate {
+      await takeNames()
+      if let idleExit { await endWhenIdle(for: idleExit) }
+    }
   }
 
   private func announceSoon() {
@@ -122,7 +131,7 @@ actor Provider {
     case "NameOwnerChanged":
       guard clients.removeValue(forKey: name) != nil else { return }
       service.forget(name)
-    case "NameLost" where name == Self.secretsName || name == Self.ownName:
+    case "NameLost" where !isLeaving && [Self.secretsName, Self.ownName].contains(name):
       end(StorageError(.unavailable, "the bus took the name \(name) away"))
     default: break
     }
@@ -191,9 +200,8 @@ actor Provider {
     _ message: BusMessage, from client: String
   ) throws(BusError) -> (Call, Method) {
     guard let object = service.object(at: message.path), service.exists(object, for: client) else {
-      throw message.path.hasPrefix(ObjectPath.root + "/")
-        ? BusError(ServiceError.noSuchObject)
-        : BusError("org.freedesktop.DBus.Error.UnknownObject", "there is no such object")
+      // Not UnknownObject, which ends programs that use SecretStorage before 3.5.
+      throw BusError(ServiceError.noSuchObject)
     }
     let common: [Interface] =
       object.interface == nil ? [.introspectable] : [.introspectable, .properties]
@@ -218,7 +226,9 @@ actor Provider {
 
   /// Ends the process after a time without a call, if no program has a session.
   private func endWhenIdle(for duration: Duration) async {
-    while true {
+    lastCall = .now
+    var isOver = false
+    while !isOver {
       let rest = duration - (.now - lastCall)
       if rest > .zero {
         await bus.sleep(for: rest)
@@ -226,12 +236,14 @@ actor Provider {
         await bus.sleep(for: duration)
       } else {
         await releaseNames()
+        isOver = true
       }
     }
   }
 
   /// Gives the names back, answers the calls that arrived before that, and ends the process.
   private func releaseNames() async {
+    isLeaving = true
     for name in [Self.secretsName, Self.ownName] {
       let request = busCall("ReleaseName")
       request.write(name)
@@ -239,7 +251,24 @@ actor Provider {
     }
     while clients.values.contains(where: \.isServed) { await bus.sleep(for: .milliseconds(10)) }
     bus.flush()
-    exit(0)
+    end(nil)
+  }
+}
+
+/// Serves the Secret Service on a bus until its connection ends, and returns the reason for that.
+///
+/// - Parameters:
+///   - machine: Bytes that are the same at each start on this machine.
+///   - idleExit: The time without a call after which the service ends.
+///   - end: Called when the service must end, with the reason; `nil` if it was idle.
+package func serveSecretService(
+  on bus: Bus, _ functions: SecretService.Functions, machine: [UInt8], idleExit: Duration? = nil,
+  end: @escaping @Sendable (StorageError?) -> Void
+) throws(StorageError) -> BusError {
+  let provider = try Provider(bus, functions, machine: machine, end: end)
+  provider.assumeIsolated { $0.start(idleExit: idleExit) }
+  return bus.run { message in
+    provider.assumeIsolated { $0.receive(message) }
   }
 }
 
@@ -252,32 +281,5 @@ extension BusError {
       case let error as StorageError: BusError(ServiceError(error))
       default: BusError("org.freedesktop.DBus.Error.Failed", "kist has a fault; please report it")
       }
-  }
-}
-
-extension Bus {
-  func send(_ signal: ServiceSignal) {
-    switch signal {
-    case .item(let change, let collection, let path):
-      let message = makeSignal(collection, InterfaceName.collection, "Item" + change.rawValue)
-      message.write(path: path)
-      send(message)
-    case .collection(let change, let path):
-      let message = makeSignal(
-        ObjectPath.root, InterfaceName.service, "Collection" + change.rawValue)
-      message.write(path: path)
-      send(message)
-    case .properties(let path, let interface, let values):
-      let message = makeSignal(path, Interface.properties.name, "PropertiesChanged")
-      message.write(interface)
-      message.write(values)
-      message.write([String]())
-      send(message)
-    case .completed(let prompt, let client, let isDismissed, let value):
-      let message = makeSignal(prompt, InterfaceName.prompt, "Completed", to: client)
-      message.write(isDismissed)
-      message.write(value)
-      send(message)
-    }
   }
 }
