@@ -29,7 +29,19 @@ extension SecretService {
   // MARK: - Properties
 
   package func properties(ofItem path: ObjectPath) async throws(ServiceError) -> [Property] {
-    switch try await item(path) {
+    let found: FoundItem
+    do throws(ServiceError) { found = try await item(path) } catch {
+      // libsecret reads the properties of a locked item before it unlocks it.
+      guard error == .isLocked, case .item(_, let item) = path, let search = lockedSearches[item]
+      else { throw error }
+      return [
+        Property("Locked", .flag(true)),
+        Property("Attributes", .texts(Attributes(search.attributes))),
+        Property("Label", .text("Locked")), Property("Created", .seconds(0)),
+        Property("Modified", .seconds(0)),
+      ]
+    }
+    switch found {
     case .inMemory(let identifier):
       let item = memory[identifier]!
       return [

@@ -21,8 +21,13 @@ extension SecretService {
     let inMemory = collection == nil || collection == Collection.session
     let fromMemory = inMemory ? pathsInMemory(attributes) : []
     if collection == Collection.session { return (fromMemory, []) }
-    do throws(ServiceError) { try await ready() } catch {
-      guard error == .isLocked, functions.asking.canAsk() else { throw error }
+    let canAsk = functions.asking.canAsk()
+    do throws(ServiceError) {
+      // kistd does not report that it was locked. Only a locked item leads to a prompt.
+      if canAsk, !(try await isOpen()) { noteLocked(.locked("the storage is locked")) }
+      try await ready()
+    } catch {
+      guard error == .isLocked, canAsk else { throw error }
       let search = LockedSearch(client: client, attributes: attributes, collection: collection)
       return (fromMemory, [keep(search)])
     }

@@ -69,7 +69,7 @@ extension SecretService {
   }
 
   /// Returns whether kist is unlocked, opening it if that needs no user.
-  private func isOpen() async throws(ServiceError) -> Bool {
+  func isOpen() async throws(ServiceError) -> Bool {
     do throws(StorageError) { return try await opensUnattended() } catch {
       throw ServiceError(error)
     }

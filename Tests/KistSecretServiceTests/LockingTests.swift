@@ -72,6 +72,24 @@
       }
     }
 
+    @Test func `notices that it was locked elsewhere, and has properties for the locked item`()
+      async throws
+    {
+      let lockable = Lockable()
+      lockable.isLocked.store(false, ordering: .relaxed)
+      let asking = Asking(canAsk: { true }) { _ in .dismissed }
+      try await withService(lockable.functions(asking: asking)) { (client, _) async throws in
+        #expect(try await client.search([]).unlocked.count == 1)
+        lockable.isLocked.store(true, ordering: .relaxed)
+        let (unlocked, locked) = try await client.search([("service", "example.org")])
+        #expect(unlocked == [] && locked.count == 1)
+        #expect(try await client.text("Label", of: locked[0], "Item") == "Locked")
+        // Once kist is unlocked, it is the first item that the search finds.
+        lockable.isLocked.store(false, ordering: .relaxed)
+        #expect(try await client.text("Label", of: locked[0], "Item") == "example.org alice")
+      }
+    }
+
     @Test func `serves again as soon as it was unlocked elsewhere`() async throws {
       let lockable = Lockable()
       try await withService(lockable.functions()) { (client, _) async throws in
