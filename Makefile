@@ -27,6 +27,11 @@ KISTD := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-
 # programs have separate scratch directories: in one directory, each build would compile everything again.
 KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
 
+# kist-secret-service is linked as kistd is. It needs libsystemd and libgcrypt.
+SECRET_SERVICE := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-relocs \
+  -Xlinker --no-export-dynamic -Xswiftc -L$(CURDIR)/$(LIBSTDCXX) --scratch-path .build-release/secret-service \
+  --product kist-secret-service
+
 # The tarball has a kistd that is linked statically, too. So it cannot load libsecret, and has no keyring.
 STATIC_KISTD := $(RELEASE) -Xswiftc -static-executable --disable-default-traits \
   --scratch-path .build-release/kistd-static --product kistd
@@ -54,7 +59,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
 
 deps-build: ## Install the Debian packages that building and the demo need
-	@scripts/install-packages pkg-config libsecret-1-dev libglib2.0-dev libsodium-dev libsqlite3-dev python3 socat
+	@scripts/install-packages pkg-config libsecret-1-dev libgcrypt20-dev libglib2.0-dev libsodium-dev libsqlite3-dev libsystemd-dev python3 socat
 
 deps: deps-build ## Also install the Debian packages that the tests need
 	@scripts/install-packages age dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
@@ -63,13 +68,15 @@ deps: deps-build ## Also install the Debian packages that the tests need
 build: deps-build ## Build everything for debugging
 	$(SWIFT) build --build-tests $(CHECKED)
 
-release: deps-build ## Build kistd and kist for use
+release: deps-build ## Build kistd, kist and kist-secret-service for use
 	@mkdir -p $(LIBSTDCXX)
 	@-ln -sf "$$("$$(dirname "$$(command -v $(SWIFT))")/clang" -print-file-name=libstdc++.a)" $(LIBSTDCXX)
 	$(SWIFT) build $(KISTD)
 	$(SWIFT) build $(KIST)
+	$(SWIFT) build $(SECRET_SERVICE)
 	@# The copies have no symbols, which are a third of a program. The built files keep them.
-	@install -s -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist
+	@install -s -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist \
+	  .build-release/secret-service/release/kist-secret-service
 	@$(MAKE) --no-print-directory $(addprefix $(SHARE)/,$(SHARED))
 
 test: deps ## Install the test dependencies, and run the tests
@@ -170,7 +177,7 @@ bench-guard: release ## Measure the cost of a load and a save, and compare it wi
 
 # Builds the programs only if they are missing or older than a source: the user who installs may have no compiler.
 # Not $$(MAKE), which `make -n` would run: it builds nothing, so the two rules would call each other without end.
-$(BIN)/kistd $(BIN)/kist &: $(shell find Package.swift Sources -type f)
+$(BIN)/kistd $(BIN)/kist $(BIN)/kist-secret-service &: $(shell find Package.swift Sources -type f)
 	$(MAKE_COMMAND) release
 
 .DELETE_ON_ERROR:
@@ -238,6 +245,8 @@ dist: release ## Make the tarball .build-release/dist/kist-*.tar.gz, which needs
 	$(SWIFT) build $(STATIC_KISTD)
 	@rm -rf .build-release/dist
 	@$(MAKE) --no-print-directory install DESTDIR=$(CURDIR)/.build-release/dist PREFIX=/usr UNITS=/usr/lib/systemd/user >/dev/null
+	@# It needs libsystemd and libgcrypt.
+	@rm .build-release/dist/usr/bin/kist-secret-service
 	@mv .build-release/dist/usr .build-release/dist/$(DIST)
 	@install -s -m 755 .build-release/kistd-static/release/kistd .build-release/dist/$(DIST)/bin
 	@install -m 755 scripts/install-tarball .build-release/dist/$(DIST)/install.sh

@@ -7,6 +7,7 @@ let package = Package(
   products: [
     .executable(name: "kist", targets: ["kist"]),
     .executable(name: "kistd", targets: ["kistd"]),
+    .executable(name: "kist-secret-service", targets: ["kist-secret-service"]),
     .library(name: "KistClient", targets: ["KistClient"]),
     .library(name: "KistTesting", targets: ["KistTesting"]),
   ],
@@ -14,7 +15,10 @@ let package = Package(
     .trait(
       name: "Libsecret",
       description: "Keeps credentials in the user's keyring; needs libsecret-1 and GLib."),
-    .default(enabledTraits: ["Libsecret"]),
+    .trait(
+      name: "SecretService",
+      description: "Serves the Secret Service; needs libsystemd and libgcrypt."),
+    .default(enabledTraits: ["Libsecret", "SecretService"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -66,6 +70,33 @@ let package = Package(
     // MARK: - Other tools' protocols
 
     .target(name: "KistInterop", dependencies: ["KistCore", "KistJSON"]),
+
+    // MARK: - The Secret Service
+
+    .systemLibrary(
+      name: "CGcrypt", pkgConfig: "libgcrypt", providers: [.apt(["libgcrypt20-dev"])]),
+    .target(name: "KistGcrypt", dependencies: ["CGcrypt", "KistCore"]),
+    .systemLibrary(
+      name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .target(name: "KistBus", dependencies: ["CSystemd", "KistCore", "KistSystem"]),
+    .target(
+      name: "KistSecretService",
+      dependencies: ["KistCore", "KistGcrypt", "KistInterop", "KistSodium"]),
+    .target(
+      name: "KistSecretServiceProgram",
+      dependencies: [
+        "KistBus",
+        "KistClient",
+        "KistCore",
+        "KistSecretService",
+        "KistWire",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .executableTarget(
+      name: "kist-secret-service",
+      dependencies: [
+        .target(name: "KistSecretServiceProgram", condition: .when(traits: ["SecretService"]))
+      ]),
 
     // MARK: - Programs
 
@@ -160,6 +191,18 @@ let package = Package(
         .target(name: "KistLibsecret", condition: .when(traits: ["Libsecret"])),
         "KistTesting",
         "KistWire",
+      ]),
+    .testTarget(
+      name: "KistSecretServiceTests",
+      dependencies: [
+        "KistCore",
+        "KistKeyrings",
+        .target(name: "KistBus", condition: .when(traits: ["SecretService"])),
+        .target(name: "KistGcrypt", condition: .when(traits: ["SecretService"])),
+        .target(name: "KistSecretService", condition: .when(traits: ["SecretService"])),
+        .target(name: "KistSecretServiceProgram", condition: .when(traits: ["SecretService"])),
+        "KistSystem",
+        "KistTesting",
       ]),
     // System calls by their numbers.
     .target(name: "CCalls", path: "Tests/CCalls"),

@@ -16,7 +16,7 @@ func modules() throws -> [String: Set<String>] {
 }
 
 private func names(in cell: Substring) -> [String] {
-  cell.matches(of: /`(\w+)`/).map { String($0.1) }
+  cell.matches(of: /`([\w\-]+)`/).map { String($0.1) }
 }
 
 /// Part of the toolchain and free of I/O: any module may import them.

@@ -1,0 +1,90 @@
+/// The object that a path names.
+package enum ObjectPath: Hashable, Sendable {
+  case service
+  /// A collection by its identifier, as it is in the path.
+  case collection(String)
+  /// An item, by the identifiers of its collection and of itself.
+  case item(collection: String, item: String)
+  case session(String)
+  case prompt(String)
+  /// Only a node above objects: `/`, `/org`, `…/collection` and others.
+  case node(String)
+
+  package static let root = "/org/freedesktop/secrets"
+
+  /// Returns the object that a path names, with aliases replaced by the function.
+  package init?(_ path: String, alias: (String) -> String?) {
+    guard path.utf8.starts(with: Self.root.utf8) else {
+      guard path == "/" || (Self.root + "/").utf8.starts(with: (path + "/").utf8) else {
+        return nil
+      }
+      self = .node(path)
+      return
+    }
+    let rest = path.dropFirst(Self.root.count)
+    let parts = rest.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+    guard rest.isEmpty || rest.first == "/" else { return nil }
+    switch (parts.first, parts.count) {
+    case (nil, _): self = .service
+    case ("collection", 1), ("aliases", 1), ("session", 1), ("prompt", 1): self = .node(path)
+    case ("collection", 2): self = .collection(parts[1])
+    case ("collection", 3): self = .item(collection: parts[1], item: parts[2])
+    case ("aliases", 2), ("aliases", 3):
+      guard let collection = alias(parts[1]) else { return nil }
+      self =
+        parts.count == 2 ? .collection(collection) : .item(collection: collection, item: parts[2])
+    case ("session", 2): self = .session(parts[1])
+    case ("prompt", 2): self = .prompt(parts[1])
+    default: return nil
+    }
+  }
+
+  /// The real path of the object.
+  package var path: String {
+    switch self {
+    case .service: Self.root
+    case .collection(let collection): "\(Self.root)/collection/\(collection)"
+    case .item(let collection, let item): "\(Self.root)/collection/\(collection)/\(item)"
+    case .session(let session): "\(Self.root)/session/\(session)"
+    case .prompt(let prompt): "\(Self.root)/prompt/\(prompt)"
+    case .node(let path): path
+    }
+  }
+
+  /// The path that means no object.
+  package static let none = "/"
+}
+
+extension String {
+  /// Returns the text as an element of a path, as gnome-keyring encodes it.
+  ///
+  /// Every byte except ASCII letters and digits becomes `_xx`. Some programs find a collection by
+  /// decoding its path.
+  var asPathElement: String {
+    var element = ""
+    for byte in utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        element.unicodeScalars.append(Unicode.Scalar(byte))
+      default: element += "_" + byte.inHexadecimal
+      }
+    }
+    return element
+  }
+}
+
+extension UInt8 {
+  var inHexadecimal: String {
+    let digits = String(self, radix: 16)
+    return digits.utf8.count < 2 ? "0" + digits : digits
+  }
+}
+
+extension UInt64 {
+  /// The number in 16 hexadecimal digits.
+  var inHexadecimal: String {
+    let digits = String(self, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+}

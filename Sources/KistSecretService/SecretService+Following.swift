@@ -1,0 +1,210 @@
+internal import KistCore
+
+extension SecretService {
+  /// Keeps the index as kistd has it, until the task is cancelled.
+  ///
+  /// After an error, it continues when `wake` is called.
+  package func follow() async {
+    while !Task.isCancelled {
+      do throws(StorageError) {
+        let changes = try await functions.watch()
+        try await readAll()
+        let iterator = changes.makeAsyncIterator()
+        while let change = try await iterator.next() { try await take(change) }
+      } catch {
+        fail(with: error)
+        whenLost(error)
+        await withCheckedContinuation { follower = $0 }
+      }
+    }
+  }
+
+  /// Continues to follow kistd after an error.
+  package func wake() {
+    follower?.resume()
+    follower = nil
+  }
+
+  /// Waits until the index is complete; throws the reason if kistd cannot be read.
+  func ready() async throws(ServiceError) {
+    if case .ready = state { return }
+    if case .failed(let error) = state {
+      if follower != nil {
+        state = .unread
+        wake()
+      } else {
+        // The watch goes on. The storage may have been unlocked elsewhere, a moment ago.
+        do throws(StorageError) {
+          if error.code == .locked, !(try await opensUnattended()) { throw error }
+          try await readAll()
+        } catch { throw ServiceError(error) }
+      }
+    }
+    switch state {
+    case .unread, .reading: await withCheckedContinuation { waiting.append($0) }
+    case .ready, .failed: break
+    }
+    if case .failed(let error) = state { throw ServiceError(error) }
+  }
+
+  private func fail(with error: StorageError) {
+    state = .failed(error)
+    resumeWaiting()
+  }
+
+  private func resumeWaiting() {
+    let resumed = waiting
+    waiting = []
+    for continuation in resumed { continuation.resume() }
+  }
+
+  /// Reads all credentials.
+  ///
+  /// It does not throw if the storage is locked, because the watch reports when it is unlocked.
+  func readAll() async throws(StorageError) {
+    if case .reading = state { return await withCheckedContinuation { waiting.append($0) } }
+    state = .reading
+    changedWhileReading = []
+    do throws(StorageError) {
+      let found = try await allSummaries()
+      replaceAll(with: found)
+      for key in changedWhileReading { try await reread(key) }
+      state = .ready
+      setLocked(false)
+      resumeWaiting()
+    } catch {
+      if error.code == .locked { noteLocked(error) } else { state = .failed(error) }
+      resumeWaiting()
+      if error.code != .locked { throw error }
+    }
+  }
+
+  private func allSummaries() async throws(StorageError) -> [CredentialSummary] {
+    do throws(StorageError) { return try await functions.storage.findAll() } catch {
+      guard error.code == .locked, try await opensUnattended() else { throw error }
+      return try await functions.storage.findAll()
+    }
+  }
+
+  private func replaceAll(with summaries: [CredentialSummary]) {
+    let old = index
+    index = ItemIndex(hashing: hashing)
+    for collection in collections.recorded { collections.remove(collection.identifier) }
+    noteDeletion(ofCollection: Collection.login)
+    let sorted = summaries.sorted { left, right in
+      left.modifiedAt == right.modifiedAt
+        ? right.revision.isLater(than: left.revision) ?? false : left.modifiedAt < right.modifiedAt
+    }
+    for summary in sorted {
+      if let collection = Collection(recordedBy: summary) { collections.set(collection) }
+    }
+    for summary in sorted where !summary.recordsCollection {
+      index.insert(summary)
+      collections.touch(summary.collection, at: summary.modifiedAt)
+      collections.touch(summary.collection, at: summary.createdAt)
+    }
+    guard old.count > 0 else {
+      for collection in collections.identifiers where index.count > 0 { noteChange(of: collection) }
+      return
+    }
+    announceDifference(from: old)
+  }
+
+  /// Reports the items that were added and removed while no watch reported them.
+  private func announceDifference(from old: ItemIndex) {
+    for collection in collections.identifiers {
+      let path = ObjectPath.collection(collection).path
+      let before = Set(old.paths(in: collection))
+      let after = Set(index.paths(in: collection))
+      for item in before.subtracting(after) {
+        emit(.item(.deleted, collection: path, path: item.path))
+      }
+      for item in after.subtracting(before) {
+        emit(.item(.created, collection: path, path: item.path))
+      }
+      if before != after { noteChange(of: collection) }
+    }
+  }
+
+  private func take(_ change: CredentialChange) async throws(StorageError) {
+    switch change {
+    case .reset: try await readAll()
+    case .saved(let key, let revision):
+      if !index.isCurrent(key, revision) { try await reread(key) }
+    case .deleted(let key, _):
+      if !index.isCurrent(key, nil) || isRecord(key) { try await reread(key) }
+    }
+  }
+
+  private func isRecord(_ key: CredentialKey) -> Bool {
+    key == Collection.recordKey(key.account)
+  }
+
+  /// Reads one credential, and takes it into the index.
+  func reread(_ key: CredentialKey) async throws(StorageError) {
+    while true {
+      let version = index.version(of: key)
+      let summary: CredentialSummary?
+      do throws(StorageError) { summary = try await self.summary(of: key) } catch {
+        guard error.code == .locked else { throw error }
+        return noteLocked(error)
+      }
+      // If the item changed meanwhile, what was read may be older than that change.
+      guard index.version(of: key) == version else { continue }
+      if let summary { note(summary) } else { noteDeletion(of: key) }
+      return
+    }
+  }
+
+  func summary(of key: CredentialKey) async throws(StorageError) -> CredentialSummary? {
+    try await functions.storage.find(
+      CredentialQuery(service: key.service, account: key.account, limit: 1)
+    ).credentials.first
+  }
+
+  // MARK: - The index
+
+  /// Takes the state of a credential into the index, and reports what changed.
+  func note(_ summary: CredentialSummary) {
+    if case .reading = state { changedWhileReading.insert(summary.key) }
+    if let collection = Collection(recordedBy: summary) { return note(collection) }
+    guard !summary.recordsCollection, !index.isCurrent(summary.key, summary.revision) else {
+      return
+    }
+    let old = index.place(of: summary.key).map { index.path(at: $0) }
+    index.insert(summary)
+    let new = index.place(of: summary.key).map { index.path(at: $0) }!
+    collections.touch(summary.collection, at: summary.modifiedAt)
+    if let old, old != new { report(.deleted, old) }
+    report(old == new ? .changed : .created, new)
+    if old == new {
+      emit(
+        .properties(
+          path: new.path, interface: InterfaceName.item,
+          [
+            Property("Label", .text(summary.shownLabel)),
+            Property("Attributes", .texts(ItemAttributes.visible(of: summary))),
+            Property("Modified", .seconds(summary.modifiedAt.busSeconds)),
+          ]))
+    }
+  }
+
+  func noteDeletion(of key: CredentialKey) {
+    if case .reading = state { changedWhileReading.insert(key) }
+    if isRecord(key) { noteDeletion(ofCollection: key.account) }
+    guard let path = index.remove(key) else { return }
+    if case .item(let collection, _) = path { collections.touch(collection, at: functions.now()) }
+    report(.deleted, path)
+  }
+
+  private func report(_ change: ServiceSignal.Change, _ path: ObjectPath) {
+    guard case .item(let collection, _) = path else { return }
+    emit(.item(change, collection: ObjectPath.collection(collection).path, path: path.path))
+    if change != .changed { noteChange(of: collection) }
+  }
+}
+
+extension Timestamp {
+  /// The time as the bus has it; earlier times than 1970 are 0.
+  var busSeconds: UInt64 { UInt64(clamping: secondsSinceEpoch) }
+}

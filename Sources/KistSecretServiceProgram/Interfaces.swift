@@ -1,0 +1,99 @@
+internal import KistBus
+internal import KistSecretService
+
+/// An interface of an object: what programs can call, read and receive.
+///
+/// Introspection and the check of each call's types use the same table.
+struct Interface: Sendable {
+  let name: String
+  var methods: [Method] = []
+  var properties: [PropertyType] = []
+  var signals: [SignalType] = []
+}
+
+/// A name and a type, such as `session` and `o`.
+struct Argument: Sendable {
+  let name: String
+  let type: String
+
+  init(_ name: String, _ type: String) { (self.name, self.type) = (name, type) }
+}
+
+struct Method: Sendable {
+  let name: String
+  let input: [Argument]
+  let output: [Argument]
+  let run: @Sendable (SecretService, Call) async throws -> BusMessage
+
+  init(
+    _ name: String, _ input: [Argument] = [], returns output: [Argument] = [],
+    run: @escaping @Sendable (SecretService, Call) async throws -> BusMessage
+  ) {
+    self.name = name
+    self.input = input
+    self.output = output
+    self.run = run
+  }
+}
+
+struct PropertyType: Sendable {
+  let name: String
+  let type: String
+  let isWritable: Bool
+
+  init(_ name: String, _ type: String, isWritable: Bool = false) {
+    self.name = name
+    self.type = type
+    self.isWritable = isWritable
+  }
+}
+
+struct SignalType: Sendable {
+  let name: String
+  let arguments: [Argument]
+
+  init(_ name: String, _ arguments: [Argument]) { (self.name, self.arguments) = (name, arguments) }
+}
+
+/// A call that is answered.
+final class Call {
+  let message: BusMessage
+  /// The unique name of the program that calls.
+  let client: String
+  let object: ObjectPath
+  /// The prompt to show after the reply was sent.
+  var promptToShow: String?
+
+  init(_ message: BusMessage, from client: String, to object: ObjectPath) {
+    self.message = message
+    self.client = client
+    self.object = object
+  }
+
+  /// Returns the reply with the content that the body writes.
+  func reply(_ write: (BusMessage) -> Void = { _ in }) -> BusMessage {
+    let reply = message.reply()
+    write(reply)
+    return reply
+  }
+
+  /// The collection that the call is for.
+  func collection() throws -> String {
+    guard case .collection(let collection) = object else { throw ServiceError.noSuchObject }
+    return collection
+  }
+}
+
+extension ObjectPath {
+  /// The interfaces of the object, besides the common ones.
+  var interface: Interface? {
+    switch self {
+    case .service: .service
+    case .collection: .collection
+    case .item: .item
+    case .session: .session
+    case .prompt: .prompt
+    case .node: nil
+    }
+  }
+}

@@ -1,0 +1,94 @@
+internal import ArgumentParser
+internal import Glibc
+internal import KistBus
+internal import KistClient
+internal import KistCore
+internal import KistSecretService
+internal import KistWire
+
+/// The flags of kist-secret-service.
+struct SecretServiceOptions: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kist-secret-service",
+    abstract: "Serve the credentials of kistd as the Secret Service on the session bus.",
+    version: KistVersion.current)
+
+  @Option(help: ArgumentHelp("The socket of kistd.", valueName: "path"))
+  var socket: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "End after this number of seconds without a call, if no program has a session.",
+      valueName: "seconds"))
+  var idleExit: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "How many seconds a prompt waits for `kist unlock` where the user cannot be asked (default: 0).",
+      valueName: "seconds"))
+  var waitForUnlock = 0
+}
+
+/// Serves the Secret Service with this process's command line, on the main thread.
+package func startSecretService() -> Never {
+  let options = SecretServiceOptions.parseOrExit()
+  do throws(StorageError) {
+    let bus: Bus
+    do throws(BusError) { bus = try Bus() } catch {
+      throw StorageError(
+        .unavailable, "cannot connect to the session bus: \(error.message)",
+        hint: "start this program on a session bus, for example with dbus-run-session")
+    }
+    let path =
+      if let socket = options.socket { socket } else { try SocketLocation.current().path }
+    let reason = try serveSecretService(
+      on: bus, functions(socketPath: path, options, bus), machine: machineKey(),
+      idleExit: options.idleExit.map { .seconds(max(1, $0)) }
+    ) { reason in
+      if let reason { end(reason) }
+      exit(0)
+    }
+    throw StorageError(.unavailable, "the session bus ended: \(reason.message)")
+  } catch { end(error) }
+}
+
+/// Returns what the service needs, from the kistd at a socket.
+private func functions(
+  socketPath: String, _ options: SecretServiceOptions, _ bus: Bus
+) -> SecretService.Functions {
+  let kistd = Endpoints.remote(socketPath: socketPath, threads: 4)
+  return SecretService.Functions(
+    storage: kistd.credentials, access: kistd.access, watch: kistd.watch,
+    asking: options.waitForUnlock > 0
+      ? .waiting(for: .seconds(options.waitForUnlock), kistd.access, bus) : .nobody)
+}
+
+/// Returns bytes that make the paths of items differ from machine to machine.
+private func machineKey() -> [UInt8] {
+  machineIdentifier() ?? (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+}
+
+extension Asking {
+  /// Asks nobody, and waits until the storage was unlocked elsewhere.
+  fileprivate static func waiting(
+    for time: Duration, _ access: StorageAccess, _ bus: Bus
+  ) -> Asking {
+    Asking(canAsk: { true }) { _ in
+      let end = ContinuousClock.now + time
+      while ContinuousClock.now < end {
+        await bus.sleep(for: .milliseconds(250))
+        if let status = try? await access.status(), !status.isLocked { return .unlocked }
+      }
+      return .dismissed
+    }
+  }
+}
+
+/// Ends the process with the reason.
+private func end(_ error: StorageError) -> Never {
+  var text = "kist-secret-service: \(error.message)\n"
+  if let hint = error.hint { text += "hint: \(hint)\n" }
+  let bytes = Array(text.utf8)
+  _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+  exit(error.code.exitStatus)
+}

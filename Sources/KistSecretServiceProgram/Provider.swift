@@ -1,0 +1,285 @@
+internal import Glibc
+package import KistBus
+package import KistCore
+package import KistSecretService
+
+/// Serves the Secret Service on a bus.
+actor Provider {
+  static let secretsName = "org.freedesktop.secrets"
+  /// The name by which kistd recognises its own provider.
+  static let ownName = "io.kist.SecretService"
+
+  private struct Client {
+    /// Whether the program runs as this user; `nil` until the bus was asked.
+    var isOwn: Bool?
+    var calls: [BusMessage] = []
+    var isServed = false
+  }
+
+  /// The calls of one program that wait; some programs read all items at once.
+  private static let maximumCalls = 32_768
+
+  nonisolated let bus: Bus
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe bus.asUnownedSerialExecutor() }
+  let service: SecretService
+  private var clients: [String: Client] = [:]
+  private var lastCall = ContinuousClock.now
+  private var isLeaving = false
+  /// Called when the service must end, with the reason; `nil` if it was idle.
+  private let end: @Sendable (StorageError?) -> Void
+
+  init(
+    _ bus: Bus, _ functions: SecretService.Functions, machine: [UInt8],
+    end: @escaping @Sendable (StorageError?) -> Void
+  ) throws(StorageError) {
+    self.bus = bus
+    self.end = end
+    service = try SecretService(functions, machine: machine)
+  }
+
+  /// Connects the service to the bus, and takes the names.
+  func start(idleExit: Duration?) {
+    service.emit = { [bus] signal in bus.send(signal) }
+    service.whenListsChange = { [unowned self] in
+      assumeIsolated { $0.announceSoon() }
+    }
+    service.whenLost = { [unowned self] _ in
+      assumeIsolated { $0.wakeLater() }
+    }
+    Task.immediate { await service.follow() }
+    Task.immediate {
+      await takeNames()
+      if let idleExit { await endWhenIdle(for: idleExit) }
+    }
+  }
+
+  private func announceSoon() {
+    Task.immediate {
+      await bus.sleep(for: .milliseconds(300))
+      service.announceLists()
+    }
+  }
+
+  private func wakeLater() {
+    Task.immediate {
+      await bus.sleep(for: .seconds(5))
+      service.wake()
+    }
+  }
+
+  // MARK: - Names
+
+  private func takeNames() async {
+    do throws(BusError) {
+      let match = busCall("AddMatch")
+      match.write(
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+          + "member='NameOwnerChanged',arg2=''")
+      _ = try await bus.reply(to: match)
+      for name in [Self.ownName, Self.secretsName] { try await take(name) }
+    } catch {
+      end(
+        StorageError(
+          .unavailable, "cannot use the session bus: \(error.message)"))
+    }
+  }
+
+  private func take(_ name: String) async throws(BusError) {
+    let request = busCall("RequestName")
+    request.write(name)
+    // DO_NOT_QUEUE, and no permission for others to replace it.
+    request.write(UInt32(4))
+    let isOurs = try await bus.reply(to: request).readUInt32() == 1
+    if !isOurs {
+      end(
+        StorageError(
+          .unavailable, "\(await owner(of: name)) already provides the Secret Service on this bus",
+          hint: "stop it first, or keep it: kist works with it, too"))
+    }
+  }
+
+  /// Describes the program that has a name.
+  private func owner(of name: String) async -> String {
+    let request = busCall("GetConnectionUnixProcessID")
+    request.write(name)
+    guard let process = try? await bus.reply(to: request).readUInt32() else {
+      return "another program"
+    }
+    return "the process \(process)"
+  }
+
+  private func busCall(_ member: String) -> BusMessage {
+    bus.makeCall(
+      to: "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member)
+  }
+
+  // MARK: - Messages
+
+  func receive(_ message: sending BusMessage) {
+    switch message.kind {
+    case .signal: take(signal: message)
+    case .call: take(call: message)
+    case .reply, .error: break
+    }
+  }
+
+  private func take(signal: BusMessage) {
+    guard signal.sender == "org.freedesktop.DBus", let name = try? signal.readString() else {
+      return
+    }
+    switch signal.member {
+    case "NameOwnerChanged":
+      guard clients.removeValue(forKey: name) != nil else { return }
+      service.forget(name)
+    case "NameLost" where !isLeaving && [Self.secretsName, Self.ownName].contains(name):
+      end(StorageError(.unavailable, "the bus took the name \(name) away"))
+    default: break
+    }
+  }
+
+  private func take(call: BusMessage) {
+    let name = call.sender
+    lastCall = .now
+    var client = clients[name] ?? Client()
+    guard client.calls.count < Self.maximumCalls else {
+      return answer(call, with: ServiceError.overLimit("too many calls wait; read their replies"))
+    }
+    client.calls.append(call)
+    let isServed = client.isServed
+    client.isServed = true
+    clients[name] = client
+    if !isServed { Task.immediate { await serve(name) } }
+  }
+
+  /// Answers the calls of a program one after another, because it relies on their order.
+  private func serve(_ name: String) async {
+    if clients[name]?.isOwn == nil {
+      let isOwn = await isOwnUser(name)
+      clients[name]?.isOwn = isOwn
+    }
+    var next = 0
+    while let client = clients[name], next < client.calls.count {
+      let call = client.calls[next]
+      next += 1
+      if client.isOwn == true {
+        await answer(call, from: name)
+      } else {
+        answer(call, with: ServiceError.denied("kist serves only the programs of its own user"))
+      }
+      if next == 64 {
+        clients[name]?.calls.removeFirst(next)
+        next = 0
+      }
+    }
+    clients[name]?.calls.removeAll()
+    clients[name]?.isServed = false
+  }
+
+  private func isOwnUser(_ name: String) async -> Bool {
+    let request = busCall("GetConnectionUnixUser")
+    request.write(name)
+    return (try? await bus.reply(to: request).readUInt32()) == geteuid()
+  }
+
+  private func answer(_ message: BusMessage, from client: String) async {
+    do {
+      let (call, method) = try call(message, from: client)
+      let reply = try await method.run(service, call)
+      if message.expectsReply { bus.send(reply) }
+      if let prompt = call.promptToShow { Task.immediate { await service.showPrompt(prompt) } }
+    } catch { answer(message, with: error) }
+  }
+
+  private func answer(_ message: BusMessage, with error: any Error) {
+    guard message.expectsReply else { return }
+    bus.send(message.reply(BusError(error)))
+  }
+
+  /// Finds the method of a call, and checks the types of its arguments.
+  private func call(
+    _ message: BusMessage, from client: String
+  ) throws(BusError) -> (Call, Method) {
+    guard let object = service.object(at: message.path), service.exists(object, for: client) else {
+      // Not UnknownObject, which ends programs that use SecretStorage before 3.5.
+      throw BusError(ServiceError.noSuchObject)
+    }
+    let common: [Interface] =
+      object.interface == nil ? [.introspectable] : [.introspectable, .properties]
+    let interfaces = (object.interface.map { [$0] } ?? []) + common
+    let candidates =
+      message.interface.map { name in interfaces.filter { $0.name == name } } ?? interfaces
+    if candidates.isEmpty {
+      throw BusError("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface")
+    }
+    let methods = candidates.flatMap(\.methods)
+    guard let method = methods.first(where: { $0.name == message.member }) else {
+      throw BusError("org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
+    }
+    let types = method.input.map(\.type).joined()
+    guard message.signature == types else {
+      throw .invalidArguments("the arguments of \(method.name) have the types \(types)")
+    }
+    return (Call(message, from: client, to: object), method)
+  }
+
+  // MARK: - The end
+
+  /// Ends the process after a time without a call, if no program has a session.
+  private func endWhenIdle(for duration: Duration) async {
+    lastCall = .now
+    var isOver = false
+    while !isOver {
+      let rest = duration - (.now - lastCall)
+      if rest > .zero {
+        await bus.sleep(for: rest)
+      } else if service.isInUse || clients.values.contains(where: \.isServed) {
+        await bus.sleep(for: duration)
+      } else {
+        await releaseNames()
+        isOver = true
+      }
+    }
+  }
+
+  /// Gives the names back, answers the calls that arrived before that, and ends the process.
+  private func releaseNames() async {
+    isLeaving = true
+    for name in [Self.secretsName, Self.ownName] {
+      let request = busCall("ReleaseName")
+      request.write(name)
+      _ = try? await bus.reply(to: request)
+    }
+    while clients.values.contains(where: \.isServed) { await bus.sleep(for: .milliseconds(10)) }
+    bus.flush()
+    end(nil)
+  }
+}
+
+/// Serves the Secret Service on a bus until its connection ends, and returns the reason for that.
+///
+/// - Parameters:
+///   - machine: Bytes that are the same at each start on this machine.
+///   - idleExit: The time without a call after which the service ends.
+///   - end: Called when the service must end, with the reason; `nil` if it was idle.
+package func serveSecretService(
+  on bus: Bus, _ functions: SecretService.Functions, machine: [UInt8], idleExit: Duration? = nil,
+  end: @escaping @Sendable (StorageError?) -> Void
+) throws(StorageError) -> BusError {
+  let provider = try Provider(bus, functions, machine: machine, end: end)
+  provider.assumeIsolated { $0.start(idleExit: idleExit) }
+  return bus.run { message in
+    provider.assumeIsolated { $0.receive(message) }
+  }
+}
+
+extension BusError {
+  init(_ error: any Error) {
+    self =
+      switch error {
+      case let error as BusError: error
+      case let error as ServiceError: BusError(error.name, error.message)
+      case let error as StorageError: BusError(ServiceError(error))
+      default: BusError("org.freedesktop.DBus.Error.Failed", "kist has a fault; please report it")
+      }
+  }
+}

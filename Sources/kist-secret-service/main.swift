@@ -1,0 +1,5 @@
+#if SecretService
+  import KistSecretServiceProgram
+
+  startSecretService()
+#endif

@@ -1,0 +1,186 @@
+#if SecretService
+  import KistBus
+  import KistCore
+  import KistKeyrings
+  import KistSecretService
+  import KistTesting
+  import Testing
+
+  @Suite(.needsBus, .timeLimit(.minutes(10))) struct `An item of the Secret Service` {
+    @Test func `is a credential under the natural key of its attributes`() async throws {
+      let storage = OpenStorage.inMemory()
+      try await withService(.init(storage)) { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        _ = try await client.create(
+          "x", [("service", "gh:github.com"), ("username", "alice")], session: session)
+        let loaded = try await storage.credentials.load(
+          CredentialKey(service: "gh:github.com", account: "alice"))
+        #expect(loaded.secret == Secret(utf8: "x"))
+        #expect(loaded.summary.label == "label")
+      }
+    }
+
+    @Test func `gets another key if a credential has its natural one, which stays unchanged`()
+      async throws
+    {
+      let storage = OpenStorage.inMemory()
+      let key = CredentialKey(service: "s", account: "u")
+      try await storage.credentials.save(.sample(key, secret: "old"))
+      try await withService(.init(storage)) { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let attributes = [(name: "service", value: "s"), (name: "username", value: "u")]
+        let item = try await client.create("new", attributes, session: session)
+        #expect(try await storage.credentials.load(key).secret == Secret(utf8: "old"))
+        #expect(try await client.search(attributes).unlocked == [item])
+        #expect(try await storage.credentials.findAll().count == 2)
+      }
+    }
+
+    @Test func `of a credential of kist has the attributes that a keyring has`() async throws {
+      let storage = OpenStorage.inMemory()
+      try await storage.credentials.save(.sample(attributes: ["url": "x"]))
+      try await withService(.init(storage)) { (client, _) async throws in
+        let found = try await client.search([
+          ("xdg:schema", "io.kist.Credential"), ("service", "example.org"), ("account", "alice"),
+          ("url", "x"),
+        ])
+        #expect(found.unlocked.count == 1)
+      }
+    }
+
+    @Test func `is replaced only by one with exactly the same attributes`() async throws {
+      try await withService { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let more = try await client.create("1", [("a", "b"), ("c", "d")], session: session)
+        let fewer = try await client.create("2", [("a", "b")], session: session)
+        #expect(more != fewer)
+        #expect(try await client.create("3", [("a", "b")], session: session) == fewer)
+        #expect(try await client.secret(of: more, session: session).text == "1")
+        #expect(try await client.secret(of: fewer, session: session).text == "3")
+      }
+    }
+
+    @Test func `may have the same attributes as another one`() async throws {
+      try await withService { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let first = try await client.create("1", [("a", "b")], replace: false, session: session)
+        let second = try await client.create("2", [("a", "b")], replace: false, session: session)
+        // The newest comes first, even within one second.
+        #expect(try await client.search([("a", "b")]).unlocked == [second, first])
+        #expect(try await client.search([]).unlocked == [second, first])
+      }
+    }
+
+    @Test func `keeps its content type, and has no reserved attribute on the bus`() async throws {
+      try await withService { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let item = try await client.create(
+          "x", [("a", "b")], session: session, contentType: "application/json")
+        #expect(try await client.secret(of: item, session: session).type == "application/json")
+        let attributes = try await client.call(
+          item, "org.freedesktop.DBus.Properties", "Get",
+          { call in
+            call.write("org.freedesktop.Secret.Item")
+            call.write("Attributes")
+          },
+          read: { reply in
+            try reply.readVariant(of: "a{ss}") { () throws(BusError) in try reply.readTexts() }
+          })
+        #expect(attributes == ["a": "b"])
+      }
+    }
+
+    @Test func `keeps its path when it is replaced, and never gets the path of a deleted one`()
+      async throws
+    {
+      // The clock does not move, so both items are created at the same time.
+      let storage = OpenStorage.inMemory(now: { .sample })
+      try await withService(.init(storage)) { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let first = try await client.create("1", [("a", "b")], session: session)
+        try await client.call(first, "org.freedesktop.Secret.Item", "Delete")
+        let second = try await client.create("2", [("a", "b")], session: session)
+        #expect(first != second)
+        await expectError(noSuchObject) {
+          _ = try await client.secret(of: first, session: session)
+        }
+      }
+    }
+
+    @Test func `has the same path after a restart of the service`() async throws {
+      let storage = OpenStorage.inMemory()
+      func path() async throws -> String {
+        try await withService(.init(storage)) { (client, _) async throws in
+          try await client.create(
+            "1", [("a", "b")], session: try await client.openPlainSession())
+        }
+      }
+      let before = try await path()
+      #expect(try await path() == before)
+    }
+
+    @Test func `is found, and not found, as other programs change kist`() async throws {
+      let storage = OpenStorage.inMemory()
+      try await withService(.init(storage)) { (client, _) async throws in
+        #expect(try await client.search([("service", "example.org")]).unlocked == [])
+        try await client.listen()
+        try await storage.credentials.save(.sample())
+        try await poll("the item is found") {
+          try await client.search([("service", "example.org")]).unlocked.count == 1
+        }
+        let path = try await client.search([("service", "example.org")]).unlocked[0]
+        try await storage.credentials.delete(.sample)
+        try await poll("the item is gone") {
+          try await client.search([("service", "example.org")]).unlocked.isEmpty
+        }
+        try await poll("all signals arrive") {
+          let signals = await client.signals
+          return signals.contains("ItemCreated \(path)") && signals.contains("ItemDeleted \(path)")
+            && signals.contains("PropertiesChanged org.freedesktop.Secret.Collection")
+        }
+      }
+    }
+
+    @Test(arguments: [
+      (["kist:item": "x"], invalidArguments),
+      (["a": String(repeating: "b", count: 1025)], limitsExceeded),
+    ])
+    func `with attributes that kist cannot keep is refused, and nothing of it is kept`(
+      attributes: [String: String], error: String
+    ) async throws {
+      let storage = OpenStorage.inMemory()
+      try await withService(.init(storage)) { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        await expectError(error) {
+          _ = try await client.create(
+            "x", attributes.map { ($0.key, $0.value) }, session: session)
+        }
+        #expect(try await storage.credentials.findAll().isEmpty)
+      }
+    }
+
+    @Test func `with a secret over the limit is refused, and others are served`() async throws {
+      try await withService { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        await expectError(limitsExceeded) {
+          _ = try await client.create(
+            String(repeating: "x", count: 8 << 20), [("a", "b")], session: session)
+        }
+        #expect(try await client.search([("a", "b")]).unlocked == [])
+      }
+    }
+
+    @Test func `in the collection session is never saved`() async throws {
+      let storage = OpenStorage.inMemory()
+      try await withService(.init(storage)) { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let item = try await client.create(
+          "x", [("a", "b")], in: root + "/aliases/session", session: session)
+        #expect(item.hasPrefix(root + "/collection/session/"))
+        #expect(try await client.secret(of: item, session: session).text == "x")
+        #expect(try await client.search([("a", "b")]).unlocked == [item])
+        #expect(try await storage.credentials.findAll().isEmpty)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,81 @@
+#if SecretService
+  import Foundation
+  import KistBus
+  import KistCore
+  import KistKeyrings
+  import KistSecretService
+  import KistSecretServiceProgram
+  import KistSystem
+  import KistTesting
+  import Synchronization
+  import Testing
+
+  extension Trait where Self == ConditionTrait {
+    /// Skips a test on a machine without a bus; in continuous integration it fails instead.
+    static var needsBus: Self {
+      .needs("dbus-daemon", KeyringPart.missingPackages(for: [.dbusDaemon, .gdbus]).isEmpty)
+    }
+    static var needsSecretTool: Self {
+      .needs("secret-tool", KeyringPart.missingPackages(for: [.secretTool]).isEmpty)
+    }
+  }
+
+  /// Why a service ended.
+  final class End: Sendable {
+    private let state = Mutex<[StorageError?]>([])
+    var reasons: [StorageError?] { state.withLock { $0 } }
+    func add(_ reason: StorageError?) { state.withLock { $0.append(reason) } }
+  }
+
+  extension SecretService.Functions {
+    init(_ storage: OpenStorage, asking: Asking = .nobody) {
+      self.init(
+        storage: storage.credentials, access: storage.access, watch: storage.watch, asking: asking)
+    }
+  }
+
+  /// Starts a service in this process on a bus.
+  func startService(
+    _ functions: SecretService.Functions, on address: String, idleExit: Duration? = nil
+  ) -> End {
+    let end = End()
+    startThread {
+      do {
+        let bus = try Bus(address: address)
+        _ = try serveSecretService(
+          on: bus, functions, machine: Array("a test machine".utf8), idleExit: idleExit,
+          end: end.add)
+      } catch { Issue.record(error) }
+    }
+    return end
+  }
+
+  /// Runs a test with a program on a bus on which a service runs.
+  func withService<Result>(
+    _ functions: SecretService.Functions = .init(.inMemory()),
+    _ body: (BusClient, PrivateBus) async throws -> Result
+  ) async throws -> Result {
+    try await withPrivateBus { bus in
+      _ = startService(functions, on: bus.address)
+      try await poll("the service has its name") { try await bus.hasProvider() }
+      return try await body(try await BusClient.connect(to: bus.address), bus)
+    }
+  }
+
+  /// Checks the name of the error that a call throws.
+  func expectError(
+    _ name: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () async throws -> Void
+  ) async {
+    let error = await #expect(throws: BusError.self, sourceLocation: sourceLocation) {
+      try await body()
+    }
+    #expect(error?.name == name, sourceLocation: sourceLocation)
+  }
+
+  let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
+  let limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
+  let noSession = "org.freedesktop.Secret.Error.NoSession"
+  let noSuchObject = "org.freedesktop.Secret.Error.NoSuchObject"
+  let isLocked = "org.freedesktop.Secret.Error.IsLocked"
+#endif
