@@ -72,7 +72,7 @@ extension WatchCredentials {
     .remote(over: openWatch(at: socketPath))
   }
 
-  /// Returns watches of the storage of this user's kistd.
+  /// Returns a function that starts watches at this user's kistd.
   public static func remote() throws(StorageError) -> WatchCredentials {
     .remote(socketPath: try SocketLocation.current().path)
   }
