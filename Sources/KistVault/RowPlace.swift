@@ -148,7 +148,7 @@ package struct RowSum: Equatable, Sendable {
 }
 
 extension RowSum {
-  /// Makes the keyed hash of some bytes.
+  /// Makes the keyed hash of the bytes that describe a row.
   init(of bytes: Span<UInt8>, under key: SymmetricKey) {
     let hash = InlineArray<32, UInt8> { output in key.hash(bytes, into: &output) }
     var reader = ByteReader()
@@ -174,7 +174,7 @@ package struct RowTally {
   private let keys: StoreKeys?
   private var sum = RowSum.zero
   private var lastAddress = Int64.min
-  /// The tags of the last rows in order, as far as these rows could be at the same addresses.
+  /// The tags of the latest rows that could be at the same addresses.
   private var neighbours: [RowTag] = []
   private var sequences: [UInt64] = []
   /// The number of rows.
