@@ -98,9 +98,9 @@ final class Connection: Sendable {
 /// A cancelled task still waits for the reply, because kistd may perform a request that was sent.
 ///
 /// - Parameter threads: the number of threads. Each thread has its own connection, and sends its
-///   requests in order. kistd can write changes together only if they come over several
-///   connections. With 0 threads, there is one connection, and each request blocks the calling
-///   thread.
+///   requests in order. kistd can write several changes in one transaction only if they
+///   come over several connections. With 0 threads, there is one connection, and each request
+///   blocks the calling thread.
 /// - Parameter deadline: the time for a whole request, including the wait for its turn.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 package func connect(

@@ -7,10 +7,11 @@ private import Synchronization
 /// Returns a function that sends the request of a watch over a new connection, and receives the
 /// reply and the events.
 ///
-/// Each connection has its own thread, which waits for events without a limit. It receives only
-/// when a caller waits for the next event. So a slow client leaves its events in kistd, which
-/// limits them. The connection ends when a waiting task is cancelled, or when the function is
-/// released.
+/// Each connection has its own thread, and no time limit for events. The thread reads only when a
+/// caller waits for the next event. Unread events stay in kistd, which limits their number.
+///
+/// The connection ends when a waiting task is cancelled, or when the function that returns the
+/// events is released.
 ///
 /// - Parameter deadline: the time for the reply. There is no deadline for events.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.

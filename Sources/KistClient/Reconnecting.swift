@@ -52,7 +52,7 @@ private final class ReconnectingWatch: Sendable {
         state.withLock { $0.latest = change.revision }
         return change
       } catch {
-        guard error.mayPass else { throw error }
+        guard error.isTemporary else { throw error }
         whenLost(error)
       }
       guard let hasMissed = try await watchAgain(sleep, begin) else { return nil }
@@ -75,7 +75,7 @@ private final class ReconnectingWatch: Sendable {
           return changes.position == nil || changes.position != state.latest
         }
       } catch {
-        guard error.mayPass else { throw error }
+        guard error.isTemporary else { throw error }
       }
     }
   }
@@ -89,10 +89,9 @@ private struct Backoff {
   private var latest = shortest / 2
   private var latestTry = ContinuousClock.now
 
-  /// Returns twice the previous wait.
+  /// Returns twice the previous wait, but at most 10 seconds.
   ///
-  /// Starts again with the shortest wait if the last connection lasted longer than the longest
-  /// wait.
+  /// Starts again with the shortest wait if the last connection lasted more than 10 seconds.
   mutating func next() -> Duration {
     let hasLasted = ContinuousClock.now - latestTry > latest + Self.longest
     latest = hasLasted ? Self.shortest : min(latest * 2, Self.longest)
@@ -103,5 +102,5 @@ private struct Backoff {
 
 extension StorageError {
   /// Whether the same request may succeed later without any action by the user.
-  fileprivate var mayPass: Bool { [.unavailable, .busy, .timeout].contains(code) }
+  fileprivate var isTemporary: Bool { [.unavailable, .busy, .timeout].contains(code) }
 }

@@ -31,14 +31,14 @@ extension Endpoints {
 }
 
 extension UserStorage {
-  /// Returns the credentials of the kistd that listens at a socket.
+  /// Returns a storage whose requests go to the kistd at a socket.
   ///
-  /// They have their own connection, which is made at the first request.
+  /// It has its own connection, which is made at the first request.
   public static func remote(socketPath: String) -> UserStorage {
     Endpoints.remote(socketPath: socketPath).credentials
   }
 
-  /// Returns the credentials of this user's kistd.
+  /// Returns a storage whose requests go to this user's kistd.
   ///
   /// Throws if the environment gives no valid path for its socket.
   public static func remote() throws(StorageError) -> UserStorage {
@@ -47,33 +47,33 @@ extension UserStorage {
 }
 
 extension StorageAccess {
-  /// Returns the access (status, lock, unlock) to the storage of the kistd at a socket.
+  /// Returns `status`, `lock` and `unlock` as functions whose requests go to the kistd at a socket.
   public static func remote(socketPath: String) -> StorageAccess {
     Endpoints.remote(socketPath: socketPath).access
   }
 
-  /// Returns the access to the storage of this user's kistd.
+  /// Returns `status`, `lock` and `unlock` as functions whose requests go to this user's kistd.
   public static func remote() throws(StorageError) -> StorageAccess {
     .remote(socketPath: try SocketLocation.current().path)
   }
 }
 
 extension KeySlots {
-  /// Returns the key slots of the storage of the kistd that listens at a socket.
+  /// Returns functions for key slots whose requests go to the kistd at a socket.
   public static func remote(socketPath: String) -> KeySlots {
     Endpoints.remote(socketPath: socketPath).keySlots
   }
 }
 
 extension Backups {
-  /// Returns the backups of the storage of the kistd that listens at a socket.
+  /// Returns functions for backups whose requests go to the kistd at a socket.
   public static func remote(socketPath: String) -> Backups {
     Endpoints.remote(socketPath: socketPath).backups
   }
 }
 
 extension WatchCredentials {
-  /// Returns watches of the storage of the kistd that listens at a socket.
+  /// Returns a function that starts watches at the kistd at a socket.
   ///
   /// Each watch has its own connection. If the connection is lost, for example because kistd ends,
   /// the changes end with an error. A later watch does not report the changes in between. If its
@@ -82,7 +82,7 @@ extension WatchCredentials {
     .remote(over: openWatch(at: socketPath))
   }
 
-  /// Returns watches of the storage of this user's kistd.
+  /// Returns a function that starts watches at this user's kistd.
   public static func remote() throws(StorageError) -> WatchCredentials {
     .remote(socketPath: try SocketLocation.current().path)
   }

@@ -42,7 +42,7 @@ final class Socket {
   /// If other users can write to the directory, one of them could listen there and receive the
   /// secret.
   private func checkListener() throws(SocketError) {
-    // struct ucred, which Glibc declares only for GNU programs: pid, uid, gid, 32 bits each.
+    // struct ucred, which Glibc declares only with `_GNU_SOURCE`: pid, uid, gid, 32 bits each.
     var credentials: (pid: UInt32, uid: UInt32, gid: UInt32) = (0, 0, 0)
     var size = socklen_t(MemoryLayout.size(ofValue: credentials))
     guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else {
@@ -125,7 +125,7 @@ final class Socket {
     received.removeAll()
   }
 
-  /// Returns the bytes that a call sent or received; 0 if a signal interrupted it.
+  /// Returns the number of bytes that a call sent or received; 0 if a signal interrupted it.
   private func transferred(_ count: Int) throws(SocketError) -> Int {
     if count >= 0 { return count }
     switch errno {

@@ -52,7 +52,7 @@ private func mayListen(at path: String) -> Bool {
 ///
 /// The systemd unit listens only at the default path. So the command starts the unit only for this
 /// path, and only if the machine runs systemd (sd_booted(3)). If KIST_SOCKET is set, the command
-/// contains the path, because the variable may be set for one command only.
+/// contains the path, because the variable may have been set only for the command that failed.
 package func startCommand(
   for path: String, environment: (String) -> String? = environmentVariable,
   exists: (String) -> Bool = { unsafe access($0, F_OK) == 0 }

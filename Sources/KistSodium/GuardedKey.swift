@@ -2,7 +2,9 @@ internal import CSodium
 package import KistCore
 private import Synchronization
 
-/// A key of 32 bytes that no code, not even of this process, can access except while it is read.
+/// A key of 32 bytes.
+///
+/// Its memory is inaccessible, even to this process, except during `withBytes`.
 package final class GuardedKey: Sendable {
   /// The size of every key in bytes.
   package static let size = 32

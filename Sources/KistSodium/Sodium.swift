@@ -11,10 +11,11 @@ package func randomBytes(_ count: Int) -> [UInt8] {
   return unsafe bytes(count) { unsafe randombytes_buf($0.baseAddress!, count) }
 }
 
-/// Returns as many bytes as a function writes.
+/// Returns `count` bytes, all of which the function must write.
 func bytes(_ count: Int, writtenBy write: (UnsafeMutableBufferPointer<UInt8>) -> Void) -> [UInt8] {
   var bytes: [UInt8] = []
-  // Other ways to make an array without zeros are not specialized for bytes.
+  // This does not first fill the array with zeros. Other ways to avoid that are not specialized
+  // for bytes.
   bytes.append(addingCapacity: count) { output in
     unsafe output.withUnsafeMutableBufferPointer { buffer, filled in
       unsafe write(buffer)
@@ -24,7 +25,7 @@ func bytes(_ count: Int, writtenBy write: (UnsafeMutableBufferPointer<UInt8>) ->
   return bytes
 }
 
-/// Returns the unkeyed BLAKE2b hash of some bytes (RFC 7693), 16 to 64 bytes long.
+/// Returns a hash of 16 to 64 bytes (BLAKE2b, RFC 7693), without a key.
 package func blake2b(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
   startSodium()
   return hash(bytes, key: nil, count: count)
@@ -37,7 +38,7 @@ func hash(_ bytes: Span<UInt8>, key: UnsafePointer<UInt8>?, count: Int) -> [UInt
   }
 }
 
-/// Writes the same hash.
+/// Writes the hash that `hash(_:key:count:)` returns.
 func hash(
   _ bytes: Span<UInt8>, key: UnsafePointer<UInt8>?, into output: UnsafeMutablePointer<UInt8>,
   count: Int
@@ -85,7 +86,7 @@ package struct KDFCost: Sendable, Equatable {
   /// The KiB processed in all passes, which determine the time.
   package var work: UInt64 { UInt64(passes) * UInt64(kibibytes) }
 
-  /// Whether a stored cost is accepted, so that no forged slot uses up memory or time.
+  /// Whether a stored cost is within the limits, so that a forged slot cannot use up memory or time.
   package var isAcceptable: Bool {
     (Self.least.passes...Self.greatest.passes).contains(passes)
       && (Self.least.kibibytes...Self.greatest.kibibytes).contains(kibibytes)

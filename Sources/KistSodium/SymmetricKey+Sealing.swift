@@ -31,7 +31,9 @@ extension SymmetricKey {
     }
   }
 
-  /// Decrypts a message into memory that is wiped; `nil` when it is not authentic with this data.
+  /// Decrypts a message into memory that is wiped after use.
+  ///
+  /// Returns `nil` if the message is not authentic with this associated data.
   package func open(_ sealed: Span<UInt8>, for associatedData: Span<UInt8>) -> WipedBytes? {
     let count = sealed.count - Self.nonceSize - Self.tagSize
     guard count >= 0 else { return nil }
@@ -75,8 +77,8 @@ extension SymmetricKey {
 /// A nonce would repeat within a run only after 2^64 messages. Two runs differ in the 16 random
 /// bytes before the counter. The probability that two of 2^32 runs share them is 2^-65.
 ///
-/// Use a run immediately and do not keep it: a machine restored from a copy would continue with the
-/// counter of the copy.
+/// Use a run immediately and do not keep it. Otherwise, a virtual machine that is restored from a
+/// snapshot would continue with the counter of the snapshot, and use the same nonces again.
 ///
 /// XChaCha20 is ChaCha20 with a key derived from its own key and these 16 bytes
 /// (draft-irtf-cfrg-xchacha-03, §2.3). A run derives that key once.

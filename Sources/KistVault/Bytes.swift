@@ -1,7 +1,7 @@
 internal import KistCore
 
-// How the file format encodes values. Integers are little-endian. A text is its number of UTF-8
-// bytes, as an integer of 32 bits, followed by these bytes.
+// How the file format encodes values. Integers are little-endian. A text is stored as a
+// 32-bit count of its UTF-8 bytes, then the bytes.
 
 extension [UInt8] {
   /// Copies the bytes of a span.

@@ -3,7 +3,8 @@ private import KistSodium
 
 /// The data about the whole store.
 ///
-/// Each change updates the header and seals it again.
+/// Each change updates the header and seals it again. StoreKeys.swift explains the terms of this
+/// module, such as *seal*.
 package struct Header: Equatable, Sendable {
   /// The number of the last change.
   package var sequence: UInt64

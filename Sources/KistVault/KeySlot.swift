@@ -64,7 +64,7 @@ extension KeySlot {
     wrapped = master.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
-  /// Returns the master key, or `nil` if another key wraps it.
+  /// Returns the master key, or `nil` if this key does not open the slot.
   func unwrap(with key: SymmetricKey, storeID: [UInt8]) throws(StorageError) -> GuardedKey? {
     let associatedData = Self.associatedData(number, kind, storeID: storeID)
     guard let master = key.open(wrapped.span, for: associatedData.span) else { return nil }
@@ -117,7 +117,9 @@ extension KeySlot {
   package static let mostPassphrases = 8
 
   /// Throws `corrupt` if there are too many passphrase slots, or if their total cost exceeds the
-  /// limit for one slot.
+  /// limit.
+  ///
+  /// The same limit applies to the cost of one slot and to the total.
   ///
   /// An attacker can add forged slots without any key. They are detected only after another slot
   /// has opened the store, so trying them must not cost too much.

@@ -64,8 +64,8 @@ extension Metadata {
 
   /// Decodes metadata; throws `corrupt` if the metadata breaks a rule that every save keeps.
   ///
-  /// - Parameter knowsKey: whether the row was found by its service and account. Then these are
-  ///   within the limits, and are not checked again.
+  /// - Parameter knowsKey: whether the row was found by its service and account. A request named
+  ///   them, so they were already checked against the limits.
   init(decoding bytes: Span<UInt8>, knowsKey: Bool = false) throws(StorageError) {
     var reader = ByteReader()
     let flags = try Self.flags(&reader, from: bytes)
@@ -153,10 +153,9 @@ extension Metadata {
 ///
 /// This version does not know them, and keeps them unchanged.
 package struct Fields: Equatable, Sendable {
-  /// The maximum size in bytes of the fields with the metadata; also that of the fields with the
-  /// secret.
+  /// The maximum size in bytes of the fields with the metadata, and of the fields with the secret.
   static let mostBytes = 32_768
-  /// The bit of a critical field's tag.
+  /// The bit that marks a critical field, in the number (the tag) before the field.
   ///
   /// Versions that do not know such a field must not change the credential.
   private static let criticalBit: UInt32 = 1 << 31

@@ -46,7 +46,7 @@ package struct FoundRow {
 package struct KeySlotChange: Sendable {
   /// The slots that the store had when this change was checked.
   ///
-  /// If the store has other slots by now, the change fails, because it might remove the last slot.
+  /// If the slots have changed since then, the change fails. Otherwise it might remove the last slot.
   let slots: [KeySlot]
   /// The slot to add.
   let added: KeySlot?

@@ -79,7 +79,8 @@ extension StoreKeys {
 /// The addresses of rows in the table.
 ///
 /// The first bytes of a credential's tags give 64 possible addresses for its row. A save uses the
-/// first free one. So the rows of one service are next to each other in the table.
+/// first free one. The service's tag gives the high bits, so the rows of one service are next to
+/// each other in the table.
 ///
 /// Two credentials rarely have the same 64 addresses: in a service with a million credentials,
 /// about a hundred pairs do.
@@ -122,7 +123,7 @@ package enum RowAddresses {
   }
 }
 
-/// The sum of the keyed hashes of rows, modulo 2^256.
+/// The keyed hash of one row, or the sum of such hashes modulo 2^256.
 ///
 /// A change adds the hash of the new row and subtracts that of the old one. It need not read other
 /// rows.
@@ -147,7 +148,7 @@ package struct RowSum: Equatable, Sendable {
 }
 
 extension RowSum {
-  /// Makes the keyed hash of some bytes.
+  /// Makes the keyed hash of the bytes that describe a row.
   init(of bytes: Span<UInt8>, under key: SymmetricKey) {
     let hash = InlineArray<32, UInt8> { output in key.hash(bytes, into: &output) }
     var reader = ByteReader()
@@ -173,7 +174,7 @@ package struct RowTally {
   private let keys: StoreKeys?
   private var sum = RowSum.zero
   private var lastAddress = Int64.min
-  /// The tags of the last rows in order, as far as these rows could be at the same addresses.
+  /// The tags of the latest rows that could be at the same addresses.
   private var neighbours: [RowTag] = []
   private var sequences: [UInt64] = []
   /// The number of rows.
@@ -185,6 +186,8 @@ package struct RowTally {
   package init(_ keys: StoreKeys?) { self.keys = keys }
 
   /// Adds a row; returns whether the row is at one of its addresses, so that a lookup finds it.
+  ///
+  /// If `isInOrder` is true, it also returns `false` for a row that is not in ascending order.
   ///
   /// - Parameter metadata: at least the last 16 bytes of the sealed metadata.
   /// - Parameter secret: at least the last 16 bytes of the sealed secret.
@@ -202,8 +205,10 @@ package struct RowTally {
     return isFound && address > lastAddress
   }
 
-  /// Adds a row in order; throws `corrupt` if no lookup finds it, another row has its tags, or its
-  /// sequence exceeds the header's.
+  /// Adds the next row in ascending order of addresses, and checks it.
+  ///
+  /// Throws `corrupt` if the row is out of order, no lookup finds it, another row has its tags, or
+  /// its sequence exceeds the header's.
   package mutating func verify(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
     in header: Header

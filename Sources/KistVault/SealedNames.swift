@@ -4,7 +4,7 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Seals the names of requests for the audit log, one after another.
+/// Seals the service and account that each request names, for the audit log, one after another.
 ///
 /// Sealed names are bound to the text before them in their line: they do not open after other text.
 package struct NameSealing: ~Copyable {

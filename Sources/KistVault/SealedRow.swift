@@ -56,7 +56,9 @@ extension StoreKeys {
       secret: secrets.seal(secretBytes, at: place, nonce: nonces.next()))
   }
 
-  /// Opens the metadata of a row; throws `corrupt` when no save can have stored it at its place.
+  /// Opens the metadata of a row.
+  ///
+  /// Throws `corrupt` if kist cannot have saved this row at this place.
   ///
   /// - Parameter key: the key by which the row was found; without it, the tags of the row are checked.
   package func openMetadata(
@@ -125,9 +127,7 @@ extension StoreKeys {
     hash(row.metadata.span, row.secret.span, at: row.place)
   }
 
-  /// Returns the same hash.
-  ///
-  /// The last 16 bytes of the sealed metadata and of the sealed secret are enough.
+  /// Returns the hash of a row, from the last 16 bytes or more of each of its sealed parts.
   func hash(_ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace) -> RowSum {
     var bytes = WipedBytes(capacity: 72)
     bytes.append(place.tag.service.bytes.span)

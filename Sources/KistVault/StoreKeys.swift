@@ -6,6 +6,7 @@ package import KistSodium
 // - *Seal*: encrypt and authenticate. *Open*: verify and decrypt.
 // - *Row*: one stored credential. It has two sealed parts, the metadata and the secret.
 // - *Tag*: a keyed hash of names, by which the store finds rows.
+// - *Address*: the number of a row in the table.
 // - *Sequence*: the number of a change. Each change of the store has the next number.
 // - *Header*: the number of rows and the sum of their hashes, to detect missing and replaced rows.
 // - *Associated data*: not encrypted, but authenticated with sealed data. If it differs, the sealed
@@ -20,7 +21,7 @@ package enum StoreFormat {
   package static let applicationID: UInt32 = 0x6B69_7374
   /// The size of a store's id in bytes.
   package static let storeIDSize = 16
-  /// The maximum size in bytes of a row and of each value.
+  /// The maximum size in bytes of a row, and of each value (column) in the database.
   ///
   /// The largest row that kist writes has about 612 KiB.
   package static let longestRow = 640 << 10

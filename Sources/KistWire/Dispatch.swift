@@ -62,8 +62,10 @@ struct OperationRow: Sendable {
     all.first { $0.name == name }?.effect
   }
 
-  /// Returns the function that performs a request, given the server's endpoints, and then the
-  /// `BeginStream` of the connection.
+  /// Takes the server's endpoints, and returns a function.
+  ///
+  /// That function takes the `BeginStream` of a connection, and returns the function that performs
+  /// a request.
   let serve: @Sendable (Endpoints) -> @Sendable (@escaping BeginStream) -> Exchange
 }
 

@@ -74,7 +74,7 @@ package struct Endpoints: Sendable {
 
 /// Returns a save that fails with a clear error if kistd is too old to know the key `keep`.
 ///
-/// Such a kistd refuses the unknown key and saves nothing.
+/// An old kistd refuses the unknown key and saves nothing.
 private func explainingOldKistd(
   _ save: @escaping @Sendable (SaveRequest) async throws(StorageError) -> CredentialSummary,
   _ hello: @escaping HelloLookup
@@ -109,10 +109,11 @@ package func claiming(
   return { request throws(StorageError) in try await exchange(request.claiming(program)) }
 }
 
-/// Sends a request that only reads again, once, if the connection was lost before the reply.
+/// Returns an exchange that sends a read again, once, if the connection was lost before the reply.
 ///
-/// The connection itself never does this after it has sent a byte, because it does not know whether
-/// the operation changes anything. Errors of reads get no outcome.
+/// It never sends a change again. The connection itself sends nothing again after it has sent a
+/// byte, because it does not know whether the operation changes anything. Errors of reads get no
+/// outcome.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
     guard OperationRow.effect(of: request.operation) == OperationEffect.none else {

@@ -11,7 +11,7 @@ struct Operation<Input, Output>: Sendable {
   let effect: OperationEffect
   /// All keys that a request may have, including `op` and `id`.
   let keys: [StaticString]
-  /// The names in a request that the audit log keeps.
+  /// Which names of a request the audit log records.
   let loggedNames: OperationNames
   let request: Codec<Input>
   let reply: Codec<Output>
@@ -78,7 +78,7 @@ extension Operation where Input == Void {
   }
 }
 
-/// The names in the requests of an operation that the audit log keeps.
+/// Which names (service, account) of an operation's requests the audit log records.
 enum OperationNames: Sendable {
   case none
   /// The key of a credential.
@@ -89,8 +89,8 @@ enum OperationNames: Sendable {
 
 /// The effect of an operation beyond its reply.
 enum OperationEffect: Sendable {
-  /// None. So a client may send the request again, and kistd need not perform it if the client has
-  /// disconnected.
+  /// None: the stored data and the lock stay the same. So a client may send the request again, and
+  /// kistd need not perform it if the client has disconnected.
   case none
   /// It begins or discards a backup, so a request is not sent again. It may be dropped, too.
   case backup
@@ -100,7 +100,7 @@ enum OperationEffect: Sendable {
   case change
 }
 
-/// Adds an outcome to each error of a change that has none.
+/// Returns a change that sets the outcome of each error without one, from the code of the error.
 private func reportingOutcome<Input, Output>(
   _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
 ) -> @Sendable (Input) async throws(StorageError) -> Output {
@@ -112,7 +112,7 @@ private func reportingOutcome<Input, Output>(
 }
 
 extension StorageError.Code {
-  /// The outcome of a change whose error has no outcome.
+  /// The outcome of a change that failed with this code, if the error itself has no outcome.
   ///
   /// It is `unchanged` for codes that occur only if nothing was changed, and otherwise `unknown`.
   fileprivate var outcome: StorageError.Outcome {

@@ -14,7 +14,7 @@ package struct AuditBlock: Sendable {
 
   package init() {}
 
-  /// The parts that the chain covers, of all lines except the last.
+  /// The bytes that the chain authenticates, of all lines except the last.
   package var partsBeforeLastLine: ArraySlice<UInt8> { parts[..<partsBeforeLast] }
   /// The last line, without its closing brace and newline.
   package var openLastLine: ArraySlice<UInt8> { text[lastLine..<max(lastLine, text.count - 2)] }
@@ -44,10 +44,10 @@ package struct AuditBlock: Sendable {
     text += members
   }
 
-  /// Appends the part of a line that the chain covers, for a line that is not the last of its
-  /// block.
+  /// Appends the bytes that the chain authenticates in a line without a link, which is any line
+  /// except the last of its block.
   ///
-  /// If the line has names, this part is only the last 16 bytes of the sealed names: they
+  /// If the line has names, these bytes are only the last 16 bytes of the sealed names: they
   /// authenticate the names and the whole line before them. Covering more bytes would take more
   /// time.
   package static func append(

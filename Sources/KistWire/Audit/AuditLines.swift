@@ -5,7 +5,7 @@ internal import KistJSON
 ///
 /// Encoding takes most of the time. So text that several lines have in common is encoded only once.
 package struct AuditLineWriter: ~Copyable {
-  /// A client, as the encoded members that describe it in its lines.
+  /// The encoded JSON members that describe a client in the log.
   package struct Client: Sendable {
     fileprivate let members: [UInt8]
 

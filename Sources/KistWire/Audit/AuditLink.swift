@@ -6,8 +6,9 @@ internal import KistJSON
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
-  /// The chain value that this link continues; `nil` if it is the value of the previous link in the
-  /// file.
+  /// The chain value before this link.
+  ///
+  /// `nil` means: take it from the previous link in the file.
   package var after: [UInt8]?
   /// The number of lines without a chain before the block of this link.
   package var unchained: Int
@@ -109,7 +110,7 @@ package struct AuditLink: Sendable, Equatable {
     (try? value?.base64())?.withBytes(array)
   }
 
-  /// Returns the part of a line with a link that the chain covers: everything before `,"chain":`.
+  /// Returns the bytes that the chain authenticates in a line with a link: all before `,"chain":`.
   package static func covered(of line: [UInt8]) -> ArraySlice<UInt8> { line.dropLast(tail) }
 }
 

@@ -97,7 +97,8 @@ package struct AuditedRequest: Sendable, Equatable {
 
   /// Reads a request.
   ///
-  /// A newer kistd may have written codes and words that this version does not know.
+  /// A newer kistd may have written unknown words. An unknown code is read as `internal`, and
+  /// unknown evidence as `pid`.
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     let outcome = try object.required("outcome").string()
     self.init(

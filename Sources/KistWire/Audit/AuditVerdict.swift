@@ -4,9 +4,11 @@ package import KistJSON
 package struct AuditVerdict: Sendable, Equatable, JSONMembers {
   /// The number of unchanged lines before the first fault, written with the key of this storage.
   package var verified = 0
-  /// The number of lines before the first fault that have no chain.
+  /// The number of lines without a chain between the start of this key's chain and the first fault.
   package var unchained = 0
-  /// The number of lines before the chain begins: they have the chain of another key, or none.
+  /// The number of lines before this key's chain begins.
+  ///
+  /// They have the chain of another key, or none.
   package var unchecked = 0
   /// The time of the first request in a verified line.
   package var since: AuditRecord.Moment?
@@ -81,7 +83,7 @@ package struct AuditVerdict: Sendable, Equatable, JSONMembers {
 extension AuditVerdict.Fault {
   /// Reads a fault.
   ///
-  /// A newer kistd may send a kind that this version does not know.
+  /// An unknown kind, from a newer kistd, is read as `changed`.
   fileprivate init(_ object: JSONObject) throws(JSONError) {
     let first = try object.required("first").integer()
     self.init(

@@ -14,7 +14,7 @@ package struct RequestNotes: Sendable {
     var claim: [UInt8]?
     /// The error code of a failed request.
     package var failure: StorageError.Code?
-    /// When the line arrived and when it was answered, in nanoseconds of `now`.
+    /// When the line arrived and when it was answered, in nanoseconds, from the clock `now`.
     package var start: Int64 = 0
     package var end: Int64 = 0
 

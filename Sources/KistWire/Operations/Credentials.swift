@@ -135,7 +135,7 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
 
   /// Returns the server's function.
   ///
-  /// If a page is too long for a line, it returns half of the page.
+  /// If a page is too long for a line, it looks up half as many credentials, until the page fits.
   func servedWithinALine(by find: @escaping Run) -> Exchange {
     { request throws(StorageError) in
       var query = try decodeRequest(request)

@@ -62,7 +62,7 @@ package struct Hello: Sendable, Equatable {
   package var version: String
   /// The names of the served operations, sorted.
   package var operations = OperationRow.all.map(\.name).sorted()
-  /// The additions to the protocol since 1.0, such as keys.
+  /// The additions to the protocol since 1.0, such as new JSON keys.
   package var features = [Hello.keepFeature, Hello.onBehalfOfFeature]
   /// How durable an answered change is.
   package var durability: StorageStatus.Durability
@@ -184,7 +184,9 @@ extension KeySlotSummary: JSONMembers {
 }
 
 extension Operation where Input == BackupRequest, Output == BackupProgress {
-  /// Copies all credentials into a file with its own passphrase.
+  /// Copies all credentials into a temporary file with its own passphrase.
+  ///
+  /// The stored credentials stay the same. kistd removes the file later.
   static var backup: Self {
     Operation(
       name: "backup", effect: .backup, keys: ["passphrase", "weak", "backup"],

@@ -15,6 +15,8 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   }
 
   /// Returns the server's function, which starts a stream and replies with the position.
+  ///
+  /// The position is the revision of the latest change in the whole storage.
   func served(by watch: WatchCredentials, _ beginStream: @escaping BeginStream) -> Exchange {
     served { request throws(StorageError) in
       let changes = try await watch.begin(request)
@@ -84,7 +86,7 @@ extension CredentialChange: JSONMembers {
 
   /// Reads a change.
   ///
-  /// It takes an unknown event, which a newer kistd may send, for a `reset`.
+  /// An unknown event, from a newer kistd, is read as `reset`.
   init(_ object: JSONObject) throws(JSONError) {
     switch try object.required("event").string() {
     case "saved":

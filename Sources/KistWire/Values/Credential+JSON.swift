@@ -23,7 +23,9 @@ extension JSONWriter {
     member(name, arrayOf: objects) { object, writer in writer.braced { object.write(to: &$0) } }
   }
 
-  /// Writes a secret as text if it is UTF-8 without NUL and not longer than in base64.
+  /// Writes a secret as text or in base64.
+  ///
+  /// It is text if it is UTF-8 without NUL, and its JSON text is not longer than its base64.
   mutating func member(secret: Secret) {
     if let count = secret.withBytes(textCount(of:)), count <= base64Count(of: secret.count) {
       member("secret", text: secret)

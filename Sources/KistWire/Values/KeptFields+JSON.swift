@@ -6,7 +6,7 @@ private let fields: [(name: String, field: KeptFields)] = [
 ]
 
 extension KeptFields {
-  /// The names of the fields in the protocol.
+  /// The names in the protocol of the fields of the stored credential that a save keeps.
   var names: [String] { fields.filter { contains($0.field) }.map(\.name) }
 }
 

@@ -54,7 +54,7 @@ extension JSONWriter {
 extension StorageError: JSONMembers {
   /// Reads an error.
   ///
-  /// It takes an unknown code, which a newer kistd may send, for `internal`.
+  /// An unknown code, from a newer kistd, is read as `internal`.
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
       Code(rawValue: try object.required("code").string()) ?? .internal,
@@ -80,7 +80,7 @@ extension StorageError: JSONMembers {
 
   /// The error as a line on standard error, for `--json` of both programs.
   ///
-  /// It escapes misleading characters, as JSON does.
+  /// It writes characters that mislead on a terminal as JSON escapes (`\u…`).
   package var jsonLine: Secret { visible(json: json()).withNewline }
 }
 
