@@ -53,7 +53,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard lint format clean
+.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -170,6 +170,10 @@ bench: deps release ## Compare kist with its peers and the physical limits, and 
 	@scripts/install-packages gcc git gnupg libc6-dev openssh-client pass python3-keyring \
 	  python3-matplotlib python3-secretstorage
 	Benchmarks/run --bin $(BIN) $(BENCH)
+
+bench-secret-service: deps release ## Compare kist-secret-service with gnome-keyring and the least possible provider
+	@scripts/install-packages gcc libsystemd-dev
+	Benchmarks/secret-service --bin $(BIN) --check
 
 bench-guard: release ## Measure the cost of a load and a save, and compare it with the baseline
 	@scripts/install-packages binutils python3 strace valgrind

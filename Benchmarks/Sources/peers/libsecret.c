@@ -1,6 +1,6 @@
-// libsecret lookup|search|store COUNT ITEMS: loads or saves credentials in turn with libsecret: looks up a
+// libsecret lookup|search|store|fill COUNT ITEMS: loads or saves credentials in turn with libsecret: looks up a
 // password by its attributes, searches for items with attributes and secrets, or replaces a password.
-// It stores its own items, which are not those of kist.
+// `store` stores its own items, which are not those of kist. `fill` stores those that `lookup` looks up.
 
 #include <libsecret/secret.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void store(const char *service) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4) errx(64, "usage: libsecret lookup|search|store COUNT ITEMS");
+  if (argc != 4) errx(64, "usage: libsecret lookup|search|store|fill COUNT ITEMS");
   size_t count = count_from(argv[2]), items = count_from(argv[3]);
   uint64_t *samples = samples_of(count);
   GError *error = NULL;
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     snprintf(service, sizeof service, "%s-%07zu.example.org",
              strcmp(argv[1], "store") ? "service" : "stored", round % items);
     uint64_t start = nanoseconds();
-    if (!strcmp(argv[1], "store")) store(service);
+    if (!strcmp(argv[1], "store") || !strcmp(argv[1], "fill")) store(service);
     else if (!strcmp(argv[1], "search")) search(keyring, service);
     else lookup(service);
     samples[round] = nanoseconds() - start;
