@@ -31,13 +31,16 @@ private func location(ofSocket path: String?) throws(StorageError) -> SocketLoca
 extension Endpoints {
   /// Returns the functions of the kistd at a socket, which is the default one if `nil`.
   ///
-  /// The first request starts a kistd if none listens, unless `starting` is false.
+  /// If none listens there, the first request finds the kistd that serves the storage at another
+  /// socket, or starts one unless `starting` is false.
   static func kistd(
     at socket: String? = nil, threads: Int = 0, starting: Bool = true
   ) throws(StorageError) -> Endpoints {
     let path = try location(ofSocket: socket).path
-    let autostart = starting && socket == nil ? Autostart(at: path, on: .live) : nil
-    return .remote(socketPath: path, threads: threads, orFind: autostart?.findOnce)
+    let autostart = socket == nil ? Autostart(at: path, on: .live) : nil
+    return .remote(
+      socketPath: path, threads: threads,
+      orFind: starting ? autostart?.findOnce : autostart?.findRunning)
   }
 }
 
