@@ -208,7 +208,7 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Install ki
 	install -m $(PROGRAM_MODE) $(BIN)/kistd $(BIN)/kist $(DESTDIR)$(PREFIX)/bin
 	for name in $(SHARED); do install -m 644 $(SHARE)/$$name $(DESTDIR)$(PREFIX)/share/$$name || exit; done
 	for name in $(COMPLETION_LINKS); do ln -sf kist$${name##*/kistd} $(DESTDIR)$(PREFIX)/share/$$name; done
-	install -m 644 docs/*.md docs/kist.schema.json $(DESTDIR)$(PREFIX)/share/doc/kist
+	scripts/install-docs $(DESTDIR)$(PREFIX)/share/doc/kist
 	for name in $(HELPERS); do ln -sf kist $(DESTDIR)$(PREFIX)/bin/$$name; done
 	for name in $(HELPERS); do ln -sf kist-helper.1 $(DESTDIR)$(PREFIX)/share/man/man1/$$name.1; done
 	install -m 644 systemd/*.socket systemd/kistd-directories.service $(DESTDIR)$(UNITS)
@@ -254,7 +254,7 @@ dist: release ## Make the tarball .build-release/dist/kist-*.tar.gz, which needs
 	@mv .build-release/dist/usr .build-release/dist/$(DIST)
 	@install -s -m 755 .build-release/kistd-static/release/kistd .build-release/dist/$(DIST)/bin
 	@install -m 755 scripts/install-tarball .build-release/dist/$(DIST)/install.sh
-	@install -m 644 LICENSE CHANGELOG.md .build-release/dist/$(DIST)
+	@install -m 644 LICENSE .build-release/dist/$(DIST)
 	@cat .build-release/kistd-static/checkouts/*/NOTICE.txt > .build-release/dist/$(DIST)/NOTICE
 	@cd .build-release/dist && tar --create --sort=name --format=gnu --owner=0 --group=0 --numeric-owner \
 	  --mode=u=rwX,go=rX --mtime=@$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(DIST) | gzip --no-name --best > $(DIST).tar.gz

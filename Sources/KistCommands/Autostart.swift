@@ -12,6 +12,11 @@ struct Autostart: Sendable {
   /// status.
   var runApart: @Sendable ([String]) throws(StorageError) -> (error: String, status: CInt) =
     errorOutput
+  /// Shows a user at a terminal a message of the kistd that was started.
+  var show: @Sendable (_ message: String) -> Void = { message in
+    let terminal = Terminal.live
+    if terminal.errorWidth != nil { terminal.note(message) }
+  }
 
   /// Returns `nil` if the user has turned this off, or has named the socket.
   init?(at socket: String, on host: Host) {
@@ -35,38 +40,37 @@ struct Autostart: Sendable {
     }
   }
 
-  /// Returns a function that only finds a kistd that serves the storage at another socket.
-  var findElsewhere: FindDaemon { { elsewhere ?? socket } }
-
-  /// The socket of the kistd that serves the storage, such as that of `kistd -- COMMAND`, or of a
-  /// session with other variables.
-  private var elsewhere: String? {
-    guard let other = host.claimFile.flatMap(servedSocket), isListening(other) else { return nil }
-    return other
-  }
-
   /// Returns the socket of a kistd that serves the storage; starts one if there is none.
   ///
   /// Takes a lock, so that many kist at the same time start only one kistd.
   private func find() throws(StorageError) -> String {
     let lock = lock()
     defer { if let lock { close(lock) } }
-    if isListening(socket) { return socket }
-    if let elsewhere { return elsewhere }
+    if let running = running() { return running }
     try start()
     return socket
   }
 
+  /// Returns the socket of the kistd that serves the storage; `nil` if there is none.
+  func running() -> String? {
+    if isListening(socket) { return socket }
+    // For example the socket of `kistd -- COMMAND`, or of a session with other variables.
+    guard let other = host.claimFile.flatMap(servedSocket), isListening(other) else { return nil }
+    return other
+  }
+
+  /// Returns that socket, for a command that starts no kistd.
+  func findRunning() throws(StorageError) -> String {
+    if let running = running() { return running }
+    throw StorageError(
+      .unavailable, "no kistd is listening at \(socket)",
+      hint: "`kist list` and other commands that need kistd start it")
+  }
+
   private func start() throws(StorageError) {
-    switch unit() {
-    case .absent: try startApart()
-    case .installed: try startUnit()
-    case .masked:
-      throw StorageError(
-        .unavailable, "no kistd is listening at \(socket), and its unit is masked",
-        hint: "to use the unit: `systemctl --user unmask kistd.socket`; "
-          + "to start kistd without it: `kistd --detach`")
-    }
+    let unit = host.daemonUnit(listeningAt: socket)
+    if let obstacle = host.obstacle(toStarting: unit, at: socket) { throw obstacle }
+    try unit == .installed ? startUnit() : startApart()
   }
 
   /// Waits for the lock, at most 30 seconds; returns `nil` without it.
@@ -82,27 +86,28 @@ struct Autostart: Sendable {
   }
 
   private func startApart() throws(StorageError) {
-    guard let program = host.daemonProgram else {
-      throw StorageError(
-        .unavailable, "no kistd is listening at \(socket), and there is no program kistd",
-        hint: "install it in the directory of kist")
-    }
+    let program = host.daemonProgram ?? "kistd"
     let (error, status) = try runApart([program, "--detach", "--socket", socket])
     // If the user started another kistd at the same moment, kist uses that one.
-    guard !isListening(socket) else { return }
-    throw StorageError(startOf: error, status)
+    guard isListening(socket) else { throw StorageError(startOf: error, status) }
+    // For example that the new store opens only with its key file.
+    let prefix = "kistd: notice: "
+    for line in error.split(separator: "\n") where line.hasPrefix(prefix) {
+      show("kistd " + line.dropFirst(prefix.count))
+    }
   }
 }
 
 // MARK: - The service manager
 
-extension Autostart {
-  private enum Unit { case absent, masked, installed }
+/// kistd's socket unit in this user's service manager.
+enum DaemonUnit { case absent, masked, installed }
 
+extension Host {
   /// Returns whether this user's service manager has a unit that listens at the socket.
-  private func unit() -> Unit {
-    guard host.file("/run/systemd/system") != nil else { return .absent }
-    let properties = host.lines([
+  func daemonUnit(listeningAt socket: String) -> DaemonUnit {
+    guard file("/run/systemd/system") != nil else { return .absent }
+    let properties = lines([
       "systemctl", "--user", "show", "--property=LoadState,Listen", "kistd.socket",
     ])
     if properties.contains("LoadState=masked") { return .masked }
@@ -110,6 +115,24 @@ extension Autostart {
     return properties.contains("LoadState=loaded") && listens ? .installed : .absent
   }
 
+  /// Returns the error with which a start of kistd fails in any case.
+  func obstacle(toStarting unit: DaemonUnit, at socket: String) -> StorageError? {
+    switch unit {
+    case .masked:
+      StorageError(
+        .unavailable, "no kistd is listening at \(socket), and its unit is masked",
+        hint: "to use the unit: `systemctl --user unmask kistd.socket`; "
+          + "to start kistd without it: `kistd --detach`")
+    case .absent where daemonProgram == nil:
+      StorageError(
+        .unavailable, "no kistd is listening at \(socket), and there is no program kistd",
+        hint: "install it in the directory of kist")
+    case .absent, .installed: nil
+    }
+  }
+}
+
+extension Autostart {
   private func startUnit() throws(StorageError) {
     _ = host.lines(["systemctl", "--user", "start", "kistd.socket"])
     guard !isListening(socket) else { return }

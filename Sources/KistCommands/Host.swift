@@ -73,6 +73,11 @@ extension Host {
 
   func value(_ name: String) -> String? { environment(name).flatMap { $0.isEmpty ? nil : $0 } }
 
+  /// docker's configuration, for the user to read.
+  var dockerFile: String {
+    value("DOCKER_CONFIG").map { $0 + "/config.json" } ?? "~/.docker/config.json"
+  }
+
   /// The key file that kistd uses without options.
   var keyFile: String? {
     value("KISTD_KEY_FILE") ?? kistDirectory("XDG_STATE_HOME", ".local/state").map { $0 + "/key" }

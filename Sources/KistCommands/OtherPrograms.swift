@@ -138,13 +138,21 @@ struct ChildEnvironment {
   }
 }
 
-/// Replaces this process by another program, found in PATH; returns the error if that fails.
-func become(_ words: [String]) -> StorageError {
-  let command = [absolutePath(of: words[0]) ?? "/nonexistent/\(words[0])"] + words.dropFirst()
-  let failure = replaceProcess(by: command, .unchanged).failure
-  return StorageError(
-    .unavailable, "\(words[0]) could not be run: \(systemText(of: failure))",
-    hint: "install \(words[0]), or check that it is on PATH")
+/// Runs another program, found in PATH, with the streams of this process; returns the error if it
+/// fails.
+func runProgram(_ words: [String]) -> StorageError? {
+  do throws(StorageError) {
+    let program = try installedProgram(words[0])
+    let pid: pid_t
+    do throws(CommandNotStarted) {
+      pid = try startChild([program] + words.dropFirst(), .unchanged)
+    } catch { throw error.complaint }
+    let status = exitStatus(of: pid)
+    guard status != 0 else { return nil }
+    return StorageError(
+      .unavailable, "\(words[0]) did not change its configuration: it ended with status \(status)",
+      hint: "check that you may write its configuration file and the directory of the file")
+  } catch { return error }
 }
 
 func absolutePath(of program: String) -> String? {

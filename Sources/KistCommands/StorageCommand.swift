@@ -85,20 +85,18 @@ extension RequiresBackups {
     try await perform(kistd.backups, unlockedBy: kistd.access, .live)
   }
 
-  /// Checks that a backup is possible, before the user types a passphrase.
+  /// Checks that a backup is possible, before the user types or pipes in a passphrase.
   ///
   /// Then performs the command.
   func perform(
     _ backups: Backups, unlockedBy access: StorageAccess, _ terminal: Terminal
   ) async throws(StorageError) {
-    if terminal.inputIsTerminal {
-      let status = try await access.status()
-      if status.unlocksWith == .provider { throw .noBackups }
-      if status.isLocked {
-        let locked = StorageError.locked("the storage is locked")
-        if prompting.noPrompt { throw locked }
-        guard try await access.offerToUnlock(because: locked, at: terminal) else { throw locked }
-      }
+    let status = try await access.status()
+    if status.unlocksWith == .provider { throw .noBackups }
+    if status.isLocked, terminal.inputIsTerminal {
+      let locked = StorageError.locked("the storage is locked")
+      if prompting.noPrompt { throw locked }
+      guard try await access.offerToUnlock(because: locked, at: terminal) else { throw locked }
     }
     try await perform(backups, terminal)
   }

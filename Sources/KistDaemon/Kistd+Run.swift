@@ -63,6 +63,10 @@ private func preparation(
   if let command = arguments.first.flatMap(KistdCommand.init(rawValue:)) {
     return { try await status(of: command, Array(arguments.dropFirst()), environment: environment) }
   }
+  // For `nonsense --help`, the parser would explain kistd.
+  if let first = arguments.first, !first.hasPrefix("-") {
+    throw StorageError.unexpectedArgument(of: Kistd.self, in: arguments)
+  }
   let command = try parse(Kistd.self, arguments)
   // A script may take the command's words from an empty variable.
   guard arguments.last != "--" || !command.command.isEmpty else {

@@ -50,44 +50,10 @@ package struct ToolSetup: Sendable, Equatable {
   package struct Asked: Sendable, Equatable {
     /// The tool's command that prints them, with their scopes and origins, one on each line.
     package var command: [String]
-    /// The line that means kist.
+    /// The helper that means kist.
     package var kist: String
-    /// The error to report if there are other lines.
+    /// The error to report if there are others.
     package var conflict: StorageError
-
-    /// A helper in one of the user's files.
-    private struct Setting {
-      var file: String
-      var helper: String
-      var isPlain: Bool { ["store", "cache"].contains(helper.prefix { $0 != " " }) }
-    }
-
-    /// Returns the user's settings in lines of scope, origin and value: git-config(1).
-    private func settings(in lines: [String]) -> [Setting] {
-      lines.compactMap { line in
-        let parts = line.split(separator: "\t", maxSplits: 2).map(String.init)
-        guard parts.count == 3, parts[0] == "global", parts[1].hasPrefix("file:") else {
-          return nil
-        }
-        return Setting(file: String(parts[1].dropFirst(5)), helper: parts[2])
-      }
-    }
-
-    /// Returns the helpers in the lines that the command printed.
-    package func helpers(in lines: [String]) -> [String] { settings(in: lines).map(\.helper) }
-
-    /// Returns the command that takes the helpers `store` and `cache` out of a file, so that kist is
-    /// asked.
-    ///
-    /// Returns `nil` if there are none, or if git asks a third helper and not kist.
-    package func takingOut(of lines: [String]) -> [String]? {
-      let all = settings(in: lines)
-      guard let file = all.first(where: \.isPlain)?.file else { return nil }
-      let change = ["git", "config", "--file", file]
-      if all.allSatisfy(\.isPlain) { return change + ["--replace-all", "credential.helper", kist] }
-      guard all.contains(where: { $0.helper == kist }) else { return nil }
-      return change + ["--unset-all", "credential.helper", "^(store|cache)( |$)"]
-    }
   }
 
   /// The program that the tool then looks for on PATH; one of the lines may create it.
@@ -102,8 +68,12 @@ package struct ToolSetup: Sendable, Equatable {
 extension Tool {
   /// Returns the steps that make this user's tool ask kist.
   ///
-  /// - Parameter kist: The program for a link to point to, in shell syntax.
-  package func setup(linkingTo kist: String) -> ToolSetup {
+  /// - Parameters:
+  ///   - kist: The program for a link to point to, in shell syntax.
+  ///   - dockerFile: The configuration of docker.
+  package func setup(
+    linkingTo kist: String, dockerFile: String = "~/.docker/config.json"
+  ) -> ToolSetup {
     switch self {
     case .git:
       ToolSetup(
@@ -111,7 +81,8 @@ extension Tool {
         asked: .init(
           // Without scopes, git 2.39 prints only one of the user's two files.
           command: [
-            "git", "config", "--show-scope", "--show-origin", "--get-all", "credential.helper",
+            "git", "config", "--show-scope", "--show-origin", "--get-regexp",
+            #"^credential\.(.*\.)?helper$"#,
           ], kist: "kist",
           conflict: .refused(
             "git already has another helper, which this command would replace", as: .conflict,
@@ -121,7 +92,7 @@ extension Tool {
       ToolSetup(
         program: program,
         lines: [
-          line(#"{"credsStore": "kist"}"#, "~/.docker/config.json"),
+          line(#"{"credsStore": "kist"}"#, dockerFile),
           line(
             #"credential-helpers = ["kist", "containers-auth.json"]"#,
             "~/.config/containers/registries.conf.d/kist.conf, for podman and skopeo"),

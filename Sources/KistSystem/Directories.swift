@@ -35,6 +35,19 @@ private func isMade(_ path: String) -> Bool {
   return unsafe chmod(path, 0o700) == 0
 }
 
+/// Throws the reason why this user cannot make files in a directory; changes nothing.
+///
+/// For a missing directory, it checks the nearest existing directory above it.
+package func checkWritable(directory path: String) throws(UnfitFile) {
+  var folder = path
+  while fileStatus(of: folder) == nil, errno == ENOENT, folder != directory(of: folder) {
+    folder = directory(of: folder)
+  }
+  guard let status = fileStatus(of: folder) else { throw .notOpened(errno) }
+  guard status.isKind(S_IFDIR) else { throw .notOpened(ENOTDIR) }
+  guard unsafe access(folder, W_OK | X_OK) == 0 else { throw .notOpened(errno) }
+}
+
 /// Creates a directory of mode 0700 whose path is the given one and six random characters.
 ///
 /// Returns `nil` on failure, and `errno` says why.

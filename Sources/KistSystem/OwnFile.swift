@@ -49,7 +49,7 @@ extension UnfitFile {
     case .foreign: "move it away, or `chown` it to the user of kistd"
     case .foreignDirectory: "`chown` the directory to the user of kistd, or name another one"
     case .openDirectory:
-      "`chmod go-w \(shellQuoted(directory(of: path)))`, or name another directory"
+      "`chmod 700 \(shellQuoted(directory(of: path)))`, or name another directory"
     }
   }
 }

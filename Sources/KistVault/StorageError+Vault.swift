@@ -7,7 +7,7 @@ extension StorageError {
     StorageError(
       .corrupt, message,
       hint:
-        "nothing was overwritten; `kistd fsck` shows the damage; restore the store from a backup, "
+        "nothing was overwritten; `kistd fsck`, with the same --data if one was given, shows the damage; restore the store from a backup, "
         + "or move it away to start with an empty store")
   }
 

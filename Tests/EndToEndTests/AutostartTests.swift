@@ -71,7 +71,7 @@ import Testing
     ("KIST_AUTOSTART=0 kist list", "kistd --detach"),
     ("KIST_SOCKET=$XDG_RUNTIME_DIR/s kist list", "kistd --detach --socket"),
     ("kist list --socket $XDG_RUNTIME_DIR/s", "kistd --detach"),
-    ("kist status", "kistd --detach"),
+    ("kist status", "`kist list` and other commands that need kistd start it"),
   ])
   func `starts none if it must not, and says how to`(line: String, hint: String) async throws {
     try await withAutostart { home in
@@ -100,6 +100,19 @@ import Testing
       #expect(lines.first?.hasPrefix("kist: kistd did not start: ") == true, "\(end.error)")
       #expect(lines.first?.contains(reason) == true, "\(end.error)")
       #expect(lines.last?.contains(hint) == true, "\(end.error)")
+    }
+  }
+
+  @Test func `status and doctor find the kistd of a command, as other commands do`() async throws {
+    try await withAutostart { home in
+      let script = """
+        kistd -- sh -c 'echo; sleep 60' > ~/started & daemon=$!
+        until [ -s ~/started ]; do :; done
+        kist status | head -1; kist doctor | head -1; kill $daemon; wait
+        """
+      let end = try await command("sh", ["-c", script], in: home)
+      #expect(end.output.contains("storage: encrypted-file\nok\tkistd\t"), "\(end.error)")
+      #expect(end.output.contains("/kist-"), "\(end.output)")
     }
   }
 

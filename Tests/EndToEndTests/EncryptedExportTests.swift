@@ -32,6 +32,27 @@ private enum Program: CaseIterable {
 }
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct `An encrypted export` {
+  @Test func `that its reader did not read to the end has this reason, and an empty one a note`()
+    async throws
+  {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        try await daemon.connect().save(credential)
+        let recipient = Program.age.recipient(try await shell(Program.age.key, in: home))
+        let script = """
+          cd; mkfifo pipe; (exec <pipe; :) & reader=$!
+          exec 3>pipe; wait $reader
+          kist export --encrypt \(recipient) >&3; echo $?
+          kist export --encrypt \(recipient) --service absent >/dev/null; echo $?
+          """
+        let end = try await command("bash", ["-c", script], in: home)
+        #expect(end.output == "7\n0\n", "\(end.error)")
+        #expect(end.error.contains("the program that reads the output ended"), "\(end.error)")
+        #expect(end.error.contains("kist: no credential was found, so the export is empty"))
+      }
+    }
+  }
+
   @Test(arguments: Program.allCases)
   fileprivate func `is imported unchanged, and its secrets were only in a pipe`(
     program: Program

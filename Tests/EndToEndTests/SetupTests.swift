@@ -72,7 +72,7 @@ import Testing
         try helper.write(toFile: file, atomically: false, encoding: .utf8)
       }
       let setup = ["-C", home.path, "kist", "setup", "git", "--apply", "--take-out"]
-      for _ in 1...2 { #expect(try await command("env", setup, in: home).status == .exited(0)) }
+      #expect(try await command("env", setup, in: home).status == .exited(0))
       let all = ["-C", home.path, "git", "config", "--get-all", "credential.helper"]
       #expect(try await command("env", all, in: home).output == "kist\n")
       let end = try await command("env", setup, in: home)

@@ -78,6 +78,20 @@ import Testing
     }
   }
 
+  @Test func `says without a terminal, too, that a keyring has no backup`() async throws {
+    try await withDirectory { directory in
+      let recorder = Recorder()
+      let terminal = recorder.terminal()
+      let words = ["backup", directory + "/backup"]
+      let status = await Kist.status(of: words, on: terminal) { command in
+        try await (command as? any RequiresBackups)?
+          .perform(.unimplemented, unlockedBy: .standing { $0.unlocksWith = .provider }, terminal)
+      }
+      #expect(status == 64)
+      #expect(recorder.error.contains("keyring"), "\(recorder.error)")
+    }
+  }
+
   @Test func `offers to unlock the storage first`() async throws {
     try await withDirectory { directory in
       let access = StorageAccess.inMemory()

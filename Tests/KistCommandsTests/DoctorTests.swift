@@ -72,6 +72,23 @@ import Testing
         """))
   }
 
+  @Test(arguments: [
+    (["LoadState=masked"], true, "its unit is masked"),
+    ([], false, "there is no program kistd"),
+  ])
+  func `finds a problem if the next command cannot start kistd`(
+    unit: [String], hasProgram: Bool, reason: String
+  ) async {
+    var machine = Machine.healthy
+    machine.isLeftToStart = true
+    machine.unit = unit
+    if !hasProgram { machine.files["/usr/bin/kistd"] = nil }
+    machine.status = .failure(StorageError(.unavailable, "nothing listens"))
+    let (output, status) = await examine(machine)
+    #expect(output.hasPrefix("problem\tkistd\t") && output.contains(reason), "\(output)")
+    #expect(status == 7)
+  }
+
   @Test func `over a socket that was named says what to ask over that`() async {
     var machine = Machine.healthy
     Fault.locked.befall(&machine)

@@ -53,6 +53,34 @@ import Testing
       path: ".m2/settings.xml", content: "<server><password>hunter2</password></server>",
       said: "a Maven password in plain text\t"),
     Plain(
+      path: ".cargo/credentials", content: "[registries.mine]\ntoken = \"hunter2\"\n",
+      said: "`kist import cargo /home/u/.cargo/credentials`"),
+    Plain(
+      path: ".terraform.d/credentials.tfrc.json",
+      content: #"{"credentials":{"app.terraform.io":{"token":"hunter2"}}}"#,
+      said: "a Terraform token in plain text\tmove it into kist: `kist setup terraform`"),
+    Plain(
+      path: ".kube/config", content: "users:\n- name: a\n  user:\n    token: hunter2\n",
+      said: "`kist save kubectl:NAME token`"),
+    Plain(
+      path: ".config/rclone/rclone.conf", content: "[b2]\nuser = a\npass = hunter2\n",
+      said: "`rclone config encryption set`"),
+    Plain(
+      path: ".config/rclone/rclone.conf", content: #"token = {"access_token":"hunter2"}"# + "\n",
+      said: "that rclone can read"),
+    Plain(
+      path: ".config/pip/pip.conf",
+      content: "[global]\nindex-url = https://a:hunter2@p.example/s\n",
+      said: "`kist save ADDRESS USER`"),
+    Plain(
+      path: ".pip/pip.conf",
+      content: "extra-index-url =\n  https://p.example https://a:hunter2@q/\n",
+      said: "a password in an address"),
+    Plain(
+      path: ".config/age/keys.txt",
+      content: "AGE-SECRET-KEY-1\(String(repeating: "Q", count: 58))\n",
+      said: "an age secret key in plain text, first in line 1"),
+    Plain(
       path: ".bash_history", content: "ls\ncurl -u ghp_\(token)\n",
       said: "a GitHub token in plain text, first in line 2\tsave it with `kist save https://github"),
     Plain(
@@ -76,6 +104,10 @@ import Testing
 
   @Test(arguments: [
     (".npmrc", "//registry.npmjs.org/:_authToken=${NPM_TOKEN}\n"),
+    (".pip/pip.conf", "# https://a:x@q/\nindex-url = https://a:${P}@q/\nx = https://q:8080/a@b\n"),
+    (".pip/pip.conf", "index-url = https://alice@pypi.example/simple\n"),
+    (".kube/config", "    exec:\n      command: kist\n"),
+    (".config/rclone/rclone.conf", "RCLONE_ENCRYPT_V0:\nabc=\n"),
     (".npmrc", "; _authToken=x\nregistry=https://registry.npmjs.org\n"),
     (".pypirc", "[pypi]\nusername = __token__\npassword =\n"),
     (".pgpass", "#a:b:c:d:e\na:b:c:d:\n"), (".my.cnf", "[client]\nuser=alice\n"),

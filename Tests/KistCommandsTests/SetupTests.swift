@@ -1,4 +1,6 @@
 import KistCore
+import KistSystem
+import Synchronization
 import Testing
 
 @testable import KistCommands
@@ -56,29 +58,64 @@ import Testing
     #expect(await setUp("git", on: machine).hasSuffix(expected))
   }
 
+  /// Lines of git's configuration, and the commands that take `store` and `cache` out.
+  struct Plain: Sendable {
+    static let unset = "--unset-all credential.helper '^(store|cache)( |$)'"
+    static let set = "git config --global credential.helper kist"
+    var helpers: [String]
+    var lines: [String] = []
+    var files = "~/.git-credentials"
+    var commands: [String]
+  }
+
   @Test(arguments: [
-    (["store"], "git config --file /home/u/.gitconfig --replace-all credential.helper kist"),
-    (
-      ["cache --timeout 3600", "store"],
-      "git config --file /home/u/.gitconfig --replace-all credential.helper kist"
+    Plain(
+      helpers: ["store"],
+      commands: ["git config --file /home/u/.gitconfig " + Plain.unset, Plain.set]
     ),
-    (
-      ["store --file=/home/u/p", "kist"],
-      "git config --file /home/u/.gitconfig --unset-all credential.helper '^(store|cache)( |$)'"
-    ),
-    (
-      ["kist", "store", "manager"],
-      "git config --file /home/u/.gitconfig --unset-all credential.helper '^(store|cache)( |$)'"
-    ),
+    Plain(
+      helpers: ["cache --timeout 3600", "store"],
+      commands: ["git config --file /home/u/.gitconfig " + Plain.unset, Plain.set]),
+    Plain(
+      helpers: ["store --file=/home/u/p", "kist"], files: "/home/u/p",
+      commands: ["git config --file /home/u/.gitconfig " + Plain.unset]),
+    Plain(
+      helpers: ["kist", "store --file ~/p", "manager"], files: "~/p",
+      commands: ["git config --file /home/u/.gitconfig " + Plain.unset]),
+    Plain(
+      helpers: ["kist"],
+      lines: ["global\tfile:/home/u/.config/git/config\tcredential.helper store"],
+      commands: ["git config --file /home/u/.config/git/config " + Plain.unset]),
+    Plain(
+      helpers: ["store"],
+      lines: ["global\tfile:/home/u/.config/git/config\tcredential.helper store"],
+      commands: [
+        "git config --file /home/u/.gitconfig " + Plain.unset,
+        "git config --file /home/u/.config/git/config " + Plain.unset, Plain.set,
+      ]),
+    Plain(
+      helpers: [],
+      lines: ["global\tfile:/home/u/.gitconfig\tcredential.https://github.com.helper store"],
+      commands: [
+        "git config --file /home/u/.gitconfig --unset-all credential.https://github.com.helper "
+          + "'^(store|cache)( |$)'", Plain.set,
+      ]),
+    Plain(
+      helpers: ["kist"], lines: ["local\tfile:.git/config\tcredential.helper store"],
+      commands: ["git config --file .git/config " + Plain.unset]),
   ])
-  func `takes git's store and cache out only after a yes or with --take-out`(
-    helpers: [String], command: String
+  func `takes git's store and cache out of every file, only after a yes or with --take-out`(
+    plain: Plain
   ) async {
     var machine = Machine.healthy
     machine.install("/usr/bin/git-credential-kist")
-    machine.gitHelpers = helpers
-    #expect(await setUp("git", on: machine).contains("`store` writes them"))
-    for (options, typed, becomes) in [
+    machine.gitHelpers = plain.helpers
+    machine.gitLines = plain.lines
+    let said = await setUp("git", on: machine)
+    #expect(said.contains("`store` writes them to \(plain.files) in plain text"), "\(said)")
+    let path = plain.files == "~/.git-credentials" ? "" : " " + plain.files
+    #expect(said.contains("`kist import git-credentials\(path)`"), "\(said)")
+    for (options, typed, isDone) in [
       (["--apply", "--take-out"], [], true), (["--apply"], ["y"], true),
       (["--apply"], ["n"], false),
       (["--apply"], [], false), ([], [], false),
@@ -86,14 +123,54 @@ import Testing
       let recorder = Recorder()
       let terminal = recorder.terminal(
         input: Secret(utf8: ""), typed: typed, isTerminal: !typed.isEmpty)
+      let ran = Mutex<[String]>([])
       _ = await Kist.status(of: ["setup", "git"] + options, on: terminal) { parsed in
-        try (parsed as? Setup)?.perform(terminal, in: machine.host) { _ in
-          .internal("it ran")
+        try (parsed as? Setup)?.perform(terminal, in: machine.host) { words in
+          ran.withLock { $0.append(words.map(shellQuoted).joined(separator: " ")) }
+          return nil
         }
       }
-      #expect(recorder.error.contains("kist runs: " + command) == becomes, "\(recorder.error)")
-      #expect(recorder.error.contains("it ran") == becomes)
+      #expect(ran.withLock { $0 } == (isDone ? plain.commands : []))
+      #expect(plain.commands.allSatisfy { recorder.error.contains("kist runs: \($0)") } == isDone)
     }
+  }
+
+  @Test func `reports that git could not change its configuration, and runs no other command`()
+    async
+  {
+    var machine = Machine.healthy
+    machine.install("/usr/bin/git-credential-kist")
+    machine.gitHelpers = ["store"]
+    let recorder = Recorder()
+    let terminal = recorder.terminal(input: Secret(utf8: ""), typed: [], isTerminal: false)
+    let status = await Kist.status(of: ["setup", "git", "--apply", "--take-out"], on: terminal) {
+      try ($0 as? Setup)?.perform(terminal, in: machine.host) { _ in
+        runProgram(["false"])
+      }
+    }
+    #expect(status == 7)
+    #expect(
+      recorder.error.contains("false did not change its configuration: it ended with status 1"))
+    #expect(!recorder.error.contains(Plain.set + "\n"))
+  }
+
+  @Test func `names the configuration that docker uses`() async {
+    var machine = Machine.healthy
+    machine.install("/usr/bin/docker-credential-kist")
+    machine.variables["DOCKER_CONFIG"] = "/home/u/docker"
+    #expect(await setUp("docker", on: machine).contains("in /home/u/docker/config.json:\n"))
+  }
+
+  @Test func `does not make pip ask a keyring that is missing`() async {
+    let recorder = Recorder()
+    let terminal = recorder.terminal(input: Secret(utf8: ""), typed: [], isTerminal: false)
+    let status = await Kist.status(of: ["setup", "keyring", "--apply"], on: terminal) { command in
+      try (command as? Setup)?.perform(terminal, in: Machine.healthy.host) { _ in
+        .internal("a test does not")
+      }
+    }
+    #expect(status == 7)
+    #expect(recorder.error.contains("pip would find no keyring"))
   }
 
   @Test func `does not make docker ask a helper that is missing`() async {

@@ -19,6 +19,15 @@ import Testing
         """)
   }
 
+  @Test(arguments: [["nonsense", "--help"], ["key-file", "nonsense", "--help"]])
+  func `an unknown command with --help is an error`(arguments: [String]) async throws {
+    let result = await #expect(
+      processExitsWith: .exitCode(64), observing: [\.standardErrorContent]
+    ) { [arguments] in await runKistd(arguments, home: "/nonexistent") }
+    let error = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(error.contains("unexpected argument") || error.contains("action of a key file"))
+  }
+
   @Test func `a second daemon is status 7 and names the first`() async throws {
     try await withDirectory { directory in
       let lock = try socketLock(beside: directory + "/s")

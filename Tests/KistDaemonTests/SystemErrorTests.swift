@@ -45,7 +45,7 @@ import Testing
             try await StorageKind.libsecret.open(context, nil)
           })
         #expect(error.message == "another kistd serves the keyring already, pid \(getpid())")
-        #expect(error.hint?.contains("whose log names the socket") == true)
+        #expect(error.hint?.contains("as `kist` does") == true)
         await first.close()
         await (try await StorageKind.libsecret.open(context, nil)).close()
       }

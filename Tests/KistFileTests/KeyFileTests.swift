@@ -140,7 +140,7 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: state)
     let error = try await store.expectRefusedUntouched(.denied) { try await store.open() }
     #expect(error?.message.contains("in a directory that other users may write to") == true)
-    #expect(error?.hint?.hasPrefix("`chmod go-w \(state)`") == true)
+    #expect(error?.hint?.hasPrefix("`chmod 700 \(state)`") == true)
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: state)
     let opened = try await store.open()
     #expect(try await opened.access.status().isLocked == false)

@@ -34,6 +34,24 @@ extension PlainFile {
     let others: [PlainFile] = [
       PlainFile(path: ".config/git/credentials", content: .importable(.gitCredentials)),
       PlainFile(path: ".config/containers/auth.json", content: .importable(.docker)),
+      // The name that older versions of cargo used, and that cargo still reads.
+      PlainFile(
+        path: (variable("CARGO_HOME").flatMap { $0.isEmpty ? nil : $0 } ?? ".cargo")
+          + "/credentials", content: .importable(.cargo)),
+      .init(
+        ".terraform.d/credentials.tfrc.json", .settings(["\"token\""]), "a Terraform token",
+        "`kist setup terraform`, then `kist save terraform:HOST`"),
+      .init(
+        ".kube/config", .settings(["token", "password", "client-key-data"]),
+        "a Kubernetes credential",
+        "`kist save kubectl:NAME token`, then `kist setup kubectl`"),
+      .init(
+        ".config/rclone/rclone.conf",
+        .settings(["pass", "pass2", "password", "secret_access_key", "\"access_token\""]),
+        "a password or token that rclone can read",
+        "`rclone config encryption set`, save that password with `kist save rclone`, and set "
+          + "`RCLONE_PASSWORD_COMMAND='kist load rclone'`"),
+      pip(".config/pip/pip.conf"), pip(".pip/pip.conf"),
       .init(
         ".npmrc", .settings(["_authToken", "_auth", "_password"]), "an npm token",
         "`kist save registry.npmjs.org`; write `_authToken=${NPM_TOKEN}` into the file, and run "
@@ -60,8 +78,16 @@ extension PlainFile {
       ".bash_profile", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile",
       ".config/fish/config.fish", ".envrc", ".env", ".terraformrc",
       ".config/gh/hosts.yml", ".config/glab-cli/config.yml", ".config/sops/age/keys.txt",
+      ".config/age/keys.txt",
     ]
     return usual + others + texts.map { PlainFile(path: $0, content: .tokens) }
+  }
+
+  private static func pip(_ path: String) -> PlainFile {
+    .init(
+      path, .addresses, "a password in an address",
+      "`kist save ADDRESS USER` with the address without user and password, then "
+        + "`kist setup keyring`")
   }
 
   private init(_ path: String, _ lines: PlainLines, _ kind: String, _ remedy: String) {

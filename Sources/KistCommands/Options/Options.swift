@@ -40,7 +40,7 @@ extension Endpoints {
     let autostart = socket == nil ? Autostart(at: path, on: .live) : nil
     return .remote(
       socketPath: path, threads: threads,
-      orFind: starting ? autostart?.findOnce : autostart?.findElsewhere)
+      orFind: starting ? autostart?.findOnce : autostart?.findRunning)
   }
 }
 

@@ -20,7 +20,7 @@ struct Detached: Sendable {
     }
     closefrom(STDERR_FILENO + 1)
     try makeDirectory(directory(of: logFile), hint: otherLogHint)
-    log = try openOwnFile(logFile, O_WRONLY | O_CREAT | O_APPEND, hint: otherLogHint)
+    log = try openLog(logFile, O_CREAT)
     guard unsafe chdir("/") == 0 else { throw .failed("enter", "/", hint: "try again") }
     starter = kist_detach()
     guard starter >= 0 else { throw .internal("cannot fork: \(systemText(of: errno))") }
@@ -57,6 +57,22 @@ extension Options {
         "--detach needs absolute paths", hint: "kistd leaves the current directory: write `$PWD/…`")
     }
   }
+}
+
+extension Options {
+  /// Throws where kistd could not open its log in the background; changes nothing.
+  func checkLog() throws(StorageError) {
+    guard let logFile else { return }
+    if fileStatus(ofLink: logFile) == nil {
+      try checkWritable(directory: directory(of: logFile), hint: otherLogHint)
+    } else {
+      close(try openLog(logFile))
+    }
+  }
+}
+
+private func openLog(_ path: String, _ flags: CInt = 0) throws(StorageError) -> CInt {
+  try openOwnFile(path, O_WRONLY | O_APPEND | flags, hint: otherLogHint)
 }
 
 private let otherLogHint = "check the directory, or name another one in XDG_STATE_HOME"

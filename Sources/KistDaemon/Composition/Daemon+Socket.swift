@@ -18,9 +18,7 @@ extension Daemon {
   }
 
   func socketLocation() throws(StorageError) -> SocketLocation {
-    if let path = options.socket { return try SocketLocation(path: path) }
-    return try SocketLocation(
-      environment: environment, uid: geteuid(), isOurDirectory: isOurDirectory)
+    try KistDaemon.socketLocation(options, environment)
   }
 
   /// Starts a process that waits to become the command; makes a directory if no socket is named.
@@ -72,4 +70,13 @@ extension Daemon {
     }
     return number
   }
+}
+
+/// Returns the place of a new socket: the value of the option, or where clients look for it.
+func socketLocation(
+  _ options: Options, _ environment: (String) -> String?
+) throws(StorageError) -> SocketLocation {
+  if let path = options.socket { return try SocketLocation(path: path) }
+  return try SocketLocation(
+    environment: environment, uid: geteuid(), isOurDirectory: isOurDirectory)
 }

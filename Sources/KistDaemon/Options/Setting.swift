@@ -66,15 +66,23 @@ func usageError<Command: ParsableCommand>(
   let message = Command.message(for: error)
   // The parser has no error type for an unexpected argument.
   if message.contains("nexpected argument") {
-    return .wrongUsage(
-      "unexpected argument", of: command,
-      hint: command == Kistd.self ? hint(forUnexpectedArgumentIn: arguments) : nil)
+    return .unexpectedArgument(of: command, in: arguments)
   }
   return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
 }
 
+extension StorageError {
+  static func unexpectedArgument<Command: ParsableCommand>(
+    of command: Command.Type, in arguments: [String]
+  ) -> StorageError {
+    .wrongUsage(
+      "unexpected argument", of: command,
+      hint: command == Kistd.self ? commandHint(forArguments: arguments) : nil)
+  }
+}
+
 /// Returns the hint for an unexpected argument; `kistd -- migrate` would run a program `migrate`.
-private func hint(forUnexpectedArgumentIn arguments: [String]) -> String {
+private func commandHint(forArguments arguments: [String]) -> String {
   if let command = arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first {
     return "write `kistd \(command.rawValue)` first, then its options"
   }

@@ -23,14 +23,16 @@ struct KeyFileCommand: ParsableCommand {
       "number", "Read the store's passphrase from this descriptor; by default standard input."))
   var passphraseFd: String?
 
+  fileprivate static var noSuchAction: StorageError {
+    .wrongUsage(
+      "there is no such action of a key file", of: Self.self, hint: "write `kistd key-file add`")
+  }
+
   /// Returns the options of a kistd with the passphrase, and the key file of one without it.
   func options(
     environment: (String) -> String?
   ) throws(StorageError) -> (options: Options, keyFile: String?) {
-    guard action == "add" else {
-      throw .wrongUsage(
-        "there is no such action of a key file", of: Self.self, hint: "write `kistd key-file add`")
-    }
+    guard action == "add" else { throw Self.noSuchAction }
     let withoutPassphrase: (String) -> String? = { name in
       ["KISTD_PASSPHRASE_FD", "CREDENTIALS_DIRECTORY"].contains(name) ? nil : environment(name)
     }
@@ -47,6 +49,10 @@ struct KeyFileCommand: ParsableCommand {
 func addKeyFile(
   _ arguments: [String], environment: @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
+  // For `nonsense --help`, the parser would explain `key-file add`.
+  if let first = arguments.first, !first.hasPrefix("-"), first != "add" {
+    throw KeyFileCommand.noSuchAction
+  }
   let command = try parse(KeyFileCommand.self, arguments)
   let (options, keyFile) = try command.options(environment: environment)
   guard let keyFile else { throw .internal("no key file") }

@@ -114,6 +114,20 @@ func isListenedOn(_ path: String) -> Bool {
 /// Makes the directory of a socket with mode 0700, or checks that only this user can enter it.
 func prepareSocketDirectory(_ directory: String) throws(StorageError) {
   try makeDirectory(directory, hint: otherSocketHint)
+  try checkSocketDirectory(directory)
+}
+
+/// Throws where kistd could not make its socket or its lock; changes nothing.
+///
+/// If a program listens at the socket already, kistd would get that socket or not start.
+func checkSocketPlace(_ path: String) throws(StorageError) {
+  guard !isListenedOn(path) else { return }
+  let directory = directory(of: path)
+  if fileStatus(ofLink: directory) != nil { try checkSocketDirectory(directory) }
+  try checkWritable(directory: directory, hint: otherSocketHint)
+}
+
+private func checkSocketDirectory(_ directory: String) throws(StorageError) {
   guard let status = fileStatus(ofLink: directory) else {
     throw .failed("look at", directory, hint: otherSocketHint)
   }
@@ -133,7 +147,8 @@ func prepareSocketDirectory(_ directory: String) throws(StorageError) {
       "other users may enter the socket's directory \(directory): its mode is "
         + String(status.permissions, radix: 8),
       hint:
-        "name a socket in a directory of mode 700 with --socket, or set this one to mode 700")
+        "`chmod 700 \(shellQuoted(directory))`, or name a socket in another directory with --socket"
+    )
   }
 }
 

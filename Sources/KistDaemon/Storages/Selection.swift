@@ -140,6 +140,9 @@ struct ProbeCommand: ParsableCommand {
     completion: .list(StorageKind.namesOfOption))
   var storage: String?
 
+  @Flag(help: "Also check what `kistd --detach` needs.")
+  var detach = false
+
   @OptionGroup var store: StoreOptions
 }
 
@@ -150,6 +153,7 @@ func probe(
   let command = try parse(ProbeCommand.self, arguments)
   let options = try command.options(environment: environment) { kistd in
     kistd.storage = command.storage
+    kistd.detach = command.detach
     kistd.store = command.store
   }
   let logger = Logger.kistd(level: options.logLevel)
@@ -174,6 +178,8 @@ extension StorageDiagnosis {
       let selection = try Selection.select(
         asked: context.options.storage, pin: pin, await Probes(context, pin: pin))
       try selection.kind.check(context)
+      try context.options.checkLog()
+      try checkSocketPlace(socketLocation(context.options, context.environment).path)
       choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
     } catch { choice = .failure(error) }
     self.init(choice: choice, external: [])

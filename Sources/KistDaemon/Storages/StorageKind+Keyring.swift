@@ -71,7 +71,7 @@ extension StorageError {
     StorageError(
       .unavailable, "another kistd serves the keyring already, \(owner)",
       hint:
-        "use that kistd, whose log names the socket, or stop it first; to use a separate store: "
+        "use that kistd, as `kist` does, or stop it first; to use a separate store: "
         + "`kistd --storage encrypted-file --data DIRECTORY`")
   }
 

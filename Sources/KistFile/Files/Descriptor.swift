@@ -13,7 +13,9 @@ struct Descriptor: ~Copyable {
   /// Opens a file that `exec` closes; throws the system's error, also for a symbolic link.
   static func open(_ path: String, _ flags: CInt) throws(StorageError) -> Descriptor {
     let number = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard number >= 0 else { throw .system("opening", path: path) }
+    guard number >= 0 else {
+      throw errno == ELOOP ? .unfit(.link, "file", path) : .system("opening", path: path)
+    }
     return Descriptor(number: number)
   }
 

@@ -40,16 +40,44 @@ extension EncryptedFile {
   /// Missing files and directories are accepted here; opening the store reports or makes them.
   package static func checkPlaces(_ options: Options) throws(StorageError) {
     try checkDirectory(directory(of: options.path))
+    try checkWritable(directory(of: options.path))
+    let isNew = try !exists(options.path)
+    if !isNew { try checkWritable(store: options.path) }
     // A progress note is optional, so another fault of its directory does not prevent the start.
-    if let notes = options.progress?.directory, fileStatus(of: notes)?.st_uid == geteuid() {
+    if let notes = options.progress?.directory, let status = fileStatus(of: notes),
+      status.st_uid == geteuid(), status.isKind(S_IFDIR)
+    {
       try checkDirectory(notes)
     }
     switch options.keySource {
-    case .keyFile(let path): _ = try KeyFile.read(path)
+    case .keyFile(let path):
+      // A new store needs a new key file, if there is none.
+      if try KeyFile.read(path) == nil, isNew { try checkWritable(directory(of: path)) }
     case .passphraseFile(let path): _ = try PassphraseFile.read(path)
     case .passphrase, .none: break
     }
   }
+}
+
+/// Throws where kistd cannot make files in a directory, or cannot make the directory.
+private func checkWritable(_ directory: String) throws(StorageError) {
+  do throws(UnfitFile) { try checkWritable(directory: directory) } catch {
+    guard case .notOpened(let number) = error else { throw .unfit(error, "directory", directory) }
+    throw StorageError(
+      StorageError.Code(errno: number),
+      "kistd cannot write to the directory \(directory): \(systemText(of: number))",
+      hint: fileStatus(of: directory) == nil
+        ? "make it writable for kistd, or use another one"
+        : "`chmod 700 \(shellQuoted(directory))`, or use another one")
+  }
+}
+
+private func checkWritable(store path: String) throws(StorageError) {
+  guard unsafe access(path, W_OK) != 0 else { return }
+  throw StorageError(
+    StorageError.Code(errno: errno),
+    "kistd cannot write to the store \(path): \(systemText(of: errno))",
+    hint: "`chmod 600 \(shellQuoted(path))`")
 }
 
 /// Waits until the names in the directory of a file are on disk.

@@ -43,11 +43,12 @@ final class OwnerLock: Sendable {
   private static func refusal(_ code: StorageError.Code, _ pid: String?) -> StorageError {
     StorageError(
       code, "the store is in use by \(pid.map { "pid \($0)" } ?? "another process")",
-      hint: pid.map { pid in
-        "use that kistd, whose log names the socket; or stop it: as a service with "
-          + "`systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`, "
-          + "otherwise with `kill \(pid)`"
-      } ?? "stop it, or use that kistd, whose log names the socket")
+      hint: (code == .busy ? "stop it" : "use that kistd, as `kist` does, or stop it")
+        + (pid.map { pid in
+          ": as a service with "
+            + "`systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`, "
+            + "otherwise with `kill \(pid)`"
+        } ?? ""))
   }
 
   private static var bootID: Substring {

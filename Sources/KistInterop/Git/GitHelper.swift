@@ -93,7 +93,7 @@ extension GitMessage {
     guard summary.isSavedByHand, summary.key.account.isEmpty, username == nil else { return }
     throw .badRequest(
       "the credential has no account, and git sends no password without one",
-      hint: "save it again: `kist save URL ACCOUNT`")
+      hint: "save it again with an account: `kist save \(summary.key.service) ACCOUNT`")
   }
 
   /// Saves a credential that git found to be right; does nothing if it is already stored.

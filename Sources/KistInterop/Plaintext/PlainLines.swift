@@ -9,6 +9,9 @@ package enum PlainLines: Sendable {
   /// An XML element with one of these names.
   case elements([StaticString])
 
+  /// An address with a password: `https://user:password@host`.
+  case addresses
+
   /// Returns whether a text has such a line.
   ///
   /// A value that begins with `$` or `{` is a variable or encrypted, and does not count.
@@ -25,6 +28,7 @@ package enum PlainLines: Sendable {
     case .settings(let names): hasSetting(line, names)
     case .pgpass: hasPassword(line)
     case .elements(let names): hasElement(line, names)
+    case .addresses: hasPasswordInAddress(line)
     }
   }
 }
@@ -67,6 +71,32 @@ private func hasElement(_ line: Span<UInt8>, _ names: [StaticString]) -> Bool {
     }
   }
   return false
+}
+
+private func hasPasswordInAddress(_ line: Span<UInt8>) -> Bool {
+  guard let start = line.indices.first(where: { !isBlank(line[$0]) }),
+    ![UInt8(ascii: "#"), UInt8(ascii: ";")].contains(line[start])
+  else { return false }
+  for offset in line.indices where line.extracting(offset...).hasPrefix("://") {
+    let rest = line.extracting((offset + 3)...)
+    guard let colon = rest.indices.first(where: { isEndOfUser(rest[$0]) }),
+      rest[colon] == UInt8(ascii: ":")
+    else { continue }
+    let password = rest.extracting((colon + 1)...)
+    guard
+      let end = password.indices.first(where: {
+        password[$0] == UInt8(ascii: "@") || password[$0] == UInt8(ascii: "/")
+          || isBlank(password[$0])
+      }), password[end] == UInt8(ascii: "@")
+    else { continue }
+    if password.extracting(..<end).isPlainValue { return true }
+  }
+  return false
+}
+
+/// Whether a byte ends the user in an address: before the password, the host or the path.
+private func isEndOfUser(_ byte: UInt8) -> Bool {
+  isBlank(byte) || [UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "/")].contains(byte)
 }
 
 extension Span<UInt8> {

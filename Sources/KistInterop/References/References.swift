@@ -16,8 +16,19 @@ struct References {
       secrets[reference.key] = secret
       return secret
     } catch {
-      throw error.at(place)
+      let better = error.code == .notFound ? await missingAccount(of: reference.key) : nil
+      throw (better ?? error).at(place)
     }
+  }
+
+  /// Returns the error for a key without an account whose service has credentials with accounts.
+  private func missingAccount(of key: CredentialKey) async -> StorageError? {
+    guard key.account.isEmpty,
+      let other = try? await storage.findAll(CredentialQuery(service: key.service)).map(\.key).min()
+    else { return nil }
+    return StorageError(
+      .notFound, "the service has no credential without an account",
+      hint: "name the account: `\(CredentialReference(other))`")
   }
 }
 

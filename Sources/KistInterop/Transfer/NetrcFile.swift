@@ -43,7 +43,8 @@ private struct NetrcEntry {
   func add(to file: inout ForeignCredentials) throws(StorageError) {
     guard let host else { return file.leaveOut(.ofNoHost, at: line) }
     guard let password else { return file.leaveOut(.withoutPassword, at: line) }
-    let key = CredentialKey(service: host, account: login)
+    // Host names are case-insensitive (RFC 4343), and tools ask for the usual form.
+    let key = CredentialKey(service: host.lowercased(), account: login)
     try file.add(NewCredential(key: key, secret: password), at: line)
   }
 }

@@ -21,6 +21,8 @@ struct Machine: Sendable {
   var session: String?
   var variables: [String: String] = [:]
   var gitHelpers: [String] = []
+  /// Other lines of git's configuration.
+  var gitLines: [String] = []
   var homeFiles: [String: HomeFile] = [:]
   var whyLocked = StorageError.locked("the storage is locked")
 
@@ -89,7 +91,8 @@ struct Machine: Sendable {
         case ["--user", "show"]: return unit
         case ["--user", "start"]: whenUnitStarts()
         case let words where words.first == "config":
-          return gitHelpers.map { "global\tfile:/home/u/.gitconfig\t\($0)" }
+          return gitHelpers.map { "global\tfile:/home/u/.gitconfig\tcredential.helper \($0)" }
+            + gitLines
         default: break
         }
         return []

@@ -77,7 +77,7 @@ struct `In the place of a small file` {
       #expect(unsafe chmod(folder, 0o770) == 0)
       let writable = try #require(throws: StorageError.self) { try home.pin.read() }
       #expect(writable.message.contains("in a directory that other users may write to"))
-      #expect(writable.hint?.hasPrefix("`chmod go-w ") == true)
+      #expect(writable.hint?.hasPrefix("`chmod 700 ") == true)
       #expect(unsafe chmod(folder, 0o700) == 0 && chown(folder, 65534, 65534) == 0)
       let foreign = try #require(throws: StorageError.self) { try home.pin.read() }
       #expect(foreign.message.contains("in a directory that belongs to another user"))

@@ -30,6 +30,9 @@ import Testing
       leftOut: [.macro: [2], .furtherFields: [6], .ofNoHost: [7]]),
     ForeignFile(
       "a .netrc with a byte order mark", .netrc, "\u{FEFF}machine a password b", ["a  = b"]),
+    ForeignFile(
+      "a .netrc with capitals in a host", .netrc, "machine GIT.Example.com login A password b",
+      ["git.example.com A = b"]),
     ForeignFile("an empty .netrc", .netrc, "", []),
   ]
 

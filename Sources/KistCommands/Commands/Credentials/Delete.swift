@@ -24,8 +24,18 @@ struct Delete: RequiresUserStorage {
     let request = DeleteRequest(
       key: try target.key(), ifRevision: ifRevision.map(Revision.init(rawValue:)))
     let wasThere = try await storage.delete(request)
+    var accounts: [String] = []
+    if !wasThere, request.key.account.isEmpty, terminal.outputIsTerminal {
+      accounts = try await storage.findAll(CredentialQuery(service: request.key.service))
+        .map(\.key.account).sorted()
+    }
+    let others =
+      accounts.isEmpty
+      ? ""
+      : "; the service has credentials with accounts: " + accounts.prefix(5).joined(separator: ", ")
+        + (accounts.count > 5 ? ", and \(accounts.count - 5) more" : "")
     try terminal.reportSuccess(
-      wasThere ? "deleted" : "there was no such credential", or: json(deleted: wasThere),
+      wasThere ? "deleted" : "there was no such credential\(others)", or: json(deleted: wasThere),
       asJSON: common.json)
   }
 }

@@ -53,9 +53,9 @@ struct Save: RequiresUserStorage {
       attributes: attributes, expiresAt: expiresAt)
     var request = SaveRequest(credential: credential, condition: condition, keep: keep)
     var stored: CredentialSummary?
-    if terminal.inputIsTerminal {
+    if terminal.inputIsTerminal || terminal.outputIsTerminal {
       stored = try await storage.checkTakes(request, at: now)
-      if let stored, try source.confirm(replacing: stored, at: terminal) {
+      if terminal.inputIsTerminal, let stored, try source.confirm(replacing: stored, at: terminal) {
         request.condition = .ifRevision(stored.revision)
       }
     }

@@ -17,10 +17,11 @@ struct Doctor: AsksKistd {
 
   func run() async throws {
     let socket = try common.socketPath()
-    let isLeftToStart = common.socket == nil && Autostart(at: socket, on: .live) != nil
+    let autostart = common.socket == nil ? Autostart(at: socket, on: .live) : nil
+    let running = autostart?.running()
     let checkup = Checkup(
-      socket: socket, kistd: try common.kistd(starting: false), host: .live,
-      isLeftToStart: isLeftToStart && !isListening(at: socket))
+      socket: running ?? socket, kistd: try common.kistd(starting: false), host: .live,
+      isLeftToStart: autostart != nil && running == nil)
     try await perform(checkup, .live)
   }
 
@@ -52,15 +53,14 @@ extension Checkup {
     do throws(StorageError) { status = .success(try await kistd.access.status()) } catch {
       status = .failure(error)
     }
-    let greeting =
-      isLeftToStart
-      ? .ok("kistd", "it does not run; the first command that needs it starts it")
-      : await greeting()
-    let diagnosis = host.diagnosis()
+    let unit = host.daemonUnit(listeningAt: socket)
+    let greeting = isLeftToStart ? startFinding(of: unit) : await greeting()
+    let diagnosis = host.diagnosis(ofDetached: isLeftToStart && unit == .absent)
     return await [greeting]
       + storageFindings(
         status, kistdAnswers: !isLeftToStart && greeting.state.code == nil, diagnosis,
         whyLocked: whyLocked(status))
+      + (isLeftToStart && diagnosis == nil && host.daemonProgram != nil ? [.noDiagnosis] : [])
       + host.secretServiceFindings(diagnosis?.provider) + host.serviceFindings()
       + host.fileFindings(socket: socket)
       + host.backupFindings(try? status.get()) + host.programFindings() + host.plaintextFindings()
@@ -71,6 +71,11 @@ extension Checkup {
     guard case .success(let status) = status, status.isLocked else { return nil }
     do throws(StorageError) { try await kistd.credentials.checkIsOpen() } catch { return error }
     return nil
+  }
+
+  private func startFinding(of unit: DaemonUnit) -> Finding {
+    host.obstacle(toStarting: unit, at: socket).map { Finding($0, about: "kistd") }
+      ?? .ok("kistd", "it does not run; the first command that needs it starts it")
   }
 
   private func greeting() async -> Finding {
@@ -85,6 +90,13 @@ extension Checkup {
   }
 }
 
+extension Finding {
+  /// For example a variable of kistd has a wrong value.
+  fileprivate static let noDiagnosis = Finding(
+    .problem(.unavailable), "storage", "kistd cannot start with these variables",
+    hint: "`kistd probe --detach` shows why")
+}
+
 extension Host {
   /// Returns the provider of the keyring, from `kistd probe`, which starts none.
   func keyringProvider() -> KeyringProvider? {
@@ -94,8 +106,10 @@ extension Host {
 
   /// Returns the storage that kistd would open, from `kistd probe`.
   ///
-  /// Runs the kistd next to this program, or else the one on PATH.
-  fileprivate func diagnosis() -> StorageDiagnosis? {
-    daemonProgram.flatMap { lines([$0, "probe", "--json"]).first }.flatMap { StorageDiagnosis($0) }
+  /// Runs the kistd next to this program, or else the one on PATH. For a kistd that kist starts in
+  /// the background, also checks what it needs for that.
+  fileprivate func diagnosis(ofDetached isDetached: Bool) -> StorageDiagnosis? {
+    let options = ["probe", "--json"] + (isDetached ? ["--detach"] : [])
+    return daemonProgram.flatMap { lines([$0] + options).first }.flatMap { StorageDiagnosis($0) }
   }
 }

@@ -31,14 +31,14 @@ struct Setup: AsyncParsableCommand {
   var hideKeyring = false
 
   func run() async throws {
-    try perform(.live, in: .live, becoming: become)
+    try perform(.live, in: .live, running: runProgram)
   }
 
   /// Prints the setup lines, or applies them.
   ///
-  /// `become` replaces this process by a command, or returns the error.
+  /// `run` runs a command of the tool, and returns the error if that fails.
   func perform(
-    _ terminal: Terminal, in host: Host, becoming become: ([String]) -> StorageError
+    _ terminal: Terminal, in host: Host, running run: ([String]) -> StorageError?
   ) throws(StorageError) {
     guard case .tool(let tool) = tool else { return try setUpSecretService(terminal, in: host) }
     guard !undo else {
@@ -46,7 +46,7 @@ struct Setup: AsyncParsableCommand {
         "kist undoes only the setup of secret-service",
         hint: "docs/integrations.md says how to undo the setup of \(tool.rawValue)")
     }
-    let setup = tool.setup(linkingTo: host.linkTarget)
+    let setup = tool.setup(linkingTo: host.linkTarget, dockerFile: host.dockerFile)
     for line in setup.lines {
       terminal.writeErrorLines(["in \(line.place):"])
       try terminal.writeLines([line.text])
@@ -78,8 +78,8 @@ struct Setup: AsyncParsableCommand {
     if let asked = setup.asked {
       let lines = host.lines(asked.command)
       let helpers = asked.helpers(in: lines)
-      if let change = asked.takingOut(of: lines) {
-        return try takeOut(change, terminal, becoming: become)
+      if let change = asked.takingOut(of: lines, thenRunning: words) {
+        return try takeOut(change, terminal, running: run)
       }
       if helpers.contains(asked.kist) {
         return terminal.note(
@@ -91,19 +91,32 @@ struct Setup: AsyncParsableCommand {
         terminal.report(asked.conflict, asJSON: false)
       }
     }
-    if apply { throw become(words) }
+    guard apply else { return }
+    if let missing, tool == .keyring {
+      throw .refused(
+        "pip's configuration was not changed, because pip would find no \(missing)",
+        as: .unavailable, hint: "make the link that is named above first")
+    }
+    if let failure = run(words) { throw failure }
   }
 
-  /// Reports helpers of git that store passwords outside of kist, and runs the command that removes
+  /// Reports helpers of git that store passwords outside of kist, and runs the commands that remove
   /// them from git's configuration.
   private func takeOut(
-    _ change: [String], _ terminal: Terminal, becoming: ([String]) -> StorageError
+    _ change: ToolSetup.Asked.TakingOut, _ terminal: Terminal,
+    running run: ([String]) -> StorageError?
   ) throws(StorageError) {
+    let imports = change.passwords.map { file in
+      "`kist import git-credentials" + (file == "~/.git-credentials" ? "`" : " \(file)`")
+    }.joined(separator: ", ")
     let found = StorageError.refused(
-      "git already has another helper, which keeps passwords outside kist; `store` writes them to "
-        + "~/.git-credentials in plain text", as: .conflict,
-      hint: "import them: `kist import git-credentials`; take the helper out: "
-        + "`kist setup git --apply --take-out`")
+      "git already has another helper, which keeps passwords outside kist"
+        + (change.passwords.isEmpty
+          ? ""
+          : "; `store` writes them to \(change.passwords.joined(separator: ", ")) in plain text"),
+      as: .conflict,
+      hint: (imports.isEmpty ? "" : "import them: \(imports); ")
+        + "take the helper out: `kist setup git --apply --take-out`")
     guard apply else { return terminal.report(found, asJSON: false) }
     if !takeOut {
       guard terminal.inputIsTerminal else { throw found }
@@ -111,10 +124,13 @@ struct Setup: AsyncParsableCommand {
       try terminal.confirm(
         "Take `store` and `cache` out of git's configuration? No file with passwords is removed.",
         orElse: "git's configuration was not changed",
-        hint: "import the passwords first: `kist import git-credentials`")
+        hint: imports.isEmpty
+          ? "`kist setup git --apply` asks again" : "import the passwords first: \(imports)")
     }
-    terminal.writeErrorLines(["kist runs: " + change.map(shellQuoted).joined(separator: " ")])
-    throw becoming(change)
+    for command in change.commands {
+      terminal.writeErrorLines(["kist runs: " + command.map(shellQuoted).joined(separator: " ")])
+      if let failure = run(command) { throw failure }
+    }
   }
 }
 

@@ -117,9 +117,13 @@ struct EncryptingProgram: ~Copyable {
       terminal.note("\(name): \(line.trimmingPrefix("\(name): "))")
     }
     guard status == 0 else {
+      let reason =
+        status == 128 + SIGPIPE
+        ? "the program that reads the output ended before it had the whole export"
+        : "the lines above give the reason"
       throw .refused(
         "\(name) did not encrypt the export: its status was \(status)", as: .unavailable,
-        hint: "the export was not written; the lines above give the reason")
+        hint: "the export was not written; \(reason)")
     }
   }
 

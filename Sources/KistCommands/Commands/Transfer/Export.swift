@@ -59,7 +59,12 @@ struct Export: RequiresUserStorage {
           "an encrypted export is not text for a terminal",
           hint: "name the file: `kist export --encrypt RECIPIENT FILE`")
       }
-      _ = try await export(query, storage, terminal, through: encryption, to: STDOUT_FILENO)
+      let count = try await export(query, storage, terminal, through: encryption, to: STDOUT_FILENO)
+      if count == 0 {
+        terminal.note(
+          "no credential was found, so the export is empty",
+          hint: selection.meansAll ? nil : "check the spelling; `kist list` shows all credentials")
+      }
       return
     }
     var target = try NewFile(for: file, replacing: replace)
