@@ -117,7 +117,8 @@ extension UserStorage {
     guard let first = keys.first else { return nil }
     let names = keys.map { $0.account.isEmpty ? "one without an account" : shortened($0.account) }
     return StorageError(
-      .notFound, "\(message): \(beginning(of: names))", hint: "\(hint): `\(command(loading: first))`")
+      .notFound, "\(message): \(beginning(of: names))",
+      hint: "\(hint): `\(command(loading: first))`")
   }
 }
 
