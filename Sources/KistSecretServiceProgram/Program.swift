@@ -18,15 +18,14 @@ struct SecretServiceOptions: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "End after this number of seconds without a call, if no program has a session.",
-      valueName: "seconds"))
-  var idleExit: Int?
+      "End after this time without a call, if no program has a session.", valueName: "time"))
+  var idleExit: String?
 
   @Option(
     help: ArgumentHelp(
-      "How many seconds a prompt waits for `kist unlock` where the user cannot be asked (default: 0).",
-      valueName: "seconds"))
-  var waitForUnlock = 0
+      "How long a prompt waits for `kist unlock`; by default it is dismissed at once.",
+      valueName: "time"))
+  var waitForUnlock: String?
 }
 
 /// Serves the Secret Service with this process's command line, on the main thread.
@@ -39,11 +38,12 @@ package func startSecretService() -> Never {
         .unavailable, "cannot connect to the session bus: \(error.message)",
         hint: "start this program on a session bus, for example with dbus-run-session")
     }
+    let idleExit = try duration(options.idleExit, of: "--idle-exit")
     let path =
       if let socket = options.socket { socket } else { try SocketLocation.current().path }
     let reason = try serveSecretService(
-      on: bus, functions(socketPath: path, options, bus), machine: machineKey(),
-      idleExit: options.idleExit.map { .seconds(max(1, $0)) }
+      on: bus, try functions(socketPath: path, options, bus), machine: machineKey(),
+      idleExit: idleExit
     ) { reason in
       if let reason { end(reason) }
       exit(0)
@@ -55,12 +55,21 @@ package func startSecretService() -> Never {
 /// Returns what the service needs, from the kistd at a socket.
 private func functions(
   socketPath: String, _ options: SecretServiceOptions, _ bus: Bus
-) -> SecretService.Functions {
+) throws(StorageError) -> SecretService.Functions {
+  let patience = try duration(options.waitForUnlock, of: "--wait-for-unlock")
   let kistd = Endpoints.remote(socketPath: socketPath, threads: 4)
   return SecretService.Functions(
     storage: kistd.credentials, access: kistd.access, watch: kistd.watch,
-    asking: options.waitForUnlock > 0
-      ? .waiting(for: .seconds(options.waitForUnlock), kistd.access, bus) : .nobody)
+    asking: patience.map { .waiting(for: $0, kistd.access, bus) } ?? .nobody)
+}
+
+/// Returns the value of an option, from 1 ms to 365 days; `nil` if the option was not given.
+private func duration(
+  _ text: String?, of option: String
+) throws(StorageError) -> Duration? {
+  guard let text else { return nil }
+  let span = try TimeSpan(text, of: option, in: .milliseconds(1)...(.days(365)))
+  return .milliseconds(span.milliseconds)
 }
 
 /// Returns bytes that make the paths of items differ from machine to machine.

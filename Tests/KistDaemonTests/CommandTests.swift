@@ -89,7 +89,7 @@ import Testing
         logs.append(log.split(separator: "\n"))
       }
       try #require(logs.map(\.count) == [2, 1])
-      #expect(logs[0][0].hasPrefix("kistd: notice: made a new store"))
+      #expect(logs[0][0].hasPrefix("kistd: warning: made a new store"))
       #expect(logs[0][0].contains(directory + "/data/credentials.db"))
       #expect(logs[0][0].contains("keep a copy of the key"))
       #expect(logs[0][0].contains(directory + "/key"))

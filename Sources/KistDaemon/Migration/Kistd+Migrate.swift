@@ -94,16 +94,17 @@ func migrate(
       hint: "move them with that version of kistd", outcome: .unchanged)
   }
   // The source comes first, so that no target is made if the source is out of reach.
-  return try await source.whileOpen(context, pin) { [context] from throws(StorageError) in
-    do throws(StorageError) { try await source.unlock(from, context) } catch {
-      guard
-        source.isExternal, report.wasSwitched, [.unavailable, .locked].contains(error.code)
-      else { throw error }
-      printLine(
-        "credentials are kept in \(target.name) already; kistd cannot check whether "
-          + "\(source.name) still has any: \(error.message)")
-      return 0
-    }
+  let from: OpenStorage
+  do throws(StorageError) { from = try await source.unlocked(context, pin) } catch {
+    guard
+      source.isExternal, report.wasSwitched, [.unavailable, .locked].contains(error.code)
+    else { throw error }
+    printLine(
+      "credentials are kept in \(target.name) already; kistd cannot check whether "
+        + "\(source.name) still has any: \(error.message)")
+    return 0
+  }
+  return try await from.closing { [context] () throws(StorageError) in
     return try await target.whileOpen(context, pin) { to throws(StorageError) in
       try await target.unlock(to, context)
       var previous = pin
@@ -134,14 +135,19 @@ extension StorageKind {
     _ body: (OpenStorage) async throws(StorageError) -> Result
   ) async throws(StorageError) -> Result {
     let storage = try await open(context, pin)
-    do throws(StorageError) {
-      let result = try await body(storage)
-      await storage.close()
-      return result
-    } catch {
+    return try await storage.closing { () throws(StorageError) in try await body(storage) }
+  }
+
+  /// Opens and unlocks a storage.
+  fileprivate func unlocked(
+    _ context: StorageContext, _ pin: Pin?
+  ) async throws(StorageError) -> OpenStorage {
+    let storage = try await open(context, pin)
+    do throws(StorageError) { try await unlock(storage, context) } catch {
       await storage.close()
       throw error
     }
+    return storage
   }
 
   /// Unlocks a locked storage, with a prompt if necessary, because migration is interactive.
@@ -152,6 +158,22 @@ extension StorageKind {
     guard status.isLocked else { return }
     do throws(StorageError) { _ = try await storage.access.unlock(nil) } catch {
       throw whenLocked(error, status, context)
+    }
+  }
+}
+
+extension OpenStorage {
+  /// Closes the storage after the closure, in every case.
+  fileprivate func closing<Result>(
+    _ body: () async throws(StorageError) -> Result
+  ) async throws(StorageError) -> Result {
+    do throws(StorageError) {
+      let result = try await body()
+      await close()
+      return result
+    } catch {
+      await close()
+      throw error
     }
   }
 }

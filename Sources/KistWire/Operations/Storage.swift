@@ -184,7 +184,7 @@ extension KeySlotSummary: JSONMembers {
 }
 
 extension Operation where Input == BackupRequest, Output == BackupProgress {
-  /// Copies all credentials into a temporary file with its own passphrase.
+  /// Copies all credentials into a file with its own passphrase.
   ///
   /// The stored credentials stay the same. kistd removes the file later.
   static var backup: Self {
