@@ -203,3 +203,16 @@ enum Fault: CaseIterable {
     }
   }
 }
+
+/// Runs `kist doctor` on a machine.
+func examine(
+  _ machine: Machine, _ options: [String] = [], onTerminal: Bool = false, hasColors: Bool = false,
+  width: Int = 60
+) async -> (output: String, status: CInt) {
+  let recorder = Recorder()
+  let terminal = recorder.terminal(isTerminal: onTerminal, hasColors: hasColors, width: width)
+  let status = await Kist.status(of: ["doctor"] + options, on: terminal) { command in
+    try await (command as? Doctor)?.perform(machine.checkup, terminal)
+  }
+  return (recorder.output, status)
+}
