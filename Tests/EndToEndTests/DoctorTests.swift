@@ -189,6 +189,9 @@ import Testing
 
   @Test func `doctor reports a storage that a running kistd cannot open`() async throws {
     try await withHome { home in
+      // Without an address, kistd would not start.
+      var home = home
+      home.busAddress = "unix:path=\(home.path)/no-bus"
       let words = ["--storage", "libsecret", "--", "kist", "doctor"]
       let end = try await command("kistd", words, in: home)
       #expect(end.status == .exited(7), "\(end.error)")
