@@ -149,4 +149,6 @@ enum SetupSubject: ExpressibleByArgument, Equatable {
   }
 
   static var allValueStrings: [String] { Tool.allCases.map(\.rawValue) + ["secret-service"] }
+
+  static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 }
