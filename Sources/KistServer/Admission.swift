@@ -178,7 +178,7 @@ extension Logger {
   }
 }
 
-/// The loss of a client if its connection is evicted.
+/// What a client loses if its connection is evicted.
 ///
 /// The smallest loss comes first.
 enum EvictionPriority: Comparable {

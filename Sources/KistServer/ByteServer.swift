@@ -12,8 +12,9 @@ internal import Synchronization
 package struct ByteServer: Sendable {
   /// The answer to a client.
   package struct Answer: Sendable {
-    /// The group of the client, which is its systemd unit in kistd; `nil` if the group is not known
-    /// for certain.
+    /// The group of the client; `nil` if the group is not known for certain.
+    ///
+    /// kistd groups clients by their systemd unit.
     package var group: String?
     /// Returns the bytes.
     ///
@@ -98,7 +99,8 @@ package struct ByteServer: Sendable {
             }
           }
         } catch is CancellationError {
-          // `grace` has passed before the listener was closed. The connections that still wait end.
+          // `grace` has passed before the listener was closed. Connections that still wait for an
+          // answer are closed.
         }
       }
     }
@@ -228,8 +230,8 @@ final class BytePlaces: Sendable {
   /// none.
   ///
   /// Clients without a group are evicted first. A group with only one place keeps it for
-  /// `crowdedDeadline`: if kistd closed this connection early, systemd would take the credential as
-  /// complete.
+  /// `crowdedDeadline`: if kistd closed this connection early, systemd would take the bytes that it
+  /// has received as the complete credential.
   private func evictable(among places: [Place], for group: String?) -> Int? {
     var counts = [group: 1]
     for place in places { counts[place.group, default: 0] += 1 }

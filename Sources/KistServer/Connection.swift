@@ -32,7 +32,8 @@ struct Connection: Sendable {
   /// Evicts the connection if no request is lost by that; returns whether it was evicted.
   func evict(because reason: StorageError) -> Bool {
     let hasRequest = try? channel.withDescriptor { descriptor in
-      // kistd does not read the further requests of a client that does not read its replies.
+      // kistd does not read the further requests of a client that does not read its replies, so they
+      // do not prevent the eviction.
       if handler.hasUnreadReplies { return false }
       // kistd answers no requests on the connection of a watch.
       if handler.isStreaming {

@@ -37,7 +37,7 @@ package struct Server: Sendable {
   package var logger: Logger
   /// Returns the function that answers the lines of a connection, in order.
   ///
-  /// It is never cancelled.
+  /// The server never cancels the task that answers a line.
   package var serve: @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
 
   package init(
@@ -68,8 +68,8 @@ package struct Server: Sendable {
   /// Returns whether every connection ended within `grace`.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(of: self)
-    // If no descriptor is free, NIO stops accepting for a second. The server accepts one client at
-    // a time, because the connected clients wait during an admission.
+    // The server accepts one client at a time, because the connected clients wait during an
+    // admission. It need not handle a lack of descriptors: NIO then stops accepting for a second.
     let listener = try await ServerBootstrap(group: loop)
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .bind(descriptor) { channel in
