@@ -35,8 +35,7 @@ struct Collection: Equatable {
   /// Makes the collection that a credential records; `nil` if it records none.
   init?(recordedBy summary: CredentialSummary) {
     guard summary.recordsCollection, summary.key == Self.recordKey(summary.key.account),
-      !summary.key.account.isEmpty,
-      summary.key.account.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || $0.isAlphanumeric })
+      summary.key.account.isCollection
     else { return nil }
     self.init(
       identifier: summary.key.account, label: summary.label ?? "", createdAt: summary.createdAt,
@@ -115,6 +114,13 @@ struct Collections {
       identifier = base + String(number)
     }
     return identifier
+  }
+}
+
+extension String {
+  /// Whether the text can identify a collection, and so be an element of a path.
+  var isCollection: Bool {
+    !isEmpty && utf8.allSatisfy { $0 == UInt8(ascii: "_") || $0.isAlphanumeric }
   }
 }
 
