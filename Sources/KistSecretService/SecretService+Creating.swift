@@ -28,6 +28,7 @@ extension SecretService {
     _ item: NewItem, in collection: String, for client: String
   ) async throws(ServiceError) -> String {
     try ItemAttributes.check(item.attributes)
+    try ItemAttributes.check(contentType: item.secret.contentType)
     let secret = try sessions.decoded(item.secret, for: client)
     if collection == Collection.session { return try createInMemory(item, secret) }
     try await ready()

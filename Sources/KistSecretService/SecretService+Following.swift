@@ -65,15 +65,18 @@ extension SecretService {
     if case .reading = state { return await withCheckedContinuation { waiting.append($0) } }
     state = .reading
     changedWhileReading = []
+    lockedWhileReading = nil
     do throws(StorageError) {
       let found = try await allSummaries()
       replaceAll(with: found)
       for key in changedWhileReading { try await reread(key) }
+      if let lockedWhileReading { throw lockedWhileReading }
       state = .ready
       setLocked(false)
       resumeWaiting()
     } catch {
-      if error.code == .locked { noteLocked(error) } else { state = .failed(error) }
+      state = .failed(error)
+      if error.code == .locked { noteLocked(error) }
       resumeWaiting()
       if error.code != .locked { throw error }
     }
@@ -88,7 +91,7 @@ extension SecretService {
 
   private func replaceAll(with summaries: [CredentialSummary]) {
     let old = index
-    index = ItemIndex(hashing: hashing)
+    index = ItemIndex(hashing: hashing, after: old)
     for collection in collections.recorded { collections.remove(collection.identifier) }
     noteDeletion(ofCollection: Collection.login)
     let sorted = summaries.sorted { left, right in
@@ -127,12 +130,18 @@ extension SecretService {
   }
 
   private func take(_ change: CredentialChange) async throws(StorageError) {
-    switch change {
-    case .reset: try await readAll()
-    case .saved(let key, let revision):
-      if !index.isCurrent(key, revision) { try await reread(key) }
-    case .deleted(let key, _):
-      if !index.isCurrent(key, nil) || isRecord(key) { try await reread(key) }
+    do throws(StorageError) {
+      switch change {
+      case .reset: try await readAll()
+      case .saved(let key, let revision):
+        if !index.isCurrent(key, revision) { try await reread(key) }
+      case .deleted(let key, _):
+        if !index.isCurrent(key, nil) || isRecord(key) { try await reread(key) }
+      }
+    } catch {
+      // The watch goes on, because it reports when the storage is unlocked.
+      guard error.code == .locked else { throw error }
+      noteLocked(error)
     }
   }
 
@@ -144,11 +153,7 @@ extension SecretService {
   func reread(_ key: CredentialKey) async throws(StorageError) {
     while true {
       let version = index.version(of: key)
-      let summary: CredentialSummary?
-      do throws(StorageError) { summary = try await self.summary(of: key) } catch {
-        guard error.code == .locked else { throw error }
-        return noteLocked(error)
-      }
+      let summary = try await self.summary(of: key)
       // If the item changed meanwhile, what was read may be older than that change.
       guard index.version(of: key) == version else { continue }
       if let summary { note(summary) } else { noteDeletion(of: key) }
