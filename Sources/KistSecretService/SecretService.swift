@@ -50,7 +50,7 @@ package final class SecretService {
   var isLocked = false
   /// The credentials that changed while all were read.
   var changedWhileReading: Set<CredentialKey> = []
-  /// The error of a storage that was locked while all were read, so that what was read is no answer.
+  /// The error of a storage that was locked while all were read, so that the read fails.
   var lockedWhileReading: StorageError?
   /// The calls that wait until all items are read.
   var waiting: [CheckedContinuation<Void, Never>] = []

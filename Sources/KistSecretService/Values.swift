@@ -82,6 +82,6 @@ package enum ServiceLimits {
   package static let replyBytes = 32 << 20
   /// The locked items of one program that take the place of a search.
   package static let lockedSearches = 64
-  /// The bytes of the attributes of one such search. No credential has as many.
+  /// The bytes of the attributes of one such search; no credential has as many.
   package static let lockedSearchBytes = 32 << 10
 }
