@@ -97,6 +97,12 @@ struct Collections {
     }
   }
 
+  /// Removes what credentials record: the other collections, and the label of the login collection.
+  mutating func removeRecorded() {
+    all.removeSubrange(2...)
+    all[0].label = Collection.loginLabel
+  }
+
   /// Notes a change of an item.
   mutating func touch(_ identifier: String, at moment: Timestamp) {
     guard let place = all.firstIndex(where: { $0.identifier == identifier }) else { return }

@@ -90,10 +90,9 @@ extension SecretService {
   }
 
   private func replaceAll(with summaries: [CredentialSummary]) {
-    let old = index
+    let (old, oldCollections) = (index, collections)
     index = ItemIndex(hashing: hashing, after: old)
-    for collection in collections.recorded { collections.remove(collection.identifier) }
-    noteDeletion(ofCollection: Collection.login)
+    collections.removeRecorded()
     let sorted = summaries.sorted { left, right in
       left.modifiedAt == right.modifiedAt
         ? right.revision.isLater(than: left.revision) ?? false : left.modifiedAt < right.modifiedAt
@@ -106,16 +105,17 @@ extension SecretService {
       collections.touch(summary.collection, at: summary.modifiedAt)
       collections.touch(summary.collection, at: summary.createdAt)
     }
-    guard old.count > 0 else {
-      for collection in collections.identifiers where index.count > 0 { noteChange(of: collection) }
-      return
+    if old.count > 0 {
+      announceDifference(from: old, in: oldCollections)
+    } else if index.count > 0 {
+      for collection in collections.identifiers { noteChange(of: collection) }
     }
-    announceDifference(from: old)
+    announceCollections(from: oldCollections)
   }
 
   /// Reports the items that were added and removed while no watch reported them.
-  private func announceDifference(from old: ItemIndex) {
-    for collection in collections.identifiers {
+  private func announceDifference(from old: ItemIndex, in oldCollections: Collections) {
+    for collection in Set(collections.identifiers).union(oldCollections.identifiers) {
       let path = ObjectPath.collection(collection).path
       let before = Set(old.paths(in: collection))
       let after = Set(index.paths(in: collection))
