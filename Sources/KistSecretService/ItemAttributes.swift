@@ -1,14 +1,11 @@
 internal import KistCore
+internal import KistInterop
 
 /// The attributes of an item, as programs on the bus see them, and how a credential stores them.
 ///
 /// An item that a program made has its attributes in the credential, unchanged. A credential that
 /// kist saved has the attributes that kist would give it in a keyring.
 enum ItemAttributes {
-  /// The prefix of attributes that no program on the bus sees or sets.
-  static let reserved = "kist:"
-  /// Marks an item that a program on the bus made; its value differs for each item.
-  static let item = "kist:item"
   /// The identifier of the collection, for all except the default one.
   static let collection = "kist:collection"
   /// The content type, unless it is `text/plain`.
@@ -16,8 +13,6 @@ enum ItemAttributes {
   /// Marks the credential that records a collection.
   static let record = "kist:record"
 
-  static let schema = "xdg:schema"
-  static let kistSchema = "io.kist.Credential"
   static let plainText = "text/plain"
 
   /// Returns the attributes of a credential's item.
@@ -27,8 +22,8 @@ enum ItemAttributes {
     var visible: Attributes = [:]
     for (name, value) in summary.attributes.sorted
     where isVisible(name, value) { visible[name] = value }
-    if summary.attributes[item] == nil {
-      visible[schema] = kistSchema
+    if summary.attributes[Attributes.itemMark] == nil {
+      visible[Attributes.schemaName] = Attributes.kistSchema
       for (name, value) in [("service", summary.key.service), ("account", summary.key.account)] {
         visible[name] = value.canBeSent ? value : nil
       }
@@ -37,7 +32,7 @@ enum ItemAttributes {
   }
 
   private static func isVisible(_ name: String, _ value: String) -> Bool {
-    !isReserved(name) && name.canBeSent && value.canBeSent
+    !Attributes.isReserved(name) && name.canBeSent && value.canBeSent
   }
 
   /// Returns the attributes to store for an item that had a summary.
@@ -49,8 +44,10 @@ enum ItemAttributes {
     var stored = visible
     for (name, value) in summary.attributes.sorted
     where !isVisible(name, value) && stored[name] == nil { stored[name] = value }
-    if summary.attributes[item] == nil {
-      for name in [schema, "service", "account"] { stored[name] = summary.attributes[name] }
+    if summary.attributes[Attributes.itemMark] == nil {
+      for name in [Attributes.schemaName, "service", "account"] {
+        stored[name] = summary.attributes[name]
+      }
     }
     stored[contentType] = type == plainText ? nil : type
     return stored
@@ -58,7 +55,7 @@ enum ItemAttributes {
 
   /// Checks attributes that a program on the bus sends.
   static func check(_ attributes: [String: String]) throws(ServiceError) {
-    if attributes.keys.contains(where: isReserved) {
+    if attributes.keys.contains(where: Attributes.isReserved) {
       throw .invalid(
         "the names of attributes that begin with kist: belong to kist; nothing was changed")
     }
@@ -71,8 +68,6 @@ enum ItemAttributes {
         "a content type may have \(Limits.attributeValue) bytes; nothing was changed")
     }
   }
-
-  static func isReserved(_ name: String) -> Bool { name.utf8.starts(with: reserved.utf8) }
 }
 
 extension CredentialSummary {

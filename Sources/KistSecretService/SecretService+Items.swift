@@ -120,6 +120,7 @@ extension SecretService {
     body(&item)
     item.modifiedAt = functions.now()
     try memory.set(item, at: identifier)
+    collections.touch(Collection.session, at: item.modifiedAt)
     emit(
       .item(
         .changed, collection: ObjectPath.collection(Collection.session).path, path: path.path))
@@ -251,6 +252,7 @@ extension SecretService {
     switch try await item(path) {
     case .inMemory(let identifier):
       try memory.remove(identifier)
+      collections.touch(Collection.session, at: functions.now())
       emit(
         .item(
           .deleted, collection: ObjectPath.collection(Collection.session).path, path: path.path))

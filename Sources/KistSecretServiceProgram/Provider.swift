@@ -188,15 +188,7 @@ actor Provider {
       // Not UnknownObject, which ends programs that use SecretStorage before 3.5.
       throw BusError(ServiceError.noSuchObject)
     }
-    let common: [Interface] =
-      object.interface == nil ? [.introspectable] : [.introspectable, .properties]
-    let interfaces = (object.interface.map { [$0] } ?? []) + common
-    let candidates =
-      message.interface.map { name in interfaces.filter { $0.name == name } } ?? interfaces
-    if candidates.isEmpty {
-      throw BusError("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface")
-    }
-    let methods = candidates.flatMap(\.methods)
+    let methods = try object.interfaces(named: message.interface).flatMap(\.methods)
     guard let method = methods.first(where: { $0.name == message.member }) else {
       throw BusError("org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
     }

@@ -4,7 +4,6 @@
   import KistKeyrings
   @testable import KistSecretService
   import KistTesting
-  import Synchronization
   import Testing
 
   @Suite(.needsBus, .timeLimit(.minutes(10))) struct `A credential from another client of kistd` {
@@ -153,40 +152,6 @@
         let large = String(repeating: "x", count: ServiceLimits.lockedSearchBytes - 1)
         #expect(try await client.search([("a", large)]).locked.count == 1)
         await expectError(limitsExceeded) { _ = try await client.search([("a", large + "x")]) }
-      }
-    }
-  }
-
-  @Suite(.timeLimit(.minutes(10))) struct `The service without a bus` {
-    @Test(arguments: [true, false])
-    func `keeps no prompt and no search for a program that left during its call`(
-      hasLeft: Bool
-    ) async throws {
-      var functions = SecretService.Functions(
-        .inMemory(), asking: Asking(canAsk: { true }) { _ in .dismissed })
-      functions.access.status = {
-        StorageStatus(
-          storage: "memory", isLocked: true, unlocksWith: .passphrase, reopensAtRestart: false,
-          durability: .memory, keyProtection: "none")
-      }
-      let service = try SecretService(functions, machine: [])
-      service.isPresent = { _ in !hasLeft }
-      _ = try? await service.unlock([login], for: ":1.1")
-      _ = try? await service.search(["a": "b"], for: ":1.1")
-      #expect(service.isInUse == !hasLeft)
-      #expect(service.lockedSearches.isEmpty == hasLeft)
-    }
-
-    @Test func `never encrypts two names with the same number`() async throws {
-      let storage = OpenStorage.inMemory()
-      try await storage.credentials.save(.sample())
-      let service = try SecretService(.init(storage), machine: [])
-      var last: UInt64 = 0
-      for _ in 0..<3 {
-        try await service.readAll()
-        #expect(service.index.version(of: .sample) > last)
-        last = service.index.version(of: .sample)
-        service.noteLocked(.locked("the storage is locked"))
       }
     }
   }
