@@ -2,8 +2,11 @@ internal import CSystemd
 package import KistCore
 
 extension BusMessage {
-  /// Writes a text; a text of D-Bus cannot contain NUL, so the text ends there.
-  package func write(_ text: String) { writeText("s", text) }
+  /// Writes a text.
+  ///
+  /// A text of D-Bus cannot contain NUL, so the text ends there. sd-bus refuses noncharacters, so
+  /// U+FFFD replaces them.
+  package func write(_ text: String) { writeText("s", text.replacingNoncharacters) }
   package func write(path: String) { writeText("o", path) }
 
   package func write(_ value: Bool) {
@@ -70,5 +73,19 @@ extension BusMessage {
     unsafe text.withCString { text in
       unsafe mustSucceed(sd_bus_message_append_basic(pointer, type(kind), text))
     }
+  }
+}
+
+extension String {
+  /// The text with U+FFFD in place of the scalars that sd-bus refuses.
+  var replacingNoncharacters: String {
+    // In UTF-8, noncharacters begin with one of these bytes.
+    guard utf8.contains(where: { $0 >= 0xEF }) else { return self }
+    var text = ""
+    text.unicodeScalars.append(
+      contentsOf: unicodeScalars.map {
+        $0.properties.isNoncharacterCodePoint ? "\u{FFFD}" : $0
+      })
+    return text
   }
 }

@@ -61,7 +61,7 @@ package import KistCore
   package func reply(_ error: BusError) -> BusMessage {
     var reply: OpaquePointer?
     unsafe error.name.withCString { name in
-      unsafe error.message.withCString { text in
+      unsafe error.message.replacingNoncharacters.withCString { text in
         var error = unsafe sd_bus_error(name: name, message: text, _need_free: 0)
         unsafe mustSucceed(sd_bus_message_new_method_error(message, &reply, &error))
       }

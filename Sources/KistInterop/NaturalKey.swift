@@ -128,9 +128,9 @@ extension CredentialSummary {
 
 extension Attributes {
   /// The name of the attribute with which the adapter marks the items of programs.
-  static let itemMark = "kist:item"
+  package static let itemMark = "kist:item"
   /// The name of the attribute with the kind of a keyring's item.
-  static let schemaName = "xdg:schema"
+  package static let schemaName = "xdg:schema"
   /// The kind of the items that kist itself saves in a keyring.
-  static let kistSchema = "io.kist.Credential"
+  package static let kistSchema = "io.kist.Credential"
 }

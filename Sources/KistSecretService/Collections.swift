@@ -35,8 +35,7 @@ struct Collection: Equatable {
   /// Makes the collection that a credential records; `nil` if it records none.
   init?(recordedBy summary: CredentialSummary) {
     guard summary.recordsCollection, summary.key == Self.recordKey(summary.key.account),
-      !summary.key.account.isEmpty,
-      summary.key.account.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || $0.isAlphanumeric })
+      summary.key.account.isCollection
     else { return nil }
     self.init(
       identifier: summary.key.account, label: summary.label ?? "", createdAt: summary.createdAt,
@@ -98,6 +97,12 @@ struct Collections {
     }
   }
 
+  /// Removes what credentials record: the other collections, and the label of the login collection.
+  mutating func removeRecorded() {
+    all.removeSubrange(2...)
+    all[0].label = Collection.loginLabel
+  }
+
   /// Notes a change of an item.
   mutating func touch(_ identifier: String, at moment: Timestamp) {
     guard let place = all.firstIndex(where: { $0.identifier == identifier }) else { return }
@@ -115,6 +120,13 @@ struct Collections {
       identifier = base + String(number)
     }
     return identifier
+  }
+}
+
+extension String {
+  /// Whether the text can identify a collection, and so be an element of a path.
+  var isCollection: Bool {
+    !isEmpty && utf8.allSatisfy { $0 == UInt8(ascii: "_") || $0.isAlphanumeric }
   }
 }
 

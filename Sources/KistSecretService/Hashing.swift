@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistInterop
 internal import KistSodium
 
 /// Keyed hashes of names: of attributes for the index, and of credentials for paths.
@@ -35,7 +36,7 @@ struct Hashing: Sendable {
     let creation = "\(summary.createdAt.secondsSinceEpoch) \(round)"
     for text in [
       summary.key.service, summary.key.account, creation,
-      summary.attributes[ItemAttributes.item] ?? "",
+      summary.attributes[Attributes.itemMark] ?? "",
     ] {
       bytes.append(utf8: text)
       bytes.append(0xFF)

@@ -1,14 +1,11 @@
 internal import KistCore
+internal import KistInterop
 
 /// The attributes of an item, as programs on the bus see them, and how a credential stores them.
 ///
 /// An item that a program made has its attributes in the credential, unchanged. A credential that
 /// kist saved has the attributes that kist would give it in a keyring.
 enum ItemAttributes {
-  /// The prefix of attributes that no program on the bus sees or sets.
-  static let reserved = "kist:"
-  /// Marks an item that a program on the bus made; its value differs for each item.
-  static let item = "kist:item"
   /// The identifier of the collection, for all except the default one.
   static let collection = "kist:collection"
   /// The content type, unless it is `text/plain`.
@@ -16,33 +13,41 @@ enum ItemAttributes {
   /// Marks the credential that records a collection.
   static let record = "kist:record"
 
-  static let schema = "xdg:schema"
-  static let kistSchema = "io.kist.Credential"
   static let plainText = "text/plain"
 
   /// Returns the attributes of a credential's item.
   ///
-  /// Texts of D-Bus cannot contain NUL, so an attribute with one is left out.
+  /// An attribute that cannot be sent is left out.
   static func visible(of summary: CredentialSummary) -> Attributes {
     var visible: Attributes = [:]
     for (name, value) in summary.attributes.sorted
-    where !isReserved(name) && !value.utf8.contains(0) { visible[name] = value }
-    if summary.attributes[item] == nil {
-      visible[schema] = kistSchema
-      visible["service"] = summary.key.service
-      visible["account"] = summary.key.account
+    where isVisible(name, value) { visible[name] = value }
+    if summary.attributes[Attributes.itemMark] == nil {
+      visible[Attributes.schemaName] = Attributes.kistSchema
+      for (name, value) in [("service", summary.key.service), ("account", summary.key.account)] {
+        visible[name] = value.canBeSent ? value : nil
+      }
     }
     return visible
   }
 
-  /// Returns the attributes to store for an item that had a summary, or is new.
+  private static func isVisible(_ name: String, _ value: String) -> Bool {
+    !Attributes.isReserved(name) && name.canBeSent && value.canBeSent
+  }
+
+  /// Returns the attributes to store for an item that had a summary.
+  ///
+  /// The attributes that programs on the bus do not see stay.
   static func stored(
     _ visible: Attributes, contentType type: String, over summary: CredentialSummary
   ) -> Attributes {
     var stored = visible
-    for (name, value) in summary.attributes.sorted where isReserved(name) { stored[name] = value }
-    if summary.attributes[item] == nil {
-      for name in [schema, "service", "account"] { stored[name] = summary.attributes[name] }
+    for (name, value) in summary.attributes.sorted
+    where !isVisible(name, value) && stored[name] == nil { stored[name] = value }
+    if summary.attributes[Attributes.itemMark] == nil {
+      for name in [Attributes.schemaName, "service", "account"] {
+        stored[name] = summary.attributes[name]
+      }
     }
     stored[contentType] = type == plainText ? nil : type
     return stored
@@ -50,22 +55,44 @@ enum ItemAttributes {
 
   /// Checks attributes that a program on the bus sends.
   static func check(_ attributes: [String: String]) throws(ServiceError) {
-    if attributes.keys.contains(where: isReserved) {
+    if attributes.keys.contains(where: Attributes.isReserved) {
       throw .invalid(
         "the names of attributes that begin with kist: belong to kist; nothing was changed")
     }
   }
 
-  static func isReserved(_ name: String) -> Bool { name.utf8.starts(with: reserved.utf8) }
+  /// Checks a content type, which is an attribute of a credential.
+  static func check(contentType: String) throws(ServiceError) {
+    if contentType.utf8.count > Limits.attributeValue {
+      throw .overLimit(
+        "a content type may have \(Limits.attributeValue) bytes; nothing was changed")
+    }
+  }
 }
 
 extension CredentialSummary {
   /// The collection of the item.
-  var collection: String { attributes[ItemAttributes.collection] ?? Collection.login }
+  ///
+  /// Any client of kistd can store any value; one that names no stored collection is ignored.
+  var collection: String {
+    guard let collection = attributes[ItemAttributes.collection], collection.isCollection,
+      collection != Collection.session
+    else { return Collection.login }
+    return collection
+  }
   var contentType: String { attributes[ItemAttributes.contentType] ?? ItemAttributes.plainText }
   var recordsCollection: Bool { attributes[ItemAttributes.record] != nil }
   /// The label to show; kist shows a credential without a label by its names.
   var shownLabel: String {
     label ?? (key.account.isEmpty ? key.service : "\(key.service) \(key.account)")
+  }
+}
+
+extension String {
+  /// Whether the text can be sent: D-Bus allows no NUL, and sd-bus no noncharacters.
+  fileprivate var canBeSent: Bool {
+    // In UTF-8, noncharacters begin with one of these bytes.
+    utf8.allSatisfy { $0 != 0 && $0 < 0xEF }
+      || unicodeScalars.allSatisfy { $0.value != 0 && !$0.properties.isNoncharacterCodePoint }
   }
 }

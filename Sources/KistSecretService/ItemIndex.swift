@@ -30,6 +30,8 @@ struct ItemIndex {
     let next: UInt32
   }
 
+  private static let maximumCollections = 1024
+
   private let hashing: Hashing
   private var items: [Item] = []
   private var nodes: [Node] = []
@@ -37,9 +39,14 @@ struct ItemIndex {
   private var heads: [UInt64: UInt32] = [:]
   private var places: [UInt64: UInt32] = [:]
   private var collections: [String] = []
-  private var added: UInt64 = 0
+  private var added: UInt64
 
-  init(hashing: Hashing) { self.hashing = hashing }
+  /// - Parameter old: The index that this one replaces. It continues the numbers, because each
+  ///   number encrypts one key only.
+  init(hashing: Hashing, after old: ItemIndex? = nil) {
+    self.hashing = hashing
+    added = old?.added ?? 0
+  }
 
   /// The number of items.
   var count: Int { places.count }
@@ -106,8 +113,12 @@ struct ItemIndex {
     }
   }
 
+  /// Returns the number of a collection; clients of kistd can name more of them than there may be.
   private mutating func number(of collection: String) -> UInt16 {
     if let number = collections.firstIndex(of: collection) { return UInt16(number) }
+    guard collections.count < Self.maximumCollections || collection == Collection.login else {
+      return number(of: Collection.login)
+    }
     collections.append(collection)
     return UInt16(collections.count - 1)
   }

@@ -25,7 +25,6 @@ struct MemoryItems {
 
   /// The elements of the paths of all items, the newest first.
   var identifiers: [String] { order.reversed() }
-  var modifiedAt: Timestamp? { items.values.map(\.modifiedAt).max() }
 
   subscript(identifier: String) -> Item? { items[identifier] }
 

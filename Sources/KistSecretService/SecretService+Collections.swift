@@ -141,8 +141,13 @@ extension SecretService {
     let old = collections[collection.identifier]
     guard old != collection else { return }
     collections.set(collection)
-    emit(.collection(old == nil ? .created : .changed, path: collection.path))
-    if old == nil { return announceCollections() }
+    announce(collection, isNew: old == nil)
+    if old == nil { announceCollections() }
+  }
+
+  private func announce(_ collection: Collection, isNew: Bool) {
+    emit(.collection(isNew ? .created : .changed, path: collection.path))
+    if isNew { return }
     emit(
       .properties(
         path: collection.path, interface: InterfaceName.collection,
@@ -163,6 +168,18 @@ extension SecretService {
     collections.remove(identifier)
     emit(.collection(.deleted, path: collection.path))
     announceCollections()
+  }
+
+  /// Reports the collections that were added, renamed and removed while no watch reported them.
+  func announceCollections(from old: Collections) {
+    for collection in old.all where collections[collection.identifier] == nil {
+      emit(.collection(.deleted, path: collection.path))
+    }
+    for collection in collections.all {
+      let before = old[collection.identifier]
+      if before?.label != collection.label { announce(collection, isNew: before == nil) }
+    }
+    if old.identifiers != collections.identifiers { announceCollections() }
   }
 
   private func announceCollections() {

@@ -28,6 +28,7 @@ extension SecretService {
     _ item: NewItem, in collection: String, for client: String
   ) async throws(ServiceError) -> String {
     try ItemAttributes.check(item.attributes)
+    try ItemAttributes.check(contentType: item.secret.contentType)
     let secret = try sessions.decoded(item.secret, for: client)
     if collection == Collection.session { return try createInMemory(item, secret) }
     try await ready()
@@ -56,6 +57,7 @@ extension SecretService {
     } else {
       identifier = try memory.add(item)
     }
+    collections.touch(Collection.session, at: now)
     let path = ObjectPath.item(collection: Collection.session, item: identifier).path
     emit(
       .item(
@@ -99,7 +101,7 @@ extension SecretService {
     let identifier = randomIdentifier()
     let key = freeKey(for: item, identifier: identifier, attempt: attempt)
     var attributes = Attributes(item.attributes)
-    attributes[ItemAttributes.item] = identifier
+    attributes[Attributes.itemMark] = identifier
     if collection != Collection.login { attributes[ItemAttributes.collection] = collection }
     if item.secret.contentType != ItemAttributes.plainText {
       attributes[ItemAttributes.contentType] = item.secret.contentType
@@ -116,7 +118,7 @@ extension SecretService {
   private func freeKey(for item: NewItem, identifier: String, attempt: Int) -> CredentialKey {
     let natural = naturalKey(ofItemWith: item.attributes).flatMap { $0.isWithinLimits ? $0 : nil }
     if attempt == 0, let natural, index.place(of: natural) == nil { return natural }
-    let schema = item.attributes[ItemAttributes.schema]?.asKeyPart
+    let schema = item.attributes[Attributes.schemaName]?.asKeyPart
     let label = item.label.asKeyPart
     let service = [schema, label].compactMap(\.self).first { !$0.isEmpty } ?? "item"
     let account = natural?.account ?? (service == label ? "" : label)

@@ -65,15 +65,18 @@ extension SecretService {
     if case .reading = state { return await withCheckedContinuation { waiting.append($0) } }
     state = .reading
     changedWhileReading = []
+    lockedWhileReading = nil
     do throws(StorageError) {
       let found = try await allSummaries()
       replaceAll(with: found)
       for key in changedWhileReading { try await reread(key) }
+      if let lockedWhileReading { throw lockedWhileReading }
       state = .ready
       setLocked(false)
       resumeWaiting()
     } catch {
-      if error.code == .locked { noteLocked(error) } else { state = .failed(error) }
+      state = .failed(error)
+      if error.code == .locked { noteLocked(error) }
       resumeWaiting()
       if error.code != .locked { throw error }
     }
@@ -87,10 +90,9 @@ extension SecretService {
   }
 
   private func replaceAll(with summaries: [CredentialSummary]) {
-    let old = index
-    index = ItemIndex(hashing: hashing)
-    for collection in collections.recorded { collections.remove(collection.identifier) }
-    noteDeletion(ofCollection: Collection.login)
+    let (old, oldCollections) = (index, collections)
+    index = ItemIndex(hashing: hashing, after: old)
+    collections.removeRecorded()
     let sorted = summaries.sorted { left, right in
       left.modifiedAt == right.modifiedAt
         ? right.revision.isLater(than: left.revision) ?? false : left.modifiedAt < right.modifiedAt
@@ -103,16 +105,17 @@ extension SecretService {
       collections.touch(summary.collection, at: summary.modifiedAt)
       collections.touch(summary.collection, at: summary.createdAt)
     }
-    guard old.count > 0 else {
-      for collection in collections.identifiers where index.count > 0 { noteChange(of: collection) }
-      return
+    if old.count > 0 {
+      announceDifference(from: old, in: oldCollections)
+    } else if index.count > 0 {
+      for collection in collections.identifiers { noteChange(of: collection) }
     }
-    announceDifference(from: old)
+    announceCollections(from: oldCollections)
   }
 
   /// Reports the items that were added and removed while no watch reported them.
-  private func announceDifference(from old: ItemIndex) {
-    for collection in collections.identifiers {
+  private func announceDifference(from old: ItemIndex, in oldCollections: Collections) {
+    for collection in Set(collections.identifiers).union(oldCollections.identifiers) {
       let path = ObjectPath.collection(collection).path
       let before = Set(old.paths(in: collection))
       let after = Set(index.paths(in: collection))
@@ -127,12 +130,18 @@ extension SecretService {
   }
 
   private func take(_ change: CredentialChange) async throws(StorageError) {
-    switch change {
-    case .reset: try await readAll()
-    case .saved(let key, let revision):
-      if !index.isCurrent(key, revision) { try await reread(key) }
-    case .deleted(let key, _):
-      if !index.isCurrent(key, nil) || isRecord(key) { try await reread(key) }
+    do throws(StorageError) {
+      switch change {
+      case .reset: try await readAll()
+      case .saved(let key, let revision):
+        if !index.isCurrent(key, revision) { try await reread(key) }
+      case .deleted(let key, _):
+        if !index.isCurrent(key, nil) || isRecord(key) { try await reread(key) }
+      }
+    } catch {
+      // The watch goes on, because it reports when the storage is unlocked.
+      guard error.code == .locked else { throw error }
+      noteLocked(error)
     }
   }
 
@@ -144,11 +153,7 @@ extension SecretService {
   func reread(_ key: CredentialKey) async throws(StorageError) {
     while true {
       let version = index.version(of: key)
-      let summary: CredentialSummary?
-      do throws(StorageError) { summary = try await self.summary(of: key) } catch {
-        guard error.code == .locked else { throw error }
-        return noteLocked(error)
-      }
+      let summary = try await self.summary(of: key)
       // If the item changed meanwhile, what was read may be older than that change.
       guard index.version(of: key) == version else { continue }
       if let summary { note(summary) } else { noteDeletion(of: key) }

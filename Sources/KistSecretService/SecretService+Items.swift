@@ -120,6 +120,7 @@ extension SecretService {
     body(&item)
     item.modifiedAt = functions.now()
     try memory.set(item, at: identifier)
+    collections.touch(Collection.session, at: item.modifiedAt)
     emit(
       .item(
         .changed, collection: ObjectPath.collection(Collection.session).path, path: path.path))
@@ -174,7 +175,7 @@ extension SecretService {
     return try sessions.encoded(secret, contentType: contentType, in: session, for: client)
   }
 
-  /// Returns the secrets of the items that exist and are not locked.
+  /// Returns the secrets of the items that exist and are not locked; one for a repeated path.
   package func secrets(
     of paths: [String], in session: String, for client: String
   ) async throws(ServiceError) -> [(path: String, secret: SentSecret)] {
@@ -182,18 +183,19 @@ extension SecretService {
       Secret(copying: []), contentType: ItemAttributes.plainText, in: session, for: client)
     var found: [(path: String, secret: SentSecret)] = []
     var size = 0
-    for path in paths {
+    var seen: Set<String> = []
+    for path in paths where seen.insert(path).inserted {
       guard let object = object(at: path) else { continue }
       do throws(ServiceError) {
         let sent = try await secret(of: object, in: session, for: client)
-        size += sent.value.count
+        size += path.utf8.count + sent.size
         found.append((path, sent))
       } catch {
         // If all of kist is locked, an answer without the item would look as if it did not exist.
         guard error == .noSuchObject || error == Self.expired else { throw error }
       }
       if size > ServiceLimits.replyBytes {
-        throw .overLimit("the secrets have over \(ServiceLimits.replyBytes) bytes; ask for fewer")
+        throw .overLimit("the reply has over \(ServiceLimits.replyBytes) bytes; ask for fewer")
       }
     }
     return found
@@ -225,6 +227,7 @@ extension SecretService {
   package func setSecret(
     _ sent: SentSecret, of path: ObjectPath, for client: String
   ) async throws(ServiceError) {
+    try ItemAttributes.check(contentType: sent.contentType)
     let secret = try sessions.decoded(sent, for: client)
     switch try await item(path) {
     case .inMemory(let identifier):
@@ -249,6 +252,7 @@ extension SecretService {
     switch try await item(path) {
     case .inMemory(let identifier):
       try memory.remove(identifier)
+      collections.touch(Collection.session, at: functions.now())
       emit(
         .item(
           .deleted, collection: ObjectPath.collection(Collection.session).path, path: path.path))

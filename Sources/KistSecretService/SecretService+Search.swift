@@ -29,7 +29,7 @@ extension SecretService {
     } catch {
       guard error == .isLocked, canAsk else { throw error }
       let search = LockedSearch(client: client, attributes: attributes, collection: collection)
-      return (fromMemory, [keep(search)])
+      return (fromMemory, [try keep(search)])
     }
     if let collection, collections[collection] == nil { throw .noSuchObject }
     return (storedPaths(attributes, in: collection) + fromMemory, [])
@@ -46,7 +46,14 @@ extension SecretService {
   }
 
   /// Keeps a search of a program in place of its oldest one, and returns the path for it.
-  private func keep(_ search: LockedSearch) -> String {
+  private func keep(_ search: LockedSearch) throws(ServiceError) -> String {
+    try checkPresence(of: search.client)
+    let size = search.attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    guard size <= ServiceLimits.lockedSearchBytes else {
+      throw .overLimit(
+        "the attributes of a search may have \(ServiceLimits.lockedSearchBytes) bytes while kist "
+          + "is locked")
+    }
     let own = lockedSearches.filter { $0.value.client == search.client }.keys
     if own.count >= ServiceLimits.lockedSearches,
       let oldest = own.min(by: { ($0.utf8.count, $0) < ($1.utf8.count, $1) })

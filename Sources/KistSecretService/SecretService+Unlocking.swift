@@ -111,6 +111,7 @@ extension SecretService {
   // MARK: - Prompts
 
   private func makePrompt(for paths: [String], _ client: String) throws(ServiceError) -> String {
+    try checkPresence(of: client)
     guard prompts.values.count(where: { $0.client == client }) < ServiceLimits.prompts else {
       throw .overLimit("a program may have \(ServiceLimits.prompts) prompts; dismiss one")
     }

@@ -50,6 +50,8 @@ package final class SecretService {
   var isLocked = false
   /// The credentials that changed while all were read.
   var changedWhileReading: Set<CredentialKey> = []
+  /// The error of a storage that was locked while all were read, so that the read fails.
+  var lockedWhileReading: StorageError?
   /// The calls that wait until all items are read.
   var waiting: [CheckedContinuation<Void, Never>] = []
   /// The loop that follows kistd, while it waits for a call that needs the items.
@@ -58,6 +60,8 @@ package final class SecretService {
 
   /// Called with each signal.
   package var emit: (ServiceSignal) -> Void = { _ in }
+  /// Whether a program is still on the bus.
+  package var isPresent: (_ client: String) -> Bool = { _ in true }
   /// Called when `announceLists` should be called soon.
   package var whenListsChange: () -> Void = {}
   /// Called with the error when kistd is lost; `follow` continues at the next call of `wake`.
@@ -83,6 +87,11 @@ package final class SecretService {
     for (identifier, search) in lockedSearches where search.client == client {
       lockedSearches[identifier] = nil
     }
+  }
+
+  /// Checks that a program did not leave during a call, because `forget` ran then.
+  func checkPresence(of client: String) throws(ServiceError) {
+    if !isPresent(client) { throw .denied("the program left the bus") }
   }
 
   /// Whether the service keeps something for a program, so that it must not end.
@@ -116,8 +125,9 @@ package final class SecretService {
   }
 
   func noteLocked(_ error: StorageError) {
-    state = .failed(error)
-    index = ItemIndex(hashing: hashing)
+    // Calls wait until the reading ends, which then fails.
+    if case .reading = state { lockedWhileReading = error } else { state = .failed(error) }
+    index = ItemIndex(hashing: hashing, after: index)
     setLocked(true)
   }
 

@@ -30,6 +30,11 @@ package struct SentSecret: Sendable {
     self.value = value
     self.contentType = contentType
   }
+
+  /// The bytes of all parts.
+  var size: Int {
+    session.utf8.count + parameters.count + value.count + contentType.utf8.count
+  }
 }
 
 /// A signal to the programs on the bus.
@@ -68,10 +73,15 @@ package enum ServiceLimits {
   /// The items in memory, and the bytes of their secrets and texts.
   package static let memoryItems = 1024
   package static let memoryBytes = 8 << 20
+  /// The calls of one program that wait, some programs read all items at once, and their bytes.
+  package static let waitingCalls = 32_768
+  package static let waitingBytes = 64 << 20
   /// The paths in one call.
   package static let paths = 100_000
-  /// The bytes of the secrets in one reply.
+  /// The bytes of the secrets, the paths and the content types in one reply.
   package static let replyBytes = 32 << 20
   /// The locked items of one program that take the place of a search.
   package static let lockedSearches = 64
+  /// The bytes of the attributes of one such search; no credential has as many.
+  package static let lockedSearchBytes = 32 << 10
 }

@@ -28,7 +28,6 @@ extension Interface {
           Argument("properties", "a{sv}"), Argument("secret", secret), Argument("replace", "b"),
         ], returns: [Argument("item", "o"), Argument("prompt", "o")]
       ) { service, call in
-        call.message.markSensitive()
         let properties = try call.message.readNewProperties(of: InterfaceName.item)
         let sent = try call.message.readSecret()
         let item = NewItem(
@@ -66,7 +65,6 @@ extension Interface {
         }
       },
       Method("SetSecret", [Argument("secret", secret)]) { service, call in
-        call.message.markSensitive()
         try await service.setSecret(
           try call.message.readSecret(), of: call.object, for: call.client)
         return call.reply()

@@ -96,4 +96,14 @@ extension ObjectPath {
     case .node: nil
     }
   }
+
+  /// Returns the interfaces of the object, or the one of this name.
+  func interfaces(named name: String?) throws(BusError) -> [Interface] {
+    let all = interface.map { [$0, .introspectable, .properties] } ?? [.introspectable]
+    guard let name else { return all }
+    guard let found = all.first(where: { $0.name == name }) else {
+      throw BusError("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface")
+    }
+    return [found]
+  }
 }

@@ -48,11 +48,7 @@ extension Interface {
 extension ObjectPath {
   fileprivate func interface(named name: String) throws(BusError) -> Interface {
     // Some programs give no name.
-    let all = [interface, .properties, .introspectable].compactMap(\.self)
-    guard let found = name.isEmpty ? all.first : all.first(where: { $0.name == name }) else {
-      throw BusError("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface")
-    }
-    return found
+    try interfaces(named: name.isEmpty ? nil : name)[0]
   }
 }
 

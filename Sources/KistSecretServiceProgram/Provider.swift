@@ -9,16 +9,6 @@ actor Provider {
   /// The name by which kistd recognises its own provider.
   static let ownName = "io.kist.SecretService"
 
-  private struct Client {
-    /// Whether the program runs as this user; `nil` until the bus was asked.
-    var isOwn: Bool?
-    var calls: [BusMessage] = []
-    var isServed = false
-  }
-
-  /// The calls of one program that wait; some programs read all items at once.
-  private static let maximumCalls = 32_768
-
   nonisolated let bus: Bus
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe bus.asUnownedSerialExecutor() }
   let service: SecretService
@@ -40,6 +30,9 @@ actor Provider {
   /// Connects the service to the bus, and takes the names.
   func start(idleExit: Duration?) {
     service.emit = { [bus] signal in bus.send(signal) }
+    service.isPresent = { [unowned self] name in
+      assumeIsolated { $0.clients[name] != nil }
+    }
     service.whenListsChange = { [unowned self] in
       assumeIsolated { $0.announceSoon() }
     }
@@ -138,17 +131,17 @@ actor Provider {
   }
 
   private func take(call: BusMessage) {
+    // Any call may contain a secret, even one that is refused or never answered.
+    call.markSensitive()
     let name = call.sender
     lastCall = .now
-    var client = clients[name] ?? Client()
-    guard client.calls.count < Self.maximumCalls else {
-      return answer(call, with: ServiceError.overLimit("too many calls wait; read their replies"))
-    }
-    client.calls.append(call)
-    let isServed = client.isServed
-    client.isServed = true
+    let client = clients[name] ?? Client()
     clients[name] = client
-    if !isServed { Task.immediate { await serve(name) } }
+    do { try client.add(call) } catch { return answer(call, with: error) }
+    if !client.isServed {
+      client.isServed = true
+      Task.immediate { await serve(name) }
+    }
   }
 
   /// Answers the calls of a program one after another, because it relies on their order.
@@ -157,21 +150,13 @@ actor Provider {
       let isOwn = await isOwnUser(name)
       clients[name]?.isOwn = isOwn
     }
-    var next = 0
-    while let client = clients[name], next < client.calls.count {
-      let call = client.calls[next]
-      next += 1
+    while let client = clients[name], let call = client.takeCall() {
       if client.isOwn == true {
         await answer(call, from: name)
       } else {
         answer(call, with: ServiceError.denied("kist serves only the programs of its own user"))
       }
-      if next == 64 {
-        clients[name]?.calls.removeFirst(next)
-        next = 0
-      }
     }
-    clients[name]?.calls.removeAll()
     clients[name]?.isServed = false
   }
 
@@ -203,15 +188,7 @@ actor Provider {
       // Not UnknownObject, which ends programs that use SecretStorage before 3.5.
       throw BusError(ServiceError.noSuchObject)
     }
-    let common: [Interface] =
-      object.interface == nil ? [.introspectable] : [.introspectable, .properties]
-    let interfaces = (object.interface.map { [$0] } ?? []) + common
-    let candidates =
-      message.interface.map { name in interfaces.filter { $0.name == name } } ?? interfaces
-    if candidates.isEmpty {
-      throw BusError("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface")
-    }
-    let methods = candidates.flatMap(\.methods)
+    let methods = try object.interfaces(named: message.interface).flatMap(\.methods)
     guard let method = methods.first(where: { $0.name == message.member }) else {
       throw BusError("org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
     }

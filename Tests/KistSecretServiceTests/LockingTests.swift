@@ -123,6 +123,48 @@
       }
     }
 
+    @Test func `stays locked if a program locks it while all items are read`() async throws {
+      let lockable = Lockable()
+      lockable.isLocked.store(false, ordering: .relaxed)
+      let (functions, reading, release) = lockable.readingSlowly()
+      reading.isHeld.value = true
+      try await withService(functions) { (client, bus) async throws in
+        let other = try await BusClient.connect(to: bus.address)
+        async let search: Void = expectError(isLocked) { _ = try await client.search([]) }
+        try await poll("the items are being read") { reading.isReached.value }
+        #expect(try await other.move("Lock", [login]).paths == [login])
+        release()
+        await search
+        await expectError(isLocked) { _ = try await other.search([]) }
+        lockable.isLocked.store(false, ordering: .relaxed)
+        #expect(try await other.search([]).unlocked.count == 1)
+      }
+    }
+
+    @Test func `stays locked if it is locked before changed items are read again`() async throws {
+      let lockable = Lockable()
+      let (functions, reading, release) = lockable.readingSlowly()
+      try await withService(functions) { (client, bus) async throws in
+        let other = try await BusClient.connect(to: bus.address)
+        try await other.listen()
+        await expectError(isLocked) { _ = try await client.search([]) }
+        reading.isHeld.value = true
+        lockable.isLocked.store(false, ordering: .relaxed)
+        async let search: Void = expectError(isLocked) { _ = try await client.search([]) }
+        try await poll("the items are being read") { reading.isReached.value }
+        _ = try await functions.storage.save(.sample(CredentialKey(service: "changed")))
+        try await poll("the change arrives") {
+          await other.signals.contains { $0.hasPrefix("ItemCreated") }
+        }
+        lockable.isLocked.store(true, ordering: .relaxed)
+        release()
+        await search
+        await expectError(isLocked) { _ = try await other.search([]) }
+        lockable.isLocked.store(false, ordering: .relaxed)
+        #expect(try await other.search([]).unlocked.count == 2)
+      }
+    }
+
     @Test func `limits the prompts of one program`() async throws {
       try await withService(Lockable().functions()) { (client, bus) async throws in
         for _ in 0..<ServiceLimits.prompts { _ = try await client.move("Unlock", [login]) }
@@ -200,6 +242,26 @@
         })
       return SecretService.Functions(
         storage: storage, access: access, watch: self.storage.watch, asking: asking)
+    }
+
+    /// Returns functions that can hold the reading of all items, after it got them.
+    func readingSlowly() -> (
+      functions: SecretService.Functions, reading: (isHeld: Flag, isReached: Flag),
+      release: @Sendable () -> Void
+    ) {
+      var functions = functions()
+      let find = functions.storage.find
+      let (isHeld, isReached) = (Flag(false), Flag(false))
+      let (stuck, release) = AsyncStream.makeStream(of: Void.self)
+      functions.storage.find = { query throws(StorageError) in
+        let found = try await find(query)
+        if isHeld.value, query.service == nil {
+          isReached.value = true
+          for await _ in stuck {}
+        }
+        return found
+      }
+      return (functions, (isHeld, isReached), { release.finish() })
     }
 
     private func check() throws(StorageError) {

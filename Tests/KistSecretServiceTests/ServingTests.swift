@@ -4,7 +4,6 @@
   import KistKeyrings
   import KistSecretService
   import KistTesting
-  import Synchronization
   import Testing
 
   @Suite(.needsBus, .timeLimit(.minutes(10))) struct `The service on a bus` {
@@ -179,16 +178,6 @@
           }
           call.write(alias)
         }, read: { try $0.readPath() })
-    }
-  }
-
-  /// A flag that tests change.
-  private final class Flag: Sendable {
-    private let flag: Atomic<Bool>
-    init(_ value: Bool) { flag = Atomic(value) }
-    var value: Bool {
-      get { flag.load(ordering: .relaxed) }
-      set { flag.store(newValue, ordering: .relaxed) }
     }
   }
 #endif

@@ -1,0 +1,47 @@
+internal import CSystemd
+internal import Glibc
+
+extension BusMessage {
+  /// Returns about how many bytes the message keeps in memory, to limit messages that wait.
+  ///
+  /// sd-bus does not give the size, so this reads the content, and returns to its beginning.
+  ///
+  /// - Parameter limit: The number of bytes from which on the rest is not counted.
+  package func size(countingUpTo limit: Int) throws(BusError) -> Int {
+    defer { unsafe mustSucceed(sd_bus_message_rewind(pointer, 1)) }
+    // The header, and what sd-bus keeps for each message.
+    var size = 1024 + path.utf8.count + (interface?.utf8.count ?? 0) + member.utf8.count
+    try count(&size, upTo: limit)
+    return size
+  }
+
+  /// Adds the size of the values up to the end of the container.
+  private func count(_ size: inout Int, upTo limit: Int) throws(BusError) {
+    while size < limit {
+      var kind: CChar = 0
+      var contents: UnsafePointer<CChar>?
+      let status = unsafe sd_bus_message_peek_type(pointer, &kind, &contents)
+      try mustRead(status)
+      if status == 0 { return }
+      // A value can take more memory than its bytes.
+      size += 16
+      switch kind {
+      case type("s"), type("o"), type("g"):
+        var text: UnsafePointer<CChar>?
+        try mustRead(unsafe sd_bus_message_read_basic(pointer, kind, &text))
+        if let text = unsafe text { size += unsafe strlen(text) }
+      case type("a") where unsafe contents.map { unsafe String(cString: $0) } == "y":
+        var start: UnsafeRawPointer?
+        var count = 0
+        try mustRead(unsafe sd_bus_message_read_array(pointer, type("y"), &start, &count))
+        size += count
+      case type("a"), type("r"), type("e"), type("v"):
+        try mustRead(unsafe sd_bus_message_enter_container(pointer, kind, contents))
+        try count(&size, upTo: limit)
+        // Over the limit, the rest of the container was not read.
+        if size < limit { try mustRead(unsafe sd_bus_message_exit_container(pointer)) }
+      default: try mustRead(unsafe sd_bus_message_skip(pointer, nil))
+      }
+    }
+  }
+}
