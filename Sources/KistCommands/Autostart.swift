@@ -62,6 +62,8 @@ struct Autostart: Sendable {
   /// Returns that socket, for a command that starts no kistd.
   func findRunning() throws(StorageError) -> String {
     if let running = running() { return running }
+    // A unit that does not listen was stopped, or failed. The error of a connection explains that.
+    if host.daemonUnit(listeningAt: socket) == .installed { return socket }
     throw StorageError(
       .unavailable, "no kistd is listening at \(socket)",
       hint: "`kist list` and other commands that need kistd start it")
