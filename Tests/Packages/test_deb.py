@@ -48,7 +48,7 @@ class Building(unittest.TestCase):
             pages = [path for path in Path(folder).glob("usr/share/man/man?/*.gz") if not path.is_symlink()]
             commands = json.loads(subprocess.check_output([MADE / "bin/kist", "--experimental-dump-help"]))["command"]["subcommands"]
             names = {f"kist-{command['commandName']}.1" for command in commands if command["commandName"] != "help"}
-            self.assertEqual({page.stem for page in pages}, names | {"kist.1", "kist-protocol.7", "kistd.8"})
+            self.assertEqual({page.stem for page in pages}, names | {"kist.1", "kist-protocol.7", "kist-secret-service.8", "kistd.8"})
             for page in pages:
                 shown = subprocess.run(
                     ["man", "--warnings", "--local-file", page], capture_output=True, text=True, check=True,
