@@ -56,8 +56,8 @@ import Testing
     #expect(error?.hint == "name kistd's socket with --socket or KIST_SOCKET")
   }
 
-  // As any other user, `/nope` is one of them.
-  @Test(arguments: ["/nope", "/tmp/kist-none", "/dev/null/s", "/etc/passwd/below/s"])
+  // No process can make `/proc/nope`.
+  @Test(arguments: ["/proc/nope", "/dev/null/s", "/etc/passwd/below/s"])
   func `because kistd could not listen there either, the hint names no command that fails`(
     path: String
   ) async {
