@@ -8,7 +8,9 @@
 //   `?Startup`, git(1), npm-config(7), make(1), less(1), openssl-env(7), and the documentation of
 //   .NET, Go, cargo, Erlang, kubectl, Hadoop, Spark, Maven, Gradle, uv, pip, Gunicorn and Ansible;
 // - psql(1), apt.conf(5), gcc(1), wget(1), zip(1), rsync(1), hg(1), fzf(1), rg(1), screen(1), man(1),
-//   pass(1), restic(1), borg(1), debhelper(7), systemctl(1).
+//   pass(1), restic(1), borg(1), debhelper(7), systemctl(1), rclone(1), sops(1), brew(1), octave(1),
+//   racket(1), task(1), nmap(1), virsh(1), prove(1), and the documentation of Airflow, Log4j, Spring
+//   Boot, Swift, Bootsnap and Black.
 //
 // Variables that only say where a program connects, what it trusts or what it prints are not
 // listed: `HTTPS_PROXY`, `SSL_CERT_FILE`, `LANG`, `PYTHONUNBUFFERED`.
@@ -32,27 +34,31 @@ let codeRunningPrefixes = [
   "ELECTRON_", "RUBY", "BUNDLE_", "BUNDLER_", "GEM_", "RBENV_", "IRB", "PERL", "PHP_INI",
   "COMPOSER_", "LUA_", "LUAROCKS_", "JULIA_", "GUILE_", "R_LIBS", "R_PROFILE", "R_ENVIRON",
   "R_TESTS", "RSTUDIO_", "TCL_", "TCLLIB", "EMACS", "OPAM", "OCAML", "CAML_", "GHC", "CABAL_",
+  "HARNESS_", "OCTAVE_", "PLT", "BOOTSNAP_",
   // Java, its builds and its servers.
   "JAVA_", "_JAVA", "JDK_", "JVM_", "JPDA_", "MAVEN_", "MVN", "GRADLE_", "ORG_GRADLE_", "SBT_",
-  "CATALINA_", "HADOOP_", "HDFS_", "MAPRED_", "HIVE_", "HBASE_", "SPARK_", "PYSPARK_", "SPARKR_",
+  "LOG4J_", "LOGBACK_", "CATALINA_", "HADOOP_", "HDFS_", "MAPRED_", "HIVE_", "HBASE_", "SPARK_",
+  "PYSPARK_", "SPARKR_",
   "FLINK_ENV_", "GROOVY_", "CLOJURE_", "LEIN_", "JRUBY_", "SPRING_CONFIG_", "SPRING_MAIN_",
+  "SPRING_CLOUD_BOOTSTRAP_",
   // .NET.
   "COMPLUS_", "CORECLR_", "COR_", "DOTNET_", "MONO_", "MSBUILD", "NUGET_",
   // Erlang, Elixir, Go, Rust and C; builds start compilers, runners and wrappers of these names.
   "ERL_", "ELIXIR_ERL", "MIX_", "REBAR", "CGO_", "CARGO_", "RUST_", "RUSTC", "RUSTDOC", "RUSTFLAGS",
   "RUSTUP_", "SCCACHE_", "CCACHE_", "DISTCC_", "ICECC_", "CMAKE_", "CTEST_", "NINJA_", "MESON_",
   "BAZEL_", "PKG_CONFIG", "QMAKE", "LIBTOOL", "AUTOM4TE", "ACLOCAL", "GCC_", "CLANG_", "CCC_",
-  "DEB_", "DEBUILD_", "DPKG_", "DH_", "RPM_",
+  "DEB_", "DEBUILD_", "DPKG_", "DH_", "RPM_", "SWIFT_DRIVER_", "SWIFTPM_",
   // Configuration that names code, and modules.
   "ANSIBLE_", "LIBMYSQL_PLUGIN", "TF_CLI_", "TERRAGRUNT_", "PACKER_", "VAGRANT_", "HELM_",
   "KUBECTL_", "BUILDKIT", "BUILDX_", "QEMU_", "CONTAINERS_",
+  "DOCKER_CLI_", "LIBVIRT_", "VIRSH_", "HOMEBREW_", "AIRFLOW__",
   // Desktop libraries: modules that they load.
   "GTK_", "GTK2_", "GDK_PIXBUF", "GIO_", "GST_PLUGIN", "GST_REGISTRY", "QT_", "QML", "KDE_",
   "LIBGL_", "MESA_", "__EGL_", "ALSA_", "PIPEWIRE_", "VDPAU_", "LIBVA_", "VK_ADD_", "VK_DRIVER",
   "VK_ICD", "VK_INSTANCE_", "VK_LAYER", "VK_LOADER_", "FLATPAK_", "WINE",
   // Programs that start others.
   "FZF_", "SVN_", "HGRC", "CVS_", "SUDO_", "RIPGREP_", "TMUX", "NVIM", "VALGRIND_",
-  "PASSWORD_STORE_",
+  "PASSWORD_STORE_", "BZR_", "DARCS_", "ELINKS_", "NNN_", "TIGRC_",
 ]
 
 /// Single names, grouped by the programs that read them.
@@ -74,9 +80,11 @@ let codeRunningNames: Set<String> = [
   "IFS", "INPUTRC", "NULLCMD", "PROMPT", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4",
   "PSMODULEPATH", "READNULLCMD", "RPROMPT", "SHELL", "SHELLOPTS", "TMPPREFIX", "ZDOTDIR", "ZSH",
   // Python, Ruby, PHP and Java programs: the application that they load, and options.
-  "ASGI_APP", "CELERY_APP", "CLASSPATH", "DJANGO_SETTINGS_MODULE", "FLASK_APP", "JAVACMD",
+  "ASGI_APP", "BLACK_CACHE_DIR", "CELERY_APP", "CLASSPATH", "DJANGO_SETTINGS_MODULE", "FLASK_APP",
+  "JAVACMD",
   "MYPYPATH",
-  "NUMBA_CACHE_DIR", "PHPRC", "PRYRC", "RAKEOPT", "SPEC_OPTS", "TORCH_EXTENSIONS_DIR",
+  "NUMBA_CACHE_DIR", "PHPRC", "PRYRC", "RAKEOPT", "SPEC_OPTS", "SPRING_APPLICATION_JSON",
+  "TORCH_EXTENSIONS_DIR",
   "TRITON_CACHE_DIR", "VIRTUAL_ENV", "WORKON_HOME", "WSGI_APP",
   // Go, make and compilers.
   "AR", "AS", "CC", "CFLAGS", "COMPILER_PATH", "CONFIG_SHELL", "CONFIG_SITE", "CPATH",
@@ -86,18 +94,22 @@ let codeRunningNames: Set<String> = [
   "GOPATH", "GOPRIVATE", "GOPROXY", "GOROOT", "GOSUMDB", "GOTOOLCHAIN", "GOTOOLDIR", "GOVCS",
   "GOWORK", "LD", "LDFLAGS", "LEX", "LIBRARY_PATH", "M4", "MAKE", "MAKEFILES", "MAKEFLAGS",
   "MAKEOVERRIDES", "MFLAGS", "NM", "NVCC", "OBJC", "OBJCOPY", "RANLIB", "SDKROOT", "STACK_ROOT",
-  "STACK_YAML", "STRIP", "SUNPRO_DEPENDENCIES", "TOOLCHAINS", "WINDRES", "YACC",
+  "STACK_YAML", "STRIP", "SUNPRO_DEPENDENCIES", "SWIFT_BACKTRACE", "TOOLCHAINS", "WINDRES", "YACC",
   // Programs that other programs start, and options that can name one.
   "AWKLIBPATH", "AWKPATH", "BC_ENV_ARGS", "BORG_PASSCOMMAND", "BORG_RSH", "BROWSER", "BZIP",
   "BZIP2", "DC_ENV_ARGS", "DIALOGRC", "DIFF", "EDITOR", "ENSCRIPT", "EXINIT", "GREP_OPTIONS",
-  "GROFF_COMMAND_PREFIX", "GVIMINIT", "GZIP", "HGEDITOR", "HGMERGE", "INFOPATH", "LESS",
-  "LESSCLOSE", "LESSECHO", "LESSEDIT", "LESSKEY", "LESSKEYIN", "LESSKEY_CONTENT", "LESSKEY_SYSTEM",
+  "GROFF_COMMAND_PREFIX", "GVIMINIT", "GZIP", "HELIX_RUNTIME", "HGEDITOR", "HGMERGE", "INFOPATH",
+  "KAKOUNE_RUNTIME", "LESS",
+  "LESSCLOSE", "LESSECHO", "LESSEDIT", "LESSGLOBALTAGS", "LESSHISTFILE", "LESSKEY", "LESSKEYIN",
+  "LESSKEY_CONTENT", "LESSKEY_SYSTEM",
   "LESSKEYIN_SYSTEM", "LESSMETACHARS", "LESSOPEN", "MAILCAPS", "MAILER", "MAILPATH", "MAILRC",
-  "MANOPT", "MANPAGER", "MANPATH", "MANROFFSEQ", "MERGE", "MORE", "MOST_SWITCHES", "OPENER",
+  "MANOPT", "MANPAGER", "MANPATH", "MANROFFSEQ", "MERGE", "MORE", "MOST_SWITCHES", "NMAPDIR",
+  "OPENER",
   "P4CONFIG", "P4DIFF", "P4EDITOR", "P4ENVIRO", "P4MERGE", "PAGER", "PARALLEL",
   "RESTIC_PASSWORD_COMMAND", "RSYNC_CONNECT_PROG", "RSYNC_RSH", "SCREENRC", "SSH_ASKPASS",
   "SSH_ASKPASS_REQUIRE", "SSH_PKCS11_HELPER", "SSH_SK_HELPER", "SSH_SK_PROVIDER", "SYSSCREENRC",
-  "TAPE", "TAR_OPTIONS", "TAR_RSH", "TERMCMD", "TEXEDIT", "TEXINPUTS", "TEXMFCNF", "TROFF", "UNZIP",
+  "TAPE", "TASKDATA", "TAR_OPTIONS", "TAR_RSH", "TERMCMD", "TEXEDIT", "TEXINPUTS", "TEXMFCNF",
+  "TROFF", "UNZIP",
   "UNZIPOPT", "VIM", "VIMINIT", "VIMRUNTIME", "VISUAL", "WWWBROWSER", "XTERM", "XZ_DEFAULTS",
   "XZ_OPT", "ZIP", "ZIPINFO", "ZIPOPT",
   // Configuration that names commands to run.
@@ -119,5 +131,9 @@ let ordinaryNames: Set<String> = [
   "RUST_LOG", "RUST_BACKTRACE", "GEM_HOST_API_KEY", "COMPOSER_AUTH", "UV_PUBLISH_TOKEN",
   "GIT_TOKEN", "GIT_USERNAME", "GIT_PASSWORD", "NUGET_API_KEY", "JAVA_VERSION", "RUBY_VERSION",
   "DOTNET_ENVIRONMENT", "MIX_ENV", "JUPYTER_TOKEN", "FEATURE_FLAGS", "X_FRAME_OPTIONS", "MAIL_CC",
-  "EMAIL_CC",
+  "EMAIL_CC", "HOMEBREW_GITHUB_API_TOKEN", "LOG4J_FORMAT_MSG_NO_LOOKUPS",
+  "AIRFLOW__CORE__EXECUTOR", "AIRFLOW__CORE__FERNET_KEY", "AIRFLOW__CORE__LOAD_EXAMPLES",
+  "AIRFLOW__CORE__SQL_ALCHEMY_CONN", "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN",
+  "AIRFLOW__CELERY__BROKER_URL", "AIRFLOW__CELERY__RESULT_BACKEND",
+  "AIRFLOW__WEBSERVER__SECRET_KEY", "AIRFLOW__SMTP__SMTP_PASSWORD",
 ]

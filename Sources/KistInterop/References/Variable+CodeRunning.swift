@@ -27,39 +27,46 @@ extension Variable {
   }
 
   private static func isNamedLikeCode(_ name: String) -> Bool {
-    var words = name.split(separator: "_")
+    // A number at the end counts variables of one kind: `APP_OPTS_2`.
+    var unnumbered = name[...]
+    while let end = unnumbered.last, end == "_" || end.isNumber { unnumbered.removeLast() }
+    var words = unnumbered.split(separator: "_")
     guard let last = words.last else { return false }
     if wordEndings.contains(where: last.hasSuffix) || lastWords.contains(last) {
       // `UPLOAD_PATH` is a place for data.
       return !(last == "PATH" && words.dropLast().last.map(dataWords.contains) ?? false)
     }
-    // `rc` files: WGETRC, PSQLRC.
-    if words.count == 1, last.count > 3, last.hasSuffix("RC") { return true }
-    // `CONFIG_DIR`, `PLUGIN_FILE`: the word before says what is there.
+    // `rc` files: SYSTEM_WGETRC, PSQLRC.
+    if last.count > 3, last.hasSuffix("RC") { return true }
+    // `CONFIG_DIR`, `PLUGIN_EXTRA_DIRS`: a word before says what is there.
     guard placeWords.contains(last) else { return false }
     words.removeLast()
-    return words.last.map { before in
+    // Programs keep compiled code in their caches.
+    if words.count > 1, words.last == "CACHE" { return true }
+    return words.contains { before in
       lastWords.contains(before) || wordEndings.contains(where: before.hasSuffix)
-    } ?? false
+    }
   }
 }
 
 /// The last words of names whose value is code, options, a program, or the place of one of these.
 private let lastWords: Set<Substring> = [
   "AR", "ARG", "ARGS", "ARGUMENTS", "ASKPASS", "BIN", "BINARY", "CC", "CFG", "CMD", "CMDLINE",
-  "COMMANDS", "CONF", "CONFIG", "CONFIGS", "CPP", "CXX", "DEBUGGER", "ENGINES", "ENTRYPOINT",
-  "EVAL", "EXE", "EXECUTABLE", "EXECUTABLES", "EXTENSION", "EXTENSIONS", "HELPER", "HOOK", "HOOKS",
+  "COMMANDS", "CONFIGS", "CONFIGURATION", "CPP", "CXX", "DAGS", "DEBUGGER", "DIFF", "DIFFTOOL",
+  "ENGINES", "ENTRYPOINT", "EVAL", "EXE", "EXEC", "EXECUTABLE", "EXECUTABLES", "EXTENSION",
+  "EXTENSIONS", "HELPER", "HOOK", "HOOKS",
   "INCLUDE", "INI", "INIT", "INTERPRETER", "JAR", "LAUNCHER", "LD", "LIB", "LIBDIR", "LIBRARIES",
-  "LIBRARY", "LIBS", "LINKER", "MODULE", "MODULES", "OPENER", "OPT", "PATHS", "PLUGIN", "PLUGINS",
-  "PROFILER",
-  "PROG", "PROGRAM", "RC", "RCFILE", "RSH", "RUNNER", "SCRIPT", "SCRIPTS", "TERMINAL", "TOOLCHAIN",
-  "VIEWER",
+  "LIBRARY", "LIBS", "LINKER", "MAPPER", "MERGETOOL", "MODULE", "MODULES", "OPEN", "OPENER",
+  "PATHS",
+  "PINENTRY", "PLUGIN", "PLUGINS", "PROFILER", "PROG", "PROGRAM", "RC", "REMOTE", "RSH", "RUNNER",
+  "SCRIPT", "SCRIPTS", "SSH", "SUDO", "TERMINAL", "TOOLCHAIN", "VIEWER",
 ]
 
 /// The endings of last words, also without an underscore before them: `CFLAGS`, `GNUPGHOME`.
 private let wordEndings = [
-  "BROWSER", "COMMAND", "COMPILER", "EDITOR", "FLAGS", "HOME", "LOADER", "OPTIONS", "OPTS", "PAGER",
-  "PATH", "PRELOAD", "PYTHON", "SHELL", "STARTUP", "WRAPPER",
+  "BROWSER", "COMMAND", "COMPILER", "CONF", "CONFDIR", "CONFIG", "CONFIGDIR", "EDITOR", "FLAGS",
+  "HOME", "INITFILE", "LOADER", "OPT", "OPTIONS", "OPTS", "PAGER", "PATH", "PRELOAD", "PYTHON",
+  "RCFILE", "SHELL", "STARTUP", "WRAPPER",
 ]
 
 /// The words before `PATH` in ordinary names.
