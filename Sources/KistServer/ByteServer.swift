@@ -56,6 +56,7 @@ package struct ByteServer: Sendable {
     let result: Result<Void, any Error>
     do {
       let listener = try await ServerBootstrap(group: group)
+        .serverChannelInitializer { $0.addAcceptPause() }
         .childChannelOption(.autoRead, value: false)
         // systemd shuts down its side as soon as it is connected.
         .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -76,7 +77,7 @@ package struct ByteServer: Sendable {
           group.next().scheduleTask(in: TimeAmount(grace)) { answering.cancel() }
         })
     } catch { result = .failure(error) }
-    try? await group.shutdownGracefully()
+    try? await group.shutDown()
     try result.get()
   }
 

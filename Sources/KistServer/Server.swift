@@ -58,9 +58,9 @@ package struct Server: Sendable {
     do {
       let isDone = try await run(listeningOn: descriptor, group.next())
       // A connection that did not end in time still uses the loop. It ends with the process.
-      if isDone { try await group.shutdownGracefully() }
+      if isDone { try await group.shutDown() }
     } catch {
-      try? await group.shutdownGracefully()
+      try? await group.shutDown()
       throw error
     }
   }
@@ -69,8 +69,9 @@ package struct Server: Sendable {
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(of: self)
     // The server accepts one client at a time, because the connected clients wait during an
-    // admission. It need not handle a lack of descriptors: NIO then stops accepting for a second.
+    // admission.
     let listener = try await ServerBootstrap(group: loop)
+      .serverChannelInitializer { $0.addAcceptPause() }
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .bind(descriptor) { channel in
         channel.eventLoop.makeCompletedFuture { try admission.admit(channel) }

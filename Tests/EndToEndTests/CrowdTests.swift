@@ -1,4 +1,5 @@
 import KistClient
+import Subprocess
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Clients beyond the connection limit` {
@@ -20,6 +21,34 @@ import Testing
       }
       #expect(end.log.contains("serving fewer connections than the limit"))
       #expect(end.log.contains("evicted a connection"))
+    }
+  }
+
+  @Test func `are served again after the limit of open files was too low, and kistd ends normally`()
+    async throws
+  {
+    try await withHome { home in
+      for limits in [["0:0"], ["0:", "1024:"]] {
+        let end = try await withDaemon(in: home) { daemon in
+          for limit in limits {
+            let set = try await command(
+              "prlimit", ["--pid", "\(daemon.processIdentifier)", "--nofile=\(limit)"], in: home)
+            try #require(set.status == .exited(0), "\(set.error)")
+            let script = """
+              import os, socket
+              for _ in range(20):
+                  client = socket.socket(socket.AF_UNIX)
+                  client.connect(os.environ["SOCKET"])
+                  client.send(b'{"op":"hello"}\\n')
+              """
+            let clients = try await command(
+              "env", ["SOCKET=\(home.socket)", "python3", "-c", script], in: home)
+            #expect(clients.status == .exited(0), "\(clients.error)")
+          }
+          if limits.count > 1 { try await ask(daemon, clients: 2) }
+        }
+        #expect(end.status == .exited(0), "\(end.log)")
+      }
     }
   }
 

@@ -127,5 +127,44 @@ import Testing
         }
       }
     }
+
+    @Test func `without descriptors, waits before it accepts again`() async throws {
+      await #expect(processExitsWith: .success) {
+        try await withDirectory { directory in
+          let errors = ErrorCounter()
+          let loop = MultiThreadedEventLoopGroup.singleton.next()
+          _ = try await ServerBootstrap(group: loop)
+            .serverChannelInitializer { channel in
+              channel.addAcceptPause().flatMapThrowing {
+                try channel.pipeline.syncOperations.addHandler(errors)
+              }
+            }
+            .withBoundSocket(listen(at: directory + "/s")).get()
+          // The client takes the last descriptor.
+          let last = dup(0)
+          close(last)
+          var limit = rlimit(rlim_cur: rlim_t(last + 1), rlim_max: rlim_t(last + 1))
+          _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+          let client = try RawClient(connectingTo: directory + "/s")
+          while errors.count == 0 { try await loop.submit {}.get() }
+          // Each of these turns of the loop would accept again.
+          for _ in 0..<1000 { try await loop.submit {}.get() }
+          #expect(errors.count < 100)
+          extendLifetime(client)
+        }
+      }
+    }
   #endif
+}
+
+private final class ErrorCounter: ChannelInboundHandler, Sendable {
+  typealias InboundIn = Channel
+
+  private let counter = Atomic(0)
+
+  var count: Int { counter.load(ordering: .relaxed) }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    counter.wrappingAdd(1, ordering: .relaxed)
+  }
 }
