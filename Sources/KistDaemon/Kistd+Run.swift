@@ -125,14 +125,17 @@ private func preparation(
 
 /// Runs the command with the socket of another kistd, which serves the same storage.
 ///
-/// A passphrase must open the storage there, as it would here.
+/// A passphrase must open the storage there, as it would here. A key file that the user named must
+/// be readable.
 private func runCommand(
   of options: Options, with guest: Guest, opening source: EncryptedFile.KeySource,
   _ previous: Hardening.Previous
 ) throws -> @Sendable () async throws -> CInt {
+  if options.namesKeyFile, case .keyFile(let path) = source { try EncryptedFile.checkKeyFile(path) }
   _ = try Signals.take(forCommand: true)
   let child = try ChildProcess(
     waitingFor: options.command, socket: guest.socket, previous: previous)
+  try guest.confine()
   return {
     defer { extendLifetime(guest) }
     if case .passphrase(let passphrase) = source {

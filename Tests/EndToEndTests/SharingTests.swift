@@ -99,6 +99,37 @@ import Testing
     }
   }
 
+  @Test(arguments: ["", "KISTD_KEY_FILE=$HOME/none "])
+  func `does not start beside a running kistd if the named key file cannot be read`(
+    variable: String
+  ) async throws {
+    try await withHome { home in
+      let options = variable.isEmpty ? "--key-file $HOME/none" : ""
+      let inner = "\(variable)kistd \(options) -- echo started; echo $?; "
+      let line =
+        inner + "touch ~/none; chmod 600 ~/none; " + inner
+        + "cp ~/.local/state/kist/key ~/none; " + inner
+      let end = try await command("kistd", ["--", "sh", "-c", line], in: home)
+      #expect(end.output == "64\n8\nstarted\n0\n", "\(end.error)")
+      #expect(end.error.contains("the key file \(home.path)/none is missing"), "\(end.error)")
+    }
+  }
+
+  @Test func `confines itself but not its command beside a running kistd`() async throws {
+    try await withHome { home in
+      let states = "grep -hE 'NoNewPrivs|Seccomp:'"
+      let line = "\(states) /proc/$PPID/task/*/status /proc/$$/status | sort | uniq -c"
+      let end = try await command(
+        "kistd", ["--", "kistd", "--", "sh", "-c", "\(line)"], in: home)
+      let counts = end.output.split(separator: "\n").map {
+        $0.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      }
+      #expect(counts.contains("1 NoNewPrivs: 0"), "\(end.output)\(end.error)")
+      #expect(counts.contains("1 Seccomp: 0"), "\(end.output)")
+      #expect(counts.count == 4, "\(end.output)")
+    }
+  }
+
   @Test func `four times at once with the passphrase serves every command`() async throws {
     try await withHome { home in
       let each = "(printf 'right horse' | kistd --passphrase-fd 0 -- echo started) & "

@@ -17,7 +17,7 @@ import Testing
   private static let standard = Options(
     socket: nil, storage: nil, dataDirectory: "/home/u/.local/share/kist",
     keySource: .file(path: "/home/u/.local/state/kist/key"),
-    allowsWeakPassphrase: false,
+    namesKeyFile: false, allowsWeakPassphrase: false,
     pinFile: "/home/u/.local/state/kist/storage",
     usualPinFile: "/home/u/.local/state/kist/storage",
     keyringLock: "/home/u/.local/state/kist/keyring.lock",
@@ -58,8 +58,14 @@ import Testing
     Case(environment: ["KISTD_DATA": ""]),
     Case(environment: ["XDG_DATA_HOME": "/x"]) { $0.dataDirectory = "/x/kist" },
     Case(environment: ["XDG_DATA_HOME": "relative"]),
-    Case(arguments: ["--key-file", "/k"]) { $0.keySource = .file(path: "/k") },
-    Case(environment: ["KISTD_KEY_FILE": "/k"]) { $0.keySource = .file(path: "/k") },
+    Case(arguments: ["--key-file", "/k"]) {
+      $0.keySource = .file(path: "/k")
+      $0.namesKeyFile = true
+    },
+    Case(environment: ["KISTD_KEY_FILE": "/k"]) {
+      $0.keySource = .file(path: "/k")
+      $0.namesKeyFile = true
+    },
     Case(environment: ["XDG_STATE_HOME": "/x"]) {
       $0.keySource = .file(path: "/x/kist/key")
       $0.pinFile = "/x/kist/storage"
@@ -84,7 +90,10 @@ import Testing
       $0.storage = .encryptedFile
     },
     Case(environment: ["CREDENTIALS_DIRECTORY": "/elsewhere", "KISTD_KEY_FILE": "/k"]) {
+
       $0.keySource = .file(path: "/k")
+      $0.namesKeyFile = true
+
     },
     Case(arguments: ["--weak"]) { $0.allowsWeakPassphrase = true },
     Case(environment: ["KISTD_WEAK": "1"]) { $0.allowsWeakPassphrase = true },

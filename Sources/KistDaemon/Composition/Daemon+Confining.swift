@@ -5,6 +5,18 @@ internal import KistSystem
 internal import KistWire
 internal import Logging
 
+extension Guest {
+  /// Confines the process to what the connection to the other kistd needs.
+  ///
+  /// Call it after the command is forked and before there is a second thread.
+  func confine() throws(StorageError) {
+    // The client compares user namespaces in /proc before it sends a passphrase.
+    _ = try Confinement(
+      [Confinement.Rule(path: "/proc", rights: kist_may_read)],
+      scopes: kist_scope_of_abstract_sockets)
+  }
+}
+
 extension Daemon {
   /// Confines the process to what serving needs.
   ///

@@ -18,6 +18,8 @@ struct Options: Sendable, Equatable {
   var storage: StorageKind?
   var dataDirectory: String
   var keySource: KeySource
+  /// Whether the user named the key file, so that it must exist beside an existing store.
+  var namesKeyFile: Bool
   /// Whether a new passphrase of the store may have fewer than 8 bytes.
   var allowsWeakPassphrase: Bool
   /// The file that records where credentials are kept.
@@ -72,6 +74,7 @@ extension Kistd {
       throw .wrongUsage("HOME is not set", hint: "name the directory of the store with --data")
     }
 
+    var namesKeyFile = false
     let keySource: Options.KeySource
     if let directory = variable("CREDENTIALS_DIRECTORY"),
       let credential = serviceCredential(in: directory, isFile: isFile)
@@ -79,9 +82,10 @@ extension Kistd {
       keySource = credential
     } else if let descriptor = setting("passphrase-fd", store.passphraseFd) {
       keySource = .passphrase(descriptor: CInt(try descriptor.integer(in: 0...Int(CInt.max))))
-    } else if let path = try setting("key-file", store.place.keyFile)?.path()
-      ?? home("XDG_STATE_HOME", "/.local/state").map({ $0 + "/key" })
-    {
+    } else if let path = try setting("key-file", store.place.keyFile)?.path() {
+      keySource = .file(path: path)
+      namesKeyFile = true
+    } else if let path = home("XDG_STATE_HOME", "/.local/state").map({ $0 + "/key" }) {
       keySource = .file(path: path)
     } else {
       throw .wrongUsage("HOME is not set", hint: "name the key file with --key-file")
@@ -99,6 +103,7 @@ extension Kistd {
       storage: kind,
       dataDirectory: data,
       keySource: keySource,
+      namesKeyFile: namesKeyFile,
       allowsWeakPassphrase: try setting("weak", strength.weak ? "1" : nil)?.flag() ?? false,
       // A directory that the user names has its own pin and audit log.
       pinFile: (ownData ?? state) + "/storage",

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import KistCore
+package import KistCore
 internal import KistSodium
 internal import KistSystem
 
@@ -72,6 +72,17 @@ enum KeyFile {
         .denied, "the key file \(path) was removed while it was read", hint: "try again")
     }
     return existing
+  }
+}
+
+extension EncryptedFile {
+  /// Throws where a key file is missing, or where kistd could not read a key from it.
+  package static func checkKeyFile(_ path: String) throws(StorageError) {
+    guard try KeyFile.read(path) != nil else {
+      throw StorageError(
+        .badRequest, "the key file \(path) is missing",
+        hint: "check the path; a command that uses a running kistd needs no key file")
+    }
   }
 }
 
