@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CLinux
 internal import Glibc
 internal import KistBus
 internal import KistClient
@@ -30,8 +31,9 @@ struct SecretServiceOptions: ParsableCommand {
 
 /// Serves the Secret Service with this process's command line, on the main thread.
 package func startSecretService() -> Never {
-  let options = SecretServiceOptions.parseOrExit()
+  hardenProcess()
   do throws(StorageError) {
+    let options = SecretServiceOptions.parseOrExit(try CommandLine.words())
     let bus: Bus
     do throws(BusError) { bus = try Bus() } catch {
       throw StorageError(
@@ -50,6 +52,22 @@ package func startSecretService() -> Never {
     }
     throw StorageError(.unavailable, "the session bus ended: \(reason.message)")
   } catch { end(error) }
+}
+
+/// Protects the secrets in the memory of this process.
+///
+/// Prevents core files, debuggers of the same user, and crash reports of Swift's runtime, which
+/// would print registers and memory. libgcrypt may lock as much memory as the hard limit allows.
+private func hardenProcess() {
+  kist_set_dumpable(0)
+  kist_default_crash_signals()
+  var limit = rlimit()
+  unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+  limit.rlim_cur = 0
+  unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+  unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+  limit.rlim_cur = limit.rlim_max
+  unsafe setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
 }
 
 /// Returns what the service needs, from the kistd at a socket.

@@ -42,7 +42,7 @@ struct `Starting kist or kistd` {
     }
   }
 
-  @Test(arguments: ["kist", "kistd"])
+  @Test(arguments: ["kist", "kistd", "kist-secret-service"])
   func `fails without a program name, and creates no file`(program: String) async throws {
     try await withHome { home in
       let starter = try await compile(

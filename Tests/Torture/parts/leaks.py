@@ -6,9 +6,12 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+from collections import deque
 from pathlib import Path
 
 from frame import calls
@@ -58,12 +61,30 @@ def owned_folder(context, name):
     return folder
 
 
+class SilentBus:
+    """A session bus that never answers, so that kist-secret-service waits for it."""
+
+    def __init__(self, folder):
+        self.address = f"unix:path={folder}/bus"
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(str(folder / "bus"))
+        (folder / "bus").chmod(0o666)
+        self.socket.listen()
+        # Only the latest programs still run.
+        self.clients = deque(maxlen=8)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            self.clients.append(self.socket.accept()[0])
+
+
 def programs(context, owner=0, mode=0o711):
-    """Copies both programs to where the user can run them, by default with the modes of `make install` by root."""
+    """Copies the programs to where the user can run them, by default with the modes of `make install` by root."""
     copies = context.folder / f"bin-{owner}-{mode:o}"
     if not copies.exists():
         copies.mkdir(mode=0o755)
-        for program in (context.kistd, context.kist):
+        for program in (context.kistd, context.kist, context.binaries / "kist-secret-service"):
             copy = shutil.copy(program, copies)
             os.chown(copy, owner, owner)
             os.chmod(copy, mode)
@@ -87,7 +108,7 @@ class Helper:
 
 
 def onlookers(row, context):
-    """Another program of the same user looks into kistd and kist."""
+    """Another program of the same user looks into kistd, kist and kist-secret-service."""
     marks = Marks(context.random("onlookers"))
     kistd = Kistd(programs(context) / "kistd", owned_folder(context, "onlookers"), under=AS_USER)
     kistd.start().close()
@@ -96,13 +117,18 @@ def onlookers(row, context):
                     under=(*AS_USER, "unshare", "--user", f"--map-user={stranger.USER}"))
     service.start().close()
     helper = Helper(context, marks.secret(100), under=AS_USER)
+    bus = SilentBus(owned_folder(context, "bus"))
+    provider = subprocess.Popen([*AS_USER, programs(context) / "kist-secret-service"],
+                                env={"DBUS_SESSION_BUS_ADDRESS": bus.address})
+    await_that(lambda: bus.clients)
     other = subprocess.Popen([*AS_USER, "sleep", "1000"])
     try:
         await_that(lambda: "sleep" in Path(f"/proc/{other.pid}/comm").read_text())
         closed = [name for name, is_open in look_into(other.pid).items() if not is_open]
         if closed:
             raise RuntimeError(f"even a program without protection cannot be inspected: {closed}")
-        seen = {"kistd": kistd.process, "kistd as a service": service.process, "kist": helper.process}
+        seen = {"kistd": kistd.process, "kistd as a service": service.process, "kist": helper.process,
+                "kist-secret-service": provider}
         for name, process in seen.items():
             for way, is_open in look_into(process.pid).items():
                 row.tries += 1
@@ -110,25 +136,29 @@ def onlookers(row, context):
     finally:
         other.kill()
         other.wait()
+        provider.kill()
+        provider.wait()
         helper.close()
         service.stop()
         kistd.stop()
 
 
-# The arguments that make each program wait for input; and how it is installed: its owner, its mode, and whether it runs in a
-# namespace, as the service does.
-WAITING = {"kist": ("helper", "cargo"), "kistd": ("--passphrase-fd", "0")}
-INSTALLED = {"kist": [(0, 0o711, 0), (stranger.USER, 0o111, 0)], "kistd": [(0, 0o711, 0), (stranger.USER, 0o111, 0), (0, 0o711, 1)]}
+# The arguments that make each program wait, for input or for the session bus; and how it is installed: its owner, its mode, and
+# whether it runs in a namespace, as the services do.
+WAITING = {"kist": ("helper", "cargo"), "kistd": ("--passphrase-fd", "0"), "kist-secret-service": ()}
+BY_HAND, AS_SERVICE = [(0, 0o711, 0), (stranger.USER, 0o111, 0)], [(0, 0o711, 1)]
+INSTALLED = {"kist": BY_HAND, "kistd": BY_HAND + AS_SERVICE, "kist-secret-service": BY_HAND + AS_SERVICE}
 
 
 def starts(row, context):
-    """Another program of the same user opens the memory of kistd and kist while they start."""
+    """Another program of the same user opens the memory of kistd, kist and kist-secret-service while they start."""
     watcher = context.compile(Path("hostile/watcher.c"))
     home = owned_folder(context, "starts")
+    bus = SilentBus(home)
 
     def reads(tries, name, owner, mode, in_namespace):
         command = [*AS_USER, watcher, str(tries), str(in_namespace), programs(context, owner, mode) / name, *WAITING[name]]
-        return int(subprocess.check_output(command, cwd=home, env={"HOME": str(home)}))
+        return int(subprocess.check_output(command, cwd=home, env={"HOME": str(home), "DBUS_SESSION_BUS_ADDRESS": bus.address}))
 
     tries = 25 if context.short else 1000
     for name, owner, mode, in_namespace in [(name, *how) for name, ways in INSTALLED.items() for how in ways]:
