@@ -125,6 +125,15 @@ final class Admission: Sendable {
     var evictable = all.compactMap { connection in
       connection.handler.evictionPriority().map { (priority: $0, connection: connection) }
     }
+    // On a busy machine, new clients connect before an earlier one has sent its first request. A few
+    // of these are evicted last.
+    if evictable.count(where: \.priority.isNothing) <= server.maximumConnections / 4 {
+      for index in evictable.indices {
+        if case .nothing(let since) = evictable[index].priority {
+          evictable[index].priority = .firstRequest(since: since)
+        }
+      }
+    }
     while let least = evictable.indices.min(by: { evictable[$0].priority < evictable[$1].priority })
     {
       let connection = evictable.remove(at: least).connection
@@ -193,6 +202,10 @@ enum EvictionPriority: Comparable {
   case watch(since: SequenceNumber)
   /// Replies that the client may be reading.
   case replies(since: NIODeadline)
+  /// The first request, which the client is probably about to send.
+  case firstRequest(since: SequenceNumber)
+
+  var isNothing: Bool { if case .nothing = self { true } else { false } }
 }
 
 /// The number of an event on an event loop.

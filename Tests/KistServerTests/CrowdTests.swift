@@ -48,6 +48,32 @@ import Testing
     }
   }
 
+  @Test func `lets a new client send its first request while others connect again`() async throws {
+    try await withServer(configured: { $0.maximumConnections = 8 }) { server in
+      var others: [RawClient] = []
+      for _ in 0..<8 { others.append(try await server.connectAndAsk()) }
+      let new = try server.connect()
+      // Each of these evicts a connection that has had its reply.
+      for _ in 0..<20 { others.append(try await server.connectAndAsk()) }
+      await new.send("first\n")
+      #expect(await new.line() == "first\n")
+    }
+  }
+
+  @Test func `evicts connections without requests if they are more than a quarter`() async throws {
+    try await withServer(configured: { $0.maximumConnections = 8 }) { server in
+      var asking: [RawClient] = []
+      for _ in 0..<5 { asking.append(try await server.connectAndAsk()) }
+      var silent: [RawClient] = []
+      for _ in 0..<20 { silent.append(try server.connect()) }
+      #expect(await silent[0].rest().contains("\"busy\""))
+      for client in asking {
+        await client.send("still here\n")
+        #expect(await client.line() == "still here\n")
+      }
+    }
+  }
+
   @Test(arguments: ["", "asked\n"])
   func `evicts a connection with an unfinished line, and never carries the line out`(before: String)
     async throws
