@@ -117,9 +117,10 @@ def onlookers(row, context):
                     under=(*AS_USER, "unshare", "--user", f"--map-user={stranger.USER}"))
     service.start().close()
     helper = Helper(context, marks.secret(100), under=AS_USER)
-    bus = SilentBus(owned_folder(context, "bus"))
+    home = owned_folder(context, "bus")
+    bus = SilentBus(home)
     provider = subprocess.Popen([*AS_USER, programs(context) / "kist-secret-service"],
-                                env={"DBUS_SESSION_BUS_ADDRESS": bus.address})
+                                env={"HOME": str(home), "DBUS_SESSION_BUS_ADDRESS": bus.address})
     await_that(lambda: bus.clients)
     other = subprocess.Popen([*AS_USER, "sleep", "1000"])
     try:
