@@ -3,8 +3,8 @@ internal import KistWire
 
 /// Searches the files of the audit log, the newest line first.
 ///
-/// It reads the last part of a file that is larger than the limit of both files. It skips the part
-/// before, so that a search of any file ends.
+/// It reads only the last part of a file that is much larger than the limit of both files, so that a
+/// search of any file ends.
 struct AuditReader {
   private let file: AuditFile
   private let seal: NameSeal?
@@ -31,8 +31,8 @@ struct AuditReader {
     var (room, examined, bytes) = (Self.pageBytes, 0, 0)
     for lines in try files(query.after.map(Cursor.init(reading:))) {
       while let (line, end) = lines.next() {
-        // kistd writes at most half of the limit to one file.
-        guard lines.size - end < file.limit else {
+        // kistd writes at most half of the limit to one file. Other programs may have added more.
+        guard lines.size - end < file.limit + Self.examinedBytes else {
           page.skipped += 1
           break
         }
