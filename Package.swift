@@ -85,6 +85,7 @@ let package = Package(
     .target(
       name: "KistSecretServiceProgram",
       dependencies: [
+        "CLinux",
         "KistBus",
         "KistClient",
         "KistCore",
