@@ -106,11 +106,10 @@ extension SecretService {
       collections.touch(collection, at: times.lowerBound)
       collections.touch(collection, at: times.upperBound)
     }
-    if old.count > 0 {
-      announceDifference(from: old, in: oldCollections)
-    } else if index.count > 0 {
-      for collection in collections.identifiers { noteChange(of: collection) }
-    }
+    // Before the first read and while kist was locked, no program could read a list of the items
+    // that is wrong now. When kist is unlocked, all lists are announced.
+    if isIndexed { announceDifference(from: old, in: oldCollections) }
+    isIndexed = true
     announceCollections(from: oldCollections)
   }
 

@@ -47,6 +47,8 @@ package final class SecretService {
   }
 
   var state = State.unread
+  /// Whether the index has the items that kistd had at the last read.
+  var isIndexed = false
   /// Whether programs see the collections as locked.
   var isLocked = false
   /// The credentials that changed while all were read.
@@ -131,6 +133,7 @@ package final class SecretService {
     // Calls wait until the reading ends, which then fails.
     if case .reading = state { lockedWhileReading = error } else { state = .failed(error) }
     index = emptyIndex()
+    isIndexed = false
     setLocked(true)
   }
 

@@ -52,6 +52,8 @@ actor Provider {
     Task.immediate {
       await bus.sleep(for: .milliseconds(300))
       service.announceLists()
+      // A list needs much more memory than the index.
+      kist_give_back_memory()
     }
   }
 
