@@ -2,15 +2,14 @@ internal import KistCore
 
 /// The items of kistd, to be found by their attributes.
 ///
-/// It keeps keyed hashes of attributes, and the names of credentials encrypted. Items are added at
-/// the end and only marked as removed, so each chain of an attribute leads from the newest item to
-/// the oldest.
+/// It keeps keyed hashes of attributes, and the names of credentials encrypted. Each attribute of
+/// an item is a node. Items are added at the end and only marked as removed, so each chain of nodes
+/// with one hash leads from the newest item to the oldest.
 struct ItemIndex {
   /// A place in the index, until it changes.
   typealias Place = Int
 
   private struct Item {
-    let identifier: UInt64
     /// The hash of the revision.
     let revision: UInt64
     /// The number of the item among all that were ever added, for its encrypted key.
@@ -21,56 +20,64 @@ struct ItemIndex {
     let nodeCount: UInt16
     let collection: UInt16
     var isRemoved = false
-  }
 
-  private struct Node {
-    let hash: UInt64
-    let item: UInt32
-    /// The node before this one with the same hash; `.max` for none.
-    let next: UInt32
+    var nodes: Range<Int> { Int(firstNode)..<Int(firstNode) + Int(nodeCount) }
   }
 
   private static let maximumCollections = 1024
 
   private let hashing: Hashing
+  private let numbers: ItemNumbers
   private var items: [Item] = []
-  private var nodes: [Node] = []
+  /// The identifier of each item.
+  private var identifiers: [UInt64] = []
+  private var places = HashTable()
   private var keys: [UInt8] = []
-  private var heads: [UInt64: UInt32] = [:]
-  private var places: [UInt64: UInt32] = [:]
+  /// The hash of each node.
+  private var hashes: [UInt64] = []
+  /// The node before each node with the same hash; `.max` for none.
+  private var previous: [UInt32] = []
+  /// The last node with each hash.
+  private var heads = HashTable()
   private var collections: [String] = []
-  private var added: UInt64
 
-  /// - Parameter old: The index that this one replaces. It continues the numbers, because each
-  ///   number encrypts one key only.
-  init(hashing: Hashing, after old: ItemIndex? = nil) {
+  init(hashing: Hashing, numbers: ItemNumbers) {
     self.hashing = hashing
-    added = old?.added ?? 0
+    self.numbers = numbers
   }
 
   /// The number of items.
-  var count: Int { places.count }
+  private(set) var count = 0
 
   // MARK: - Changing
 
-  /// Adds an item as the newest one, in place of the one with the same key.
-  mutating func insert(_ summary: CredentialSummary) {
+  /// Adds an item as the newest one, in place of the one with the same key; returns its identifier.
+  @discardableResult
+  mutating func insert(_ summary: CredentialSummary) -> UInt64 {
     remove(summary.key)
-    if items.count > 2 * count + 1024 { compact() }
+    if items.count > 2 * count + 1024 { keep(items.indices) }
     var round = 0
     var identifier: UInt64
     repeat {
       identifier = hashing.identifier(of: summary, round: round)
       round += 1
-    } while places[identifier] != nil
+    } while place(of: identifier) != nil
     let visible = ItemAttributes.visible(of: summary)
     let hashes =
       [hashing.hash(summary.key)] + visible.sorted.map { hashing.hash(attribute: $0, $1) }
-    added += 1
+    let number = numbers.next()
     append(
-      identifier, revision: hashing.hash(summary.revision), number: added,
-      key: hashing.sealed(summary.key, number: added), hashes: hashes,
-      collection: number(of: summary.collection))
+      identifier, revision: hashing.hash(summary.revision), number: number,
+      key: hashing.sealed(summary.key, number: number), hashes: hashes,
+      collection: self.number(of: summary.collection))
+    return identifier
+  }
+
+  /// Puts the items in this order, the oldest first, and frees memory that they do not need.
+  ///
+  /// Items that the order does not name are left out.
+  mutating func sort(by identifiers: [UInt64]) {
+    keep(identifiers.compactMap(place(of:)))
   }
 
   /// Removes the item of a key, and returns where its path was.
@@ -78,38 +85,47 @@ struct ItemIndex {
   mutating func remove(_ key: CredentialKey) -> ObjectPath? {
     guard let place = place(of: key) else { return nil }
     items[place].isRemoved = true
-    places[items[place].identifier] = nil
+    count -= 1
     return path(at: place)
   }
 
   private mutating func append(
     _ identifier: UInt64, revision: UInt64, number: UInt64, key: ArraySlice<UInt8>,
-    hashes: [UInt64], collection: UInt16
+    hashes: some Swift.Collection<UInt64>, collection: UInt16
   ) {
     let place = UInt32(items.count)
     items.append(
       Item(
-        identifier: identifier, revision: revision, number: number, firstNode: UInt32(nodes.count),
+        revision: revision, number: number, firstNode: UInt32(self.hashes.count),
         keyStart: UInt32(keys.count), keyCount: UInt16(key.count), nodeCount: UInt16(hashes.count),
         collection: collection))
+    identifiers.append(identifier)
+    places.set(place, in: identifiers)
     keys += key
     for hash in hashes {
-      let node = UInt32(nodes.count)
-      nodes.append(
-        Node(hash: hash, item: place, next: heads.updateValue(node, forKey: hash) ?? .max))
+      let node = UInt32(self.hashes.count)
+      self.hashes.append(hash)
+      previous.append(heads.set(node, in: self.hashes) ?? .max)
     }
-    places[identifier] = place
+    count += 1
   }
 
-  /// Copies the items without those that were removed.
-  private mutating func compact() {
-    let old = self
-    (items, nodes, keys, heads, places) = ([], [], [], [:], [:])
-    for item in old.items where !item.isRemoved {
-      let end = Int(item.firstNode) + Int(item.nodeCount)
+  /// Copies the items at these places, without those that were removed.
+  private mutating func keep(_ kept: some Sequence<Int>) {
+    var old = self
+    self = ItemIndex(hashing: hashing, numbers: numbers)
+    collections = old.collections
+    items.reserveCapacity(old.count)
+    identifiers.reserveCapacity(old.count)
+    keys.reserveCapacity(old.keys.count)
+    hashes.reserveCapacity(old.hashes.count)
+    previous.reserveCapacity(old.hashes.count)
+    for place in kept where !old.items[place].isRemoved {
+      let item = old.items[place]
+      old.items[place].isRemoved = true
       append(
-        item.identifier, revision: item.revision, number: item.number, key: old.sealedKey(of: item),
-        hashes: old.nodes[Int(item.firstNode)..<end].map(\.hash), collection: item.collection)
+        old.identifiers[place], revision: item.revision, number: item.number,
+        key: old.sealedKey(of: item), hashes: old.hashes[item.nodes], collection: item.collection)
     }
   }
 
@@ -140,39 +156,48 @@ struct ItemIndex {
     } else {
       number = nil
     }
-    let hashes = attributes.map { hashing.hash(attribute: $0, $1) }
-    return candidates(hashes).filter { place in
+    let searched = attributes.map { hashing.hash(attribute: $0, $1) }
+    return candidates(searched).filter { place in
       let item = items[place]
       return !item.isRemoved && (number.map { $0 == item.collection } ?? true)
-        && (!exactly || item.nodeCount == hashes.count + 1)
-        && hashes.allSatisfy { hash in has(hash, item) }
+        && (!exactly || item.nodeCount == searched.count + 1)
+        && searched.allSatisfy(hashes[item.nodes].contains)
     }
   }
 
   /// Returns the items in the shortest of the chains.
   ///
   /// It walks all chains in turns, until the first one ends.
-  private func candidates(_ hashes: [UInt64]) -> [Place] {
-    guard !hashes.isEmpty else { return Array(items.indices.reversed()) }
-    var chains: [(next: UInt32, found: [Place])] = []
-    for hash in hashes {
-      guard let head = heads[hash] else { return [] }
+  private func candidates(_ searched: [UInt64]) -> [Place] {
+    guard !searched.isEmpty else { return Array(items.indices.reversed()) }
+    var chains: [(node: UInt32, found: [Place])] = []
+    for hash in searched {
+      guard let head = heads.number(with: hash, in: hashes) else { return [] }
       chains.append((head, []))
     }
     while true {
       for chain in chains.indices {
-        let next = chains[chain].next
-        if next == .max { return chains[chain].found }
-        let node = nodes[Int(next)]
-        chains[chain].found.append(Int(node.item))
-        chains[chain].next = node.next
+        let node = chains[chain].node
+        if node == .max { return chains[chain].found }
+        chains[chain].found.append(place(ofNode: node))
+        chains[chain].node = previous[Int(node)]
       }
     }
   }
 
-  private func has(_ hash: UInt64, _ item: Item) -> Bool {
-    let first = Int(item.firstNode)
-    return nodes[first..<first + Int(item.nodeCount)].contains { $0.hash == hash }
+  /// Returns the place of the item that a node belongs to: the last one that does not begin after it.
+  private func place(ofNode node: UInt32) -> Place {
+    var (low, high) = (0, items.count)
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if items[middle].firstNode <= node { low = middle } else { high = middle }
+    }
+    return low
+  }
+
+  private func place(of identifier: UInt64) -> Place? {
+    places.number(with: identifier, in: identifiers).map(Int.init)
+      .flatMap { items[$0].isRemoved ? nil : $0 }
   }
 
   /// Returns the place of the item of a key.
@@ -183,17 +208,17 @@ struct ItemIndex {
   /// Returns the place of the item with this element of a path.
   func place(ofItem item: String, in collection: String) -> Place? {
     guard item.utf8.first == UInt8(ascii: "i"), item.utf8.count == 17,
-      let identifier = UInt64(item.dropFirst(), radix: 16), let place = places[identifier],
-      collections[Int(items[Int(place)].collection)] == collection,
+      let identifier = UInt64(item.dropFirst(), radix: 16), let place = place(of: identifier),
+      collections[Int(items[place].collection)] == collection,
       ObjectPath.element(identifier) == item
     else { return nil }
-    return Int(place)
+    return place
   }
 
   func path(at place: Place) -> ObjectPath {
-    let item = items[place]
-    return .item(
-      collection: collections[Int(item.collection)], item: ObjectPath.element(item.identifier))
+    .item(
+      collection: collections[Int(items[place].collection)],
+      item: ObjectPath.element(identifiers[place]))
   }
 
   func key(at place: Place) -> CredentialKey {
@@ -216,6 +241,16 @@ struct ItemIndex {
 
   private func sealedKey(of item: Item) -> ArraySlice<UInt8> {
     keys[Int(item.keyStart)..<Int(item.keyStart) + Int(item.keyCount)]
+  }
+}
+
+/// Numbers the items of all indexes with one key, because each number encrypts one item only.
+final class ItemNumbers {
+  private var last: UInt64 = 0
+
+  func next() -> UInt64 {
+    last += 1
+    return last
   }
 }
 

@@ -67,8 +67,8 @@ extension SecretService {
     changedWhileReading = []
     lockedWhileReading = nil
     do throws(StorageError) {
-      let found = try await allSummaries()
-      replaceAll(with: found)
+      replaceAll(with: try await readItems())
+      whenRead()
       for key in changedWhileReading { try await reread(key) }
       if let lockedWhileReading { throw lockedWhileReading }
       state = .ready
@@ -82,34 +82,34 @@ extension SecretService {
     }
   }
 
-  private func allSummaries() async throws(StorageError) -> [CredentialSummary] {
-    do throws(StorageError) { return try await functions.storage.findAll() } catch {
+  private func readItems() async throws(StorageError) -> ReadItems {
+    func attempt() async throws(StorageError) -> ReadItems {
+      var read = ReadItems(into: emptyIndex())
+      try await eachPage(of: CredentialQuery(), functions.storage.find) {
+        for summary in $0.credentials { read.add(summary) }
+      }
+      read.sort()
+      return read
+    }
+    do throws(StorageError) { return try await attempt() } catch {
       guard error.code == .locked, try await opensUnattended() else { throw error }
-      return try await functions.storage.findAll()
+      return try await attempt()
     }
   }
 
-  private func replaceAll(with summaries: [CredentialSummary]) {
+  private func replaceAll(with read: ReadItems) {
     let (old, oldCollections) = (index, collections)
-    index = ItemIndex(hashing: hashing, after: old)
+    index = read.index
     collections.removeRecorded()
-    let sorted = summaries.sorted { left, right in
-      left.modifiedAt == right.modifiedAt
-        ? right.revision.isLater(than: left.revision) ?? false : left.modifiedAt < right.modifiedAt
+    for collection in read.collections { collections.set(collection) }
+    for (collection, times) in read.times {
+      collections.touch(collection, at: times.lowerBound)
+      collections.touch(collection, at: times.upperBound)
     }
-    for summary in sorted {
-      if let collection = Collection(recordedBy: summary) { collections.set(collection) }
-    }
-    for summary in sorted where !summary.recordsCollection {
-      index.insert(summary)
-      collections.touch(summary.collection, at: summary.modifiedAt)
-      collections.touch(summary.collection, at: summary.createdAt)
-    }
-    if old.count > 0 {
-      announceDifference(from: old, in: oldCollections)
-    } else if index.count > 0 {
-      for collection in collections.identifiers { noteChange(of: collection) }
-    }
+    // Before the first read and while kist was locked, no program could read a list of the items
+    // that is wrong now. When kist is unlocked, all lists are announced.
+    if isIndexed { announceDifference(from: old, in: oldCollections) }
+    isIndexed = true
     announceCollections(from: oldCollections)
   }
 

@@ -169,8 +169,7 @@ extension SecretService {
     of path: ObjectPath, in session: String, for client: String
   ) async throws(ServiceError) -> SentSecret {
     // A missing session is an error even if the item is missing, too.
-    _ = try sessions.encoded(
-      Secret(copying: []), contentType: ItemAttributes.plainText, in: session, for: client)
+    try sessions.require(session, of: client)
     let (secret, contentType) = try await plainSecret(of: path)
     return try sessions.encoded(secret, contentType: contentType, in: session, for: client)
   }
@@ -179,8 +178,7 @@ extension SecretService {
   package func secrets(
     of paths: [String], in session: String, for client: String
   ) async throws(ServiceError) -> [(path: String, secret: SentSecret)] {
-    _ = try sessions.encoded(
-      Secret(copying: []), contentType: ItemAttributes.plainText, in: session, for: client)
+    try sessions.require(session, of: client)
     var found: [(path: String, secret: SentSecret)] = []
     var size = 0
     var seen: Set<String> = []

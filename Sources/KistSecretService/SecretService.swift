@@ -27,6 +27,7 @@ package final class SecretService {
 
   let functions: Functions
   let hashing: Hashing
+  private let numbers = ItemNumbers()
   var index: ItemIndex
   var collections: Collections
   var memory = MemoryItems()
@@ -46,6 +47,8 @@ package final class SecretService {
   }
 
   var state = State.unread
+  /// Whether the index has the items that kistd had at the last read.
+  var isIndexed = false
   /// Whether programs see the collections as locked.
   var isLocked = false
   /// The credentials that changed while all were read.
@@ -64,6 +67,8 @@ package final class SecretService {
   package var isPresent: (_ client: String) -> Bool = { _ in true }
   /// Called when `announceLists` should be called soon.
   package var whenListsChange: () -> Void = {}
+  /// Called when all items were read, which needed much more memory than the index.
+  package var whenRead: () -> Void = {}
   /// Called with the error when kistd is lost; `follow` continues at the next call of `wake`.
   package var whenLost: (StorageError) -> Void = { _ in }
 
@@ -71,7 +76,7 @@ package final class SecretService {
   package init(_ functions: Functions, machine: [UInt8]) throws(StorageError) {
     self.functions = functions
     hashing = try Hashing(machine: machine)
-    index = ItemIndex(hashing: hashing)
+    index = ItemIndex(hashing: hashing, numbers: numbers)
     collections = Collections(now: functions.now())
   }
 
@@ -127,9 +132,12 @@ package final class SecretService {
   func noteLocked(_ error: StorageError) {
     // Calls wait until the reading ends, which then fails.
     if case .reading = state { lockedWhileReading = error } else { state = .failed(error) }
-    index = ItemIndex(hashing: hashing, after: index)
+    index = emptyIndex()
+    isIndexed = false
     setLocked(true)
   }
+
+  func emptyIndex() -> ItemIndex { ItemIndex(hashing: hashing, numbers: numbers) }
 
   func setLocked(_ value: Bool) {
     guard isLocked != value else { return }

@@ -74,6 +74,11 @@ struct Sessions {
       contentType: contentType)
   }
 
+  /// Checks that a program has the session.
+  func require(_ path: String, of client: String) throws(ServiceError) {
+    _ = try session(path, of: client)
+  }
+
   private func session(_ path: String, of client: String) throws(ServiceError) -> Session {
     guard case .session(let identifier)? = ObjectPath(path, alias: { _ in nil }),
       let session = sessions[identifier], session.client == client

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 package import KistBus
 package import KistCore
@@ -36,6 +37,7 @@ actor Provider {
     service.whenListsChange = { [unowned self] in
       assumeIsolated { $0.announceSoon() }
     }
+    service.whenRead = { kist_give_back_memory() }
     service.whenLost = { [unowned self] _ in
       assumeIsolated { $0.wakeLater() }
     }
@@ -50,6 +52,8 @@ actor Provider {
     Task.immediate {
       await bus.sleep(for: .milliseconds(300))
       service.announceLists()
+      // A list needs much more memory than the index.
+      kist_give_back_memory()
     }
   }
 

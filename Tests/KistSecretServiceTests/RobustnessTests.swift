@@ -60,7 +60,7 @@
     }
 
     @Test func `may name more collections than the index keeps`() throws {
-      var index = ItemIndex(hashing: try Hashing(machine: []))
+      var index = ItemIndex(hashing: try Hashing(machine: []), numbers: ItemNumbers())
       for number in 0..<70_000 {
         index.insert(
           .sample(

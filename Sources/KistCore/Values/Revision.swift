@@ -27,10 +27,13 @@ public struct Revision: Hashable, Sendable, RawRepresentable {
     return mine.sequence > theirs.sequence
   }
 
+  /// The number of the change within its epoch; `nil` if the storage does not count its changes.
+  package var sequence: UInt64? { parts?.sequence }
+
   private var parts: (epoch: Substring, sequence: UInt64)? {
     guard
-      let stop = rawValue.lastIndex(of: "."),
-      let sequence = UInt64(rawValue[rawValue.index(after: stop)...])
+      let stop = rawValue.utf8.lastIndex(of: UInt8(ascii: ".")),
+      let sequence = UInt64(rawValue[rawValue.utf8.index(after: stop)...])
     else { return nil }
     return (rawValue[..<stop], sequence)
   }
