@@ -97,7 +97,7 @@ test-transcript: release ## Run the sessions of Tests/Transcript, on a terminal 
 	Tests/Transcript/run $(BIN)
 
 test-integrations: release ## Test kist with the real git, docker, cargo, AWS, kubectl and others
-	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring isync keepassxc \
+	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring gradle isync keepassxc \
 	  libglib2.0-bin libsecret-tools mariadb-client-core mariadb-server-core maven msmtp openssh-client openssl podman \
 	  postgresql python3-jsonschema python3-venv rclone restic skopeo strace wget xz-utils zsh
 	@command -v npm >/dev/null || scripts/install-packages npm

@@ -83,7 +83,7 @@ private func preparation(
     try Detached(logFile: path, sockets)
   }
   var standardError = standardError
-  standardError.log = detached?.logStatus
+  standardError.log = detached?.log
   // A wrong path is refused before the claim makes a directory.
   if let path = options.socket { _ = try SocketLocation(path: path) }
   let claim: Claim?

@@ -16,6 +16,21 @@ import Testing
     }
   }
 
+  @Test func `shows at a terminal the note about a new store, which kistd also logs`() async throws
+  {
+    try await withAutostart { home in
+      let saved = try await command(
+        "script", ["-qec", "kist save s --generate 24", "/dev/null"], in: home)
+      #expect(saved.status == .exited(0), "\(saved.output)")
+      let notice = "opens only with the key file \(home.path)/.local/state/kist/key: keep a copy"
+      let shown = saved.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      #expect(shown.contains(notice))
+      let log = try String(contentsOfFile: home.daemonLog, encoding: .utf8)
+      #expect(log.contains("kistd: notice: made a new store, "), "\(log)")
+      #expect(log.contains(notice))
+    }
+  }
+
   @Test func `starts one kistd, however many kist run at once`() async throws {
     try await withAutostart { home in
       let saves = "for i in $(seq 30); do kist save s a$i <<<pw & done; wait"
@@ -155,6 +170,26 @@ import Testing
         "\(end.error)")
       #expect(end.error.contains("hint: log in to a desktop session; credentials are kept in"))
       #expect(!FileManager.default.fileExists(atPath: home.socket))
+    }
+  }
+
+  @Test func `starts another one if the first cannot reach the session bus, as after a new login`()
+    async throws
+  {
+    try await withAutostart { home in
+      var home = home
+      home.busAddress = "unix:path=\(home.path)/former"
+      let pin = home.path + "/.local/state/kist/storage"
+      let makePin = "umask 77; mkdir -p ~/.local/state/kist; echo kist-storage-1 libsecret > \(pin)"
+      let end = try await command("sh", ["-c", "\(makePin); kist list"], in: home)
+      #expect(end.status == .exited(7))
+      #expect(
+        end.error.hasPrefix("kist: nothing answers at the address of the session bus\n"),
+        "\(end.error)")
+      try await untilEnded(try #require(home.daemon))
+      home.busAddress = nil
+      let next = try await command("kist", ["list"], in: home)
+      #expect(next.error.contains("there is no session bus"), "\(next.error)")
     }
   }
 

@@ -33,11 +33,11 @@ import Testing
         #expect(
           end.error.hasSuffix(
             """
-            kist: not imported: entries with a name or a secret that kist cannot keep (1 entry: big)
-            kist: not imported: entries that could not be decrypted (1 entry: pipe)
-            kist: not imported: entries with a name that is not UTF-8 (1 entry: caf\u{FFFD}.gpg)
-            kist: not imported: symbolic links to folders (1 entry: linked)
-            kist: not imported: further fields (1 entry: github.com/alice)
+            kist: not imported: entries with a name or a secret that kist cannot keep (1: entry big)
+            kist: not imported: entries that could not be decrypted (1: entry pipe)
+            kist: not imported: entries with a name that is not UTF-8 (1: entry caf\u{FFFD}.gpg)
+            kist: not imported: symbolic links to folders (1: entry linked)
+            kist: not imported: further fields (1: entry github.com/alice)
 
             """), "\(end.error)")
         for (key, secret) in [

@@ -80,6 +80,30 @@ import Testing
     }
   }
 
+  @Test(arguments: ["--global", "--local"])
+  func `takes a git's store for one URL out, and names its file in the hint`(place: String)
+    async throws
+  {
+    try await withHome { home in
+      let (folder, file) = (home.path + "/repository", home.path + "/passwords")
+      _ = try await command("git", ["init", "--quiet", folder], in: home)
+      let git = ["-C", folder, "git", "config"]
+      let key = "credential.https://git.example.helper"
+      _ = try await command("env", git + [place, key, "store --file=\(file)"], in: home)
+      let setup = ["-C", folder, "kist", "setup", "git"]
+      let shown = try await command("env", setup, in: home)
+      #expect(
+        shown.error.contains("`store` writes them to \(file) in plain text"), "\(shown.error)")
+      #expect(shown.error.contains("hint: import them: `kist import git-credentials \(file)`; "))
+      #expect(try await command("env", setup + ["--apply"], in: home).status == .exited(3))
+      let end = try await command("env", setup + ["--apply", "--take-out"], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      let left = try await command(
+        "env", git + ["--get-urlmatch", "credential.helper", "https://git.example"], in: home)
+      #expect(left.output == "kist\n")
+    }
+  }
+
   @Test func `does not run a git from the working directory`() async throws {
     try await withHome { home in
       let git = home.path + "/git"

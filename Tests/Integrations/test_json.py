@@ -1,6 +1,7 @@
 """The JSON that the programs print, checked against docs/kist.schema.json."""
 
 import json
+import re
 import subprocess
 import unittest
 from pathlib import Path
@@ -12,6 +13,9 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs/kist.schema.json").read_text())
 # These have --json only for their errors.
 ERRORS_ONLY = {"kist run", "kist inject"}
+# The commands of kistd that its usage names.
+COMMANDS = set(re.findall("^ {7}kistd ([a-z-]+) ", subprocess.run(
+    [PROGRAMS / "kistd", "--help"], capture_output=True, text=True, check=True).stdout, re.M))
 
 
 def described(*words):
@@ -53,7 +57,7 @@ class TheSchema(unittest.TestCase):
 
     def test_has_every_command_that_prints_json(self):
         commands = {"kist " + tree["commandName"] for tree in described("kist")["subcommands"] if has_json(tree)}
-        commands |= {f"kistd {name}" for name in ("fsck", "probe") if has_json(described("kistd", name))}
+        commands |= {f"kistd {name}" for name in COMMANDS if has_json(described("kistd", name))}
         # This one always prints JSON.
         commands.add("kistd keyring-items")
         names = {name for name in SCHEMA["$defs"] if name.startswith(("kist-", "kistd-"))}
@@ -149,6 +153,28 @@ class Output(IntegrationTest):
             file.write(b"\0\0\0\1")
         self.assertEqual(self.prints("kistd", "fsck", fails=True)[0]["state"], "damaged")
 
+    def test_of_the_commands_of_kistd_that_change_the_store_is_described(self):
+        passphrase, backup = "a long passphrase\n", "another passphrase\n"
+        self.run_("kist", "save", "s", input="x")
+        self.run_("kist", "passphrase", "set", input=passphrase)
+        self.run_("kist", "backup", "copy", input=backup)
+        self.world.stop_kistd()
+        added = self.prints("kistd", "key-file", "add", "--key-file", self.world.home / "second", input=passphrase)[0]
+        self.assertEqual(added["keyFile"], str(self.world.home / "second"))
+        self.fails("kistd", "rekey", code="badRequest")
+        rekeyed = self.prints("kistd", "rekey", "--drop-others")[0]
+        self.assertEqual((rekeyed["count"], rekeyed["hasPassphrase"]), (1, False))
+        self.assertGreater(rekeyed["dropped"], 0)
+        self.assertTrue(Path(rekeyed["oldKeyFile"]).is_file())
+        self.assertEqual(self.prints("kistd", "restore", "--verify", "copy", input=backup)[0], {"file": "copy", "count": 1})
+        restored = self.prints("kistd", "restore", "copy", "--data", "new", input=backup)[0]
+        self.assertEqual(restored["store"], "new/credentials.db")
+        self.fails("kistd", "restore", "copy", code="conflict", input=backup)
+        self.fails("kistd", "key-file", "remove", code="badRequest")
+        done = self.prints("kistd", "migrate", "--to", "encrypted-file")[0]
+        self.assertEqual((done["isInUse"], done["count"], done["unchecked"]["code"]), (True, 0, "unavailable"))
+        self.fails("kistd", "migrate", "--to", "libsecret", code="unavailable")
+
     def test_of_errors_has_one_shape_in_both_programs(self):
         self.run_("kist", "save", "s", input="x")
         self.fails("kist", "load", "missing", code="notFound")
@@ -176,6 +202,25 @@ class KeyringOutput(IntegrationTest):
             validate("kistd-keyring-items", line)
         validate("kistd-probe", self.run_("kistd", "probe", "--json", fails=None).stdout)
         validate("kist-status", self.run_("kist", "status", "--json").stdout)
+
+    def migrate(self, kind, fails=None):
+        """Migrates with the data that another kistd does not use; returns the object and the error."""
+        end = self.run_("kistd", "migrate", "--to", kind, "--json", fails=fails)
+        validate("kistd-migrate", end.stdout)
+        if fails:
+            validate("error", end.stderr)
+        return json.loads(end.stdout), end.stderr
+
+    def test_of_a_migration_is_described(self):
+        self.run_("kist", "save", "s", "a", input="x")
+        self.world.stop_kistd()
+        moved, _ = self.migrate("encrypted-file")
+        self.assertEqual((moved["from"], moved["to"], moved["isInUse"], moved["count"]), ("libsecret", "encrypted-file", True, 1))
+        self.run_("kistd", "--storage", "libsecret", "--data", "other", "--", "kist", "save", "s", "a", input="y")
+        refused, error = self.migrate("libsecret", fails=True)
+        self.assertEqual((refused["isInUse"], refused["count"]), (False, 0))
+        self.assertEqual(refused["differing"], [{"service": "s", "account": "a"}])
+        self.assertEqual(json.loads(error)["code"], "conflict")
 
 
 if __name__ == "__main__":

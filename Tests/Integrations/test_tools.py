@@ -255,6 +255,27 @@ class Requests(ToolTest):
         self.shell(command, **options)
         self.assertIn(("GET", "/example/parent/1/parent-1.pom", basic("alice", "hunter2")), self.server.seen)
 
+    @needs("gradle")
+    def test_gradle_sends_the_account_and_the_stored_password(self):
+        """Gradle fetches a dependency, for which it needs no plugin."""
+        repositories, command = documented("Gradle")
+        module = b"<project><modelVersion>4.0.0</modelVersion><groupId>example</groupId><artifactId>lib</artifactId><version>1</version></project>"
+        self.server.answer = lambda handler, _: (
+            handler.reply(200, module) if handler.path.endswith(("/lib-1.pom", "/lib-1.jar")) else handler.reply(404))
+        (self.world.home / "build.gradle").write_text(
+            repositories.replace("https://repo.example/maven", f"http://{self.here}")
+            + "configurations { needed }\ndependencies { needed 'example:lib:1' }\n"
+            + "task build { doLast { configurations.needed.files } }\n")
+        (self.world.home / "settings.gradle").touch()
+        # Java ignores HOME.
+        options = {"GRADLE_USER_HOME": str(self.world.home / "gradle"), "JAVA_TOOL_OPTIONS": f"-Duser.home={self.world.home}"}
+        self.save("gradle", "alice", "wrong")
+        self.shell(command, fails=True, **options)
+        self.assertEqual(self.server.refused, 1)
+        self.save("gradle", "alice")
+        self.shell(command, **options)
+        self.assertIn(("GET", "/example/lib/1/lib-1.pom", basic("alice", "hunter2")), self.server.seen)
+
     @needs("gh")
     def test_gh_sends_the_stored_token(self):
         options = {"GH_HOST": "github.localhost", "HTTP_PROXY": f"http://{self.here}"}

@@ -13,7 +13,8 @@ import Testing
     for step in example.steps {
       let recorder = Recorder()
       let terminal = recorder.terminal(
-        input: Secret(utf8: step.input), typed: step.typed, isTerminal: step.isTerminal)
+        input: Secret(utf8: step.input), typed: step.typed, isTerminal: step.isTerminal,
+        outputIsTerminal: step.hasTerminalOutput)
       let status = await Kist.status(of: step.arguments, on: terminal) { command in
         switch command {
         case _ where step.isDaemonless: try await Kist.runItself(command)

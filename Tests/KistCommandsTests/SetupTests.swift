@@ -101,6 +101,16 @@ import Testing
           + "'^(store|cache)( |$)'", Plain.set,
       ]),
     Plain(
+      helpers: ["kist"],
+      lines: [
+        "global\tfile:/home/u/.gitconfig\tcredential.https://git.example.helper store --file ~/p"
+      ],
+      files: "~/p",
+      commands: [
+        "git config --file /home/u/.gitconfig --unset-all credential.https://git.example.helper "
+          + "'^(store|cache)( |$)'"
+      ]),
+    Plain(
       helpers: ["kist"], lines: ["local\tfile:.git/config\tcredential.helper store"],
       commands: ["git config --file .git/config " + Plain.unset]),
   ])

@@ -8,7 +8,8 @@ internal import KistSystem
 /// Until then, it uses the standard error of the process that started it, which waits.
 struct Detached: Sendable {
   private let starter: CInt
-  private let log: CInt
+  /// The descriptor of the log.
+  let log: CInt
 
   /// Continues in a child process, without the terminal, the directory and the descriptors of the
   /// process that started it.
@@ -25,9 +26,6 @@ struct Detached: Sendable {
     starter = kist_detach()
     guard starter >= 0 else { throw .internal("cannot fork: \(systemText(of: errno))") }
   }
-
-  /// The status of the log, which recognizes it when it has become standard error.
-  var logStatus: stat? { fileStatus(of: log) }
 
   /// Replaces the standard streams when kistd serves, and ends the process that waits.
   ///

@@ -20,6 +20,8 @@ struct Daemon: Sendable {
   var claim: Claim?
   /// The directory that was made for the socket of a command.
   var ownDirectory: String?
+  /// Stops kistd as its user would.
+  var stop: @Sendable () -> Void = { kill(getpid(), SIGTERM) }
 
   /// Serves until the task is cancelled or the command ends, and returns the exit status.
   ///
@@ -52,7 +54,7 @@ struct Daemon: Sendable {
     defer { socket.remove() }
     if options.logFile != nil {
       // No client can reach it any more, and it would keep the next kistd from the storage.
-      socket.whenRemoved { kill(getpid(), SIGTERM) }
+      socket.whenRemoved(stop)
     }
     guard let opened = try await untilCancelled(openToServe) else { return nil }
     let audit = AuditLog(options, logger: logger)
@@ -78,7 +80,9 @@ struct Daemon: Sendable {
       await storage.use { $0.storage.releaseMemory() }
       kist_give_back_memory()
     }
-    let served = ServedStorage(lease: storage, audit: audit, quiet: quiet, holdBack: holdBack)
+    let served = ServedStorage(
+      lease: storage, audit: audit, quiet: quiet, unavailable: watchForUnavailable(storage),
+      holdBack: holdBack)
     var server = Server(logger: logger, serve: served.answer)
     server.maximumConnections = connectionsWithDescriptors()
     server.whenRefused = { peer, refusal in audit?.put(refusal, of: peer) }
@@ -149,6 +153,29 @@ struct Daemon: Sendable {
       do throws(StorageError) { return await Served(try await open(), audit) } catch {
         return await Served(failing(error), audit)
       }
+    }
+  }
+
+  /// Returns a watch for failed requests, after which kistd stops if its storage is unavailable.
+  ///
+  /// The next client starts kistd again, with the session bus that systemd or the user has by then.
+  /// Without this, a kistd from before a login to the desktop would never find the keyring. It waits
+  /// for a second without such requests, so that clients that try again do not start it each time.
+  private func watchForUnavailable(_ storage: Leased<Served>) -> QuietWatch? {
+    guard sockets.requests != nil || options.logFile != nil else { return nil }
+    return QuietWatch(after: .seconds(1)) {
+      guard claim?.isUsed != true, await isUnavailable(storage) else { return }
+      logger.notice("stopping, because the storage is unavailable; the next client starts kistd")
+      stop()
+    }
+  }
+
+  private func isUnavailable(_ storage: Leased<Served>) async -> Bool {
+    await storage.use { served in
+      do throws(StorageError) {
+        _ = try await served.storage.access.status()
+        return false
+      } catch { return error.code == .unavailable }
     }
   }
 

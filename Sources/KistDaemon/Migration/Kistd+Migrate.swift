@@ -20,6 +20,8 @@ struct MigrateCommand: ParsableCommand {
     completion: .list(StorageKind.all.map(\.rawValue)))
   var to: String
 
+  @OptionGroup var output: JSONOption
+
   @OptionGroup var store: StoreOptions
 
   @OptionGroup var strength: WeakOption
@@ -53,8 +55,8 @@ struct MigrateCommand: ParsableCommand {
 func migrate(
   _ arguments: [String], environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
-  let (source, target, options) = try parse(MigrateCommand.self, arguments)
-    .options(environment: environment)
+  let command = try parse(MigrateCommand.self, arguments)
+  let (source, target, options) = try command.options(environment: environment)
   var context = StorageContext(
     options: options, environment: environment, logger: .kistd(level: options.logLevel))
   let probes = await Probes(of: [source, target].filter { !$0.isExternal }, context)
@@ -71,7 +73,8 @@ func migrate(
   }
   let report = MigrationReport(
     source: source, target: target, wasSwitched: pin?.kind == target,
-    keepsSource: try options.keepsInMigration(source), options: options)
+    keepsSource: try options.keepsInMigration(source), options: options,
+    isJSON: command.output.json)
   if report.keepsSource, report.wasSwitched { return try report.show(.moved(0, left: [])) }
   context.keySource = try EncryptedFile.KeySource(options)
   context.progress = EncryptedFile.ProgressOptions(options, logger: context.logger)
@@ -99,9 +102,7 @@ func migrate(
     guard
       source.isExternal, report.wasSwitched, [.unavailable, .locked].contains(error.code)
     else { throw error }
-    printLine(
-      "credentials are kept in \(target.name) already; kistd cannot check whether "
-        + "\(source.name) still has any: \(error.message)")
+    report.showUnchecked(because: error)
     return 0
   }
   return try await from.closing { [context] () throws(StorageError) in

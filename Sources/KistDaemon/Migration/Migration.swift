@@ -1,6 +1,4 @@
 internal import KistCore
-internal import KistSystem
-internal import Logging
 
 /// Moves all credentials from one storage to another.
 ///
@@ -131,91 +129,5 @@ extension Credential {
   fileprivate func hasSameContent(as other: Credential) -> Bool {
     NewCredential(copying: self) == NewCredential(copying: other)
       && (summary.label ?? "").hasSameBytes(as: other.summary.label ?? "")
-  }
-}
-
-struct MigrationReport {
-  var source: StorageKind
-  var target: StorageKind
-  /// Whether credentials were kept in the target before.
-  var wasSwitched: Bool
-  /// Whether the source keeps its credentials, because another store also uses it.
-  var keepsSource: Bool
-  var options: Options
-
-  func show(_ outcome: Migration.Outcome) throws(StorageError) -> CInt {
-    switch outcome {
-    case .moved(let count, let left):
-      printLine(summary(of: count))
-      if keepsSource {
-        printLine("\(source.name) was not changed: kistd without --data keeps credentials there")
-      }
-      guard !left.isEmpty else { return 0 }
-      list(left, "differs")
-      throw StorageError(
-        .conflict,
-        "\(left.count) of the credentials in \(source.name) are missing from \(target.name) or "
-          + "differ there; kistd uses \(target.name)",
-        hint: "they were not changed; to delete one of them: \(options.deletion(from: source))"
-      )
-    case .differing(let keys):
-      list(keys, "differs")
-      let deletion = options.deletion(from: target)
-      throw StorageError(
-        .conflict,
-        "\(target.name) has other credentials with \(keys.count) of the names; nothing was "
-          + "copied or removed, and kistd uses the same storage as before",
-        hint: keepsSource
-          ? "delete those in \(target.name) with \(deletion), and run it again; "
-            + "kistd without --data also uses those in \(source.name)"
-          : "delete one of each pair: in the storage that kistd uses, with "
-            + "`kistd -- kist delete SERVICE ACCOUNT`; in the other storage, with "
-            + deletion + "; then run it again",
-        outcome: .unchanged)
-    case .damaged(let keys):
-      list(keys, "damaged")
-      throw StorageError(
-        .corrupt,
-        "\(keys.count) of the credentials cannot be read, in \(source.name) or in \(target.name); "
-          + "nothing was copied or removed, and kistd uses the same storage as before",
-        hint: "`kist load` reports the fault of each one in the storage that kistd uses",
-        outcome: .unchanged)
-    }
-  }
-
-  private func summary(of count: Int) -> String {
-    let credentials = counted(count)
-    return switch (wasSwitched, count) {
-    case (false, 0): "there was nothing to move; credentials are kept in \(target.name) from now on"
-    case (false, _):
-      "\(keepsSource ? "copied" : "moved") \(credentials) from \(source.name) to \(target.name)"
-    case (true, 0): "credentials are kept in \(target.name) already; nothing was moved"
-    case (true, _):
-      "credentials are kept in \(target.name) already; removed \(credentials) from "
-        + "\(source.name) that had been left there"
-    }
-  }
-
-  private func list(_ keys: [CredentialKey], _ what: String) {
-    for key in keys.sorted() {
-      StandardError().write("\(what): \(CredentialReference(key))", level: .notice)
-    }
-  }
-}
-
-extension Options {
-  /// Returns whether a migration leaves the source unchanged.
-  ///
-  /// There is one external storage for each user. It stays unchanged if kistd without `--data` also
-  /// keeps credentials in it.
-  func keepsInMigration(_ source: StorageKind) throws(StorageError) -> Bool {
-    guard source.isExternal, pinFile != usualPinFile else { return false }
-    return try PinFile(path: usualPinFile).read()?.kind == source
-  }
-
-  /// Returns the command that deletes a credential from the storage that is not in use.
-  func deletion(from kind: StorageKind) -> String {
-    let data = kind.isExternal ? "\"$(mktemp -d)\"" : shellQuoted(dataDirectory)
-    return "`kistd --storage \(kind.rawValue) --data \(data) -- kist delete SERVICE ACCOUNT`"
   }
 }

@@ -11,24 +11,32 @@ struct StandardError: Sendable {
   var isJournal = false
   /// Whether errors are JSON, as `--json` of a command asks.
   var hasJSON = false
-  /// The log that standard error becomes in the background.
-  var log: stat?
+  /// The descriptor of the log that standard error becomes in the background.
+  var log: CInt?
 
   /// Writes a text on one line, or on several if a terminal needs them.
+  ///
+  /// While standard error is not the log yet, the log gets the text, too. The program that started
+  /// kistd may not show it.
   func write(_ text: String, level: Logger.Level) {
     emptyFullLog()
     let lines = asLines(text, of: STDERR_FILENO)
     writeToStandardError((isJournal ? "<\(level.priority)>" : "") + lines + "\n")
+    guard let log, !isStandardError(log) else { return }
+    _ = Secret(utf8: visible(text) + "\n").withBytes { writeAll($0, to: log) }
   }
 
   func write(json line: Secret) { _ = line.withBytes { writeAll($0, to: STDERR_FILENO) } }
 
   /// Limits the log to 1 MiB, because clients can cause lines.
   private func emptyFullLog() {
-    guard let log, let output = fileStatus(of: STDERR_FILENO), output.isSameFile(as: log),
-      output.st_size >= 1 << 20
-    else { return }
-    ftruncate(STDERR_FILENO, 0)
+    guard let log, let file = fileStatus(of: log), file.st_size >= 1 << 20 else { return }
+    ftruncate(log, 0)
+  }
+
+  private func isStandardError(_ log: CInt) -> Bool {
+    guard let log = fileStatus(of: log) else { return false }
+    return fileStatus(of: STDERR_FILENO)?.isSameFile(as: log) == true
   }
 }
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 internal import KistFile
+internal import KistJSON
 internal import Logging
 
 struct KeyFileCommand: ParsableCommand {
@@ -15,6 +16,8 @@ struct KeyFileCommand: ParsableCommand {
 
   @Argument(help: .value("add", "Add a key slot for the key file."), completion: .list(["add"]))
   var action: String
+
+  @OptionGroup var output: JSONOption
 
   @OptionGroup var place: StorePlace
 
@@ -62,6 +65,15 @@ func addKeyFile(
   var store = options.ofEncryptedFile(try EncryptedFile.KeySource(options))
   store.progress = EncryptedFile.ProgressOptions(options, logger: .kistd(level: options.logLevel))
   let number = try await EncryptedFile.addKeyFile(keyFile, to: store)
+  guard !command.output.json else {
+    printJSON(
+      JSONWriter.object { writer in
+        writer.member("store", options.storePath)
+        writer.member("keyFile", keyFile)
+        writer.member("slot", number)
+      })
+    return 0
+  }
   printLine("\(options.storePath) opens with the key file \(keyFile), in slot \(number)")
   printLine("keep a copy of the key file elsewhere; the passphrase stays valid")
   return 0

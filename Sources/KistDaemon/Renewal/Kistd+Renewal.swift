@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KistCore
 internal import KistFile
+internal import KistJSON
 
 struct RekeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -19,6 +20,8 @@ struct RekeyCommand: ParsableCommand {
 
   @Flag(help: "Drop the key slots whose passphrase or key file you do not give.")
   var dropOthers = false
+
+  @OptionGroup var output: JSONOption
 
   @OptionGroup var store: StoreOptions
 
@@ -80,6 +83,10 @@ func rekey(
   {
     try pinFile.write(Pin(kind: .encryptedFile, storeID: rekeyed.id), insteadOf: pin)
   }
+  guard !command.output.json else {
+    printJSON(rekeyed.json(of: options.storePath, keyFile: keyFile))
+    return 0
+  }
   let lines = rekeyed.lines(
     of: options.storePath, keyFile: keyFile, hasNewPassphrase: newPassphrase != nil)
   for line in lines { printLine(line) }
@@ -90,6 +97,18 @@ let moveHint =
   "move them with \(StorageKind.encryptedFile.migration); or name another store with --data"
 
 extension EncryptedFile.Rekeyed {
+  /// The result for a program: one object on one line.
+  fileprivate func json(of store: String, keyFile: String?) -> Secret {
+    JSONWriter.object { writer in
+      writer.member("store", store)
+      writer.member("count", count)
+      writer.member("keyFile", oldKeyFile == nil ? nil : keyFile)
+      writer.member("oldKeyFile", oldKeyFile)
+      writer.member("hasPassphrase", hasPassphrase)
+      writer.member("dropped", dropped)
+    }
+  }
+
   fileprivate func lines(of store: String, keyFile: String?, hasNewPassphrase: Bool) -> [String] {
     var lines = ["\(store) has a new key: \(counted(count))"]
     if let keyFile, let oldKeyFile {
@@ -128,6 +147,8 @@ struct RestoreCommand: ParsableCommand {
 
   @Flag(help: "Check the whole backup and count its credentials. Writes nothing.")
   var verify = false
+
+  @OptionGroup var output: JSONOption
 
   @Option(
     help: .value(
@@ -176,7 +197,11 @@ func restore(
     passphrase: { () throws(StorageError) in try passphraseOfBackup(from: descriptor) })
   if command.verify {
     let count = try EncryptedFile.verify(backup) { showProgress("read", $0, $1) }
-    printLine("\(command.file) is intact: \(counted(count))")
+    if command.output.json {
+      printJSON(verifiedJSON(command.file, count))
+    } else {
+      printLine("\(command.file) is intact: \(counted(count))")
+    }
     return 0
   }
   let pinFile = PinFile(path: options.pinFile)
@@ -191,8 +216,19 @@ func restore(
     },
     reading: { showProgress("read", $0, $1) }, copying: { showProgress("copied", $0, $1) })
   try pinFile.write(Pin(kind: .encryptedFile, storeID: id), insteadOf: try pinFile.read())
-  printLine("restored \(counted(count)) into \(options.storePath), which \(options.opening)")
+  if command.output.json {
+    printJSON(options.restoredJSON(count))
+  } else {
+    printLine("restored \(counted(count)) into \(options.storePath), which \(options.opening)")
+  }
   return 0
+}
+
+private func verifiedJSON(_ file: String, _ count: Int) -> Secret {
+  JSONWriter.object { writer in
+    writer.member("file", file)
+    writer.member("count", count)
+  }
 }
 
 private let otherPlaceHint = "name a directory for the restored store with --data"
@@ -208,6 +244,15 @@ private func passphraseOfBackup(from descriptor: CInt) throws(StorageError) -> S
 }
 
 extension Options {
+  /// The result of a restore for a program; without `keyFile`, the store opens with its passphrase.
+  fileprivate func restoredJSON(_ count: Int) -> Secret {
+    JSONWriter.object { writer in
+      writer.member("store", storePath)
+      writer.member("count", count)
+      writer.member("keyFile", keySource.keyFile)
+    }
+  }
+
   fileprivate var opening: String {
     switch keySource {
     case .file(let path): "opens with the key file \(path): keep a copy of it elsewhere"

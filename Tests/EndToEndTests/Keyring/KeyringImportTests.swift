@@ -60,7 +60,7 @@
             #expect(end.status == .exited(0))
             #expect(end.output == "new\tpypi\tbob\t\n")
             #expect(
-              end.error == "kist: not imported: entries in a locked keyring (2 items: 2, 3)\n")
+              end.error == "kist: not imported: entries in a locked keyring (2: items 2 and 3)\n")
           }
         }
       }

@@ -8,6 +8,7 @@ import Testing
 ///     # a comment
 ///     $ the arguments; 'single quotes' keep blanks together
 ///     @ terminal   input and output are a terminal; or
+///     @ output     only output is a terminal; or
 ///     @ daemonless the command is run with its real storage, which is not there
 ///     < a line of standard input        <* 3 x   the same character three times
 ///     ? a line typed at a hidden prompt
@@ -19,6 +20,7 @@ struct Case: CustomTestStringConvertible {
   struct Step {
     var arguments: [String]
     var isTerminal = false
+    var hasTerminalOutput = false
     var isDaemonless = false
     var typed: [String] = []
     var input = ""
@@ -69,6 +71,7 @@ extension Case.Step {
     switch kind {
     case "@":
       isTerminal = isTerminal || content == "terminal"
+      hasTerminalOutput = isTerminal || content == "output"
       isDaemonless = isDaemonless || content == "daemonless"
     case "?": typed.append(content)
     case "<": input += unescaped(content)

@@ -15,13 +15,15 @@ final class Recorder: Sendable {
   /// A terminal that is not there: reads what a test gives it and records what is written.
   func terminal(
     input: Secret = Secret(utf8: ""), typed: [String] = [], isTerminal: Bool = false,
-    hasColors: Bool = false, width: Int = 80, outputIsPrivate: Bool = false, errorWidth: Int? = nil,
+    outputIsTerminal: Bool? = nil, hasColors: Bool = false, width: Int = 80,
+    outputIsPrivate: Bool = false, errorWidth: Int? = nil,
     signals: @escaping @Sendable () -> CInt? = { nil }
   ) -> Terminal {
     let answers = Answers(typed)
     let unread = Mutex(input)
     return Terminal(
-      inputIsTerminal: isTerminal, outputIsTerminal: isTerminal, outputHasColors: hasColors,
+      inputIsTerminal: isTerminal, outputIsTerminal: outputIsTerminal ?? isTerminal,
+      outputHasColors: hasColors,
       outputWidth: width, outputIsPrivate: outputIsPrivate, errorWidth: errorWidth,
       readPiece: { () throws(StorageError) in
         unread.withLock { input in

@@ -52,13 +52,14 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
   private func withDaemon(
     opening openings: @escaping @Sendable (Int) async throws(StorageError) -> OpenStorage,
     manager: Manager, holdBack: @escaping @Sendable (StorageError) async -> Void = { _ in },
+    stop: @escaping @Sendable () -> Void = { Issue.record("kistd stops by itself") },
     _ body: (_ socket: String, _ reopen: () -> Void, Task<CInt, any Error>) async throws -> Void
   ) async throws {
     try await withDirectory { directory in
       let options = try Kistd.parse([]).options { ["HOME": directory][$0] }
       let listening = try listen(at: directory + "/s")
       let count = Mutex(0)
-      let daemon = Daemon(
+      var daemon = Daemon(
         options: options,
         open: { () throws(StorageError) in
           try await openings(
@@ -69,8 +70,9 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
         },
         holdBack: holdBack, environment: { _ in nil }, logger: .kistd(level: .critical),
         sockets: PassedSockets(requests: listening), manager: manager.serviceManager)
+      daemon.stop = stop
       let (requests, request) = AsyncStream.makeStream(of: Void.self)
-      let run = Task { try await daemon.run(reopening: requests) }
+      let run = Task { [daemon] in try await daemon.run(reopening: requests) }
       try await body(directory + "/s", { request.yield() }, run)
       run.cancel()
       #expect(try await run.value == 0)
@@ -108,6 +110,24 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     let kinds = manager.all.map { $0.text.prefix { $0 != "=" } }
     #expect(Set(kinds.prefix(2)) == ["READY", "STATUS"], "whichever is first")
     #expect(kinds.dropFirst(2) == ["RELOADING", "READY", "STATUS"])
+  }
+
+  @Test
+  func `ends a service that cannot reach it, so that the next client starts the service again`()
+    async throws
+  {
+    let manager = Manager()
+    let (stops, stop) = AsyncStream.makeStream(of: Void.self)
+    try await withDaemon(
+      opening: { _ throws(StorageError) in throw StorageError(.unavailable, "there is no bus") },
+      manager: manager, stop: { stop.yield() }
+    ) { socket, _, _ in
+      let error = await #expect(throws: StorageError.self) {
+        try await UserStorage.remote(socketPath: socket).findAll()
+      }
+      #expect(error?.message == "there is no bus")
+      for await _ in stops { break }
+    }
   }
 
   @Test func `serves the clients of the previous one`() async throws {

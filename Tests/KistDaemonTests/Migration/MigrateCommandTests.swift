@@ -44,6 +44,12 @@
         let output = try await migrate(to: "encrypted-file", in: home, endsWith: 0).output
         #expect(output.hasPrefix("credentials are kept in the encrypted file already"))
         #expect(output.contains("there is no session bus"))
+        let json = try await migrate(to: "encrypted-file", ["--json"], in: home, endsWith: 0).output
+        #expect(
+          json.hasPrefix(
+            #"{"from":"libsecret","to":"encrypted-file","isInUse":true,"count":0,"#
+              + #""keepsSource":false,"differing":[],"damaged":[],"unchecked":{"code":"unavailable","#
+          ), "\(json)")
         let error = try await migrate(to: "libsecret", in: home, endsWith: 7).error
         #expect(error.contains("there is no session bus"))
       }
@@ -114,13 +120,13 @@
     }
 
     private func migrate(
-      to kind: String, in home: String, endsWith status: CInt
+      to kind: String, _ options: [String] = [], in home: String, endsWith status: CInt
     ) async throws -> (output: String, error: String) {
       let end = await #expect(
         processExitsWith: .exitCode(status),
         observing: [\.standardOutputContent, \.standardErrorContent]
-      ) { [kind = kind as String, home = home as String] in
-        await runKistd(["migrate", "--to", kind], home: home)
+      ) { [words = ["migrate", "--to", kind] + options as [String], home = home as String] in
+        await runKistd(words, home: home)
       }
       let result = try #require(end)
       return (

@@ -55,6 +55,17 @@ import Testing
     }
   }
 
+  @Test func `with --json prints its result and its errors as objects`() async throws {
+    try await withPassphraseOnly { home in
+      let words = ["key-file", "add", "--json"]
+      let wrong = try await home.kistd(words, [0: "wrong"], endsWith: 11)
+      #expect(wrong.error.hasPrefix(#"{"code":"wrongPassphrase","#))
+      let end = try await home.kistd(words, [0: passphrase], endsWith: 0)
+      #expect(
+        end.output == #"{"store":"\#(home.store)","keyFile":"\#(home.key)","slot":1}"# + "\n")
+    }
+  }
+
   @Test func `with a wrong passphrase changes nothing, and makes no key file`() async throws {
     try await withPassphraseOnly { home in
       try FileManager.default.removeItem(atPath: home.key)

@@ -25,6 +25,23 @@ import Testing
     }
   }
 
+  @Test func `with --json prints its result and its errors as objects`() async throws {
+    try await withHome { home in
+      let descriptors: [CInt: String] = [70: "the passphrase"]
+      let end = try await home.kistd(
+        ["rekey", "--json", "--new-passphrase-fd", "70"], descriptors, endsWith: 0)
+      let id = try #require(try home.pin.read()?.storeID)
+      #expect(
+        end.output == """
+          {"store":"\(home.store)","count":2,"keyFile":"\(home.key)",\
+          "oldKeyFile":"\(home.key).before-\(id)","hasPassphrase":true,"dropped":0}
+
+          """)
+      let refused = try await home.kistd(["rekey", "--json"], endsWith: 64)
+      #expect(refused.error.hasPrefix(#"{"code":"badRequest","message":"one of the key slots"#))
+    }
+  }
+
   @Test func `leaves another store of the same key file to the old one, which it names`()
     async throws
   {

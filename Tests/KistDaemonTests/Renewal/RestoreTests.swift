@@ -33,6 +33,19 @@ import Testing
     }
   }
 
+  @Test func `with --json prints its result and its errors as objects`() async throws {
+    try await withBackup { backup, home in
+      let words = ["restore", backup, "--json"]
+      let verified = try await home.kistd(words + ["--verify"], [0: "of the backup"], endsWith: 0)
+      #expect(verified.output == #"{"file":"\#(backup)","count":2}"# + "\n")
+      let restored = try await home.kistd(words, [0: "of the backup"], endsWith: 0)
+      #expect(
+        restored.output == #"{"store":"\#(home.store)","count":2,"keyFile":"\#(home.key)"}"# + "\n")
+      let again = try await home.kistd(words, [0: "of the backup"], endsWith: 3)
+      #expect(again.error.hasPrefix(#"{"code":"conflict","message":"there is a store at "#))
+    }
+  }
+
   @Test func `takes both passphrases from descriptors, and makes no key file then`() async throws {
     try await withBackup { backup, home in
       let output = try await home.kistd(

@@ -116,7 +116,8 @@ import Testing
       after: .seconds(5), now: { time.withLock(\.self) },
       sleep: { duration in time.withLock { $0 += duration } }, whenQuiet: {})
     let served = ServedStorage(
-      lease: Leased(await Served(storage, nil)), audit: nil, quiet: quiet, holdBack: { _ in })
+      lease: Leased(await Served(storage, nil)), audit: nil, quiet: quiet, unavailable: nil,
+      holdBack: { _ in })
     #expect(quiet.isQuiet(for: .seconds(30)))
     let credentials = served.unitCredentials(logger: .kistd(level: .critical))
     let answer = try #require(credentials.answer(.of(address: Self.address, cgroup: Self.cgroup)))

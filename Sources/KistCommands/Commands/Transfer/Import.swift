@@ -145,10 +145,12 @@ extension Terminal {
   func noteLeftOut(_ plan: ImportPlan, of credentials: ForeignCredentials) {
     for what in LeftOut.allCases {
       guard let places = plan.leftOut[what] else { continue }
-      let some = places.prefix(8).map(credentials.name).joined(separator: ", ")
-      let rest = places.count > 8 ? " …" : ""
-      let units = places.count == 1 ? credentials.unit : credentials.unit.plural
-      note("not imported: \(what.words) (\(places.count) \(units): \(some)\(rest))")
+      let names = places.prefix(8).map(credentials.name)
+      let rest = places.count > 8 ? ["\(places.count - 8) more"] : []
+      let unit = places.count == 1 ? credentials.unit : credentials.unit.plural
+      // Something is in a line, but an entry or an item is the thing itself.
+      let start = credentials.unit == "line" ? "\(places.count), in" : "\(places.count):"
+      note("not imported: \(what.words) (\(start) \(unit) \(listed(names + rest)))")
     }
   }
 
@@ -201,6 +203,12 @@ extension Terminal {
         hint: "nothing was overwritten; run the import again to see them")
     }
   }
+}
+
+/// Returns words as `a`, `a and b` or `a, b and c`.
+private func listed(_ words: [String]) -> String {
+  guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+  return words.dropLast().joined(separator: ", ") + " and " + last
 }
 
 extension String {
