@@ -2,6 +2,9 @@ internal import KistCore
 internal import KistWire
 
 /// Searches the files of the audit log, the newest line first.
+///
+/// It reads only the last part of a file that is much larger than the limit of both files, so that a
+/// search of any file ends.
 struct AuditReader {
   private let file: AuditFile
   private let seal: NameSeal?
@@ -28,6 +31,11 @@ struct AuditReader {
     var (room, examined, bytes) = (Self.pageBytes, 0, 0)
     for lines in try files(query.after.map(Cursor.init(reading:))) {
       while let (line, end) = lines.next() {
+        // kistd writes at most half of the limit to one file. Other programs may have added more.
+        guard lines.size - end < file.limit + Self.examinedBytes else {
+          page.skipped += 1
+          break
+        }
         guard
           page.records.count < query.limit, examined < Self.examinedLines, room > 0,
           bytes < Self.examinedBytes

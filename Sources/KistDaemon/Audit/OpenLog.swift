@@ -83,6 +83,7 @@ final class BackwardLines {
   }
 
   var number: UInt64 { file.number }
+  var size: Int { file.size }
 
   /// The end of the next line.
   var position: Int { start + bytes.count }
