@@ -1,5 +1,6 @@
 #if SecretService
   import KistCore
+  import KistInterop
   @testable import KistSecretService
   import KistTesting
   import Testing
