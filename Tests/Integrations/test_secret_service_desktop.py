@@ -99,7 +99,7 @@ class Seahorse(ServiceTest):
         self.world.env["GSETTINGS_BACKEND"] = "memory"
 
     def texts(self):
-        return self.run_("/usr/bin/python3", HERE / "window_texts.py", "seahorse").stdout.splitlines()
+        return self.run_("/usr/bin/python3", HERE / "window_texts.py").stdout.splitlines()
 
     def wait_for(self, what, holds):
         self.world.wait(f"Seahorse shows {what}", lambda: holds(self.texts()))
@@ -107,7 +107,7 @@ class Seahorse(ServiceTest):
     def show(self, *items):
         """Starts Seahorse with a wide window, and selects the collection; it may begin with another list."""
         self.world.start("seahorse")
-        self.wait_for("a window", bool)
+        self.wait_for("a window", lambda texts: "Passwords and Keys" in texts)
         window = self.run_("xdotool", "search", "--onlyvisible", "--class", "seahorse").stdout.split()[0]
         self.run_("xdotool", "windowmove", window, "0", "0", "windowsize", window, "900", "560")
 

@@ -1,6 +1,4 @@
-"""Prints the names of all objects in the windows of a program, which it reports for assistive technology."""
-
-import sys
+"""Prints the names of all objects in all windows, which programs report for assistive technology."""
 
 import gi
 
@@ -16,8 +14,4 @@ def texts(node):
         yield from texts(node.get_child_at_index(place))
 
 
-desktop = Atspi.get_desktop(0)
-for place in range(desktop.get_child_count()):
-    program = desktop.get_child_at_index(place)
-    if program is not None and program.get_name() == sys.argv[1]:
-        print("\n".join(filter(None, texts(program))))
+print("\n".join(filter(None, texts(Atspi.get_desktop(0)))))
