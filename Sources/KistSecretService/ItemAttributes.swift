@@ -89,6 +89,19 @@ extension CredentialSummary {
 }
 
 extension String {
+  /// The label of a credential for an item with this label.
+  ///
+  /// kist allows no control characters there, but Python's keyring sends them if a name has some.
+  var asLabel: String? {
+    guard !isEmpty else { return nil }
+    var label = ""
+    for scalar in unicodeScalars {
+      label.unicodeScalars.append(
+        scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
+    }
+    return label
+  }
+
   /// Whether the text can be sent: D-Bus allows no NUL, and sd-bus no noncharacters.
   fileprivate var canBeSent: Bool {
     // In UTF-8, noncharacters begin with one of these bytes.

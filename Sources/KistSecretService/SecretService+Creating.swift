@@ -85,7 +85,7 @@ extension SecretService {
       let stored = ItemAttributes.stored(
         Attributes(item.attributes), contentType: item.secret.contentType, over: summary)
       let credential = NewCredential(
-        key: key, secret: secret, label: item.label.isEmpty ? nil : item.label, attributes: stored)
+        key: key, secret: secret, label: item.label.asLabel, attributes: stored)
       if try await save(credential, if: .ifRevision(summary.revision)) { return key }
     }
     return nil
@@ -107,8 +107,7 @@ extension SecretService {
       attributes[ItemAttributes.contentType] = item.secret.contentType
     }
     let credential = NewCredential(
-      key: key, secret: secret, label: item.label.isEmpty ? nil : item.label,
-      attributes: attributes)
+      key: key, secret: secret, label: item.label.asLabel, attributes: attributes)
     return try await save(credential, if: .ifAbsent) ? key : nil
   }
 

@@ -88,7 +88,7 @@ extension SecretService {
     case .stored(let key):
       try await change(key) { credential in
         NewCredential(
-          key: key, secret: credential.secret, label: label.isEmpty ? nil : label,
+          key: key, secret: credential.secret, label: label.asLabel,
           attributes: credential.summary.attributes, expiresAt: credential.summary.expiresAt)
       }
     }

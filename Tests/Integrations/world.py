@@ -54,26 +54,30 @@ class World:
             (folder / tool).symlink_to(shutil.which(tool))
         return str(folder)
 
-    def start_kistd(self):
-        self.kistd = self.start("kistd", "--log-level", "error")
+    def start_kistd(self, *options, input=""):
+        self.kistd = self.start("kistd", "--log-level", "error", *options, input=input)
         self.wait("kistd answers", lambda: self.run("kist", "status", fails=None).returncode == 0)
 
     def stop_kistd(self):
         self.kistd.terminate()
         self.kistd.wait()
 
-    def start_keyring(self):
-        """Starts an unlocked gnome-keyring on a private bus, without a prompter."""
-        (self.home / "services").mkdir()
+    def start_bus(self, services):
+        """Starts a private session bus; `services` is the element of its configuration that names the activation files."""
         config = self.home / "bus.conf"
         config.write_text(
             f"<busconfig><type>session</type><listen>unix:path={self.home}/bus</listen>"
-            f"<auth>EXTERNAL</auth><servicedir>{self.home}/services</servicedir><policy context='default'>"
+            f"<auth>EXTERNAL</auth>{services}<policy context='default'>"
             "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
             "</policy></busconfig>")
         self.start("dbus-daemon", f"--config-file={config}", "--nofork", "--nopidfile")
         self.wait("the bus listens", (self.home / "bus").exists)
         self.env["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={self.home}/bus"
+
+    def start_keyring(self):
+        """Starts an unlocked gnome-keyring on a private bus, without a prompter."""
+        (self.home / "services").mkdir()
+        self.start_bus(f"<servicedir>{self.home}/services</servicedir>")
         self.start("gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets", input="pw")
         owner = ["gdbus", "call", "--session", "--dest", "org.freedesktop.secrets", "--object-path",
                  "/org/freedesktop/secrets", "--method", "org.freedesktop.Secret.Service.ReadAlias", "default"]

@@ -7,6 +7,22 @@
   import Testing
 
   @Suite(.needsBus, .timeLimit(.minutes(10))) struct `An item of the Secret Service` {
+    @Test func `has a label with U+FFFD for each control character`() async throws {
+      let storage = OpenStorage.inMemory()
+      try await withService(.init(storage)) { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let attributes = [(name: "url", value: "a\tb")]
+        for _ in ["creates", "replaces"] {
+          let item = try await client.create(
+            "x", attributes, label: "a\tb\u{1B}\u{7F}\u{9B}é", session: session)
+          #expect(
+            try await client.text("Label", of: item, "Item")
+              == "a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}é")
+          #expect(try await client.search(attributes).unlocked == [item])
+        }
+      }
+    }
+
     @Test func `is a credential under the natural key of its attributes`() async throws {
       let storage = OpenStorage.inMemory()
       try await withService(.init(storage)) { (client, _) async throws in
