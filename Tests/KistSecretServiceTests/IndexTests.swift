@@ -1,6 +1,5 @@
 #if SecretService
   import KistCore
-  import KistInterop
   @testable import KistSecretService
   import KistTesting
   import Testing
@@ -19,7 +18,7 @@
           index.remove(key)
         } else {
           let attributes: Attributes = [
-            Attributes.itemMark: "1", "few": "\(Int.random(in: 0..<3, using: &random))",
+            "kist:item": "1", "few": "\(Int.random(in: 0..<3, using: &random))",
             "many": "\(Int.random(in: 0..<50, using: &random))",
           ]
           let summary = CredentialSummary.sample(of: .sample(key, attributes: attributes))
