@@ -63,7 +63,7 @@ deps-build: ## Install the Debian packages that building and the demo need
 
 deps: deps-build ## Also install the Debian packages that the tests need
 	@scripts/install-packages age dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
-	  python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xvfb
+	  pinentry-gtk2 python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xdotool xvfb
 
 build: deps-build ## Build everything for debugging
 	$(SWIFT) build --build-tests $(CHECKED)

@@ -16,6 +16,7 @@ private import Synchronization
   // Used only on the thread.
   private var timers: [Timer] = []
   private var receive: (sending BusMessage) -> Void = { _ in }
+  private var objects: [String: (BusMessage) -> Void] = [:]
 
   private struct Timer {
     let moment: ContinuousClock.Instant
@@ -87,8 +88,24 @@ private import Synchronization
     if unsafe BusMessage(sharing: pointer).isForBusLibrary { return 0 }
     // Only the receiver keeps it, on this thread.
     nonisolated(unsafe) let message = unsafe BusMessage(sharing: pointer)
-    unsafe receive(message)
+    if let object = unsafe objects[message.path], unsafe message.kind == .call {
+      unsafe object(message)
+    } else {
+      unsafe receive(message)
+    }
     return 1
+  }
+
+  /// Gives the calls of one object to a function, which replies to them.
+  package func serve(_ path: String, _ object: @escaping (BusMessage) -> Void) {
+    precondition(isOnThread)
+    objects[path] = object
+  }
+
+  /// Gives the calls of the object to the function of `run` again.
+  package func stopServing(_ path: String) {
+    precondition(isOnThread)
+    objects[path] = nil
   }
 
   private func wait() {

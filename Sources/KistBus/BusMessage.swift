@@ -50,6 +50,9 @@ package import KistCore
   /// Overwrites the message when it is released, because it contains a secret.
   package func markSensitive() { unsafe mustSucceed(sd_bus_message_sensitive(message)) }
 
+  /// Lets the bus start no program for this call.
+  package func forbidActivation() { unsafe mustSucceed(sd_bus_message_set_auto_start(message, 0)) }
+
   /// Returns the reply to this call.
   package func reply() -> BusMessage {
     var reply: OpaquePointer?

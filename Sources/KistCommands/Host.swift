@@ -60,7 +60,7 @@ extension Host {
   }
 
   func path(of program: String) -> String? {
-    KistCommands.path(of: program, in: environment("PATH")) { path in
+    KistSystem.path(of: program, in: environment("PATH")) { path in
       file(path).map { $0.mode & 0o111 != 0 } ?? false
     }
   }

@@ -95,27 +95,54 @@ extension SecretService {
     }
   }
 
-  /// Deletes a collection with its items.
-  package func deleteCollection(_ identifier: String) async throws(ServiceError) {
+  /// Deletes a collection without items; for one with items, returns the path of a prompt.
+  package func deleteCollection(
+    _ identifier: String, for client: String
+  ) async throws(ServiceError) -> String {
     try await ready()
     guard collections.recorded.contains(where: { $0.identifier == identifier }) else {
       throw collections[identifier] == nil
         ? .noSuchObject : .notSupported("the collections login and session cannot be deleted")
     }
-    for place in index.find([:], in: identifier) {
-      let key = index.key(at: place)
-      _ = try await perform { () throws(StorageError) in try await functions.storage.delete(key) }
-      noteDeletion(of: key)
+    if try await delete(identifier, with: []) { return ObjectPath.none }
+    guard await functions.asking.canConfirm() else {
+      throw .denied(
+        "the collection has items, and the user cannot be asked; delete them first, nothing was "
+          + "deleted")
     }
-    let key = Collection.recordKey(identifier)
-    _ = try await perform { () throws(StorageError) in try await functions.storage.delete(key) }
-    noteDeletion(ofCollection: identifier)
+    return try makePrompt(to: .delete(collection: identifier), for: client)
   }
 
-  /// Whether a collection has no items.
-  package func isEmpty(_ identifier: String) async throws(ServiceError) -> Bool {
-    try await ready()
-    return paths(in: identifier).isEmpty
+  /// Deletes items of a collection, and then the collection; returns `false` if it has other items.
+  func delete(
+    _ identifier: String, with items: [CredentialKey]
+  ) async throws(ServiceError) -> Bool {
+    var deleted = 0
+    do throws(ServiceError) {
+      for key in items where self.collection(of: key) == identifier {
+        _ = try await perform { () throws(StorageError) in
+          try await functions.storage.delete(key)
+        }
+        noteDeletion(of: key)
+        deleted += 1
+      }
+      guard paths(in: identifier).isEmpty else { return false }
+      let key = Collection.recordKey(identifier)
+      _ = try await perform { () throws(StorageError) in try await functions.storage.delete(key) }
+      noteDeletion(ofCollection: identifier)
+      return true
+    } catch {
+      throw ServiceError(
+        error.name,
+        "\(error.message). Of its \(items.count) credentials, \(deleted) were deleted")
+    }
+  }
+
+  /// The collection of a credential, as far as it is known.
+  private func collection(of key: CredentialKey) -> String? {
+    guard let place = index.place(of: key), case .item(let collection, _) = index.path(at: place)
+    else { return nil }
+    return collection
   }
 
   private func checkLabel(_ label: String) throws(ServiceError) {

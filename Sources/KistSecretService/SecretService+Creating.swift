@@ -132,7 +132,7 @@ extension SecretService {
 
 extension String {
   /// The text without control characters, shortened to 1,000 bytes.
-  fileprivate var asKeyPart: String {
+  var asKeyPart: String {
     var part = ""
     for scalar in unicodeScalars where scalar.properties.generalCategory != .control {
       guard part.utf8.count + 4 <= 1000 else { break }

@@ -21,7 +21,7 @@ extension SecretService {
     let inMemory = collection == nil || collection == Collection.session
     let fromMemory = inMemory ? pathsInMemory(attributes) : []
     if collection == Collection.session { return (fromMemory, []) }
-    let canAsk = functions.asking.canAsk()
+    let canAsk = await functions.asking.canAsk()
     do throws(ServiceError) {
       // kistd does not report that it was locked. Only a locked item leads to a prompt.
       if canAsk, !(try await isOpen()) { noteLocked(.locked("the storage is locked")) }

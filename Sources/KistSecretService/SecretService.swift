@@ -34,6 +34,9 @@ package final class SecretService {
   var sessions = Sessions()
   var prompts: [String: Prompt] = [:]
   var promptsMade = 0
+  /// The prompt that asks the user now, and those that wait for their turn.
+  var askingPrompt: String?
+  var waitingPrompts: [(prompt: String, turn: CheckedContinuation<Bool, Never>)] = []
   var lockedSearches: [String: LockedSearch] = [:]
   var lockedSearchesMade = 0
 
@@ -88,7 +91,7 @@ package final class SecretService {
   /// Forgets the sessions and the prompts of a program that has left the bus.
   package func forget(_ client: String) {
     sessions.closeAll(of: client)
-    for (identifier, prompt) in prompts where prompt.client == client { prompts[identifier] = nil }
+    for (identifier, prompt) in prompts where prompt.client == client { remove(identifier) }
     for (identifier, search) in lockedSearches where search.client == client {
       lockedSearches[identifier] = nil
     }

@@ -66,6 +66,8 @@ package enum ServiceLimits {
   package static let sessions = 1024
   /// The prompts of one program that have not ended.
   package static let prompts = 64
+  /// How often a prompt asks for the passphrase.
+  package static let passphrases = 3
   /// The collections besides the default one and the one in memory.
   package static let collections = 256
   /// The bytes of a collection's label.

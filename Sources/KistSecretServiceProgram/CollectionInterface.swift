@@ -6,14 +6,9 @@ extension Interface {
     name: InterfaceName.collection,
     methods: [
       Method("Delete", returns: [Argument("prompt", "o")]) { service, call in
-        let collection = try call.collection()
-        // Nobody is asked here, so nothing is lost with it.
-        guard try await service.isEmpty(collection) else {
-          throw ServiceError.denied(
-            "the collection has items; delete them first, nothing was deleted")
-        }
-        try await service.deleteCollection(collection)
-        return call.reply { $0.write(path: ObjectPath.none) }
+        let prompt = try await service.deleteCollection(
+          try call.collection(), for: call.client)
+        return call.reply { $0.write(path: prompt) }
       },
       Method(
         "SearchItems", [Argument("attributes", "a{ss}")], returns: [Argument("results", "ao")]

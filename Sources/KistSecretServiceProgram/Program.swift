@@ -5,6 +5,7 @@ internal import KistBus
 internal import KistClient
 internal import KistCore
 internal import KistSecretService
+internal import KistSystem
 internal import KistWire
 
 /// The flags of kist-secret-service.
@@ -24,9 +25,15 @@ struct SecretServiceOptions: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How long a prompt waits for `kist unlock`; by default it is dismissed at once.",
+      "How long a prompt waits for `kist unlock` if no window can ask; by default it is dismissed at once.",
       valueName: "time"))
   var waitForUnlock: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The pinentry that asks for the passphrase; by default the one on PATH.",
+      valueName: "program"))
+  var pinentry: String?
 }
 
 /// Serves the Secret Service with this process's command line, on the main thread.
@@ -76,9 +83,10 @@ private func functions(
 ) throws(StorageError) -> SecretService.Functions {
   let patience = try duration(options.waitForUnlock, of: "--wait-for-unlock")
   let kistd = Endpoints.remote(socketPath: socketPath, threads: 4)
+  let prompts = UserPrompts(
+    bus, kistd.access, pinentry: try pinentry(options.pinentry), patience: patience)
   return SecretService.Functions(
-    storage: kistd.credentials, access: kistd.access, watch: kistd.watch,
-    asking: patience.map { .waiting(for: $0, kistd.access, bus) } ?? .nobody)
+    storage: kistd.credentials, access: kistd.access, watch: kistd.watch, asking: Asking(prompts))
 }
 
 /// Returns the value of an option, from 1 ms to 365 days; `nil` if the option was not given.
@@ -95,20 +103,13 @@ private func machineKey() -> [UInt8] {
   machineIdentifier() ?? (0..<16).map { _ in UInt8.random(in: .min ... .max) }
 }
 
-extension Asking {
-  /// Asks nobody, and waits until the storage was unlocked elsewhere.
-  fileprivate static func waiting(
-    for time: Duration, _ access: StorageAccess, _ bus: Bus
-  ) -> Asking {
-    Asking(canAsk: { true }) { _ in
-      let end = ContinuousClock.now + time
-      while ContinuousClock.now < end {
-        await bus.sleep(for: .milliseconds(250))
-        if let status = try? await access.status(), !status.isLocked { return .unlocked }
-      }
-      return .dismissed
-    }
-  }
+/// Returns the pinentry of the option; by default the one on PATH, if there is one.
+private func pinentry(_ name: String?) throws(StorageError) -> Pinentry? {
+  if let program = absolutePath(of: name ?? "pinentry") { return Pinentry(program: program) }
+  guard name != nil else { return nil }
+  throw StorageError(
+    .badRequest, "the program of --pinentry does not exist, or cannot be run",
+    hint: "give its path, or its name if it is on PATH")
 }
 
 /// Ends the process with the reason.

@@ -175,7 +175,10 @@ actor Provider {
       let (call, method) = try call(message, from: client)
       let reply = try await method.run(service, call)
       if message.expectsReply { bus.send(reply) }
-      if let prompt = call.promptToShow { Task.immediate { await service.showPrompt(prompt) } }
+      if let prompt = call.promptToShow {
+        let task = Task.immediate { await service.showPrompt(prompt) }
+        service.keep(task.cancel, of: prompt)
+      }
     } catch { answer(message, with: error) }
   }
 

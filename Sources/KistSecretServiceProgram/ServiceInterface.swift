@@ -116,7 +116,8 @@ extension Interface {
     methods: [
       Method("Prompt", [Argument("window_id", "s")]) { service, call in
         guard case .prompt(let identifier) = call.object else { throw ServiceError.noSuchObject }
-        try service.beginPrompt(identifier, for: call.client)
+        try service.beginPrompt(
+          identifier, for: call.client, window: try call.message.readString())
         call.promptToShow = identifier
         return call.reply()
       },

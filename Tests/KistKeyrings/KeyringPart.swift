@@ -2,7 +2,8 @@ import Foundation
 
 /// A program or a library that the keyring tests need.
 package enum KeyringPart: CaseIterable, Sendable {
-  case dbusDaemon, gdbus, gnomeKeyring, keePassXC, prompter, python, secretTool, xvfb
+  case dbusDaemon, gdbus, gnomeKeyring, keePassXC, pinentry, prompter, python, secretTool, xdotool,
+    xvfb
 
   /// The required file, and the Debian package that installs it.
   private var files: [(path: String, package: String)] {
@@ -12,6 +13,7 @@ package enum KeyringPart: CaseIterable, Sendable {
     case .gnomeKeyring: [("/usr/bin/gnome-keyring-daemon", "gnome-keyring")]
     case .keePassXC:
       [("/usr/bin/keepassxc", "keepassxc"), ("/usr/bin/keepassxc-cli", "keepassxc")]
+    case .pinentry: [("/usr/bin/pinentry-gtk-2", "pinentry-gtk2")]
     case .prompter: [("/usr/libexec/gcr-prompter", "gcr")]
     case .python:
       [
@@ -21,6 +23,7 @@ package enum KeyringPart: CaseIterable, Sendable {
         ("/usr/lib/python3/dist-packages/cryptography", "python3-cryptography"),
       ]
     case .secretTool: [("/usr/bin/secret-tool", "libsecret-tools")]
+    case .xdotool: [("/usr/bin/xdotool", "xdotool")]
     case .xvfb: [("/usr/bin/Xvfb", "xvfb")]
     }
   }

@@ -142,7 +142,7 @@
     @Test func `include the attributes of a search while kist is locked`() async throws {
       let storage = OpenStorage.inMemory()
       var functions = SecretService.Functions(
-        storage, asking: Asking(canAsk: { true }) { _ in .dismissed })
+        storage, asking: Asking(canAsk: { true }, passphrase: { _ in .dismissed }))
       functions.access.status = {
         StorageStatus(
           storage: "memory", isLocked: true, unlocksWith: .passphrase, reopensAtRestart: false,

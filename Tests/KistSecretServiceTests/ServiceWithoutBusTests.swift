@@ -11,7 +11,7 @@
       hasLeft: Bool
     ) async throws {
       var functions = SecretService.Functions(
-        .inMemory(), asking: Asking(canAsk: { true }) { _ in .dismissed })
+        .inMemory(), asking: Asking(canAsk: { true }, passphrase: { _ in .dismissed }))
       functions.access.status = {
         StorageStatus(
           storage: "memory", isLocked: true, unlocksWith: .passphrase, reopensAtRestart: false,

@@ -164,20 +164,4 @@
       }
     }
   }
-
-  extension BusClient {
-    fileprivate func makeCollection(_ label: String, alias: String = "") async throws -> String {
-      try await call(
-        root, "org.freedesktop.Secret.Service", "CreateCollection",
-        { call in
-          call.writeArray(of: "{sv}") {
-            call.writeEntry(of: "sv") {
-              call.write("org.freedesktop.Secret.Collection.Label")
-              call.writeVariant(of: "s") { call.write(label) }
-            }
-          }
-          call.write(alias)
-        }, read: { try $0.readPath() })
-    }
-  }
 #endif

@@ -8,17 +8,30 @@
   import Testing
 
   @Suite(.timeLimit(.minutes(10))) struct `The key exchange of a session` {
-    /// The prime of the group: RFC 2409, section 6.2.
-    private static let prime = hexadecimal(
-      "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A0879"
+    /// The prime of a group: RFC 2409, section 6.2; RFC 3526, section 2.
+    private static func prime(_ group: KeyExchange.Group) -> [UInt8] {
+      let start =
+        "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A0879"
         + "8E3404DDEF9519B3CD3A431B302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B"
-        + "0BFF5CB6F406B7EDEE386BFB5A899FA5AE9F24117C4B1FE649286651ECE65381FFFFFFFFFFFFFFFF")
+        + "0BFF5CB6F406B7EDEE386BFB5A899FA5AE9F24117C4B1FE649286651"
+      return switch group {
+      case .modp1024: hexadecimal(start + "ECE65381FFFFFFFFFFFFFFFF")
+      case .modp1536:
+        hexadecimal(
+          start
+            + "ECE45B3DC2007CB8A163BF0598DA48361C55D39A69163FA8FD24CF5F83655D23DCA3AD961C62F356"
+            + "208552BB9ED529077096966D670C354E4ABC9804F1746C08CA237327FFFFFFFFFFFFFFFF")
+      }
+    }
 
-    @Test func `gives both sides the same cipher, for every length of a key`() throws {
+    @Test(arguments: KeyExchange.Group.allCases)
+    func `gives both sides the same cipher, for every length of a key`(
+      group: KeyExchange.Group
+    ) throws {
       // One public key of 256 is shorter without its zeros, and one shared secret of 256, too.
       for _ in 0..<300 {
-        let (ours, theirs) = (KeyExchange(), KeyExchange())
-        #expect(ours.publicKey.count == 128)
+        let (ours, theirs) = (KeyExchange(group), KeyExchange(group))
+        #expect(ours.publicKey.count == group.size)
         let short = Array(theirs.publicKey.drop { $0 == 0 })
         let cipher = try #require(ours.cipher(sharedWith: short))
         let other = try #require(theirs.cipher(sharedWith: [0] + ours.publicKey))
@@ -28,17 +41,19 @@
       }
     }
 
-    @Test func `refuses keys whose shared secret everyone knows`() {
-      var almost = Self.prime
-      almost[127] -= 1
-      var more = Self.prime
-      more[127] = 0xFF
-      let exchange = KeyExchange()
-      let long = [UInt8](repeating: 1, count: 130)
-      for key in [[], [0], [1], [0, 1], almost, Self.prime, more, long] {
+    @Test(arguments: KeyExchange.Group.allCases)
+    func `refuses keys whose shared secret everyone knows`(group: KeyExchange.Group) {
+      let prime = Self.prime(group)
+      let last = group.size - 1
+      var almost = prime
+      almost[last] -= 1
+      let more = [1] + prime
+      let exchange = KeyExchange(group)
+      let long = [UInt8](repeating: 1, count: group.size + 2)
+      for key in [[], [0], [1], [0, 1], almost, prime, more, long] {
         #expect(exchange.cipher(sharedWith: key) == nil, "\(key)")
       }
-      almost[127] -= 1
+      almost[last] -= 1
       #expect(exchange.cipher(sharedWith: almost) != nil)
       #expect(exchange.cipher(sharedWith: [2]) != nil)
     }

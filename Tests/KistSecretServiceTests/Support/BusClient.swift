@@ -11,7 +11,7 @@
     }
     /// The signals that arrived: the last element of the path, the name, and the first path in it.
     private(set) var signals: [String] = []
-    private(set) var completed: [(isDismissed: Bool, paths: [String])] = []
+    private(set) var completed: [(isDismissed: Bool, type: String, paths: [String])] = []
 
     private init(_ bus: Bus) { self.bus = bus }
 
@@ -31,15 +31,12 @@
     private func take(_ message: BusMessage) {
       guard message.kind == .signal else { return }
       if message.member == "Completed" {
-        if let isDismissed = try? message.readBoolean(),
-          let paths = try? message.readVariant(
-            of: "ao",
-            { () throws(BusError) in
-              try message.readPaths()
-            })
-        {
-          completed.append((isDismissed, paths))
-        }
+        guard let isDismissed = try? message.readBoolean(),
+          let type = try? message.variantType()
+        else { return }
+        let paths = try? message.readVariant(
+          of: "ao", { () throws(BusError) in try message.readPaths() })
+        completed.append((isDismissed, type, paths ?? []))
         return
       }
       let argument =
@@ -146,6 +143,34 @@
       try await call(
         root, "org.freedesktop.Secret.Service", member, { $0.write(paths: paths) },
         read: { (try $0.readPaths(), try $0.readPath()) })
+    }
+
+    func show(_ prompt: String, window: String = "") async throws {
+      try await call(prompt, "org.freedesktop.Secret.Prompt", "Prompt") { $0.write(window) }
+    }
+
+    func dismiss(_ prompt: String) async throws {
+      try await call(prompt, "org.freedesktop.Secret.Prompt", "Dismiss")
+    }
+
+    func makeCollection(_ label: String, alias: String = "") async throws -> String {
+      try await call(
+        root, "org.freedesktop.Secret.Service", "CreateCollection",
+        { call in
+          call.writeArray(of: "{sv}") {
+            call.writeEntry(of: "sv") {
+              call.write("org.freedesktop.Secret.Collection.Label")
+              call.writeVariant(of: "s") { call.write(label) }
+            }
+          }
+          call.write(alias)
+        }, read: { try $0.readPath() })
+    }
+
+    /// Deletes a collection, and returns the path of the prompt.
+    func delete(collection: String) async throws -> String {
+      try await call(
+        collection, "org.freedesktop.Secret.Collection", "Delete", read: { try $0.readPath() })
     }
 
     func text(_ property: String, of path: String, _ interface: String) async throws -> String {

@@ -15,6 +15,16 @@
     static var needsBus: Self {
       .needs("dbus-daemon", KeyringPart.missingPackages(for: [.dbusDaemon, .gdbus]).isEmpty)
     }
+    /// Skips a test on a machine without pinentry and a virtual screen for it.
+    static var needsPinentry: Self {
+      .needs(
+        "pinentry",
+        KeyringPart.missingPackages(for: [.pinentry, .python, .xdotool, .xvfb]).isEmpty)
+    }
+    /// Skips a test on a machine without the prompter of GNOME and a virtual screen for it.
+    static var needsPrompter: Self {
+      .needs("gcr", KeyringPart.missingPackages(for: [.prompter, .xdotool, .xvfb]).isEmpty)
+    }
     static var needsSecretTool: Self {
       .needs("secret-tool", KeyringPart.missingPackages(for: [.secretTool]).isEmpty)
     }
@@ -36,19 +46,24 @@
 
   /// Starts a service in this process on a bus.
   func startService(
-    _ functions: SecretService.Functions, on address: String, idleExit: Duration? = nil
+    on address: String, idleExit: Duration? = nil,
+    _ functions: @escaping @Sendable (Bus) -> SecretService.Functions
   ) -> End {
     let end = End()
     startThread {
       do {
         let bus = try Bus(address: address)
         _ = try serveSecretService(
-          on: bus, functions, machine: Array("a test machine".utf8), idleExit: idleExit,
+          on: bus, functions(bus), machine: Array("a test machine".utf8), idleExit: idleExit,
           end: end.add)
       } catch { Issue.record(error) }
     }
     return end
   }
+
+  func startService(
+    _ functions: SecretService.Functions, on address: String, idleExit: Duration? = nil
+  ) -> End { startService(on: address, idleExit: idleExit) { _ in functions } }
 
   /// Runs a test with a program on a bus on which a service runs.
   func withService<Result>(
