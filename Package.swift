@@ -89,6 +89,7 @@ let package = Package(
         "KistClient",
         "KistCore",
         "KistSecretService",
+        "KistSystem",
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),

@@ -1,10 +1,13 @@
 internal import KistBus
 internal import KistSecretService
+internal import KistWire
 
 /// A program on the bus, with its calls that wait.
 final class Client {
   /// Whether the program runs as this user; `nil` until the bus was asked.
   var isOwn: Bool?
+  /// The program for kistd's audit log.
+  var program: ClaimedProgram?
   /// Whether its calls are being answered.
   var isServed = false
   private var calls: [(message: BusMessage, size: Int)] = []

@@ -57,7 +57,9 @@ private func functions(
   socketPath: String, _ options: SecretServiceOptions, _ bus: Bus
 ) throws(StorageError) -> SecretService.Functions {
   let patience = try duration(options.waitForUnlock, of: "--wait-for-unlock")
-  let kistd = Endpoints.remote(socketPath: socketPath, threads: 4)
+  // Programs on the bus wait 25 seconds for a reply, so the true error must arrive before that.
+  let kistd = Endpoints.remote(
+    socketPath: socketPath, threads: 4, deadline: .seconds(20), onBehalfOf: { Caller.program })
   return SecretService.Functions(
     storage: kistd.credentials, access: kistd.access, watch: kistd.watch,
     asking: patience.map { .waiting(for: $0, kistd.access, bus) } ?? .nobody)

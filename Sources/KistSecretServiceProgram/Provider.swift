@@ -2,6 +2,7 @@ internal import Glibc
 package import KistBus
 package import KistCore
 package import KistSecretService
+internal import KistWire
 
 /// Serves the Secret Service on a bus.
 actor Provider {
@@ -146,10 +147,11 @@ actor Provider {
 
   /// Answers the calls of a program one after another, because it relies on their order.
   private func serve(_ name: String) async {
-    if clients[name]?.isOwn == nil {
-      let isOwn = await isOwnUser(name)
-      clients[name]?.isOwn = isOwn
-    }
+    if let client = clients[name], client.isOwn == nil { await identify(client, named: name) }
+    await Caller.$program.withValue(clients[name]?.program) { await serveCalls(of: name) }
+  }
+
+  private func serveCalls(of name: String) async {
     while let client = clients[name], let call = client.takeCall() {
       if client.isOwn == true {
         await answer(call, from: name)
@@ -160,10 +162,13 @@ actor Provider {
     clients[name]?.isServed = false
   }
 
-  private func isOwnUser(_ name: String) async -> Bool {
-    let request = busCall("GetConnectionUnixUser")
+  /// Asks the bus once which user and which process a connection belongs to.
+  private func identify(_ client: Client, named name: String) async {
+    let request = busCall("GetConnectionCredentials")
     request.write(name)
-    return (try? await bus.reply(to: request).readUInt32()) == geteuid()
+    let credentials = try? await bus.reply(to: request).readCredentials()
+    client.isOwn = credentials?.user == geteuid()
+    client.program = credentials?.process.flatMap(ClaimedProgram.init(process:))
   }
 
   private func answer(_ message: BusMessage, from client: String) async {
