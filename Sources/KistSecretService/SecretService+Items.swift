@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistInterop
 
 /// An item, as a path leads to it.
 enum FoundItem {
@@ -170,7 +171,7 @@ extension SecretService {
   ) async throws(ServiceError) -> SentSecret {
     // A missing session is an error even if the item is missing, too.
     _ = try sessions.encoded(
-      Secret(copying: []), contentType: ItemAttributes.plainText, in: session, for: client)
+      Secret(copying: []), contentType: Attributes.plainText, in: session, for: client)
     let (secret, contentType) = try await plainSecret(of: path)
     return try sessions.encoded(secret, contentType: contentType, in: session, for: client)
   }
@@ -180,7 +181,7 @@ extension SecretService {
     of paths: [String], in session: String, for client: String
   ) async throws(ServiceError) -> [(path: String, secret: SentSecret)] {
     _ = try sessions.encoded(
-      Secret(copying: []), contentType: ItemAttributes.plainText, in: session, for: client)
+      Secret(copying: []), contentType: Attributes.plainText, in: session, for: client)
     var found: [(path: String, secret: SentSecret)] = []
     var size = 0
     var seen: Set<String> = []
