@@ -51,7 +51,7 @@ extension SecretService {
     let unlocked = paths.filter { isInMemory($0) && exists($0) }
     let locked = paths.filter { !isInMemory($0) && mayExist($0) }
     if locked.isEmpty { return (unlocked, ObjectPath.none) }
-    return (unlocked, try makePrompt(for: locked, client))
+    return (unlocked, ObjectPath.prompt(try makePrompt(for: locked, client)).path)
   }
 
   /// Locks kist if any of the paths is of kistd, and returns the given paths of what is locked.
@@ -110,7 +110,8 @@ extension SecretService {
 
   // MARK: - Prompts
 
-  private func makePrompt(for paths: [String], _ client: String) throws(ServiceError) -> String {
+  /// Makes a prompt and returns its identifier.
+  func makePrompt(for paths: [String], _ client: String) throws(ServiceError) -> String {
     try checkPresence(of: client)
     guard prompts.values.count(where: { $0.client == client }) < ServiceLimits.prompts else {
       throw .overLimit("a program may have \(ServiceLimits.prompts) prompts; dismiss one")
@@ -118,7 +119,7 @@ extension SecretService {
     promptsMade += 1
     let identifier = "p\(promptsMade)"
     prompts[identifier] = Prompt(client: client, paths: paths)
-    return ObjectPath.prompt(identifier).path
+    return identifier
   }
 
   func prompt(_ identifier: String, of client: String) throws(ServiceError) -> Prompt {

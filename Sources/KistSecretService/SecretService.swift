@@ -35,6 +35,7 @@ package final class SecretService {
   var promptsMade = 0
   var lockedSearches: [String: LockedSearch] = [:]
   var lockedSearchesMade = 0
+  var portalRequests: [String: PortalRequest] = [:]
 
   /// What is known of the items of kistd.
   enum State {

@@ -9,6 +9,10 @@ actor Provider {
   static let secretsName = "org.freedesktop.secrets"
   /// The name by which kistd recognises its own provider.
   static let ownName = "io.kist.SecretService"
+  /// The name by which xdg-desktop-portal finds the back end of the portal.
+  static let portalName = "org.freedesktop.impl.portal.desktop.kist"
+  /// All names, in the order in which they are taken.
+  private static let names = [ownName, portalName, secretsName]
 
   nonisolated let bus: Bus
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe bus.asUnownedSerialExecutor() }
@@ -70,7 +74,7 @@ actor Provider {
         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
           + "member='NameOwnerChanged',arg2=''")
       _ = try await bus.reply(to: match)
-      for name in [Self.ownName, Self.secretsName] { try await take(name) }
+      for name in Self.names { try await take(name) }
     } catch {
       end(
         StorageError(
@@ -125,7 +129,7 @@ actor Provider {
     case "NameOwnerChanged":
       guard clients.removeValue(forKey: name) != nil else { return }
       service.forget(name)
-    case "NameLost" where !isLeaving && [Self.secretsName, Self.ownName].contains(name):
+    case "NameLost" where !isLeaving && Self.names.contains(name):
       end(StorageError(.unavailable, "the bus took the name \(name) away"))
     default: break
     }
@@ -153,13 +157,27 @@ actor Provider {
 
   private func serveCalls(of name: String) async {
     while let client = clients[name], let call = client.takeCall() {
-      if client.isOwn == true {
-        await answer(call, from: name)
-      } else {
+      if client.isOwn != true {
         answer(call, with: ServiceError.denied("kist serves only the programs of its own user"))
+      } else if service.object(at: call.path) == .portal {
+        answerApart(call, from: name, client)
+      } else {
+        await answer(call, from: name)
       }
     }
     clients[name]?.isServed = false
+  }
+
+  /// Answers a call of the portal without delaying the later ones, which are of other applications.
+  private func answerApart(_ call: BusMessage, from name: String, _ client: Client) {
+    guard client.portalCalls < ServiceLimits.portalCalls else {
+      return answer(call, with: ServiceError.overLimit("too many calls of the portal wait"))
+    }
+    client.portalCalls += 1
+    Task.immediate {
+      await answer(call, from: name)
+      client.portalCalls -= 1
+    }
   }
 
   /// Asks the bus once which user and which process a connection belongs to.
@@ -201,7 +219,7 @@ actor Provider {
     guard message.signature == types else {
       throw .invalidArguments("the arguments of \(method.name) have the types \(types)")
     }
-    return (Call(message, from: client, to: object), method)
+    return (Call(message, from: client, to: object, on: bus), method)
   }
 
   // MARK: - The end
@@ -214,7 +232,7 @@ actor Provider {
       let rest = duration - (.now - lastCall)
       if rest > .zero {
         await bus.sleep(for: rest)
-      } else if service.isInUse || clients.values.contains(where: \.isServed) {
+      } else if service.isInUse || clients.values.contains(where: \.isBusy) {
         await bus.sleep(for: duration)
       } else {
         await releaseNames()
@@ -226,12 +244,12 @@ actor Provider {
   /// Gives the names back, answers the calls that arrived before that, and ends the process.
   private func releaseNames() async {
     isLeaving = true
-    for name in [Self.secretsName, Self.ownName] {
+    for name in Self.names.reversed() {
       let request = busCall("ReleaseName")
       request.write(name)
       _ = try? await bus.reply(to: request)
     }
-    while clients.values.contains(where: \.isServed) { await bus.sleep(for: .milliseconds(10)) }
+    while clients.values.contains(where: \.isBusy) { await bus.sleep(for: .milliseconds(10)) }
     bus.flush()
     end(nil)
   }
@@ -247,6 +265,8 @@ package func serveSecretService(
   on bus: Bus, _ functions: SecretService.Functions, machine: [UInt8], idleExit: Duration? = nil,
   end: @escaping @Sendable (StorageError?) -> Void
 ) throws(StorageError) -> BusError {
+  // The reader of a secret for the portal may end at any time.
+  signal(SIGPIPE, SIG_IGN)
   let provider = try Provider(bus, functions, machine: machine, end: end)
   provider.assumeIsolated { $0.start(idleExit: idleExit) }
   return bus.run { message in

@@ -197,7 +197,7 @@
   }
 
   /// A storage with one credential that can be locked.
-  private final class Lockable: Sendable {
+  final class Lockable: Sendable {
     static let passphrase = "battery staple"
     let isLocked = Atomic(true)
     private let unlocking: StorageStatus.Unlocking

@@ -15,6 +15,13 @@
     static var needsBus: Self {
       .needs("dbus-daemon", KeyringPart.missingPackages(for: [.dbusDaemon, .gdbus]).isEmpty)
     }
+    static var needsPortal: Self {
+      let packages = KeyringPart.missingPackages(
+        for: [.dbusDaemon, .gdbus, .desktopPortal, .python])
+      return .needs(
+        "the Debian packages \(packages.joined(separator: ", ")), to run xdg-desktop-portal",
+        packages.isEmpty)
+    }
     static var needsSecretTool: Self {
       .needs("secret-tool", KeyringPart.missingPackages(for: [.secretTool]).isEmpty)
     }
