@@ -56,7 +56,9 @@ private enum Current {
       let refusal =
         #"{"ok":false,"error":{"code":"badRequest","message":"an unknown key at byte 12"}}"#
       let answers = [
-        refusal, #"{"ok":true,"protocol":1,"version":"0.1.0","durability":"disk"}"#, Self.found,
+        refusal,
+        #"{"ok":true,"protocol":1,"version":"0.1.0","operations":["find"],"features":["keep"],"#
+          + #""durability":"disk"}"#, Self.found,
       ]
       let peer = try Peer(at: folder + "/s") { connection in
         for answer in answers {
