@@ -62,8 +62,8 @@ deps-build: ## Install the Debian packages that building and the demo need
 	@scripts/install-packages pkg-config libsecret-1-dev libgcrypt20-dev libglib2.0-dev libsodium-dev libsqlite3-dev libsystemd-dev python3 socat
 
 deps: deps-build ## Also install the Debian packages that the tests need
-	@scripts/install-packages age dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
-	  pinentry-gtk2 python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xdotool xvfb
+	@scripts/install-packages age bubblewrap dbus-daemon gcc gcr gnome-keyring gnupg keepassxc libc6-dev libglib2.0-bin libsecret-tools pass \
+	  pinentry-gtk2 python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xdg-desktop-portal xdotool xvfb
 
 build: deps-build ## Build everything for debugging
 	$(SWIFT) build --build-tests $(CHECKED)

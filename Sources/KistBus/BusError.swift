@@ -26,9 +26,10 @@ func mustRead(_ status: CInt) throws(BusError) {
   if status < 0 { throw .invalidArguments("the message is malformed") }
 }
 
-/// Ends the process if sd-bus fails to write a message, which only happens when there is no memory.
+/// Ends the process if sd-bus fails to write a message.
 ///
-/// Other errors are faults of the caller: a path, a name or a text that D-Bus does not allow.
+/// It fails if there is no memory, or if the caller passes a path, a name or a text that D-Bus does
+/// not allow. Texts from outside must be checked before.
 func mustSucceed(_ status: CInt, _ function: StaticString = #function) {
   precondition(status >= 0, "\(function): \(systemText(of: -status))")
 }

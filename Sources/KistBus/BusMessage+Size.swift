@@ -40,6 +40,10 @@ extension BusMessage {
         try count(&size, upTo: limit)
         // Over the limit, the rest of the container was not read.
         if size < limit { try mustRead(unsafe sd_bus_message_exit_container(pointer)) }
+      case type("h"):
+        // Descriptors are scarcer than memory.
+        size += 1 << 20
+        try mustRead(unsafe sd_bus_message_skip(pointer, nil))
       default: try mustRead(unsafe sd_bus_message_skip(pointer, nil))
       }
     }

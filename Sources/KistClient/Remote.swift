@@ -10,23 +10,20 @@ extension Endpoints {
   /// The functions share the connections, one for each thread. With 0 threads, there is one
   /// connection, and each request blocks the calling thread. Each watch has its own connection. If
   /// no kistd listens, the functions use the kistd that `find` returns.
-  package static func remote(
-    socketPath: String, threads: Int = 1, orFind find: FindDaemon? = nil
-  ) -> Endpoints {
-    remotes(socketPath: socketPath, threads: threads, orFind: find)(nil)
-  }
-
-  /// Returns a function that returns the functions of a kistd, for the program that it is given.
   ///
-  /// All of them share the connections, so an adapter can serve many programs over one connection.
-  /// kistd records the program in its audit log, if it has the feature `onBehalfOf`.
-  package static func remotes(
-    socketPath: String, threads: Int = 1, orFind find: FindDaemon? = nil
-  ) -> @Sendable (ClaimedProgram?) -> Endpoints {
-    let exchange = repeatingReads(
-      exchange(over: connect(to: socketPath, threads: threads, orFind: find)))
-    let openWatch = openWatch(at: socketPath, orFind: find)
-    return { .remote(over: claiming($0, over: exchange), openWatch) }
+  /// - Parameters:
+  ///   - deadline: The time for a whole request, including the wait for its turn.
+  ///   - program: Returns the program for which the calling task makes a request. So an adapter can
+  ///     serve many programs over one connection. kistd records the program in its audit log.
+  package static func remote(
+    socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
+    orFind find: FindDaemon? = nil,
+    onBehalfOf program: @escaping @Sendable () -> ClaimedProgram? = { nil }
+  ) -> Endpoints {
+    let lines = connect(to: socketPath, threads: threads, deadline: deadline, orFind: find)
+    return .remote(
+      over: claiming(program, over: repeatingReads(exchange(over: lines))),
+      openWatch(at: socketPath, deadline: deadline, orFind: find))
   }
 }
 

@@ -11,7 +11,7 @@ package func naturalKey(ofItemWith attributes: [String: String]) -> CredentialKe
 struct KnownItem: Equatable {
   /// A program, by the attributes that it gives to its items.
   enum Program {
-    case git, docker, cargo, pythonKeyring, goKeyring, kist
+    case git, docker, cargo, pythonKeyring, goKeyring, portal, kist
   }
 
   /// The schema of docker's own helper for libsecret.
@@ -37,6 +37,7 @@ struct KnownItem: Equatable {
       ["http", "https"].contains(attributes["protocol"]) ? .git : nil
     case dockerSchema: .docker
     case "org.rust-lang.cargo.registry": .cargo
+    case Attributes.portalSchema: .portal
     case Attributes.kistSchema: .kist
     default:
       if attributes["application"] == "Python keyring library" {
@@ -71,6 +72,8 @@ struct KnownItem: Equatable {
       return key(attributes["service"], attributes["username"] ?? "")
     case .goKeyring:
       return key(attributes["service"], attributes["username"])
+    case .portal:
+      return key(Attributes.portalSchema, attributes[Attributes.applicationName])
     case .kist:
       return key(attributes["service"], attributes["account"])
     }
@@ -88,7 +91,7 @@ struct KnownItem: Equatable {
     case .docker: .docker
     case .cargo: .cargo
     case .pythonKeyring: .keyring
-    case .goKeyring, .kist: nil
+    case .goKeyring, .portal, .kist: nil
     }
   }
 }
@@ -102,33 +105,39 @@ enum CredentialOwner: Equatable {
   case otherProgram
 }
 
-extension CredentialSummary {
-  /// Whether another program stored the credential through the Secret Service.
-  ///
-  /// The adapter marks such a credential, which has the attributes of the program's item. A
-  /// credential with the schema of another program is one, too, even if the user saved it.
-  var isItem: Bool {
-    if attributes[Attributes.itemMark] != nil { return true }
-    return attributes[Attributes.schemaName].map { $0 != Attributes.kistSchema } ?? false
-  }
-
-  /// The owner of the credential.
+extension CredentialOwner {
+  /// Finds the owner of a credential.
   ///
   /// An item belongs to a tool only under its natural key. Under another one, its names are not
   /// those that the tool gave it.
-  var owner: CredentialOwner {
-    guard isItem else { return attributes[Attributes.toolName].map { .tool($0) } ?? .user }
+  init(of key: CredentialKey, _ attributes: Attributes) {
+    guard attributes.areOfItem else {
+      self = attributes[Attributes.toolName].map { .tool($0) } ?? .user
+      return
+    }
     let values = attributes.sorted.map { ($0.name, $0.value) }
     guard let item = KnownItem(Dictionary(values) { $1 }), item.key == key else {
-      return .otherProgram
+      self = .otherProgram
+      return
     }
-    return item.program == .kist ? .user : item.tool.map { .tool($0.rawValue) } ?? .otherProgram
+    self = item.program == .kist ? .user : item.tool.map { .tool($0.rawValue) } ?? .otherProgram
   }
 }
 
+extension CredentialSummary {
+  var owner: CredentialOwner { CredentialOwner(of: key, attributes) }
+}
+
 extension Attributes {
-  /// The name of the attribute with which the adapter marks the items of programs.
-  package static let itemMark = "kist:item"
+  /// Whether another program stored the credential with these attributes through the Secret Service.
+  ///
+  /// The adapter marks such a credential, which has the attributes of the program's item. A
+  /// credential with the schema of another program is one, too, even if the user saved it.
+  var areOfItem: Bool {
+    if self[Self.itemMark] != nil { return true }
+    return self[Self.schemaName].map { $0 != Self.kistSchema } ?? false
+  }
+
   /// The name of the attribute with the kind of a keyring's item.
   package static let schemaName = "xdg:schema"
   /// The kind of the items that kist itself saves in a keyring.

@@ -125,13 +125,16 @@ extension NewCredential {
   /// Returns the credential of a tool with the label and the other attributes of a stored one.
   ///
   /// A credential that the user saved keeps exactly its attributes, so that it belongs to no tool. So
-  /// does an item of another program, so that this program still finds it.
+  /// does an item of another program, so that this program still finds it. An item that replaces a
+  /// credential of another kind has only its own attributes, for the same reason.
   ///
   /// - Parameter kind: The attribute with the secret's kind, which is replaced with the secret.
   func keepingFields(of stored: CredentialSummary, kind: String?) -> NewCredential {
     var credential = self
     credential.label = stored.label ?? label
-    let isUnchanged = stored.isSavedByHand || stored.isItem
+    let isOfItem = stored.attributes.areOfItem
+    if !isOfItem, attributes.areOfItem { return credential }
+    let isUnchanged = stored.isSavedByHand || isOfItem
     credential.attributes =
       isUnchanged ? stored.attributes : stored.attributes.merging(attributes)
     if let kind { credential.attributes[kind] = attributes[kind] }

@@ -62,8 +62,7 @@ extension Keyring {
 extension Libsecret {
   /// The items of other programs in the keyrings of the session.
   package struct ForeignItems: Sendable {
-    /// The attributes and the value of each item, as stored; the value is `nil` if it is missing.
-    package var items: [(attributes: [String: String], value: Secret?)] = []
+    package var items: [KeyringItem] = []
     /// The number of items in locked keyrings.
     package var locked = 0
   }
@@ -124,7 +123,7 @@ extension Keyring {
         var locked: Set<ObjectPath> = []
         all.items += try await provider.found(
           with: search, whenLocked: { locked.formUnion($0) }
-        ) { path, attributes in (attributes, try await provider.value(of: path)) }
+        ) { path, attributes in try await provider.foreignItem(at: path, attributes) }
         all.locked += locked.count
       }
       return all

@@ -88,8 +88,3 @@ struct Hashing: Sendable {
     bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 }
-
-/// Returns 16 hexadecimal digits that no other item has.
-func randomIdentifier() -> String {
-  randomBytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }.inHexadecimal
-}

@@ -8,12 +8,8 @@ internal import KistInterop
 enum ItemAttributes {
   /// The identifier of the collection, for all except the default one.
   static let collection = "kist:collection"
-  /// The content type, unless it is `text/plain`.
-  static let contentType = "kist:content-type"
   /// Marks the credential that records a collection.
   static let record = "kist:record"
-
-  static let plainText = "text/plain"
 
   /// Returns the attributes of a credential's item.
   ///
@@ -49,7 +45,7 @@ enum ItemAttributes {
         stored[name] = summary.attributes[name]
       }
     }
-    stored[contentType] = type == plainText ? nil : type
+    stored[Attributes.contentTypeName] = type == Attributes.plainText ? nil : type
     return stored
   }
 
@@ -80,7 +76,7 @@ extension CredentialSummary {
     else { return Collection.login }
     return collection
   }
-  var contentType: String { attributes[ItemAttributes.contentType] ?? ItemAttributes.plainText }
+  var contentType: String { attributes[Attributes.contentTypeName] ?? Attributes.plainText }
   var recordsCollection: Bool { attributes[ItemAttributes.record] != nil }
   /// The label to show; kist shows a credential without a label by its names.
   var shownLabel: String {

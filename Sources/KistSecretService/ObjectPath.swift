@@ -7,18 +7,21 @@ package enum ObjectPath: Hashable, Sendable {
   case item(collection: String, item: String)
   case session(String)
   case prompt(String)
+  /// The back end of the portal.
+  case portal
+  /// A request of the portal, by its path.
+  case request(String)
   /// Only a node above objects: `/`, `/org`, `…/collection` and others.
   case node(String)
 
   package static let root = "/org/freedesktop/secrets"
+  static let portalRoot = "/org/freedesktop/portal/desktop"
+  static let requests = portalRoot + "/request/"
 
   /// Returns the object that a path names, with aliases replaced by the function.
   package init?(_ path: String, alias: (String) -> String?) {
     guard path.utf8.starts(with: Self.root.utf8) else {
-      guard path == "/" || (Self.root + "/").utf8.starts(with: (path + "/").utf8) else {
-        return nil
-      }
-      self = .node(path)
+      self.init(outsideOfSecrets: path)
       return
     }
     let rest = path.dropFirst(Self.root.count)
@@ -39,6 +42,26 @@ package enum ObjectPath: Hashable, Sendable {
     }
   }
 
+  private init?(outsideOfSecrets path: String) {
+    if path == Self.portalRoot {
+      self = .portal
+    } else if path.utf8.starts(with: Self.requests.utf8) {
+      self = .request(path)
+    } else {
+      guard !Self.nodes(below: path).isEmpty else { return nil }
+      self = .node(path)
+    }
+  }
+
+  /// The names of the nodes directly below a path that lead to the service or to the portal.
+  static func nodes(below path: String) -> [String] {
+    let start = path == "/" ? path : path + "/"
+    let names = [root, portalRoot].filter { $0.utf8.starts(with: start.utf8) }.compactMap { root in
+      root.dropFirst(start.count).split(separator: "/").first.map(String.init)
+    }
+    return names.first == names.last ? Array(names.prefix(1)) : names
+  }
+
   /// The real path of the object.
   package var path: String {
     switch self {
@@ -47,7 +70,8 @@ package enum ObjectPath: Hashable, Sendable {
     case .item(let collection, let item): "\(Self.root)/collection/\(collection)/\(item)"
     case .session(let session): "\(Self.root)/session/\(session)"
     case .prompt(let prompt): "\(Self.root)/prompt/\(prompt)"
-    case .node(let path): path
+    case .portal: Self.portalRoot
+    case .node(let path), .request(let path): path
     }
   }
 

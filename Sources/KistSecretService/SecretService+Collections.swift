@@ -110,7 +110,7 @@ extension SecretService {
         "the collection has items, and the user cannot be asked; delete them first, nothing was "
           + "deleted")
     }
-    return try makePrompt(to: .delete(collection: identifier), for: client)
+    return ObjectPath.prompt(try makePrompt(to: .delete(collection: identifier), for: client)).path
   }
 
   /// Deletes items of a collection, and then the collection; returns `false` if it has other items.

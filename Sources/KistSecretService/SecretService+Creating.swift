@@ -98,23 +98,21 @@ extension SecretService {
     if item.replacesExact, !index.find(item.attributes, exactly: true, in: collection).isEmpty {
       return nil
     }
-    let identifier = randomIdentifier()
-    let key = freeKey(for: item, identifier: identifier, attempt: attempt)
-    var attributes = Attributes(item.attributes)
-    attributes[Attributes.itemMark] = identifier
-    if collection != Collection.login { attributes[ItemAttributes.collection] = collection }
-    if item.secret.contentType != ItemAttributes.plainText {
-      attributes[ItemAttributes.contentType] = item.secret.contentType
+    let mark = Attributes.newItemMark()
+    let key = freeKey(for: item, mark: mark, attempt: attempt)
+    var credential = NewCredential(
+      item: item.attributes, label: item.label.asLabel ?? "", secret: secret,
+      contentType: item.secret.contentType, key: key, mark: mark)
+    if collection != Collection.login {
+      credential.attributes[ItemAttributes.collection] = collection
     }
-    let credential = NewCredential(
-      key: key, secret: secret, label: item.label.asLabel, attributes: attributes)
     return try await save(credential, if: .ifAbsent) ? key : nil
   }
 
   /// Returns the key for a new item: the natural one of its attributes, if it is free.
   ///
   /// Otherwise the service is the schema or the label, and the account may get a suffix.
-  private func freeKey(for item: NewItem, identifier: String, attempt: Int) -> CredentialKey {
+  private func freeKey(for item: NewItem, mark: String, attempt: Int) -> CredentialKey {
     let natural = naturalKey(ofItemWith: item.attributes).flatMap { $0.isWithinLimits ? $0 : nil }
     if attempt == 0, let natural, index.place(of: natural) == nil { return natural }
     let schema = item.attributes[Attributes.schemaName]?.asKeyPart
@@ -124,7 +122,7 @@ extension SecretService {
     let plain = CredentialKey(service: service, account: account)
     if attempt <= 1, plain.isWithinLimits, index.place(of: plain) == nil { return plain }
     // The suffix is random, because counting would take longer with each item.
-    let suffix = String(identifier.prefix(8))
+    let suffix = String(mark.prefix(8))
     return CredentialKey(
       service: service, account: account.isEmpty ? suffix : account.asKeyPart + " " + suffix)
   }

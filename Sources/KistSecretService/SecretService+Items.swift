@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistInterop
 
 /// An item, as a path leads to it.
 enum FoundItem {

@@ -22,6 +22,7 @@ struct Prompt {
 }
 
 extension SecretService {
+  /// Makes a prompt and returns its identifier.
   func makePrompt(
     to purpose: Prompt.Purpose, for client: String
   ) throws(ServiceError) -> String {
@@ -32,7 +33,7 @@ extension SecretService {
     promptsMade += 1
     let identifier = "p\(promptsMade)"
     prompts[identifier] = Prompt(client: client, purpose: purpose)
-    return ObjectPath.prompt(identifier).path
+    return identifier
   }
 
   func prompt(_ identifier: String, of client: String) throws(ServiceError) -> Prompt {

@@ -6,16 +6,14 @@ extension SecretService {
     case .collection(let collection):
       do throws(ServiceError) { try await ready() } catch  where error == .isLocked {}
       return paths(in: collection).map(\.lastElement)
-    case .item, .session, .prompt: return []
+    case .item, .session, .prompt, .portal, .request: return []
     case .node(let path):
       switch path {
       case ObjectPath.root + "/aliases": return ["default", Collection.login, Collection.session]
       case ObjectPath.root + "/collection": return try await knownCollections().map(\.lastElement)
       // The sessions and prompts of other programs are not listed.
       case ObjectPath.root + "/session", ObjectPath.root + "/prompt": return []
-      default:
-        let rest = ObjectPath.root.dropFirst(path == "/" ? 1 : path.utf8.count + 1)
-        return rest.split(separator: "/").first.map { [String($0)] } ?? []
+      default: return ObjectPath.nodes(below: path)
       }
     }
   }
@@ -25,7 +23,8 @@ extension SecretService {
     switch object {
     case .session(let identifier): sessions.has(identifier, of: client)
     case .prompt(let identifier): prompts[identifier]?.client == client
-    case .service, .node, .collection, .item: true
+    case .request(let path): portalRequests[path]?.client == client
+    case .service, .node, .collection, .item, .portal: true
     }
   }
 }

@@ -14,7 +14,8 @@ extension SecretService {
     let unlocked = paths.filter { isInMemory($0) && exists($0) }
     let locked = paths.filter { !isInMemory($0) && mayExist($0) }
     if locked.isEmpty { return (unlocked, ObjectPath.none) }
-    return (unlocked, try makePrompt(to: .unlock(locked), for: client))
+    let prompt = try makePrompt(to: .unlock(locked), for: client)
+    return (unlocked, ObjectPath.prompt(prompt).path)
   }
 
   /// Locks kist if any of the paths is of kistd, and returns the given paths of what is locked.

@@ -39,6 +39,7 @@ package final class SecretService {
   var waitingPrompts: [(prompt: String, turn: CheckedContinuation<Bool, Never>)] = []
   var lockedSearches: [String: LockedSearch] = [:]
   var lockedSearchesMade = 0
+  var portalRequests: [String: PortalRequest] = [:]
 
   /// What is known of the items of kistd.
   enum State {

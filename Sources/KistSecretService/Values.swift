@@ -5,6 +5,7 @@ package enum PropertyValue: Equatable, Sendable {
   case text(String)
   case flag(Bool)
   case seconds(UInt64)
+  case number(UInt32)
   case paths([String])
   case texts(Attributes)
 }
@@ -58,6 +59,8 @@ package enum InterfaceName {
   package static let item = "org.freedesktop.Secret.Item"
   package static let session = "org.freedesktop.Secret.Session"
   package static let prompt = "org.freedesktop.Secret.Prompt"
+  package static let portal = "org.freedesktop.impl.portal.Secret"
+  package static let request = "org.freedesktop.impl.portal.Request"
 }
 
 /// The limits of what programs on the bus can make the service keep.
@@ -78,6 +81,8 @@ package enum ServiceLimits {
   /// The calls of one program that wait, some programs read all items at once, and their bytes.
   package static let waitingCalls = 32_768
   package static let waitingBytes = 64 << 20
+  /// The requests of one program for secrets of applications that are being answered.
+  package static let portalCalls = 64
   /// The paths in one call.
   package static let paths = 100_000
   /// The bytes of the secrets, the paths and the content types in one reply.

@@ -1,16 +1,23 @@
 internal import KistBus
 internal import KistSecretService
+internal import KistWire
 
 /// A program on the bus, with its calls that wait.
 final class Client {
   /// Whether the program runs as this user; `nil` until the bus was asked.
   var isOwn: Bool?
+  /// The program for kistd's audit log.
+  var program: ClaimedProgram?
   /// Whether its calls are being answered.
   var isServed = false
-  private var calls: [(message: BusMessage, size: Int)] = []
+  /// The calls of the portal that are being answered, beside the others.
+  var portalCalls = 0
+  private var calls: [(message: BusMessage?, size: Int)] = []
   /// The place of the next call; those before it were answered.
   private var next = 0
   private var size = 0
+
+  var isBusy: Bool { isServed || portalCalls > 0 }
 
   /// Adds a call that waits for those before it.
   func add(_ call: BusMessage) throws {
@@ -28,6 +35,8 @@ final class Client {
   func takeCall() -> BusMessage? {
     guard next < calls.count else { return nil }
     let call = calls[next]
+    // The message has the descriptor of a portal's reader, which waits until it is closed.
+    calls[next].message = nil
     next += 1
     size -= call.size
     if next == 64 || next == calls.count {

@@ -61,13 +61,21 @@ final class Call {
   /// The unique name of the program that calls.
   let client: String
   let object: ObjectPath
+  let bus: Bus
+  /// Ends the task that answers the call, if it has one of its own.
+  let stop: @Sendable () -> Void
   /// The prompt to show after the reply was sent.
   var promptToShow: String?
 
-  init(_ message: BusMessage, from client: String, to object: ObjectPath) {
+  init(
+    _ message: BusMessage, from client: String, to object: ObjectPath, on bus: Bus,
+    stop: @escaping @Sendable () -> Void
+  ) {
     self.message = message
     self.client = client
     self.object = object
+    self.bus = bus
+    self.stop = stop
   }
 
   /// Returns the reply with the content that the body writes.
@@ -93,6 +101,8 @@ extension ObjectPath {
     case .item: .item
     case .session: .session
     case .prompt: .prompt
+    case .portal: .portal
+    case .request: .request
     case .node: nil
     }
   }

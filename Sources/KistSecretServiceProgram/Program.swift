@@ -82,7 +82,9 @@ private func functions(
   socketPath: String, _ options: SecretServiceOptions, _ bus: Bus
 ) throws(StorageError) -> SecretService.Functions {
   let patience = try duration(options.waitForUnlock, of: "--wait-for-unlock")
-  let kistd = Endpoints.remote(socketPath: socketPath, threads: 4)
+  // Programs on the bus wait 25 seconds for a reply, so the true error must arrive before that.
+  let kistd = Endpoints.remote(
+    socketPath: socketPath, threads: 4, deadline: .seconds(20), onBehalfOf: { Caller.program })
   let prompts = UserPrompts(
     bus, kistd.access, pinentry: try pinentry(options.pinentry), patience: patience)
   return SecretService.Functions(

@@ -67,6 +67,7 @@ extension SecretService {
     case .service: [Property("Collections", .paths(try await knownCollections()))]
     case .collection(let collection): try await properties(ofCollection: collection)
     case .item: try await properties(ofItem: object)
+    case .portal: [Property("version", .number(1))]
     default: []
     }
   }
@@ -123,6 +124,7 @@ extension BusMessage {
     case .text(let text): writeVariant(of: "s") { write(text) }
     case .flag(let flag): writeVariant(of: "b") { write(flag) }
     case .seconds(let seconds): writeVariant(of: "t") { write(seconds) }
+    case .number(let number): writeVariant(of: "u") { write(number) }
     case .paths(let paths): writeVariant(of: "ao") { write(paths: paths) }
     case .texts(let texts): writeVariant(of: "a{ss}") { write(texts.sorted) }
     }

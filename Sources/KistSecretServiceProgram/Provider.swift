@@ -3,12 +3,18 @@ internal import Glibc
 package import KistBus
 package import KistCore
 package import KistSecretService
+internal import KistWire
+private import Synchronization
 
 /// Serves the Secret Service on a bus.
 actor Provider {
   static let secretsName = "org.freedesktop.secrets"
   /// The name by which kistd recognises its own provider.
   static let ownName = "io.kist.SecretService"
+  /// The name by which xdg-desktop-portal finds the back end of the portal.
+  static let portalName = "org.freedesktop.impl.portal.desktop.kist"
+  /// All names, in the order in which they are taken.
+  private static let names = [ownName, portalName, secretsName]
 
   nonisolated let bus: Bus
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe bus.asUnownedSerialExecutor() }
@@ -73,7 +79,7 @@ actor Provider {
         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
           + "member='NameOwnerChanged',arg2=''")
       _ = try await bus.reply(to: match)
-      for name in [Self.ownName, Self.secretsName] { try await take(name) }
+      for name in Self.names { try await take(name) }
     } catch {
       end(
         StorageError(
@@ -128,7 +134,7 @@ actor Provider {
     case "NameOwnerChanged":
       guard clients.removeValue(forKey: name) != nil else { return }
       service.forget(name)
-    case "NameLost" where !isLeaving && [Self.secretsName, Self.ownName].contains(name):
+    case "NameLost" where !isLeaving && Self.names.contains(name):
       end(StorageError(.unavailable, "the bus took the name \(name) away"))
     default: break
     }
@@ -150,29 +156,51 @@ actor Provider {
 
   /// Answers the calls of a program one after another, because it relies on their order.
   private func serve(_ name: String) async {
-    if clients[name]?.isOwn == nil {
-      let isOwn = await isOwnUser(name)
-      clients[name]?.isOwn = isOwn
-    }
+    if let client = clients[name], client.isOwn == nil { await identify(client, named: name) }
+    await Caller.$program.withValue(clients[name]?.program) { await serveCalls(of: name) }
+  }
+
+  private func serveCalls(of name: String) async {
     while let client = clients[name], let call = client.takeCall() {
-      if client.isOwn == true {
-        await answer(call, from: name)
-      } else {
+      if client.isOwn != true {
         answer(call, with: ServiceError.denied("kist serves only the programs of its own user"))
+      } else if service.object(at: call.path) == .portal {
+        answerApart(call, from: name, client)
+      } else {
+        await answer(call, from: name)
       }
     }
     clients[name]?.isServed = false
   }
 
-  private func isOwnUser(_ name: String) async -> Bool {
-    let request = busCall("GetConnectionUnixUser")
-    request.write(name)
-    return (try? await bus.reply(to: request).readUInt32()) == geteuid()
+  /// Answers a call of the portal without delaying the later ones, which are of other applications.
+  private func answerApart(_ call: BusMessage, from name: String, _ client: Client) {
+    guard client.portalCalls < ServiceLimits.portalCalls else {
+      return answer(call, with: ServiceError.overLimit("too many calls of the portal wait"))
+    }
+    client.portalCalls += 1
+    let task = Mutex<Task<Void, Never>?>(nil)
+    let started = Task.immediate {
+      await answer(call, from: name) { task.withLock { $0?.cancel() } }
+      client.portalCalls -= 1
+    }
+    task.withLock { $0 = started }
   }
 
-  private func answer(_ message: BusMessage, from client: String) async {
+  /// Asks the bus once which user and which process a connection belongs to.
+  private func identify(_ client: Client, named name: String) async {
+    let request = busCall("GetConnectionCredentials")
+    request.write(name)
+    let credentials = try? await bus.reply(to: request).readCredentials()
+    client.isOwn = credentials?.user == geteuid()
+    client.program = credentials?.process.flatMap(ClaimedProgram.init(process:))
+  }
+
+  private func answer(
+    _ message: BusMessage, from client: String, stop: @escaping @Sendable () -> Void = {}
+  ) async {
     do {
-      let (call, method) = try call(message, from: client)
+      let (call, method) = try call(message, from: client, stop)
       let reply = try await method.run(service, call)
       if message.expectsReply { bus.send(reply) }
       if let prompt = call.promptToShow {
@@ -189,7 +217,7 @@ actor Provider {
 
   /// Finds the method of a call, and checks the types of its arguments.
   private func call(
-    _ message: BusMessage, from client: String
+    _ message: BusMessage, from client: String, _ stop: @escaping @Sendable () -> Void
   ) throws(BusError) -> (Call, Method) {
     guard let object = service.object(at: message.path), service.exists(object, for: client) else {
       // Not UnknownObject, which ends programs that use SecretStorage before 3.5.
@@ -203,7 +231,7 @@ actor Provider {
     guard message.signature == types else {
       throw .invalidArguments("the arguments of \(method.name) have the types \(types)")
     }
-    return (Call(message, from: client, to: object), method)
+    return (Call(message, from: client, to: object, on: bus, stop: stop), method)
   }
 
   // MARK: - The end
@@ -216,7 +244,7 @@ actor Provider {
       let rest = duration - (.now - lastCall)
       if rest > .zero {
         await bus.sleep(for: rest)
-      } else if service.isInUse || clients.values.contains(where: \.isServed) {
+      } else if service.isInUse || clients.values.contains(where: \.isBusy) {
         await bus.sleep(for: duration)
       } else {
         await releaseNames()
@@ -228,12 +256,12 @@ actor Provider {
   /// Gives the names back, answers the calls that arrived before that, and ends the process.
   private func releaseNames() async {
     isLeaving = true
-    for name in [Self.secretsName, Self.ownName] {
+    for name in Self.names.reversed() {
       let request = busCall("ReleaseName")
       request.write(name)
       _ = try? await bus.reply(to: request)
     }
-    while clients.values.contains(where: \.isServed) { await bus.sleep(for: .milliseconds(10)) }
+    while clients.values.contains(where: \.isBusy) { await bus.sleep(for: .milliseconds(10)) }
     bus.flush()
     end(nil)
   }
@@ -249,6 +277,8 @@ package func serveSecretService(
   on bus: Bus, _ functions: SecretService.Functions, machine: [UInt8], idleExit: Duration? = nil,
   end: @escaping @Sendable (StorageError?) -> Void
 ) throws(StorageError) -> BusError {
+  // The reader of a secret for the portal may end at any time.
+  signal(SIGPIPE, SIG_IGN)
   let provider = try Provider(bus, functions, machine: machine, end: end)
   provider.assumeIsolated { $0.start(idleExit: idleExit) }
   return bus.run { message in

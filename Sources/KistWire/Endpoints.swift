@@ -101,12 +101,23 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
 
 /// Returns an exchange whose requests name the program for which they are made.
 ///
-/// A kistd without the feature `onBehalfOf` refuses such requests.
+/// A kistd without the feature `onBehalfOf` refuses such a request, and does nothing. The exchange
+/// then sends the request again, without the program.
+///
+/// - Parameter program: Called for each request, in the task that makes it.
 package func claiming(
-  _ program: ClaimedProgram?, over exchange: @escaping Exchange
+  _ program: @escaping @Sendable () -> ClaimedProgram?, over exchange: @escaping Exchange
 ) -> Exchange {
-  guard let program else { return exchange }
-  return { request throws(StorageError) in try await exchange(request.claiming(program)) }
+  let hello = Operation.hello.called(over: exchange)
+  return { request throws(StorageError) in
+    guard let program = program() else { return try await exchange(request) }
+    do throws(StorageError) { return try await exchange(request.claiming(program)) } catch {
+      guard error.code == .badRequest, let features = try? await hello().features,
+        !features.contains(Hello.onBehalfOfFeature)
+      else { throw error }
+      return try await exchange(request)
+    }
+  }
 }
 
 /// Returns an exchange that sends a read again, once, if the connection was lost before the reply.

@@ -107,7 +107,8 @@ class ImportFromKeyring(IntegrationTest):
         self.world.env["PYTHON_KEYRING_BACKEND"] = "keyring.backends.SecretService.Keyring"
         stored = "import keyring; keyring.set_password('pypi', 'bob', 'p w')"
         self.run_("python", "-c", stored)
-        self.assertEqual(self.run_("kist", "import", "keyring", "--yes").stdout, "new\tpypi\tbob\t\n")
+        shown = self.run_("kist", "import", "keyring", "--yes").stdout
+        self.assertEqual(shown, "new\tpypi\tbob\tPassword for 'bob' on 'pypi'\n")
         self.assertEqual(self.run_("kist", "load", "pypi", "bob").stdout, "p w")
 
 

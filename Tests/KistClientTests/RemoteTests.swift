@@ -2,6 +2,11 @@ import KistClient
 import KistWire
 import Testing
 
+/// The program that the current task serves.
+private enum Current {
+  @TaskLocal static var program: ClaimedProgram?
+}
+
 @Suite(.timeLimit(.minutes(5))) struct `A remote storage` {
   private static let found = #"{"ok":true,"credentials":[]}"#
 
@@ -28,16 +33,46 @@ import Testing
           connection.write(Self.found + "\n")
         }
       }
-      let remotes = Endpoints.remotes(socketPath: folder + "/s")
+      let kistd = Endpoints.remote(socketPath: folder + "/s", onBehalfOf: { Current.program })
       for program in [nil, ClaimedProgram(program: "gh", pid: 42), ClaimedProgram(unit: "b.scope")]
       {
-        _ = try await remotes(program).credentials.find(CredentialQuery(service: "s"))
+        try await Current.$program.withValue(program) {
+          _ = try await kistd.credentials.find(CredentialQuery(service: "s"))
+        }
       }
       #expect(
         log.lines == [
           #"0 {"op":"find","service":"s"}"#,
           #"0 {"op":"find","onBehalfOf":{"program":"gh","pid":42},"service":"s"}"#,
           #"0 {"op":"find","onBehalfOf":{"unit":"b.scope"},"service":"s"}"#,
+        ])
+      withExtendedLifetime(peer) {}
+    }
+  }
+
+  @Test func `asks a kistd that does not know the program again, without it`() async throws {
+    try await withFolder { folder in
+      let log = Log()
+      let refusal =
+        #"{"ok":false,"error":{"code":"badRequest","message":"an unknown key at byte 12"}}"#
+      let answers = [
+        refusal,
+        #"{"ok":true,"protocol":1,"version":"0.1.0","operations":["find"],"features":["keep"],"#
+          + #""durability":"disk"}"#, Self.found,
+      ]
+      let peer = try Peer(at: folder + "/s") { connection in
+        for answer in answers {
+          log.append(connection.readLine())
+          connection.write(answer + "\n")
+        }
+      }
+      let kistd = Endpoints.remote(
+        socketPath: folder + "/s", onBehalfOf: { ClaimedProgram(program: "gh") })
+      #expect(try await kistd.credentials.find(CredentialQuery(service: "s")).credentials.isEmpty)
+      #expect(
+        log.lines == [
+          #"{"op":"find","onBehalfOf":{"program":"gh"},"service":"s"}"#, #"{"op":"hello"}"#,
+          #"{"op":"find","service":"s"}"#,
         ])
       withExtendedLifetime(peer) {}
     }

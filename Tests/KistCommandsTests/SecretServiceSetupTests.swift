@@ -6,10 +6,13 @@ import Testing
 @testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `kist setup secret-service` {
-  private static let folder = "/home/u/.local/share/dbus-1/services/"
-  private static let paths = ["org.freedesktop.secrets", "io.kist.SecretService"].map {
-    "\(folder)\($0).service"
-  }
+  private static let data = "/home/u/.local/share/"
+  private static let busNames = [
+    "org.freedesktop.secrets", "io.kist.SecretService", "org.freedesktop.impl.portal.desktop.kist",
+  ]
+  private static let paths =
+    busNames.map { "\(data)dbus-1/services/\($0).service" }
+    + ["\(data)xdg-desktop-portal/portals/kist.portal"]
 
   private static var machine: Machine {
     var machine = Machine.healthy
@@ -29,11 +32,19 @@ import Testing
     """
   }
 
-  @Test func `shows both files, with the unit of systemd if there is one`() async {
+  private static let portal = """
+    # Written by `kist setup secret-service --apply`; `kist setup secret-service --undo` removes it.
+    [portal]
+    DBusName=org.freedesktop.impl.portal.desktop.kist
+    Interfaces=org.freedesktop.impl.portal.Secret
+    UseIn=kist
+
+    """
+
+  @Test func `shows all files, with the unit of systemd if there is one`() async {
     var machine = Self.machine
     let shown = await setUp(on: machine)
-    #expect(
-      shown.output == Self.file("org.freedesktop.secrets") + Self.file("io.kist.SecretService"))
+    #expect(shown.output == Self.busNames.map { Self.file($0) }.joined() + Self.portal)
     #expect(shown.error == Self.paths.map { "in \($0):\n" }.joined())
     #expect(shown.status == 0)
     for unit in [nil, "not-found", "masked"] {

@@ -2,13 +2,18 @@ import Foundation
 
 /// A program or a library that the keyring tests need.
 package enum KeyringPart: CaseIterable, Sendable {
-  case dbusDaemon, gdbus, gnomeKeyring, keePassXC, pinentry, prompter, python, secretTool, xdotool,
-    xvfb
+  case dbusDaemon, desktopPortal, gdbus, gnomeKeyring, keePassXC, pinentry, prompter, python,
+    secretTool, xdotool, xvfb
 
   /// The required file, and the Debian package that installs it.
   private var files: [(path: String, package: String)] {
     switch self {
     case .dbusDaemon: [("/usr/bin/dbus-daemon", "dbus-daemon")]
+    case .desktopPortal:
+      [
+        ("/usr/libexec/xdg-desktop-portal", "xdg-desktop-portal"),
+        ("/usr/bin/bwrap", "bubblewrap"),
+      ]
     case .gdbus: [("/usr/bin/gdbus", "libglib2.0-bin")]
     case .gnomeKeyring: [("/usr/bin/gnome-keyring-daemon", "gnome-keyring")]
     case .keePassXC:

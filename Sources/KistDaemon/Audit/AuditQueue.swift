@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KistCore
 internal import KistServer
+internal import KistSystem
 internal import KistWire
 private import Synchronization
 

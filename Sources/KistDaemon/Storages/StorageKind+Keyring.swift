@@ -124,7 +124,7 @@ private func escaped(_ path: String) -> String {
 }
 
 /// Items of other programs, and the number of items in locked keyrings.
-typealias ForeignItems = (items: [(attributes: [String: String], value: Secret?)], locked: Int)
+typealias ForeignItems = (items: [KeyringItem], locked: Int)
 
 /// Returns other programs' items that have one of these sets of attributes.
 func foreignItems(

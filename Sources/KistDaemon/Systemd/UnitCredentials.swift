@@ -1,5 +1,6 @@
 internal import KistCore
 internal import KistServer
+internal import KistSystem
 internal import Logging
 internal import Synchronization
 

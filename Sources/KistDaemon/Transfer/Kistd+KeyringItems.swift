@@ -37,7 +37,7 @@ func printKeyringItems(
     with: searches, prompting: !command.noPrompt,
     busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
     deadline: options.deadline)
-  for item in found.items { try writeOutput(line(of: item.attributes, item.value)) }
+  for item in found.items { try writeOutput(line(of: item)) }
   // The line of an item in a locked keyring has only `locked`, and nothing about the item.
   let locked = JSONWriter.object { $0.member("locked", true) }
   for _ in 0..<found.locked { try writeOutput(locked) }
@@ -48,7 +48,8 @@ func printKeyringItems(
 ///
 /// They are the attributes of git's contrib/credential/libsecret, docker's secretservice,
 /// cargo-credential-libsecret, and python-keyring's SecretService. Before 2.43, git used the schema
-/// `NetworkPassword`. Other programs use that schema, too, but not with http and https.
+/// `NetworkPassword`. Other programs use that schema, too, but not with http and https. The last ones
+/// are secrets of applications in a sandbox, which providers make for the portal.
 private let searches = [
   ["xdg:schema": "org.git.Password"],
   ["xdg:schema": "org.gnome.keyring.NetworkPassword", "protocol": "https"],
@@ -56,16 +57,19 @@ private let searches = [
   ["xdg:schema": "io.docker.Credentials"],
   ["xdg:schema": "org.rust-lang.cargo.registry"],
   ["application": "Python keyring library"],
+  ["xdg:schema": "org.freedesktop.portal.Secret"],
 ]
 
-private func line(of attributes: [String: String], _ value: Secret?) -> Secret {
+private func line(of item: KeyringItem) -> Secret {
   JSONWriter.object { writer in
     writer.member("attributes") { writer in
-      for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+      for (name, value) in item.attributes.sorted(by: { $0.key < $1.key }) {
         writer.member(escaping: name, value)
       }
     }
-    if let value { writer.member("value", base64: value) }
+    if !item.label.isEmpty { writer.member("label", item.label) }
+    if let value = item.value { writer.member("value", base64: value) }
+    if item.contentType != "text/plain" { writer.member("contentType", item.contentType) }
   }
 }
 

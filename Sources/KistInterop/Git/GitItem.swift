@@ -40,7 +40,7 @@ extension GitMessage {
 
 extension CredentialSummary {
   /// Whether git's own helper stored the credential through the Secret Service.
-  var isGitItem: Bool { isItem && isSaved(by: .git) }
+  var isGitItem: Bool { attributes.areOfItem && isSaved(by: .git) }
 }
 
 extension UserStorage {

@@ -122,7 +122,9 @@ package struct ImportPlan: Sendable {
   }
 
   private func state(of new: NewCredential, beside old: Credential) -> State {
-    if new.isSame(as: NewCredential(old), inAll: file.isComplete) { return .same }
+    // A program finds its item only by the item's own attributes.
+    let isFound = !new.attributes.areOfItem || old.summary.attributes.areOfItem
+    if isFound, new.isSame(as: NewCredential(old), inAll: file.isComplete) { return .same }
     return !file.isComplete && new.isOfAnotherTool(than: old.summary) ? .clash : .differs
   }
 }
@@ -145,8 +147,9 @@ extension NewCredential {
   }
 
   fileprivate func isOfAnotherTool(than stored: CredentialSummary) -> Bool {
-    guard let tool = attributes[Attributes.toolName] else { return false }
-    return !stored.isSavedByHand && stored.owner != .tool(tool)
+    let owner = CredentialOwner(of: key, attributes)
+    guard case .tool = owner else { return false }
+    return !stored.isSavedByHand && stored.owner != owner
   }
 }
 

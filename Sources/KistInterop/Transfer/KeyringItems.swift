@@ -3,8 +3,9 @@ internal import KistJSON
 
 /// Reads the output of `kistd keyring-items`.
 ///
-/// Each line has the attributes of an item and its value in base64, if it has one. A locked item
-/// has a note instead. Credentials get the names under which their program would save them in kist.
+/// Each line has the attributes of an item, its label, and its value in base64, if it has one. A
+/// locked item has a note instead. The credentials are as the Secret Service adapter would have saved
+/// the items, under the names that the helpers of kist use.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "item")
   try text.forEachLine { (line, number) throws(StorageError) in
@@ -18,37 +19,31 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
       throw .unreadable(
         "it is from an export of kist, which `kist import kist` reads", line: number)
     }
-    let credentials: [NewCredential]
+    let credential: NewCredential?
     do throws(JSONError) {
       if object["locked"] != nil { return file.leaveOut(.locked, at: number) }
-      let attributes = Dictionary(
-        try object.required("attributes").strings().map { ($0.name, $0.value) },
-        uniquingKeysWith: { $1 })
-      guard let value = object["value"] else { return file.leaveOut(.withoutPassword, at: number) }
-      credentials = keptCredentials(of: attributes, try value.base64())
+      guard object["value"] != nil || object["attributes"] == nil else {
+        return file.leaveOut(.withoutPassword, at: number)
+      }
+      credential = try NewCredential(keyringItem: object)
     } catch { throw .unreadable(error.description, line: number) }
-    if credentials.isEmpty { file.leaveOut(.notALogin, at: number) }
-    for credential in credentials { try file.add(credential, at: number) }
+    guard let credential else { return file.leaveOut(.notALogin, at: number) }
+    try file.add(credential, at: number)
   }
   return file
 }
 
-/// Returns the credentials in an item; none if it is not in the form that its program uses.
-private func keptCredentials(of attributes: [String: String], _ value: Secret) -> [NewCredential] {
-  guard let item = KnownItem(attributes) else { return [] }
-  switch item.program {
-  case .git: return gitCredentials(of: attributes, value)
-  case .cargo:
-    return [CargoRegistry(indexURL: attributes["url"] ?? "", name: nil).newCredential(value)]
-  case .docker: return [.ofDocker(item.key.service, item.key.account, value)]
-  case .pythonKeyring: return [.ofKeyring(item.key, value)]
-  case .goKeyring, .kist: return [NewCredential(key: item.key, secret: value)]
+extension NewCredential {
+  /// Makes the credential of an item; `nil` if it is not in the form that its program uses.
+  fileprivate init?(keyringItem object: JSONObject) throws(JSONError) {
+    let attributes = Dictionary(
+      try object.required("attributes").strings().map { ($0.name, $0.value) },
+      uniquingKeysWith: { $1 })
+    let secret = try object.required("value").base64()
+    guard let item = KnownItem(attributes) else { return nil }
+    self.init(
+      item: attributes, label: try object["label"]?.string() ?? "", secret: secret,
+      contentType: try object["contentType"]?.string() ?? Attributes.plainText, key: item.key,
+      mark: Attributes.newItemMark())
   }
-}
-
-private func gitCredentials(of attributes: [String: String], _ value: Secret) -> [NewCredential] {
-  var message = GitMessage(attributesOfItem: attributes)
-  message.takeValue(ofItem: value)
-  guard let credential = message.newCredential else { return [] }
-  return [credential, message.newRefreshToken(beside: credential.key)].compactMap(\.self)
 }

@@ -61,12 +61,31 @@ extension Provider {
     try await secret(of: item, in: startGettingSecrets(of: [item]))
   }
 
+  /// Returns an item of another program with all that it has.
+  func foreignItem(
+    at path: ObjectPath, _ attributes: [String: String]
+  ) async throws -> KeyringItem {
+    let label = try await properties(of: path).property("Label", type: "s")?.string
+    let encoded = try await encodedSecret(of: path, in: startGettingSecrets(of: [path]))
+    return KeyringItem(
+      attributes: attributes, label: label ?? "",
+      value: try encoded.map { value throws(BusError) in try service.session.decode(value) },
+      contentType: encoded?.children[3].string ?? "text/plain")
+  }
+
   private func secret(
     of item: ObjectPath, in reply: Pending<Variant>?
   ) async throws(BusError) -> Secret? {
+    guard let value = try await encodedSecret(of: item, in: reply) else { return nil }
+    return try service.session.decode(value)
+  }
+
+  /// Returns the secret of an item as it is on the bus, `(oayays)`.
+  private func encodedSecret(
+    of item: ObjectPath, in reply: Pending<Variant>?
+  ) async throws(BusError) -> Variant? {
     let values = try await reply?.value().children[0].children.map(\.children) ?? []
-    guard let value = values.first(where: { $0[0].objectPath == item }) else { return nil }
-    return try service.session.decode(value[1])
+    return values.first { $0[0].objectPath == item }?[1]
   }
 
   /// Returns an item with these attributes; `nil` if it is another program's, or has another key.

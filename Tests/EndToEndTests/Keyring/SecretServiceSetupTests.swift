@@ -7,7 +7,10 @@
 
   @Suite(.needsKeyring, .needsPython, .timeLimit(.minutes(10)))
   struct `The setup of kist-secret-service` {
-    private static let names = ["org.freedesktop.secrets", "io.kist.SecretService"]
+    private static let names = [
+      "org.freedesktop.secrets", "io.kist.SecretService",
+      "org.freedesktop.impl.portal.desktop.kist",
+    ]
 
     /// Owns the two names of kist-secret-service, and serves nothing.
     private static let adapter = """
@@ -17,7 +20,8 @@
       dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
       bus = dbus.bus.BusConnection(os.environ["DBUS_SESSION_BUS_ADDRESS"])
       bus.set_exit_on_disconnect(True)
-      for name in ("io.kist.SecretService", "org.freedesktop.secrets"):
+      for name in (
+          "io.kist.SecretService", "org.freedesktop.impl.portal.desktop.kist", "org.freedesktop.secrets"):
           bus.request_name(name, dbus.bus.NAME_FLAG_DO_NOT_QUEUE)
       GLib.MainLoop().run()
 

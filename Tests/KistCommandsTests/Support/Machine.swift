@@ -109,7 +109,7 @@ struct Machine: Sendable {
     install("/usr/bin/kist-secret-service")
     for name in ActivationFiles.names {
       let files = ActivationFiles(
-        folder: "/home/u/.local/share/dbus-1/services", program: program, hasUnit: true)
+        data: "/home/u/.local/share", program: program, hasUnit: true)
       homeFiles[files.path(of: name)] = .text(Secret(utf8: files.text(of: name)), isCut: false)
     }
   }

@@ -9,6 +9,8 @@ struct ForeignFile: CustomTestStringConvertible, Sendable {
   let text: Secret
   let configuration: Secret?
   /// `service account = secret`, with a label in parentheses and attributes behind it.
+  ///
+  /// The mark of an item has no value here, because it is random.
   let credentials: [String]
   let leftOut: [LeftOut: [Int]]
 
@@ -33,7 +35,9 @@ struct ForeignFile: CustomTestStringConvertible, Sendable {
 
 private func words(of credential: NewCredential) -> String {
   let label = credential.label.map { " (\($0))" } ?? ""
-  let attributes = credential.attributes.sorted.map { " \($0.name)=\($0.value)" }.joined()
+  let attributes = credential.attributes.sorted.map {
+    $0.name == Attributes.itemMark ? " \($0.name)" : " \($0.name)=\($0.value)"
+  }.joined()
   return "\(credential.key.service) \(credential.key.account) = \(credential.secret.text)"
     + label + attributes
 }

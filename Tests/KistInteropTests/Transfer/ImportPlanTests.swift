@@ -53,6 +53,27 @@ import Testing
     #expect(plan.leftOut == (lastCounts ? [.repeated: [3]] : [:]))
   }
 
+  @Test(arguments: [[:], ["tool": "keyring"], ["mine": "1"]] as [Attributes])
+  func `replaces a credential that the program of an item would not find, with the whole item`(
+    attributes: Attributes
+  ) async throws {
+    let key = CredentialKey(service: "pypi", account: "u")
+    try await storage.save(
+      NewCredential(key: key, secret: Secret(utf8: "p"), attributes: attributes))
+    let line = """
+      {"attributes":{"application":"Python keyring library","service":"pypi","username":"u"},"value":"cA=="}
+      """
+    let file = try ForeignFormat.keyring.read(Secret(utf8: line))
+    func plan() async throws -> ImportPlan {
+      try await ImportPlan(of: file, lastCounts: false, with: storage, progress: { _, _ in })
+    }
+    #expect(try await plan().rows.map(\.state) == [.differs])
+    let changes = try await plan().changes(replacing: true)
+    #expect(changes.map(\.credential.attributes) == file.entries.map(\.credential.attributes))
+    for change in changes { _ = try await storage.save(change) }
+    #expect(try await plan().rows.map(\.state) == [.same])
+  }
+
   @Test func `overwrites nothing that came in between`() async throws {
     try await storage.save(credential("b", "old"))
     let plan = try await plan([("a", "1"), ("b", "1")])

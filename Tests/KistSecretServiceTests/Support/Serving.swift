@@ -25,6 +25,13 @@
     static var needsPrompter: Self {
       .needs("gcr", KeyringPart.missingPackages(for: [.prompter, .xdotool, .xvfb]).isEmpty)
     }
+    static var needsPortal: Self {
+      let packages = KeyringPart.missingPackages(
+        for: [.dbusDaemon, .gdbus, .desktopPortal, .python])
+      return .needs(
+        "the Debian packages \(packages.joined(separator: ", ")), to run xdg-desktop-portal",
+        packages.isEmpty)
+    }
     static var needsSecretTool: Self {
       .needs("secret-tool", KeyringPart.missingPackages(for: [.secretTool]).isEmpty)
     }

@@ -4,9 +4,14 @@ internal import KistSystem
 /// The files that make the session bus start kist-secret-service for the first client.
 ///
 /// The second name belongs to kist alone. By it, kistd knows that the first one is kist's own, and
-/// does not start it to keep credentials there.
+/// does not start it to keep credentials there. By the third one, and by its own file,
+/// xdg-desktop-portal finds kist.
 struct ActivationFiles {
-  static let names = ["org.freedesktop.secrets", "io.kist.SecretService"]
+  static let portal = "org.freedesktop.impl.portal.desktop.kist"
+  static let names = [
+    "org.freedesktop.secrets.service", "io.kist.SecretService.service", "\(portal).service",
+    "kist.portal",
+  ]
   static let program = "kist-secret-service"
 
   /// What is stored at the path of a file.
@@ -22,26 +27,42 @@ struct ActivationFiles {
     case unreadable(String)
   }
 
-  let folder: String
+  /// The directory of the user's data.
+  let data: String
   /// The path of kist-secret-service.
   let program: String
   /// Whether systemd has a unit for it.
   let hasUnit: Bool
 
-  func path(of name: String) -> String { "\(folder)/\(name).service" }
+  func path(of name: String) -> String {
+    name.hasSuffix(".portal")
+      ? "\(data)/xdg-desktop-portal/portals/\(name)" : "\(data)/dbus-1/services/\(name)"
+  }
 
   func text(of name: String) -> String {
     Self.text(of: name, program: program, hasUnit: hasUnit)
   }
 
+  private static let heading =
+    "# Written by `kist setup secret-service --apply`; `kist setup secret-service --undo` removes it.\n"
+
   private static func text(of name: String, program: String, hasUnit: Bool) -> String {
-    """
-    # Written by `kist setup secret-service --apply`; `kist setup secret-service --undo` removes it.
-    [D-BUS Service]
-    Name=\(name)
-    Exec=\(program)
-    \(hasUnit ? "SystemdService=kist-secret-service.service\n" : "")
-    """
+    guard name.hasSuffix(".service") else {
+      // Without UseIn, xdg-desktop-portal before 1.17 ignores the file. No desktop has the name.
+      return heading + """
+        [portal]
+        DBusName=\(portal)
+        Interfaces=org.freedesktop.impl.portal.Secret
+        UseIn=kist
+
+        """
+    }
+    return heading + """
+      [D-BUS Service]
+      Name=\(name.dropLast(".service".count))
+      Exec=\(program)
+      \(hasUnit ? "SystemdService=kist-secret-service.service\n" : "")
+      """
   }
 
   func state(of name: String, in host: Host) -> State {
@@ -97,7 +118,7 @@ extension Host {
     }
     let unit = lines(["systemctl", "--user", "is-enabled", "kist-secret-service.service"]).first
     return ActivationFiles(
-      folder: data + "/dbus-1/services", program: program,
+      data: data, program: program,
       hasUnit: unit.map { !["not-found", "masked"].contains($0) } ?? false)
   }
 }

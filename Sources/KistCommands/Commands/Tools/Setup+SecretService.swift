@@ -24,10 +24,11 @@ extension Setup {
     if ActivationFiles.names.allSatisfy({ files.state(of: $0, in: host) == .current }) {
       terminal.note("the session bus starts kist-secret-service already")
     } else {
-      guard makeDirectory(files.folder) else { throw notWritten(errno) }
       for name in ActivationFiles.names {
+        let path = files.path(of: name)
+        guard makeDirectory(directory(of: path)) else { throw notWritten(errno) }
         let isReplacing = files.state(of: name, in: host) != .missing
-        var file = try NewFile(for: files.path(of: name), replacing: isReplacing)
+        var file = try NewFile(for: path, replacing: isReplacing)
         try file.append(Secret(utf8: files.text(of: name)))
         try file.finish()
       }

@@ -9,7 +9,7 @@ struct Setup: AsyncParsableCommand {
     usage: "kist setup <tool> [options]",
     discussion: """
       Changes nothing without --apply. With it, kist runs the command of git or pip, or adds one line \
-      to docker's config.json. For secret-service, kist writes two files, so that programs that use a \
+      to docker's config.json. For secret-service, kist writes four files, so that programs that use a \
       keyring get its credentials. Set up other tools by hand, as shown.
 
         kist setup git --apply

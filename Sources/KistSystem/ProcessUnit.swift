@@ -1,8 +1,13 @@
 /// The systemd unit that a process runs in.
-struct ProcessUnit: Equatable {
-  var name: String
+package struct ProcessUnit: Equatable {
+  package var name: String
   /// The user manager that started the unit, such as `user@1000.service`; `nil` for the system's.
-  var userManager: String?
+  package var userManager: String?
+
+  package init(name: String, userManager: String? = nil) {
+    self.name = name
+    self.userManager = userManager
+  }
 }
 
 extension ProcessUnit {
@@ -11,7 +16,7 @@ extension ProcessUnit {
   /// The unit is the first group below a manager's slices, as in systemd's
   /// `cg_path_get_user_unit()`. Lower groups prove nothing: a unit that manages its own groups can
   /// give them any name.
-  init?(cgroup text: String) {
+  package init?(cgroup text: String) {
     let line = text.utf8.split(separator: UInt8(ascii: "\n")).last { $0.starts(with: "0::/".utf8) }
     guard let line else { return nil }
     let groups = line.dropFirst("0::/".utf8.count).split(separator: UInt8(ascii: "/"))
@@ -42,7 +47,7 @@ private func unescapedGroup(_ name: String) -> String {
 }
 
 /// Returns whether a name is that of a unit that can contain processes (systemd.unit(5)).
-func isUnit(_ name: String) -> Bool {
+package func isUnit(_ name: String) -> Bool {
   isUnitName(name, endingIn: [".service", ".scope", ".socket", ".mount", ".swap"])
 }
 

@@ -1,6 +1,5 @@
+import KistSystem
 import Testing
-
-@testable import KistDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct `The unit of a process` {
   private static let manager = "/user.slice/user-1000.slice/user@1000.service"

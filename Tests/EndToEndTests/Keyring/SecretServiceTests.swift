@@ -1,0 +1,119 @@
+#if SecretService && Libsecret
+  import Foundation
+  import KistCore
+  import KistKeyrings
+  import KistTesting
+  import Subprocess
+  import Testing
+
+  @Suite(.needsKeyring, .timeLimit(.minutes(10))) struct `kist-secret-service` {
+    @Test func `names the program for which it makes a request in the audit log`() async throws {
+      try await withPrivateBus { bus in
+        try await withHome { home in
+          var home = home
+          home.busAddress = bus.address
+          try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
+            try await withSecretService(in: home, on: bus) {
+              let tool = SecretTool(on: bus)
+              try await tool.store("p".utf8, "service", "s", "username", "u")
+              #expect(try await tool.lookup("service", "s").text == "p")
+            }
+            for operation in ["save", "load"] {
+              let shown = try await command(
+                "kist", ["audit", "--json", "--service", "s", "--operation", operation], in: home)
+              let records = shown.output.split(separator: "\n")
+              #expect(records.count == 1, "\(shown.output)")
+              #expect(
+                records.allSatisfy {
+                  $0.contains(#""onBehalfOf":{"program":"secret-tool","pid":"#)
+                    && $0.contains(#""claims":"kist-secret-ser""#)
+                }, "\(shown.output)")
+            }
+            withExtendedLifetime(daemon) {}
+          }
+        }
+      }
+    }
+
+    @Test func `serves imported items as the keyring that they come from`() async throws {
+      try await withPrivateBus { bus in
+        let keyring = try await GnomeKeyring(.password("pw"), on: bus)
+        let tool = SecretTool(on: bus)
+        let items: [[String]] = [
+          ["xdg:schema", "org.git.Password", "protocol", "https", "server", "h", "user", "alice"],
+          [
+            "xdg:schema", "io.docker.Credentials", "server", "ghcr.io", "username", "bob",
+            "docker_cli", "1",
+          ], ["xdg:schema", "org.rust-lang.cargo.registry", "url", "sparse+https://i.example/"],
+          ["application", "Python keyring library", "service", "pypi", "username", "bob"],
+          ["xdg:schema", "org.freedesktop.portal.Secret", "app_id", "org.example.App"],
+        ]
+        for (index, attributes) in items.enumerated() {
+          try await tool.store(
+            "secret \(index)\nline=1".utf8, label: "label \(index)", attributes)
+        }
+        /// What a program sees of all items, without paths and times.
+        func seen() async throws -> [Set<String>] {
+          var found: [Set<String>] = []
+          for attributes in items {
+            let item = try await tool.search(attributes[0], attributes[1])
+            let lines = (item.text + item.errors).split(separator: "\n").map(String.init)
+            found.append(
+              Set(
+                lines.filter {
+                  !$0.hasPrefix("[") && !$0.hasPrefix("created") && !$0.hasPrefix("modified")
+                }))
+          }
+          return found
+        }
+        let before = try await seen()
+        try await withHome { home in
+          var home = home
+          home.busAddress = bus.address
+          try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
+            let end = try await command("kist", ["import", "keyring", "--yes"], in: home)
+            #expect(end.status == .exited(0), "\(end.error)")
+            #expect(end.output.split(separator: "\n").count == items.count, "\(end.output)")
+            try await keyring.stop()
+            try await withSecretService(in: home, on: bus) {
+              #expect(try await seen() == before)
+              // The program replaces its item, and makes no second one.
+              try await tool.store("new".utf8, label: "label 0", items[0])
+              #expect(try await daemon.connect().findAll().count == items.count)
+            }
+          }
+        }
+      }
+    }
+
+    @Test func `reports that no kistd listens, and how to start one`() async throws {
+      try await withPrivateBus { bus in
+        try await withHome { home in
+          var home = home
+          home.busAddress = bus.address
+          try await withSecretService(in: home, on: bus) {
+            let end = try await SecretTool(on: bus).lookup("service", "s")
+            #expect(end.status == 1)
+            #expect(end.errors.contains("no kistd is listening at "), "\(end.errors)")
+            #expect(end.errors.contains("start one with `"), "\(end.errors)")
+          }
+        }
+      }
+    }
+  }
+
+  /// Runs kist-secret-service until the body returns.
+  private func withSecretService(
+    in home: Home, on bus: PrivateBus, _ body: () async throws -> Void
+  ) async throws {
+    let end = try await run(
+      .name("kist-secret-service"), arguments: [], environment: home.environment,
+      input: .string(""), output: .discarded, error: .string(limit: 1 << 20)
+    ) { execution in
+      defer { try? execution.send(signal: .terminate) }
+      try await poll("the service has its name") { try await bus.hasProvider() }
+      try await body()
+    }
+    #expect(end.standardError.isEmpty, "\(end.standardError)")
+  }
+#endif
