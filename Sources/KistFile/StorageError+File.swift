@@ -84,6 +84,8 @@ extension StorageError {
     let number = "SQLite error \(code)"
     self =
       switch code & 0xFF {
+      case SQLITE_IOERR where code == shortRead:
+        .corrupt("the store's files are shorter than they should be (\(number))")
       case SQLITE_IOERR where isFull(system), SQLITE_CANTOPEN where isFull(system): .noSpace
       case SQLITE_CORRUPT where isOfTheDisk(system): .unreadableFiles(number)
       case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH,
@@ -98,8 +100,6 @@ extension StorageError {
         StorageError(
           .unavailable, "another program has the store's database locked",
           hint: "close the other program, and try again")
-      case SQLITE_IOERR where code == shortRead:
-        .corrupt("the store's files are shorter than they should be (\(number))")
       case SQLITE_IOERR: .unreadableFiles(number)
       case SQLITE_NOMEM: StorageError(.unavailable, "there is not enough memory for the database")
       default: .internal("the database failed (\(number))")

@@ -133,7 +133,13 @@ import Testing
         .begin(passphrase: Secret(utf8: "correct horse"), allowsWeak: false))
     }
     #expect(try await opened.credentials.load(second.key).secret == Secret(utf8: "second"))
-    _ = try await opened.access.lock()
+    if change == .removedDatabase {
+      // The store is locked, but its status cannot be read.
+      #expect(await expect(.unavailable) { try await opened.access.lock() } == .storeIsGone)
+      await expect(.locked) { try await opened.credentials.load(second.key) }
+    } else {
+      _ = try await opened.access.lock()
+    }
     if change != .removedLog {
       #expect(try bytes(ifAt: store.path) == placed.0)
       #expect(try bytes(ifAt: store.path + "-wal") == placed.1)
