@@ -15,8 +15,21 @@ extension StorageError {
 
   /// Another store is in the place of the one that contained the credentials.
   package static let anotherStore = StorageError(
-    .unavailable, "the encrypted file is not the one that has your credentials",
-    hint: "put the right one back, or name the directory of this one with --data")
+    .unavailable,
+    "the encrypted file is not the one that has your credentials: it is another store, or a copy "
+      + "from before a `kistd rekey`",
+    hint:
+      "nothing was changed; put the right one back; or move this one to another directory, and open "
+      + "it with `kistd --data DIRECTORY`")
+
+  /// The paths of the store no longer lead to the files that are open.
+  static let filesReplaced = StorageError(
+    .unavailable,
+    "the encrypted file or its log was replaced or removed while kistd had it open; kistd does not "
+      + "change the file that is there now",
+    hint:
+      "kistd still has the credentials of the former file: save them with `kist export`; then open "
+      + "the present file with `kist lock` and `kist unlock`")
 
   /// SQLite finds a fault in the pages.
   static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }
@@ -71,6 +84,8 @@ extension StorageError {
     let number = "SQLite error \(code)"
     self =
       switch code & 0xFF {
+      case SQLITE_IOERR where code == shortRead:
+        .corrupt("the store's files are shorter than they should be (\(number))")
       case SQLITE_IOERR where isFull(system), SQLITE_CANTOPEN where isFull(system): .noSpace
       case SQLITE_CORRUPT where isOfTheDisk(system): .unreadableFiles(number)
       case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_SCHEMA, SQLITE_MISMATCH,
@@ -100,6 +115,9 @@ extension StorageError {
       hint: "check the disk, and try again")
   }
 }
+
+// SQLITE_IOERR_SHORT_READ, a macro that Swift does not import: the file ends too early.
+private let shortRead = SQLITE_IOERR | 2 << 8
 
 /// Returns whether an error number means a failed read, which says nothing about the stored data.
 private func isOfTheDisk(_ system: CInt) -> Bool { [EIO, ENXIO, ENOMEM, EINTR].contains(system) }

@@ -6,7 +6,7 @@ import Testing
 
 /// Result codes of SQLite (https://sqlite.org/rescode.html).
 private let corrupt: CInt = 11, full: CInt = 13, cannotOpen: CInt = 14, notADatabase: CInt = 26
-private let writeFailed: CInt = 778, flushFailed: CInt = 1034
+private let endsTooEarly: CInt = 522, writeFailed: CInt = 778, flushFailed: CInt = 1034
 
 @Suite(.timeLimit(.minutes(10))) struct `An error of the database` {
   @Test(arguments: [full, cannotOpen, writeFailed, flushFailed])
@@ -24,5 +24,6 @@ private let writeFailed: CInt = 778, flushFailed: CInt = 1034
   func `is corrupt when the disk could be read`(number: CInt) {
     #expect(StorageError(database: corrupt, errno: number).code == .corrupt)
     #expect(StorageError(database: notADatabase, errno: number).code == .corrupt)
+    #expect(StorageError(database: endsTooEarly, errno: number).code == .corrupt)
   }
 }

@@ -76,28 +76,6 @@ import Testing
     #expect(try #require(changed) > longAgo)
   }
 
-  /// A thing that is not a file of the store alone.
-  enum Plant: CaseIterable {
-    case fifo, folder, link, hardLink
-
-    var clause: String {
-      switch self {
-      case .fifo, .folder, .link: "is not a regular file"
-      case .hardLink: "is a hard link"
-      }
-    }
-
-    func put(at path: String, linkedTo other: String) throws {
-      let manager = FileManager.default
-      switch self {
-      case .fifo: try #require(unsafe mkfifo(path, 0o600) == 0)
-      case .folder: try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
-      case .link: try manager.createSymbolicLink(atPath: path, withDestinationPath: other)
-      case .hardLink: try manager.linkItem(atPath: other, toPath: path)
-      }
-    }
-  }
-
   @Test(arguments: Plant.allCases)
   func `is refused and not changed if it is not a file of the store alone`(plant: Plant)
     async throws
@@ -163,13 +141,6 @@ import Testing
     try FileManager.default.linkItem(atPath: other, toPath: store.path + ".new-ab")
     await expect(.denied) { try UnfinishedStore(path: store.path + ".new-ab").begin() }
     #expect(try Data(contentsOf: URL(filePath: other)) == Data("other".utf8))
-  }
-
-  /// The number of the file at a path, which may be a link.
-  private func fileNumber(_ path: String) throws -> ino_t {
-    var status = stat()
-    try #require(unsafe lstat(path, &status) == 0)
-    return status.st_ino
   }
 
   /// A store as a crash leaves it, with two credentials in the database and another one in the log; and how

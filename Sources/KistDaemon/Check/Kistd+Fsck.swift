@@ -71,7 +71,8 @@ extension FsckReport {
       let salvage = try EncryptedFile.salvage(path: store, keySource: keySource, to: options)
       self.init(
         store: store, examination: salvage.examination,
-        copies: Copies(count: salvage.copied, directory: directory))
+        copies: Copies(
+          count: salvage.copied, leftOut: salvage.leftOut, directory: directory))
     } catch { throw error.withoutKistd }
   }
 }
@@ -79,6 +80,7 @@ extension FsckReport {
 struct FsckReport {
   struct Copies {
     var count: Int
+    var leftOut: Int
     var directory: String
   }
 
@@ -101,7 +103,7 @@ struct FsckReport {
     switch state {
     case .whole: 0
     case .damaged, .older:
-      copies != nil && examination.isComplete ? 0 : StorageError.Code.corrupt.exitStatus
+      copies?.leftOut == 0 && examination.isComplete ? 0 : StorageError.Code.corrupt.exitStatus
     case .locked: (examination.locked?.code ?? .locked).exitStatus
     }
   }
@@ -163,6 +165,12 @@ struct FsckReport {
   private func advice(_ copies: Copies) -> [String] {
     let new = copies.directory + "/credentials.db"
     var lines = ["copied \(counted(copies.count)) into \(new), which opens like the old store"]
+    if copies.leftOut > 0 {
+      lines.append(
+        "left out \(copies.leftOut) intact \(copies.leftOut == 1 ? "row" : "rows") with the name of a "
+          + "copied credential: of rows with one name, only the newest is copied, or the first of "
+          + "equally new ones")
+    }
     if state == .damaged, !examination.isComplete {
       lines.append("the other credentials are lost, unless they are in a backup")
     }
@@ -201,6 +209,7 @@ struct FsckReport {
         }
       }
       writer.member("copied", copies?.count)
+      writer.member("leftOut", copies?.leftOut)
     }
   }
 }

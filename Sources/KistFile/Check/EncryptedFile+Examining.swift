@@ -55,6 +55,8 @@ extension EncryptedFile {
     package var examination: Examination
     /// The number of credentials in the new store.
     package var copied: Int
+    /// The number of intact rows that were left out, because another row has the same name.
+    package var leftOut: Int
   }
 
   /// Copies every authentic credential into a new store with the id and the key of the old one.
@@ -78,19 +80,24 @@ extension EncryptedFile {
     defer { newOwner.release() }
     try refuseStore(at: new.path)
     var copied = 0
+    var leftOut = 0
     try createStore(new, id: storeID) { database, keys, header throws(StorageError) in
       // For each copied credential, the number of the change that wrote it in the old store.
       var originals: [CredentialKey: UInt64] = [:]
       try inspector.inspectRows { row throws(StorageError) in
-        // A damaged store may have several credentials with the same key.
-        guard row.sequence >= originals[row.metadata.key] ?? 0 else { return }
+        // A damaged store may have several rows with the same key. Of two equally new rows, a load
+        // returns the one that is read first here.
+        if let copied = originals[row.metadata.key] {
+          leftOut += 1
+          guard row.sequence > copied else { return }
+        }
         originals[row.metadata.key] = row.sequence
         try database.copy(row, under: keys, &header, nonces: new.nonces)
       }
       copied = Int(clamping: header.count)
       if copied == 0, inspector.examination.counted != 0 { throw .nothingToSalvage }
     }
-    return Salvage(examination: inspector.examination, copied: copied)
+    return Salvage(examination: inspector.examination, copied: copied, leftOut: leftOut)
   }
 
   /// Returns the lock that keeps every kistd from opening the store while it is held.

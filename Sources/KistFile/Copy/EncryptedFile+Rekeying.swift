@@ -46,7 +46,7 @@ extension EncryptedFile {
       try KeyFileChange.finish(.keyFile(path: path), original.slots, storeID: original.id)
     }
     let kept = try KeptSlots(rekeying, original)
-    discardRekeys(of: options.path, original.slots, keyFile: kept.keyFile)
+    try discardRekeys(of: options.path, original.slots, keyFile: kept.keyFile)
     let id = randomBytes(StoreFormat.storeIDSize)
     let keyFile = kept.keyFile.map { KeyFileChange(of: $0, for: id) }
     // While the copy has this name, it has not replaced the store. Its key opens only the copy.
@@ -69,7 +69,7 @@ extension EncryptedFile {
       guard error.outcome != .unknown else { throw error }
       try? copy.begin()
       // The next start removes whatever cannot be removed now.
-      if keyFile == nil || (try? keyFile?.discard()) != nil { copy.discard() }
+      if keyFile == nil || (try? keyFile?.discard()) != nil { try? copy.discard() }
       throw error.withOutcome(.unchanged)
     }
     do throws(StorageError) {

@@ -82,7 +82,7 @@ extension EncryptedFile {
       try copy.rename(to: new.path)
     } catch {
       guard error.outcome != .unknown else { throw error }
-      copy.discard()
+      try? copy.discard()
       throw error.withOutcome(.unchanged)
     }
     do throws(StorageError) { try flushDirectory(of: new.path) } catch {

@@ -99,7 +99,7 @@ final class LatestBackup: Sendable {
     }
     queue.async { [self] in
       let result = Result { () throws(StorageError) in
-        defer { unfinished.discard() }
+        defer { try? unfinished.discard() }
         return try MadeBackup(unfinished, id: id, count: try write(note))
       }
       let waiting = state.withLock { state in
@@ -223,7 +223,7 @@ private final class MadeBackup: Sendable {
   /// Opens a written file and removes its name.
   init(_ unfinished: UnfinishedStore, id: String, count: Int) throws(StorageError) {
     file = try Descriptor.open(unfinished.path, O_RDONLY)
-    unfinished.discard()
+    try unfinished.discard()
     backup = Backup(
       id: id, size: Int(try file.status(path: unfinished.path).st_size), count: count)
   }

@@ -43,6 +43,7 @@ extension EncryptedFile {
     try checkWritable(directory(of: options.path))
     let isNew = try !exists(options.path)
     if !isNew { try checkWritable(store: options.path) }
+    for unfinished in UnfinishedStore.leftovers(of: options.path) { try unfinished.check() }
     // A progress note is optional, so another fault of its directory does not prevent the start.
     if let notes = options.progress?.directory, let status = fileStatus(of: notes),
       status.st_uid == geteuid(), status.isKind(S_IFDIR)

@@ -68,25 +68,35 @@ struct KeyFileChange {
   }
 }
 
+/// Returns the paths of the copies that interrupted rekeys left beside a store.
+func rekeys(of store: String) -> [String] { siblings(of: store, suffixed: ".new-", by: isID) }
+
 /// Removes the files of interrupted rekeys that never replaced the store, which has these slots.
 ///
+/// Throws where one of the files cannot be kist's own.
+///
 /// - Parameter keyFile: the key file, if it opened the store; otherwise keys beside it are kept.
-func discardRekeys(of store: String, _ slots: [KeySlot], keyFile: String?) {
-  for path in siblings(of: store, suffixed: ".new-", by: isID) {
+func discardRekeys(
+  of store: String, _ slots: [KeySlot], keyFile: String?
+) throws(StorageError) {
+  for path in rekeys(of: store) {
     let copy = UnfinishedStore(path: path)
+    try copy.check()
     // The copy is removed last: its name has its id, and shows that it never replaced the store.
     if let keyFile {
       let id = String(path.suffix(2 * StoreFormat.storeIDSize))
-      if (try? KeyFileChange(of: keyFile, for: id).discard()) != nil { copy.discard() }
+      if (try? KeyFileChange(of: keyFile, for: id).discard()) != nil { try copy.discard() }
     } else if slots.openWithKeyFile {
       try? copy.begin()
     } else {
-      copy.discard()
+      try copy.discard()
     }
   }
   // SQLite may have failed to remove the log of a copy that replaced the store.
-  for log in siblings(of: store, suffixed: ".new-", by: isLogOfRekey)
-  where unsafe access(String(log.dropLast(4)), F_OK) != 0 { unsafe unlink(log) }
+  for log in siblings(of: store, suffixed: ".new-", by: isLogOfRekey) {
+    let copy = UnfinishedStore(path: String(log.dropLast(4)))
+    if try !exists(copy.path) { try copy.discard() }
+  }
   if let keyFile { removeUnfinished(of: keyFile) }
 }
 

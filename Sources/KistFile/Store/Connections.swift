@@ -3,6 +3,8 @@ internal import KistVault
 private import Synchronization
 
 /// The store's connections, one for each kind of use, so that none waits for another.
+///
+/// A locked store has none open: its files may be replaced, and each opening checks them again.
 final class Connections: Sendable {
   /// The connection for changes, on the writer's queue.
   private let changes: Connection
@@ -13,8 +15,21 @@ final class Connections: Sendable {
   /// The connection for a copy of the whole store, which takes long; open only during a copy.
   private let copies: Connection
 
+  private enum Access {
+    case open
+    /// No connection may be opened, for this reason, until the store is unlocked.
+    case locked(StorageError)
+    case closed
+  }
+
   private struct State {
-    var isShut = false
+    var access = Access.open
+    /// The id of the store, as soon as it is known.
+    var storeID: String?
+    /// The open files; `nil` while the connections are closed.
+    var files: StoreFiles?
+    /// The files that were opened first since the last unlock.
+    var firstFiles: StoreFiles?
     /// Whether the log's content is known to be on disk since the connections were opened.
     var isLogOnDisk = false
     /// Whether the name of the log is known to be on disk.
@@ -22,14 +37,17 @@ final class Connections: Sendable {
   }
 
   private let path: String
-  private let state = Mutex(State())
+  private let log: String
+  private let state: Mutex<State>
   /// A counter of the starts and ends of batches; odd while a batch is running.
   private let turns = Atomic(0)
+  private let unlocks = Atomic(0)
 
-  init(path: String) throws(StorageError) {
-    self.path = path
-    changes = Connection(
-      path: path, readonly: false, cacheKibibytes: 2048, keepsLog: try isFilled(path + "-wal"))
+  /// Makes closed connections; opening them throws where the store has another id.
+  init(path: String, storeID: String?) {
+    (self.path, log) = (path, path + "-wal")
+    state = Mutex(State(storeID: storeID))
+    changes = Connection(path: path, readonly: false, cacheKibibytes: 2048)
     // Enough for the inner pages of a million rows, 2 MiB, which every lookup reads. 16 MiB, for
     // rows too, made no load faster, because the system also caches them.
     loads = Connection(path: path, readonly: true, cacheKibibytes: 4096)
@@ -61,10 +79,30 @@ final class Connections: Sendable {
     return try use(changes, body)
   }
 
+  /// Reads as `read` does, or from the files of a locked store, without changing them.
+  func readEvenLocked<Result: Sendable>(
+    _ body: (Database) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
+    let inspected = try state.withLock { state throws(StorageError) -> Result? in
+      guard case .locked = state.access else { return nil }
+      guard try exists(path) else { throw .storeIsGone }
+      try FileHeader.check(path, settingMode: false)
+      let database = try Database(inspecting: path, hasLog: try exists(log))
+      try verify(database, &state)
+      return try body(database)
+    }
+    if let inspected { return inspected }
+    do throws(StorageError) { return try read(body) } catch  where error.code == .locked {
+      // The store was locked meanwhile.
+      return try readEvenLocked(body)
+    }
+  }
+
   /// Calls the body with the store as it is at one moment.
   func snapshot(_ body: (Database) throws(StorageError) -> Void) throws(StorageError) {
     try state.withLock { state throws(StorageError) in
-      if state.isShut { throw .closed }
+      try checkAccess(state)
+      if let files = state.files { try checkPlaces(of: files) }
       try copies.open()
     }
     defer { copies.close() }
@@ -74,6 +112,22 @@ final class Connections: Sendable {
         return true
       }
     }
+  }
+
+  /// Throws where the path does not lead to the open database, in which a change would be lost.
+  func checkDatabasePlace() throws(StorageError) {
+    guard let files = state.withLock(\.files) else { return }
+    guard try files.isDatabase(at: path) else { throw .filesReplaced }
+  }
+
+  /// Throws where the path does not lead to the open log, which has the latest change.
+  func checkLogPlace() throws(StorageError) {
+    guard let files = state.withLock(\.files) else { return }
+    guard try files.isLog(at: log) else { throw .filesReplaced }
+  }
+
+  private func checkPlaces(of files: StoreFiles) throws(StorageError) {
+    guard try files.isDatabase(at: path), try files.isLog(at: log) else { throw .filesReplaced }
   }
 
   /// Opens the connections that are not open.
@@ -91,24 +145,14 @@ final class Connections: Sendable {
     return try connection.use(body)
   }
 
-  /// Drops all cached pages, so that the next read sees a file that was replaced meanwhile.
-  ///
-  /// SQLite reads a cached page again only after a change by SQLite itself. This waits for a running
-  /// change, so call it only while there is none.
-  func dropPages() throws(StorageError) {
-    for connection in [changes, loads, finds] {
-      _ = try connection.useIfOpen { database throws(StorageError) in
-        database.endSnapshot()
-        database.releaseMemory()
-      }
-    }
-  }
-
   func releaseMemory() { for connection in [changes, loads, finds] { connection.releaseMemory() } }
 
   /// Closes and reopens all connections; SQLite reads the log again only if none stays open.
+  ///
+  /// Throws, and leaves them open, where other files are in the place of the open ones.
   func reopen() throws(StorageError) {
     try state.withLock { state throws(StorageError) in
+      if let files = state.files { try checkPlaces(of: files) }
       // Only a failed change leads here, and before it the store was known to be undamaged.
       close(&state, isKnown: true)
       try open(&state)
@@ -126,83 +170,101 @@ final class Connections: Sendable {
     }
   }
 
+  /// The number of unlocks so far, for `lock`.
+  var unlockCount: Int { unlocks.load(ordering: .sequentiallyConsistent) }
+
+  /// Closes all connections until `unlock`, unless there was an unlock since this number of them.
+  ///
+  /// - Parameter isKnown: as for `shut`.
+  func lock(_ reason: StorageError, isKnown: Bool, unlessAfter unlocks: Int) {
+    state.withLock { state in
+      guard case .open = state.access, unlocks == unlockCount else { return }
+      state.access = .locked(reason)
+      close(&state, isKnown: isKnown)
+      state.firstFiles = nil
+    }
+  }
+
+  /// Allows to open the connections of a locked store again, and opens the files that are there now.
+  func unlock() throws(StorageError) {
+    try state.withLock { state throws(StorageError) in
+      unlocks.add(1, ordering: .sequentiallyConsistent)
+      guard case .locked(let reason) = state.access else { return }
+      state.access = .open
+      do throws(StorageError) { try open(&state) } catch {
+        (state.access, state.firstFiles) = (.locked(reason), nil)
+        throw error
+      }
+    }
+  }
+
   /// Closes all connections permanently: after the store is given up, nothing may open it again.
   ///
   /// - Parameter isKnown: whether the store is known to be undamaged. Otherwise the log that was
   ///   found beside it is kept, because merging it would overwrite the database.
   func shut(isKnown: Bool) {
     state.withLock { state in
-      state.isShut = true
+      state.access = .closed
       close(&state, isKnown: isKnown)
     }
   }
 
+  private func checkAccess(_ state: borrowing State) throws(StorageError) {
+    switch state.access {
+    case .open: return
+    case .locked(let reason): throw reason
+    case .closed: throw .closed
+    }
+  }
+
+  /// Opens the connections, if they are closed, with all checks of a start.
   private func open(_ state: inout State) throws(StorageError) {
-    if state.isShut { throw .closed }
+    try checkAccess(state)
+    guard state.files == nil else { return }
+    let found = try StoreFiles(path, log: log)
+    guard found.hasDatabase else { throw .storeIsGone }
+    // Only an unlock checks whether other files are older than the last change.
+    if let first = state.firstFiles, !found.hasDatabase(of: first) { throw .filesReplaced }
+    try FileHeader.check(path)
+    let keepsLog = try isFilled(log)
     if !state.isLogOnDisk {
       // First rewrites the log, because SQLite takes its content as saved and appends to it.
       try rewriteLog(of: path)
       state.isLogOnDisk = true
     }
-    for connection in [changes, loads, finds] { try connection.open() }
+    do throws(StorageError) {
+      try changes.open(keepsLog: keepsLog)
+      try changes.use { database throws(StorageError) in try verify(database, &state) }
+      for connection in [loads, finds] { try connection.open() }
+      let files = try StoreFiles(path, log: log)
+      guard files.hasDatabase(of: found) else { throw .filesReplaced }
+      (state.files, state.firstFiles) = (files, files)
+    } catch {
+      close(&state, isKnown: false)
+      throw error
+    }
+  }
+
+  /// Throws where the database, with its log, is not a store of this version with the right id.
+  private func verify(_ database: Database, _ state: inout State) throws(StorageError) {
+    try database.checkVersion(of: path)
+    try Schema.check(database)
+    let id = hexadecimal(try database.storeRow().id)
+    guard state.storeID == nil || state.storeID == id else { throw .anotherStore }
+    state.storeID = id
   }
 
   /// Closes all connections; the last one can write, and merges and removes the log if possible.
   private func close(_ state: inout State, isKnown: Bool) {
     (state.isLogOnDisk, state.isLogNamed) = (false, false)
     for connection in [copies, finds, loads] { connection.close() }
-    changes.close(mergingLog: isKnown)
-  }
-}
-
-/// A connection to the database, which one thread uses at a time and which can be reopened.
-final class Connection: Sendable {
-  private let database = Mutex<Database?>(nil)
-  private let make: @Sendable () throws(StorageError) -> Database
-
-  /// Makes a closed connection that can read, or also write, with a page cache of this size in KiB.
-  ///
-  /// With `keepsLog`, closing leaves the log as it is, unless `close` decides otherwise.
-  init(path: String, readonly: Bool, cacheKibibytes: Int, keepsLog: Bool = false) {
-    make = { () throws(StorageError) in
-      try Database(
-        path: path, readonly: readonly, cacheKibibytes: cacheKibibytes, keepsLog: keepsLog)
-    }
+    changes.close(keepsLog: isReplaced(state) ? true : isKnown ? false : nil)
+    state.files = nil
   }
 
-  /// Opens the connection, if it is not open.
-  func open() throws(StorageError) {
-    try database.withLock { database throws(StorageError) in
-      if database == nil { database = try make() }
-    }
-  }
-
-  /// Closes the connection when its current user is done; this may merge the log into the database.
-  func close(mergingLog: Bool = true) {
-    database.withLock { database in
-      if mergingLog { database?.keepLog(false) }
-      database = nil
-    }
-  }
-
-  /// Releases the memory of cached pages, unless the connection is in use.
-  func releaseMemory() { database.withLockIfAvailable { $0?.releaseMemory() } }
-
-  /// Calls the body as `useIfOpen` does; throws `unavailable` when the database is not open.
-  func use<Result: Sendable>(
-    _ body: (Database) throws(StorageError) -> Result
-  ) throws(StorageError) -> Result {
-    if let result = try useIfOpen(body) { return result }
-    throw StorageError(
-      .unavailable, "the store's files are closed", hint: "check the disk")
-  }
-
-  /// Calls the body with the database, one user at a time; returns `nil` when it is not open.
-  func useIfOpen<Result: Sendable>(
-    _ body: (Database) throws(StorageError) -> Result
-  ) throws(StorageError) -> Result? {
-    try database.withLock { database throws(StorageError) in
-      if let database { try body(database) } else { nil }
-    }
+  /// Returns whether merging and removing the log would change files of another store.
+  private func isReplaced(_ state: borrowing State) -> Bool {
+    guard let files = state.files else { return false }
+    return (try? StoreFiles(path, log: log))?.haveNoOtherLog(than: files) != true
   }
 }

@@ -32,16 +32,38 @@ func refuseLog(of path: String) throws(StorageError) {
 struct UnfinishedStore {
   let path: String
 
-  /// Removes the files; the store last, because the next start finds remaining files by its name.
-  func discard() {
-    for suffix in ["-wal", "-shm", "-journal", ""] {
+  /// The suffixes of the files; the store is last, because leftovers are found by its name.
+  private static let suffixes = ["-wal", "-shm", "-journal", ""]
+
+  /// Returns the unfinished stores that an interrupted kistd may have left beside a store.
+  static func leftovers(of store: String) -> [UnfinishedStore] {
+    ([store + ".new", store + ".backup"] + rekeys(of: store)).map { UnfinishedStore(path: $0) }
+  }
+
+  /// Throws where one of the files cannot be kist's own leftover.
+  func check() throws(StorageError) {
+    for path in Self.suffixes.map({ path + $0 }) {
+      guard let status = try existingStatus(ofLink: path) else { continue }
+      do throws(StorageError) { try checkAlone(status, "unfinished store", path) } catch {
+        var error = error
+        error.hint = "move it away: kistd uses this name for its own files; it was not changed"
+        throw error
+      }
+    }
+  }
+
+  /// Removes the files, unless one of them cannot be kist's own.
+  func discard() throws(StorageError) {
+    try check()
+    for suffix in Self.suffixes {
       guard unsafe unlink(path + suffix) == 0 || errno == ENOENT else { return }
     }
   }
 
   /// Creates or empties the file: SQLite would apply the umask, and gives the log the file's mode.
   func begin() throws(StorageError) {
-    for suffix in ["-wal", "-shm", "-journal"] { unsafe unlink(path + suffix) }
+    try check()
+    for suffix in Self.suffixes.dropLast() { unsafe unlink(path + suffix) }
     let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT)
     try checkAlone(descriptor.status(path: path), "unfinished store", path)
     try descriptor.setMode(0o600, path: path)

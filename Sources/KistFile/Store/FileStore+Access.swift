@@ -15,23 +15,33 @@ extension FileStore {
       reopensAtRestart: opens, durability: .disk,
       keyProtection: keyProtection(slots, opens ? file : nil), keysInRAM: session?.keys.areInRAM,
       integrity: session?.check.integrity)
-    if let session { status.count = Int(clamping: try session.header(in: connections).count) }
+    guard let session else { return status }
+    do throws(StorageError) {
+      status.count = Int(clamping: try session.header(in: connections).count)
+    } catch  where error.code == .locked {
+      // The store was locked meanwhile.
+      return try self.status()
+    }
     return status
   }
 
-  /// Forgets the keys after running requests have finished.
+  /// Forgets the keys and closes the files after running requests have finished.
   func lock() async throws(StorageError) -> StorageStatus {
     let reason = StorageError.locked("the storage is locked")
-    let session = try state.withLock { state throws(StorageError) -> Session? in
+    let (session, unlocks) = try state.withLock { state throws(StorageError) -> (Session?, Int) in
+      let unlocks = connections.unlockCount
       switch state {
       case .closed: throw .closed
-      case .locked: return nil
+      case .locked: return (nil, unlocks)
       case .unlocked(let session):
         state = .locked(reason)
-        return session
+        return (session, unlocks)
       }
     }
     await quiesce(session, because: reason)
+    if let session {
+      connections.lock(reason, isKnown: session.check.integrity == .ok, unlessAfter: unlocks)
+    }
     return try status()
   }
 
@@ -39,11 +49,14 @@ extension FileStore {
   func unlock(_ passphrase: Secret?) async throws(StorageError) -> StorageStatus {
     _ = try status()
     try await options.attempts.make(with: passphrase) { [self] () throws(StorageError) in
-      let session = try unlockedSession(passphrase)
+      let wasLocked = try sessionIfUnlocked() == nil
+      let session = try unlockedSession(passphrase, isLocked: wasLocked)
       try state.withLock { state throws(StorageError) in
         switch state {
         case .closed: throw .closed
         case .unlocked: return
+        // An open store was locked meanwhile.
+        case .locked where !wasLocked: return
         case .locked: state = .unlocked(session)
         }
         session.check.start()
@@ -54,14 +67,19 @@ extension FileStore {
   }
 
   /// Unlocks the store, or records its damage as the reason why it stays locked.
-  private func unlockedSession(_ passphrase: Secret?) throws(StorageError) -> Session {
+  private func unlockedSession(
+    _ passphrase: Secret?, isLocked: Bool
+  ) throws(StorageError) -> Session {
     do throws(StorageError) {
       let source = passphrase.map { EncryptedFile.KeySource.passphrase($0) } ?? options.keySource
+      if isLocked { try connections.unlock() }
       let master = try masterKey(from: source, readKeySlots(), storeID: storeID)
-      // An older copy may have replaced the store while it was locked.
-      if try sessionIfUnlocked() == nil { try connections.dropPages() }
       return try Session(master: master, storeID: storeID, options, reading: connections)
     } catch {
+      if isLocked {
+        connections.lock(
+          .locked("the storage is locked"), isKnown: false, unlessAfter: connections.unlockCount)
+      }
       state.withLock { state in
         guard error.code == .corrupt, case .locked = state else { return }
         state = .locked(StorageError(.locked, error.message, hint: error.hint))

@@ -80,7 +80,9 @@ extension FileStore {
   }
 
   func readKeySlots() throws(StorageError) -> [KeySlot] {
-    try connections.read { database throws(StorageError) in try database.slots(storeID: storeID) }
+    try connections.readEvenLocked { database throws(StorageError) in
+      try database.slots(storeID: storeID)
+    }
   }
 
   /// Decides on a change while no other passphrase is tried, and carries it out like any change.

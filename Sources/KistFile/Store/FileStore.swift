@@ -33,21 +33,19 @@ final class FileStore: Sendable {
     try prepareDirectory(of: options.path)
     owner = try OwnerLock(beside: options.path, orRefuseWith: code)
     // The log of an unfinished store may remain after the store was renamed.
-    for suffix in [".new", ".backup"] { UnfinishedStore(path: options.path + suffix).discard() }
+    for suffix in [".new", ".backup"] {
+      try UnfinishedStore(path: options.path + suffix).discard()
+    }
     if try !exists(options.path) {
       guard options.storeID == nil else { throw .storeIsGone }
       try createStore(options)
       options.whenMade()
     }
-    try FileHeader.check(options.path)
-    let connections = try Connections(path: options.path)
+    let connections = Connections(path: options.path, storeID: options.storeID)
     do throws(StorageError) {
       try connections.open()
       let (storeID, slots) = try connections.read { database throws(StorageError) in
-        try database.checkVersion(of: options.path)
-        try Schema.check(database)
         let storeID = try database.storeRow().id
-        if let expected = options.storeID, expected != hexadecimal(storeID) { throw .anotherStore }
         return (storeID, try database.slots(storeID: storeID))
       }
       let initial = try Self.initialState(options, storeID, slots, connections)
@@ -57,7 +55,10 @@ final class FileStore: Sendable {
       try? KeyFileChange.finish(options.keySource, slots, storeID: storeID)
       var opened: String?
       if case (.unlocked, .keyFile(let path)) = (initial, options.keySource) { opened = path }
-      discardRekeys(of: options.path, slots, keyFile: opened)
+      try discardRekeys(of: options.path, slots, keyFile: opened)
+      if case .locked(let reason) = initial {
+        connections.lock(reason, isKnown: false, unlessAfter: 0)
+      }
     } catch {
       connections.shut(isKnown: false)
       throw error

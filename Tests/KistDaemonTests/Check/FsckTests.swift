@@ -1,10 +1,10 @@
 import Foundation
 import KistCore
-import KistFile
 import KistTesting
 import Testing
 
 @testable import KistDaemon
+@testable import KistFile
 
 @Suite(.timeLimit(.minutes(10))) struct `kistd fsck` {
   @Test func `says that a store is whole, and how many credentials it has`() async throws {
@@ -131,6 +131,20 @@ import Testing
             "a later version of kist added data to 2 credentials, and this kistd does not know \
             that data"]}
             """))
+  }
+
+  @Test func `reports the rows that a salvage left out, which then is not complete`() {
+    var examination = EncryptedFile.Examination()
+    (examination.counted, examination.found, examination.good) = (2, 2, 2)
+    examination.faults = [.init(part: .credential, message: "it is stored twice")]
+    let report = FsckReport(
+      store: "STORE", examination: examination,
+      copies: FsckReport.Copies(count: 1, leftOut: 1, directory: "DIRECTORY"))
+    #expect(report.exitStatus == 10)
+    #expect(
+      report.lines.contains(
+        "left out 1 intact row with the name of a copied credential: of rows with one name, only the "
+          + "newest is copied, or the first of equally new ones"))
   }
 
   @Test func `without the key reports what was not examined, with the status of the reason`()

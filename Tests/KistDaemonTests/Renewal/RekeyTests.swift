@@ -128,7 +128,9 @@ import Testing
       let other = Pin(kind: .encryptedFile, storeID: "another")
       try home.pin.write(other, insteadOf: other)
       let another = try await home.kistd(["rekey"], endsWith: 7).error
-      #expect(another.contains("is not the one that has your credentials"))
+      #expect(another.contains("is not the one that has your credentials: it is another store, "))
+      #expect(another.contains("or a copy from before a `kistd rekey`"))
+      #expect(another.contains("open it with `kistd --data DIRECTORY`"))
       try home.pin.write(Pin(kind: .libsecret, storeID: nil), insteadOf: other)
       let keyring = try await home.kistd(["rekey"], endsWith: 7).error
       #expect(keyring.contains("credentials are kept in the keyring"))

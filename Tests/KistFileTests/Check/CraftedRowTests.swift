@@ -24,7 +24,7 @@ private struct CraftedRow: Sendable {
 
 /// Rows that no save leaves, though each of them is authentic.
 private enum Crafted: String, CaseIterable, CustomTestStringConvertible, Sendable {
-  case underAnotherName, storedTwice, sameSequence
+  case underAnotherName, storedTwice, storedTwiceAtOnce, sameSequence
 
   var testDescription: String { rawValue }
 
@@ -35,17 +35,27 @@ private enum Crafted: String, CaseIterable, CustomTestStringConvertible, Sendabl
       return [whole, CraftedRow(key: first, tagsOf: second, secret: "two", sequence: 2)]
     case .storedTwice:
       return [whole, CraftedRow(key: first, secret: "two", sequence: 2, offset: 1)]
+    case .storedTwiceAtOnce:
+      return [whole, CraftedRow(key: first, secret: "two", sequence: 1, offset: 1)]
     case .sameSequence: return [whole, CraftedRow(key: second, secret: "two", sequence: 1)]
     }
   }
 
-  var fault: String {
-    switch self {
-    case .underAnotherName: "it is stored under the name of another credential"
-    case .storedTwice: "it is stored twice"
-    case .sameSequence: "another credential has the same change number"
+  var faults: [String] {
+    let sameNumber = "another credential has the same change number"
+    return switch self {
+    case .underAnotherName: ["it is stored under the name of another credential"]
+    case .storedTwice: ["it is stored twice"]
+    case .storedTwiceAtOnce: [sameNumber, "it is stored twice"]
+    case .sameSequence: [sameNumber]
     }
   }
+
+  /// The secret of the first credential in a salvaged store: the newest, or else the first.
+  var salvagedSecret: String { self == .storedTwice ? "two" : "one" }
+
+  /// The number of rows with the name of a copied credential that a salvage leaves out.
+  var leftOut: Int { [.storedTwice, .storedTwiceAtOnce].contains(self) ? 1 : 0 }
 
   /// The number of credentials that a salvage copies.
   var salvaged: Int { self == .sameSequence ? 2 : 1 }
@@ -112,11 +122,13 @@ private enum Crafted: String, CaseIterable, CustomTestStringConvertible, Sendabl
     let salvage = try EncryptedFile.salvage(
       path: store.path, keySource: key, to: .init(path: path, keySource: key))
     let faults = salvage.examination.faults
-    #expect(faults.map(\.message) == [crafted.fault], "\(faults)")
+    #expect(faults.map(\.message) == crafted.faults, "\(faults)")
     #expect(faults.allSatisfy { $0.part == .credential && $0.key != nil })
-    #expect(salvage.copied == crafted.salvaged)
+    #expect(salvage.copied == crafted.salvaged && salvage.leftOut == crafted.leftOut)
     let salvaged = try await EncryptedFile.open(.init(path: path, keySource: key))
     #expect(try await salvaged.credentials.findAll().count == crafted.salvaged)
+    let secret = try await salvaged.credentials.load(first).secret
+    #expect(secret == Secret(utf8: crafted.salvagedSecret))
     await salvaged.close()
   }
 
