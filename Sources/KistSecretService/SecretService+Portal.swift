@@ -34,7 +34,7 @@ extension SecretService {
           + "characters")
     }
     if !(try await isOpen()) {
-      guard functions.asking.canAsk() else { return .locked }
+      guard await functions.asking.canAsk() else { return .locked }
       guard try await unlock(for: request, of: client, stop) else { return .cancelled }
     }
     return .secret(try await storedSecret(at: key, attributes))
