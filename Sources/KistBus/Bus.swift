@@ -24,21 +24,21 @@ private import Synchronization
 
   /// Connects the calling thread, which must later call `run`, to a bus.
   ///
-  /// - Parameter address: The address; `nil` for the session bus of the environment.
-  package init(address: String? = nil) throws(BusError) {
+  /// - Parameters:
+  ///   - address: The address; `nil` for the session bus of the environment.
+  ///   - acceptsDescriptors: Whether messages may contain file descriptors. Each one is open in this
+  ///     process until its message is released, so a program could use up all of them.
+  package init(address: String? = nil, acceptsDescriptors: Bool = false) throws(BusError) {
+    let address = if let address { address } else { try sessionBusAddress() }
     thread = pthread_self()
     alarm = kist_make_alarm()
     guard alarm >= 0 else { throw .disconnected(errno) }
     var bus: OpaquePointer?
-    var status: CInt
-    if let address {
-      status = unsafe sd_bus_new(&bus)
-      if status >= 0 { status = unsafe sd_bus_set_address(bus, address) }
-      if status >= 0 { status = unsafe sd_bus_set_bus_client(bus, 1) }
-      if status >= 0 { status = unsafe sd_bus_start(bus) }
-    } else {
-      status = unsafe sd_bus_open_user(&bus)
-    }
+    var status = unsafe sd_bus_new(&bus)
+    if status >= 0 { status = unsafe sd_bus_set_address(bus, address) }
+    if status >= 0 { status = unsafe sd_bus_set_bus_client(bus, 1) }
+    if status >= 0 { status = unsafe sd_bus_negotiate_fds(bus, acceptsDescriptors ? 1 : 0) }
+    if status >= 0 { status = unsafe sd_bus_start(bus) }
     guard status >= 0, let bus = unsafe bus else {
       unsafe sd_bus_unref(bus)
       close(alarm)

@@ -15,11 +15,13 @@
 
     private init(_ bus: Bus) { self.bus = bus }
 
-    static func connect(to address: String) async throws -> BusClient {
+    static func connect(
+      to address: String, acceptsDescriptors: Bool = false
+    ) async throws -> BusClient {
       try await withCheckedThrowingContinuation { continuation in
         startThread {
           do throws(BusError) {
-            let bus = try Bus(address: address)
+            let bus = try Bus(address: address, acceptsDescriptors: acceptsDescriptors)
             let client = BusClient(bus)
             continuation.resume(returning: client)
             _ = bus.run { message in client.assumeIsolated { $0.take(message) } }
