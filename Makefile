@@ -141,11 +141,11 @@ leaks: release deps ## Look for memory leaks of kistd on a keyring: many rounds,
 
 TORTURE_SECONDS ?= 600
 torture: release deps ## Attack kist's promises; endless parts run for TORTURE_SECONDS each
-	@scripts/install-packages gcc libc6-dev strace
+	@scripts/install-packages gcc libc6-dev python3-jeepney strace
 	Tests/Torture/run --bin $(BIN) --seconds $(TORTURE_SECONDS)
 
 torture-short: release deps ## Run a sample of each attack of `make torture`
-	@scripts/install-packages gcc libc6-dev strace
+	@scripts/install-packages gcc libc6-dev python3-jeepney strace
 	Tests/Torture/run --bin $(BIN) --short
 
 FOR ?= 600

@@ -96,10 +96,12 @@ let package = Package(
         "KistWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    .target(name: "CWiping"),
     .executableTarget(
       name: "kist-secret-service",
       dependencies: [
-        .target(name: "KistSecretServiceProgram", condition: .when(traits: ["SecretService"]))
+        "CWiping",
+        .target(name: "KistSecretServiceProgram", condition: .when(traits: ["SecretService"])),
       ]),
 
     // MARK: - Programs
@@ -199,6 +201,7 @@ let package = Package(
     .testTarget(
       name: "KistSecretServiceTests",
       dependencies: [
+        .target(name: "CSystemd", condition: .when(traits: ["SecretService"])),
         "KistCore",
         "KistKeyrings",
         .target(name: "KistBus", condition: .when(traits: ["SecretService"])),

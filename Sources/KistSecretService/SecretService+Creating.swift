@@ -95,6 +95,8 @@ extension SecretService {
   private func savedItem(
     _ item: NewItem, _ secret: Secret, in collection: String, attempt: Int
   ) async throws(ServiceError) -> CredentialKey? {
+    // A lock meanwhile has emptied the index.
+    try await ready()
     if item.replacesExact, !index.find(item.attributes, exactly: true, in: collection).isEmpty {
       return nil
     }

@@ -11,6 +11,8 @@ extension SecretService {
         try await readAll()
         let iterator = changes.makeAsyncIterator()
         while let change = try await iterator.next() { try await take(change) }
+        // kistd reports no change until the next watch begins.
+        if case .ready = state { state = .unread }
       } catch {
         fail(with: error)
         whenLost(error)
@@ -27,12 +29,16 @@ extension SecretService {
 
   /// Waits until the index is complete; throws the reason if kistd cannot be read.
   func ready() async throws(ServiceError) {
-    if case .ready = state { return }
-    if case .failed(let error) = state {
-      if follower != nil {
+    while true {
+      switch state {
+      case .ready: return
+      case .unread, .reading:
+        // When this continues, the next reading may have begun, with an index that is not complete.
+        if let error = await reading() { throw ServiceError(error) }
+      case .failed where follower != nil:
         state = .unread
         wake()
-      } else {
+      case .failed(let error):
         // The watch goes on. The storage may have been unlocked elsewhere, a moment ago.
         do throws(StorageError) {
           if error.code == .locked, !(try await opensUnattended()) { throw error }
@@ -40,29 +46,41 @@ extension SecretService {
         } catch { throw ServiceError(error) }
       }
     }
-    switch state {
-    case .unread, .reading: await withCheckedContinuation { waiting.append($0) }
-    case .ready, .failed: break
-    }
-    if case .failed(let error) = state { throw ServiceError(error) }
   }
+
+  /// Waits until the reading of all items ends, and returns its error.
+  private func reading() async -> StorageError? {
+    await withCheckedContinuation { continuation in
+      // The reading may have ended before this runs.
+      switch state {
+      case .unread, .reading: waiting.append(continuation)
+      case .ready: continuation.resume(returning: nil)
+      case .failed(let error): continuation.resume(returning: error)
+      }
+    }
+  }
+
+  var isReady: Bool { if case .ready = state { true } else { false } }
 
   private func fail(with error: StorageError) {
     state = .failed(error)
-    resumeWaiting()
+    resumeWaiting(with: error)
   }
 
-  private func resumeWaiting() {
+  private func resumeWaiting(with error: StorageError?) {
     let resumed = waiting
     waiting = []
-    for continuation in resumed { continuation.resume() }
+    for continuation in resumed { continuation.resume(returning: error) }
   }
 
   /// Reads all credentials.
   ///
   /// It does not throw if the storage is locked, because the watch reports when it is unlocked.
   func readAll() async throws(StorageError) {
-    if case .reading = state { return await withCheckedContinuation { waiting.append($0) } }
+    if case .reading = state {
+      if let error = await reading(), error.code != .locked { throw error }
+      return
+    }
     state = .reading
     changedWhileReading = []
     lockedWhileReading = nil
@@ -73,11 +91,11 @@ extension SecretService {
       if let lockedWhileReading { throw lockedWhileReading }
       state = .ready
       setLocked(false)
-      resumeWaiting()
+      resumeWaiting(with: nil)
     } catch {
       state = .failed(error)
       if error.code == .locked { noteLocked(error) }
-      resumeWaiting()
+      resumeWaiting(with: error)
       if error.code != .locked { throw error }
     }
   }

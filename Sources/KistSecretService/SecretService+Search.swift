@@ -25,7 +25,8 @@ extension SecretService {
     do throws(ServiceError) {
       // kistd does not report that it was locked. Only a locked item leads to a prompt.
       if canAsk, !(try await isOpen()) { noteLocked(.locked("the storage is locked")) }
-      try await ready()
+      // A lock right after the reading has emptied the index.
+      repeat { try await ready() } while !isReady
     } catch {
       guard error == .isLocked, canAsk else { throw error }
       let search = LockedSearch(client: client, attributes: attributes, collection: collection)

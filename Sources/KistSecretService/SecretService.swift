@@ -59,8 +59,10 @@ package final class SecretService {
   var changedWhileReading: Set<CredentialKey> = []
   /// The error of a storage that was locked while all were read, so that the read fails.
   var lockedWhileReading: StorageError?
-  /// The calls that wait until all items are read.
-  var waiting: [CheckedContinuation<Void, Never>] = []
+  /// The calls that wait until all items are read; each gets the error of the reading.
+  var waiting: [CheckedContinuation<StorageError?, Never>] = []
+  /// The calls that wait while a key file opens the storage; `nil` if it does not do so now.
+  private var opening: [CheckedContinuation<Void, Never>]?
   /// The loop that follows kistd, while it waits for a call that needs the items.
   var follower: CheckedContinuation<Void, Never>?
   var changedLists: Set<String> = []
@@ -127,9 +129,25 @@ package final class SecretService {
 
   /// Opens a locked storage if that needs no user.
   func opensUnattended() async throws(StorageError) -> Bool {
-    let status = try await functions.access.status()
-    guard status.isLocked else { return true }
-    guard status.unlocksWith == .keyFile else { return false }
+    while true {
+      let status = try await functions.access.status()
+      guard status.isLocked else { return true }
+      guard status.unlocksWith == .keyFile else { return false }
+      // kistd refuses a second attempt at the same time.
+      guard opening != nil else { return try await openWithKeyFile() }
+      await withCheckedContinuation { continuation in
+        // The attempt may have ended before this runs.
+        if opening == nil { continuation.resume() } else { opening?.append(continuation) }
+      }
+    }
+  }
+
+  private func openWithKeyFile() async throws(StorageError) -> Bool {
+    opening = []
+    defer {
+      for continuation in opening ?? [] { continuation.resume() }
+      opening = nil
+    }
     return !(try await functions.access.unlock(nil)).isLocked
   }
 

@@ -145,6 +145,11 @@ actor Provider {
     call.markSensitive()
     let name = call.sender
     lastCall = .now
+    // A descriptor is open in this process until its call was answered.
+    guard !call.signature.contains("h") || service.object(at: call.path) == .portal else {
+      return answer(
+        call, with: BusError.invalidArguments("only the Secret portal takes a file descriptor"))
+    }
     let client = clients[name] ?? Client()
     clients[name] = client
     do { try client.add(call) } catch { return answer(call, with: error) }

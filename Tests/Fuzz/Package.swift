@@ -23,6 +23,17 @@ let package = Package(
     .systemLibrary(name: "CLibsecret", path: "Sources/CLibsecret", pkgConfig: "libsecret-1"),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
     .target(name: "KistInterop", dependencies: ["KistCore", "KistJSON"]),
+    .systemLibrary(name: "CGcrypt", path: "Sources/CGcrypt", pkgConfig: "libgcrypt"),
+    .target(name: "KistGcrypt", dependencies: ["CGcrypt", "KistCore"]),
+    .systemLibrary(name: "CSystemd", path: "Sources/CSystemd", pkgConfig: "libsystemd"),
+    .target(name: "KistBus", dependencies: ["CSystemd", "KistCore", "KistSystem"]),
+    .target(
+      name: "KistSecretService",
+      dependencies: ["KistCore", "KistGcrypt", "KistInterop", "KistSodium"]),
+    // Without the command line.
+    .target(
+      name: "KistSecretServiceProgram", dependencies: ["KistBus", "KistCore", "KistSecretService"],
+      exclude: ["Program.swift"]),
     // The reader of the audit log, without the rest of the daemon.
     .target(
       name: "KistDaemon", dependencies: ["KistCore", "KistFile", "KistSystem", "KistWire"],
@@ -35,8 +46,9 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "CFuzzer", "CLibsecret", "KistCore", "KistDaemon", "KistFile", "KistInterop", "KistJSON",
-        "KistLibsecret", "KistSodium", "KistVault", "KistWire",
+        "CFuzzer", "CLibsecret", "CSystemd", "KistBus", "KistCore", "KistDaemon", "KistFile",
+        "KistGcrypt", "KistInterop", "KistJSON", "KistLibsecret", "KistSecretService",
+        "KistSecretServiceProgram", "KistSodium", "KistVault", "KistWire",
       ],
       path: "Targets"),
   ],

@@ -105,7 +105,10 @@ private func configuration(_ folder: String, _ startTimeout: Duration) -> String
       <allow send_destination="*" eavesdrop="true"/>
       <allow eavesdrop="true"/>
       <allow own="*"/>
+      <allow user="*"/>
     </policy>
+    <!-- As on the session bus of Debian. -->
+    <limit name="max_replies_per_connection">50000</limit>
     <limit name="service_start_timeout">\(startTimeout / .milliseconds(1))</limit>
   </busconfig>
   """

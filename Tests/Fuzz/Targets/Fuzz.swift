@@ -7,7 +7,7 @@ import KistCore
   static let targets = [
     lines, json, requests, replies, formats, rows, stores, auditLines, auditFiles, helpers,
     templates, transfers,
-    items, keyrings,
+    items, keyrings, busCalls, sessionSecrets,
   ]
 
   /// The current target, for libFuzzer's callback.

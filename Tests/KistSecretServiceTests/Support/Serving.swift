@@ -42,6 +42,11 @@
     private let state = Mutex<[StorageError?]>([])
     var reasons: [StorageError?] { state.withLock { $0 } }
     func add(_ reason: StorageError?) { state.withLock { $0.append(reason) } }
+
+    private let ofBus = Mutex<[BusError]>([])
+    /// The errors with which the connection to the bus ended.
+    var busErrors: [BusError] { ofBus.withLock { $0 } }
+    func add(_ error: BusError) { ofBus.withLock { $0.append(error) } }
   }
 
   extension SecretService.Functions {
@@ -60,9 +65,10 @@
     startThread {
       do {
         let bus = try Bus(address: address)
-        _ = try serveSecretService(
+        let error = try serveSecretService(
           on: bus, functions(bus), machine: Array("a test machine".utf8), idleExit: idleExit,
-          end: end.add)
+          end: { end.add($0) })
+        end.add(error)
       } catch { Issue.record(error) }
     }
     return end

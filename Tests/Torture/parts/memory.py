@@ -1,4 +1,4 @@
-"""Secrets in memory: in kistd after load, errors, timeouts and disconnects, and in kist while it waits."""
+"""Secrets in memory: in kistd and kist-secret-service after calls, errors and disconnects, and in kist while it waits."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from itertools import product
 
 from frame.context import TORTURE
 from frame.row import Row
-from scan import faults, own, passphrases, unencrypted, units, unwiped
+from scan import faults, own, passphrases, provider, unencrypted, units, unwiped
 from scan.departures import LARGE, departures
 from scan.errors import cause, requests
 from scan.forms import WRITTEN, in_escapes, text
@@ -49,6 +49,7 @@ def run(context):
     yield timed("passphrases and keys", passphrases.look, context)
     yield timed("credentials of units", units.look, context)
     yield timed("kist while it waits", own.look, context)
+    yield timed("kist-secret-service after calls on the bus", provider.look, context)
 
 
 def timed(what, look, *arguments):
