@@ -23,7 +23,7 @@ actor Provider {
   private var lastCall = ContinuousClock.now
   private var isLeaving = false
   /// Called when the service must end, with the reason; `nil` if it was idle.
-  private let end: @Sendable (StorageError?) -> Void
+  let end: @Sendable (StorageError?) -> Void
 
   init(
     _ bus: Bus, _ functions: SecretService.Functions, machine: [UInt8],
@@ -68,52 +68,6 @@ actor Provider {
       await bus.sleep(for: .seconds(5))
       service.wake()
     }
-  }
-
-  // MARK: - Names
-
-  private func takeNames() async {
-    do throws(BusError) {
-      let match = busCall("AddMatch")
-      match.write(
-        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-          + "member='NameOwnerChanged',arg2=''")
-      _ = try await bus.reply(to: match)
-      for name in Self.names { try await take(name) }
-    } catch {
-      end(
-        StorageError(
-          .unavailable, "cannot use the session bus: \(error.message)"))
-    }
-  }
-
-  private func take(_ name: String) async throws(BusError) {
-    let request = busCall("RequestName")
-    request.write(name)
-    // DO_NOT_QUEUE, and no permission for others to replace it.
-    request.write(UInt32(4))
-    let isOurs = try await bus.reply(to: request).readUInt32() == 1
-    if !isOurs {
-      end(
-        StorageError(
-          .unavailable, "\(await owner(of: name)) already provides the Secret Service on this bus",
-          hint: "stop it first, or keep it: kist works with it, too"))
-    }
-  }
-
-  /// Describes the program that has a name.
-  private func owner(of name: String) async -> String {
-    let request = busCall("GetConnectionUnixProcessID")
-    request.write(name)
-    guard let process = try? await bus.reply(to: request).readUInt32() else {
-      return "another program"
-    }
-    return "the process \(process)"
-  }
-
-  private func busCall(_ member: String) -> BusMessage {
-    bus.makeCall(
-      to: "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member)
   }
 
   // MARK: - Messages
