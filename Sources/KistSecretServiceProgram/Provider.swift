@@ -14,7 +14,7 @@ actor Provider {
   /// The name by which xdg-desktop-portal finds the back end of the portal.
   static let portalName = "org.freedesktop.impl.portal.desktop.kist"
   /// All names, in the order in which they are taken.
-  private static let names = [ownName, portalName, secretsName]
+  static let names = [ownName, portalName, secretsName]
 
   nonisolated let bus: Bus
   nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe bus.asUnownedSerialExecutor() }
