@@ -45,28 +45,20 @@ struct Hashing: Sendable {
   }
 
   /// Encrypts a key of a credential; `number` must differ each time.
-  func sealed(_ key: CredentialKey, number: UInt64) -> ArraySlice<UInt8> {
+  func sealed(_ key: CredentialKey, number: UInt64) -> [UInt8] {
     var bytes = WipedBytes(capacity: key.service.utf8.count + key.account.utf8.count + 1)
     bytes.append(utf8: key.service)
     bytes.append(0xFF)
     bytes.append(utf8: key.account)
-    let nothing: [UInt8] = []
-    let sealed = bytes.withBytes { seal.seal($0, for: nothing.span, nonce: nonce(number)) }
-    return sealed.dropFirst(SymmetricKey.nonceSize)
+    return bytes.withBytes { seal.masked($0, nonce: nonce(number)) }
   }
 
   func opened(_ sealed: ArraySlice<UInt8>, number: UInt64) -> CredentialKey {
-    let message = nonce(number) + sealed
-    let nothing: [UInt8] = []
-    guard let bytes = seal.open(message.span, for: nothing.span) else {
-      preconditionFailure("the index is damaged")
-    }
-    return bytes.withBytes { bytes in
-      let end = bytes.indices.first { bytes[$0] == 0xFF } ?? bytes.count
-      return CredentialKey(
-        service: String(repairing: bytes.extracting(..<end)),
-        account: String(repairing: bytes.extracting((end + 1)...)))
-    }
+    let bytes = seal.masked(sealed.span, nonce: nonce(number))
+    let end = bytes.firstIndex(of: 0xFF) ?? bytes.count
+    return CredentialKey(
+      service: String(repairing: bytes.span.extracting(..<end)),
+      account: String(repairing: bytes.span.extracting((end + 1)...)))
   }
 
   private func nonce(_ number: UInt64) -> [UInt8] {

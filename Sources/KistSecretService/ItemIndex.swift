@@ -90,7 +90,7 @@ struct ItemIndex {
   }
 
   private mutating func append(
-    _ identifier: UInt64, revision: UInt64, number: UInt64, key: ArraySlice<UInt8>,
+    _ identifier: UInt64, revision: UInt64, number: UInt64, key: some Swift.Collection<UInt8>,
     hashes: some Swift.Collection<UInt64>, collection: UInt16
   ) {
     let place = UInt32(items.count)

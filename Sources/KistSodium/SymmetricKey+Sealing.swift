@@ -31,6 +31,22 @@ extension SymmetricKey {
     }
   }
 
+  /// Encrypts or decrypts bytes with XChaCha20 alone, for memory that only this process can change.
+  ///
+  /// Each nonce must encrypt one text only.
+  package func masked(_ bytes: Span<UInt8>, nonce: [UInt8]) -> [UInt8] {
+    precondition(nonce.count == Self.nonceSize, "a nonce has 24 bytes")
+    return unsafe KistSodium.bytes(bytes.count) { buffer in
+      let target = buffer.baseAddress!
+      unsafe withPointer { key in
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+          _ = unsafe crypto_stream_xchacha20_xor(
+            target, bytes.baseAddress!, UInt64(bytes.count), nonce, key)
+        }
+      }
+    }
+  }
+
   /// Decrypts a message into memory that is wiped after use.
   ///
   /// Returns `nil` if the message is not authentic with this associated data.

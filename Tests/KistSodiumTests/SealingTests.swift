@@ -18,6 +18,15 @@ import Testing
     #expect(isAuthentic(sealed, for: place))
   }
 
+  @Test func `what is masked twice with one nonce is the text, and with two nonces is not`() {
+    let text = Array("the name of a credential".utf8)
+    let nonces = [UInt8(1), 2].map { [UInt8](repeating: $0, count: SymmetricKey.nonceSize) }
+    let masked = key.masked(text.span, nonce: nonces[0])
+    #expect(masked != text)
+    #expect(key.masked(masked.span, nonce: nonces[0]) == text)
+    #expect(key.masked(masked.span, nonce: nonces[1]) != text)
+  }
+
   @Test func `what was changed anywhere does not open`() {
     let sealed = key.seal(Array("message".utf8).span, for: place.span, nonce: nonce)
     for offset in sealed.indices {

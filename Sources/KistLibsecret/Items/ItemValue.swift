@@ -64,12 +64,10 @@ extension Bookkeeping {
       guard (1...64).contains(revision.rawValue.utf8.count),
         revision.rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
       else { throw try object.required("revision").error("is not a revision") }
+      var attributes = Attributes()
+      for (name, value) in try object.required("attributes").strings() { attributes[name] = value }
       summary = CredentialSummary(
-        key: key, label: try object["label"]?.string(),
-        attributes: Attributes(
-          Dictionary(
-            try object.required("attributes").strings().map { ($0.name, $0.value) },
-            uniquingKeysWith: { $1 })),
+        key: key, label: try object["label"]?.string(), attributes: attributes,
         createdAt: try object.required("createdAt").moment(),
         modifiedAt: try object.required("modifiedAt").moment(),
         expiresAt: try object["expiresAt"]?.moment(), revision: revision)
