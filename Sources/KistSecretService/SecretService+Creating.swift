@@ -115,11 +115,16 @@ extension SecretService {
   ///
   /// Otherwise the service is the schema or the label, and the account may get a suffix.
   private func freeKey(for item: NewItem, mark: String, attempt: Int) -> CredentialKey {
-    let natural = naturalKey(ofItemWith: item.attributes).flatMap { $0.isWithinLimits ? $0 : nil }
+    let natural = naturalKey(ofItemWith: item.attributes).flatMap {
+      $0.isWithinLimits && !Attributes.isReserved($0.service) ? $0 : nil
+    }
     if attempt == 0, let natural, index.place(of: natural) == nil { return natural }
     let schema = item.attributes[Attributes.schemaName]?.asKeyPart
     let label = item.label.asKeyPart
-    let service = [schema, label].compactMap(\.self).first { !$0.isEmpty } ?? "item"
+    // kist keeps its records of collections under services with a reserved name.
+    let service =
+      [schema, label].compactMap(\.self).first { !$0.isEmpty && !Attributes.isReserved($0) }
+      ?? "item"
     let account = natural?.account ?? (service == label ? "" : label)
     let plain = CredentialKey(service: service, account: account)
     if attempt <= 1, plain.isWithinLimits, index.place(of: plain) == nil { return plain }

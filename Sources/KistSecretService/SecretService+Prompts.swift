@@ -8,6 +8,12 @@ struct Prompt {
     case unlock([String])
     /// The collection is deleted with its items.
     case delete(collection: String)
+
+    /// The bytes of its paths.
+    var size: Int {
+      guard case .unlock(let paths) = self else { return 0 }
+      return paths.reduce(0) { $0 + $1.utf8.count }
+    }
   }
 
   let client: String
@@ -30,6 +36,10 @@ extension SecretService {
     guard prompts.values.count(where: { $0.client == client }) < ServiceLimits.prompts else {
       throw .overLimit("a program may have \(ServiceLimits.prompts) prompts; dismiss one")
     }
+    guard purpose.size <= ServiceLimits.promptBytes else {
+      throw .overLimit(
+        "the paths of a prompt may have \(ServiceLimits.promptBytes) bytes; unlock fewer at once")
+    }
     promptsMade += 1
     let identifier = "p\(promptsMade)"
     prompts[identifier] = Prompt(client: client, purpose: purpose)
@@ -51,7 +61,9 @@ extension SecretService {
       throw .alreadyExists("the prompt is shown already")
     }
     prompts[identifier]?.shownAt = .now
-    prompts[identifier]?.window = Window(window)
+    if window.utf8.count <= ServiceLimits.windowBytes {
+      prompts[identifier]?.window = Window(window)
+    }
   }
 
   /// Keeps what ends the task of `showPrompt`, for a prompt that is dismissed or whose program ends.
@@ -114,7 +126,7 @@ extension SecretService {
         let items = index.find([:], in: collection).map { index.key(at: $0) }
         let confirmation = Asking.Confirmation(
           text: "Delete a collection with all its credentials? This cannot be undone.",
-          details: "Collection: \(label.asKeyPart)\nCredentials: \(items.count)", button: "Delete",
+          details: "Credentials: \(items.count)\nCollection: \(visible(label))", button: "Delete",
           window: prompt.window)
         let isConfirmed = await functions.asking.confirm(confirmation)
         guard prompts[identifier] != nil else { return }

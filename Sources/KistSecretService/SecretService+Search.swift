@@ -3,6 +3,9 @@ internal import KistCore
 /// A search that was made while kist was locked; one locked item takes the place of
 /// what it will find.
 struct LockedSearch {
+  /// How the last element of its path begins.
+  static let mark = "search"
+
   let client: String
   let attributes: [String: String]
   /// The collection to search; `nil` for all.
@@ -46,7 +49,9 @@ extension SecretService {
     }
   }
 
-  /// Keeps a search of a program in place of its oldest one, and returns the path for it.
+  /// Keeps a search of a program, and returns the path for it.
+  ///
+  /// A search that is no longer kept would look as if it found nothing. So none is dropped.
   private func keep(_ search: LockedSearch) throws(ServiceError) -> String {
     try checkPresence(of: search.client)
     let size = search.attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
@@ -55,14 +60,10 @@ extension SecretService {
         "the attributes of a search may have \(ServiceLimits.lockedSearchBytes) bytes while kist "
           + "is locked")
     }
-    let own = lockedSearches.filter { $0.value.client == search.client }.keys
-    if own.count >= ServiceLimits.lockedSearches,
-      let oldest = own.min(by: { ($0.utf8.count, $0) < ($1.utf8.count, $1) })
-    {
-      lockedSearches[oldest] = nil
-    }
-    lockedSearchesMade += 1
-    let identifier = "search\(lockedSearchesMade)"
+    let own = lockedSearches.values.count { $0.client == search.client }
+    guard own < ServiceLimits.lockedSearches else { throw .isLocked }
+    // Not a number: after a restart, a path must not lead to the search of another program.
+    let identifier = LockedSearch.mark + UInt64.random(in: .min ... .max).inHexadecimal
     lockedSearches[identifier] = search
     return ObjectPath.item(
       collection: search.collection ?? collections.defaultCollection, item: identifier

@@ -7,6 +7,8 @@ extension SecretService {
   package func unlock(
     _ paths: [String], for client: String
   ) async throws(ServiceError) -> (unlocked: [String], prompt: String) {
+    // A search of which nothing is known must not look as if it found nothing.
+    guard !paths.contains(where: isForgottenSearch) else { throw .noSuchObject }
     if try await isOpen() {
       try await ready()
       return (paths.flatMap { opened($0) }, ObjectPath.none)
@@ -55,6 +57,11 @@ extension SecretService {
         ? collections[collection] != nil : index.place(ofItem: item, in: collection) != nil
     default: false
     }
+  }
+
+  private func isForgottenSearch(_ path: String) -> Bool {
+    guard case .item(_, let item)? = object(at: path) else { return false }
+    return item.hasPrefix(LockedSearch.mark) && lockedSearches[item] == nil
   }
 
   private func exists(_ path: String) -> Bool {

@@ -38,7 +38,6 @@ package final class SecretService {
   var askingPrompt: String?
   var waitingPrompts: [(prompt: String, turn: CheckedContinuation<Bool, Never>)] = []
   var lockedSearches: [String: LockedSearch] = [:]
-  var lockedSearchesMade = 0
   var portalRequests: [String: PortalRequest] = [:]
 
   /// What is known of the items of kistd.

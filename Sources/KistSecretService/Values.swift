@@ -69,6 +69,9 @@ package enum ServiceLimits {
   package static let sessions = 1024
   /// The prompts of one program that have not ended.
   package static let prompts = 64
+  /// The bytes of the paths of one prompt, and of the name of its window.
+  package static let promptBytes = 1 << 20
+  package static let windowBytes = 1024
   /// How often a prompt asks for the passphrase.
   package static let passphrases = 3
   /// The collections besides the default one and the one in memory.

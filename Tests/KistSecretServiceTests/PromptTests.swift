@@ -136,7 +136,7 @@
         try await client.show(prompt)
         try await poll("the prompt ends") { await client.completed.count == 1 }
         #expect(await client.completed[0] == (false, "s", []))
-        #expect(asker.questions == ["Collection: aws\nCredentials: 3"])
+        #expect(asker.questions == ["Credentials: 3\nCollection: aws"])
         #expect(try await storage.credentials.findAll().count == 1)
         await expectError(noSuchObject) { _ = try await client.delete(collection: collection) }
       }
@@ -178,7 +178,7 @@
         try await poll("the prompt ends") { await client.completed.count == 1 }
         #expect(
           asker.questions
-            == ["Collection: aws\nCredentials: 3", "Collection: aws\nCredentials: 1"])
+            == ["Credentials: 3\nCollection: aws", "Credentials: 1\nCollection: aws"])
         #expect(try await storage.credentials.findAll().count == 1)
       }
     }

@@ -25,6 +25,40 @@
       #expect(service.lockedSearches.isEmpty == hasLeft)
     }
 
+    @Test func `refuses a search over the limit while kist is locked, and forgets none before it`()
+      async throws
+    {
+      let service = try SecretService(
+        Lockable().functions(asking: Asking(canAsk: { true }, passphrase: { _ in .dismissed })),
+        machine: [])
+      service.isPresent = { _ in true }
+      var searches: [String] = []
+      for number in 0..<ServiceLimits.lockedSearches {
+        searches += try await service.search(["number": "\(number)"], for: ":1.1").locked
+      }
+      await #expect(throws: ServiceError.isLocked) {
+        try await service.search(["number": "one more"], for: ":1.1")
+      }
+      #expect(Set(searches).count == ServiceLimits.lockedSearches)
+      #expect(try await service.unlock(searches, for: ":1.1").prompt != ObjectPath.none)
+      await #expect(throws: ServiceError.noSuchObject) {
+        try await service.unlock([login + "/search1"], for: ":1.1")
+      }
+    }
+
+    @Test func `refuses a prompt for paths of more than 1 MiB`() async throws {
+      let service = try SecretService(
+        Lockable().functions(asking: Asking(canAsk: { true }, passphrase: { _ in .dismissed })),
+        machine: [])
+      service.isPresent = { _ in true }
+      #expect(try await service.search([:], for: ":1.1").locked.count == 1)
+      let path = login + "/" + String(repeating: "i", count: 1000)
+      await #expect(throws: ServiceError.self) {
+        try await service.unlock(Array(repeating: path, count: 1100), for: ":1.1")
+      }
+      #expect(service.prompts.isEmpty)
+    }
+
     @Test func `never encrypts two names with the same number`() async throws {
       let storage = OpenStorage.inMemory()
       try await storage.credentials.save(.sample())
