@@ -147,7 +147,9 @@ extension StorageError {
     case .ownProvider:
       self.init(
         .unavailable, "the keyring on the session bus is kist's own, kist-secret-service",
-        hint: "kistd cannot keep credentials there, because that program gets them from kistd")
+        hint:
+          "kistd cannot keep credentials there, because that program gets them from kistd; if yours "
+          + "are in the keyring before it: `kist setup secret-service --undo`, and log in again")
     case .noSuchObject:
       self.init(.unavailable, "the keyring's provider has no such keyring", hint: "try again")
     case .locked: self = .locked("the keyring is locked")

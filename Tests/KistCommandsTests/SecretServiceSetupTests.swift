@@ -100,6 +100,23 @@ import Testing
     #expect(await !setUp("--hide-keyring", on: machine).error.contains(reason))
   }
 
+  @Test(arguments: [(true, 3), (false, 0)] as [(Bool, CInt)])
+  func `is refused if kistd itself keeps credentials in a keyring, also with --hide-keyring`(
+    hasCredentials: Bool, status: CInt
+  ) async {
+    var machine = Self.machine
+    machine.diagnosis.choice = .success(.init(storage: "libsecret", reason: "the keyring"))
+    machine.diagnosis.external[0].probe = .open(hasCredentials: hasCredentials)
+    // Writing would need a real home, so the other case only shows the files.
+    let end = await setUp(
+      hasCredentials ? ["--apply", "--hide-keyring"] : ["--hide-keyring"], on: machine)
+    #expect(end.status == status)
+    #expect(
+      end.error.contains("kistd keeps your credentials in the keyring, which it could no longer")
+        == hasCredentials)
+    #expect(end.error.contains("run `kistd migrate --to encrypted-file`") == hasCredentials)
+  }
+
   @Test(arguments: ["keyrings/login.keyring", "kwalletd/kdewallet.kwl"])
   func `is refused if a keyring that does not run has a file`(name: String) async {
     var machine = Self.machine

@@ -96,7 +96,8 @@
 
     @Test func `writes nothing while another keyring has items`() async throws {
       try await withPrivateBus { bus in
-        let items = [MockProvider.Item("example.org", "alice", value: "x")]
+        // With this attribute, it is not an item of kistd.
+        let items = [MockProvider.Item("example.org", "alice", ["more": "x"], value: "x")]
         _ = try await MockProvider(holding: items, on: bus)
         try await withPrograms { home in
           var home = home
@@ -115,6 +116,22 @@
             let path = "\(home.path)/.local/share/dbus-1/services/\(name)"
             #expect(try String(contentsOfFile: path, encoding: .utf8).contains(exec))
           }
+        }
+      }
+    }
+
+    @Test func `writes nothing while kistd keeps its credentials in another keyring`() async throws {
+      try await withPrivateBus { bus in
+        let items = [MockProvider.Item("example.org", "alice", value: "x")]
+        _ = try await MockProvider(holding: items, on: bus)
+        try await withPrograms { home in
+          var home = home
+          home.busAddress = bus.address
+          let refused = try await kist(
+            ["setup", "secret-service", "--apply", "--hide-keyring"], in: home)
+          #expect(refused.status == .exited(3))
+          #expect(refused.error.contains("kist: kistd keeps your credentials in the keyring, "))
+          #expect(files(in: home).isEmpty)
         }
       }
     }

@@ -108,7 +108,7 @@ extension Host {
   ///
   /// Runs the kistd next to this program, or else the one on PATH. For a kistd that kist starts in
   /// the background, also checks what it needs for that.
-  fileprivate func diagnosis(ofDetached isDetached: Bool) -> StorageDiagnosis? {
+  func diagnosis(ofDetached isDetached: Bool = false) -> StorageDiagnosis? {
     let options = ["probe", "--json"] + (isDetached ? ["--detach"] : [])
     return daemonProgram.flatMap { lines([$0] + options).first }.flatMap { StorageDiagnosis($0) }
   }

@@ -15,6 +15,7 @@ extension Setup {
     let provider = host.keyringProvider()
     do throws(StorageError) {
       try check(files, in: host)
+      try checkThatKistdNeedsNoKeyring(in: host)
       if !hideKeyring { try checkThatNothingIsHidden(by: provider, in: host) }
     } catch {
       if apply { throw error }
@@ -57,6 +58,18 @@ extension Setup {
           "\(path) \(reason); it was not changed", as: .denied, hint: "move it away")
       }
     }
+  }
+
+  /// Refuses if kistd keeps its credentials in another keyring, which it could no longer reach.
+  private func checkThatKistdNeedsNoKeyring(in host: Host) throws(StorageError) {
+    guard let diagnosis = host.diagnosis(), case .success(let choice) = diagnosis.choice,
+      let used = diagnosis.external.first(where: { $0.storage == choice.storage }),
+      case .open(hasCredentials: true, id: _) = used.probe
+    else { return }
+    throw .refused(
+      "kistd keeps your credentials in the \(used.label), which it could no longer reach",
+      as: .conflict,
+      hint: "stop kistd, run `kistd migrate --to encrypted-file`, and then this command again")
   }
 
   /// Refuses if another keyring has items, which programs would no longer find.
