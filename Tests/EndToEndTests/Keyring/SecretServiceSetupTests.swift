@@ -120,7 +120,8 @@
       }
     }
 
-    @Test func `writes nothing while kistd keeps its credentials in another keyring`() async throws {
+    @Test func `writes nothing while kistd keeps its credentials in another keyring`() async throws
+    {
       try await withPrivateBus { bus in
         let items = [MockProvider.Item("example.org", "alice", value: "x")]
         _ = try await MockProvider(holding: items, on: bus)
