@@ -105,6 +105,7 @@ import Testing
     hasCredentials: Bool, status: CInt
   ) async {
     var machine = Self.machine
+    machine.diagnosis.provider = .init(owner: .other(.init(pid: 9, items: 1, lockedItems: 0)))
     machine.diagnosis.choice = .success(.init(storage: "libsecret", reason: "the keyring"))
     machine.diagnosis.external[0].probe = .open(hasCredentials: hasCredentials)
     // Writing would need a real home, so the other case only shows the files.

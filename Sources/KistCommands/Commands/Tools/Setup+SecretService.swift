@@ -15,7 +15,7 @@ extension Setup {
     let provider = host.keyringProvider()
     do throws(StorageError) {
       try check(files, in: host)
-      try checkThatKistdNeedsNoKeyring(in: host)
+      try checkThatKistdNeedsNone(of: provider, in: host)
       if !hideKeyring { try checkThatNothingIsHidden(by: provider, in: host) }
     } catch {
       if apply { throw error }
@@ -61,7 +61,15 @@ extension Setup {
   }
 
   /// Refuses if kistd keeps its credentials in another keyring, which it could no longer reach.
-  private func checkThatKistdNeedsNoKeyring(in host: Host) throws(StorageError) {
+  private func checkThatKistdNeedsNone(
+    of provider: KeyringProvider?, in host: Host
+  ) throws(StorageError) {
+    switch provider?.owner {
+    case .kists: return
+    case .other: break
+    // The diagnosis would start a keyring, even one that was never used.
+    case nil: guard host.keyringFile != nil else { return }
+    }
     guard let diagnosis = host.diagnosis(), case .success(let choice) = diagnosis.choice,
       let used = diagnosis.external.first(where: { $0.storage == choice.storage }),
       case .open(hasCredentials: true, id: _) = used.probe
