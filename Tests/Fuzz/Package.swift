@@ -30,9 +30,14 @@ let package = Package(
     .target(
       name: "KistSecretService",
       dependencies: ["KistCore", "KistGcrypt", "KistInterop", "KistSodium"]),
+    .target(name: "CLinux"),
     // Without the command line.
     .target(
-      name: "KistSecretServiceProgram", dependencies: ["KistBus", "KistCore", "KistSecretService"],
+      name: "KistSecretServiceProgram",
+      dependencies: [
+        "CLinux", "KistBus", "KistCore", "KistGcrypt", "KistJSON", "KistSecretService",
+        "KistSystem", "KistWire",
+      ],
       exclude: ["Program.swift"]),
     // The reader of the audit log, without the rest of the daemon.
     .target(
