@@ -61,21 +61,20 @@ final class Call {
   /// The unique name of the program that calls.
   let client: String
   let object: ObjectPath
-  /// Waits for some time, on the thread of the bus.
-  let wait: (Duration) async -> Void
+  let bus: Bus
   /// Ends the task that answers the call, if it has one of its own.
   let stop: @Sendable () -> Void
   /// The prompt to show after the reply was sent.
   var promptToShow: String?
 
   init(
-    _ message: BusMessage, from client: String, to object: ObjectPath,
-    wait: @escaping (Duration) async -> Void, stop: @escaping @Sendable () -> Void
+    _ message: BusMessage, from client: String, to object: ObjectPath, on bus: Bus,
+    stop: @escaping @Sendable () -> Void
   ) {
     self.message = message
     self.client = client
     self.object = object
-    self.wait = wait
+    self.bus = bus
     self.stop = stop
   }
 

@@ -20,7 +20,7 @@ extension Interface {
         let descriptor = try call.message.readDescriptor()
         let answer = try await service.applicationSecret(
           of: application, request: request, for: call.client, stop: call.stop)
-        if case .secret(let secret) = answer { try await call.write(secret, to: descriptor) }
+        if case .secret(let secret) = answer { try await call.bus.write(secret, to: descriptor) }
         return call.reply { reply in
           reply.write(answer.response)
           reply.write([Property]())
@@ -52,7 +52,7 @@ extension PortalAnswer {
   }
 }
 
-extension Call {
+extension Bus {
   /// Writes a secret to a pipe or a socket, and waits at most 10 seconds for its reader.
   fileprivate nonisolated(nonsending) func write(
     _ secret: Secret, to descriptor: CInt
@@ -69,7 +69,7 @@ extension Call {
       }
       written += count
       // Nothing reports that the pipe has space: the thread waits for the bus.
-      if count == 0 { await wait(.milliseconds(20)) }
+      if count == 0 { await sleep(for: .milliseconds(20)) }
     }
   }
 }

@@ -190,9 +190,7 @@ actor Provider {
     guard message.signature == types else {
       throw .invalidArguments("the arguments of \(method.name) have the types \(types)")
     }
-    let call = Call(
-      message, from: client, to: object, wait: { [bus] in await bus.sleep(for: $0) }, stop: stop)
-    return (call, method)
+    return (Call(message, from: client, to: object, on: bus, stop: stop), method)
   }
 
   // MARK: - The end

@@ -62,8 +62,7 @@ private func answerCall(
   let size = try? message.size(countingUpTo: 1 << 20)
   demand(size.map { $0 >= 1024 } ?? false, "a well-formed call has a size")
   do {
-    let call = Call(message, from: program, to: object, wait: { _ in }, stop: {})
-    let reply = try await method.run(service, call)
+    let reply = try await method.run(service, Call(message, from: program, to: object))
     unsafe mustSucceed(sd_bus_message_seal(reply.pointer, 2, 0))
     demand(
       reply.signature == method.output.map(\.type).joined(), "a reply has the types of the method")
