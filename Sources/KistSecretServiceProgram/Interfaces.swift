@@ -61,15 +61,16 @@ final class Call {
   /// The unique name of the program that calls.
   let client: String
   let object: ObjectPath
-  let bus: Bus
+  /// The bus, by which a call of the portal waits; `nil` for a call that came over none.
+  let bus: Bus?
   /// Ends the task that answers the call, if it has one of its own.
   let stop: @Sendable () -> Void
   /// The prompt to show after the reply was sent.
   var promptToShow: String?
 
   init(
-    _ message: BusMessage, from client: String, to object: ObjectPath, on bus: Bus,
-    stop: @escaping @Sendable () -> Void
+    _ message: BusMessage, from client: String, to object: ObjectPath, on bus: Bus? = nil,
+    stop: @escaping @Sendable () -> Void = {}
   ) {
     self.message = message
     self.client = client

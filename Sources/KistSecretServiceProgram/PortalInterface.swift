@@ -20,7 +20,7 @@ extension Interface {
         let descriptor = try call.message.readDescriptor()
         let answer = try await service.applicationSecret(
           of: application, request: request, for: call.client, stop: call.stop)
-        if case .secret(let secret) = answer { try await call.bus.write(secret, to: descriptor) }
+        if case .secret(let secret) = answer { try await call.bus?.write(secret, to: descriptor) }
         return call.reply { reply in
           reply.write(answer.response)
           reply.write([Property]())

@@ -27,8 +27,10 @@ package struct Screen: Sendable {
     try await xdotool("search", "--onlyvisible", "--name", ".").status == 0
   }
 
-  /// Types a text into the window that has the focus, and then presses the keys.
+  /// Types a text into the window, and then presses the keys.
   package func type(_ text: String, _ keys: String...) async throws {
+    // No window manager gives a new window the focus, so that its first keys would be lost.
+    _ = try await xdotool("search", "--onlyvisible", "--name", ".", "windowfocus", "--sync")
     if !text.isEmpty { _ = try await xdotool("type", text) }
     for key in keys { _ = try await xdotool("key", key) }
   }

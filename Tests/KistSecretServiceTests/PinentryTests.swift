@@ -10,7 +10,7 @@
 
   private let pinentry = "/usr/bin/pinentry-gtk-2"
 
-  @Suite(.needsBus, .needsPinentry, .timeLimit(.minutes(10)))
+  @Suite(.serialized, .needsBus, .needsPinentry, .timeLimit(.minutes(10)))
   struct `The window of pinentry` {
     private func withScreen(_ body: (Screen, Display) async throws -> Void) async throws {
       try await withSession { session in

@@ -7,7 +7,7 @@
   import KistTesting
   import Testing
 
-  @Suite(.needsBus, .needsPrompter, .timeLimit(.minutes(10)))
+  @Suite(.serialized, .needsBus, .needsPrompter, .timeLimit(.minutes(10)))
   struct `The prompter of the desktop` {
     /// Runs a test with a service that asks with the prompter.
     private func withPrompter(

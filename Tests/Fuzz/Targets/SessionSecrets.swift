@@ -8,12 +8,13 @@ let sessionSecrets = Target("session-secrets") { input in
   var input = input
   let key = input.bytes(Int(input.byte()))
   let exchange = KeyExchange()
-  demand(exchange.publicKey.count == KeyExchange.size, "a public key has 128 bytes")
+  let size = KeyExchange.Group.modp1024.size
+  demand(exchange.publicKey.count == size, "a public key has 128 bytes")
   let cipher =
     exchange.cipher(sharedWith: key) ?? SessionCipher(key: Secret(copying: Array(0..<16)))
   let number = key.drop { $0 == 0 }
   demand(
-    key.count <= KeyExchange.longestPublicKey && !number.isEmpty && Array(number) != [1]
+    key.count <= size + 1 && !number.isEmpty && Array(number) != [1]
       || exchange.cipher(sharedWith: key) == nil, "a bad key is refused")
   let vector = input.bytes(input.choice(of: 18))
   let sealed = input.rest
