@@ -87,7 +87,7 @@ class Import(IntegrationTest):
         (self.world.home / "export.csv").write_text(export)
         self.import_("keepassxc", "export.csv")
         self.assertEqual(self.run_("kist", "load", "git.example", "alice").stdout, 'hun"ter,2')
-        self.assertIn("not imported: notes (1 ", self.run_("kist", "import", "keepassxc", "export.csv", "--dry-run").stderr)
+        self.assertIn("not imported: notes (1, in line ", self.run_("kist", "import", "keepassxc", "export.csv", "--dry-run").stderr)
 
 
 class ImportFromKeyring(IntegrationTest):
