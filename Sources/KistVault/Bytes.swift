@@ -82,12 +82,21 @@ struct ByteReader {
     return String(copying: text)
   }
 
-  /// Skips a text, and returns whether it has the bytes of the given one.
-  mutating func skips(_ text: String, in bytes: Span<UInt8>) throws(StorageError) -> Bool {
+  mutating func key(from bytes: Span<UInt8>) throws(StorageError) -> CredentialKey {
+    CredentialKey(service: try text(from: bytes), account: try text(from: bytes))
+  }
+
+  /// Skips a key; throws if it is not the given one.
+  mutating func skip(_ key: CredentialKey, in bytes: Span<UInt8>) throws(StorageError) {
+    try skip(key.service, in: bytes)
+    try skip(key.account, in: bytes)
+  }
+
+  private mutating func skip(_ text: String, in bytes: Span<UInt8>) throws(StorageError) {
     let count = Int(try integer(UInt32.self, from: bytes))
     try skip(count, of: bytes)
     let found = bytes.extracting(offset - count..<offset)
-    return text.withBytes { $0.hasSameBytes(as: found) }
+    guard text.withBytes({ $0.hasSameBytes(as: found) }) else { throw .anotherCredential }
   }
 
   mutating func bytes(_ count: Int, from bytes: Span<UInt8>) throws(StorageError) -> [UInt8] {

@@ -64,16 +64,16 @@ extension Metadata {
 
   /// Decodes metadata; throws `corrupt` if the metadata breaks a rule that every save keeps.
   ///
-  /// - Parameter knowsKey: whether the row was found by its service and account. A request named
-  ///   them, so they were already checked against the limits.
-  init(decoding bytes: Span<UInt8>, knowsKey: Bool = false) throws(StorageError) {
+  /// - Parameter found: the key by which the row was found. The metadata of another credential is
+  ///   `corrupt`. This key is not checked against the limits, because a request had it.
+  init(decoding bytes: Span<UInt8>, foundBy found: CredentialKey? = nil) throws(StorageError) {
     var reader = ByteReader()
     let flags = try Self.flags(&reader, from: bytes)
     let createdAt = try Self.timestamp(reader.integer(from: bytes))
     let modifiedAt = try Self.timestamp(reader.integer(from: bytes))
     let expiry = try Self.timestamp(reader.integer(from: bytes))
-    let key = CredentialKey(
-      service: try reader.text(from: bytes), account: try reader.text(from: bytes))
+    if let found { try reader.skip(found, in: bytes) }
+    let key = if let found { found } else { try reader.key(from: bytes) }
     let label = try reader.text(from: bytes)
     var attributes = Attributes()
     let count = try reader.integer(UInt32.self, from: bytes)
@@ -93,7 +93,7 @@ extension Metadata {
       flags & Self.hasLabel != 0 || label.isEmpty,
       flags & Self.hasExpiry != 0 || expiry.secondsSinceEpoch == 0
     else { throw .malformed }
-    guard knowsKey || key.isWithinLimits, areWithinLimits(label, attributes) else {
+    guard found != nil || key.isWithinLimits, areWithinLimits(label, attributes) else {
       throw .beyondLimits
     }
     // Sets all properties in one call. Setting them one by one, between calls that can throw, would
@@ -107,9 +107,8 @@ extension Metadata {
 
   static func key(decoding bytes: Span<UInt8>) throws(StorageError) -> CredentialKey {
     var reader = ByteReader()
-    _ = try reader.bytes(28, from: bytes)
-    return CredentialKey(
-      service: try reader.text(from: bytes), account: try reader.text(from: bytes))
+    try reader.skip(28, of: bytes)
+    return try reader.key(from: bytes)
   }
 
   /// Decodes the parts that a save keeps: the time of the first save, and the fields.
@@ -123,13 +122,10 @@ extension Metadata {
       let createdAt = try timestamp(reader.integer(from: bytes))
       // The other two times.
       try reader.skip(16, of: bytes)
-      for text in [key.service, key.account] where try !reader.skips(text, in: bytes) {
-        throw .anotherCredential
-      }
+      try reader.skip(key, in: bytes)
       return (createdAt, nil, false)
     }
-    let metadata = try Metadata(decoding: bytes)
-    guard metadata.key == key else { throw .anotherCredential }
+    let metadata = try Metadata(decoding: bytes, foundBy: key)
     return (metadata.createdAt, metadata.fields, metadata.secretHasFields)
   }
 

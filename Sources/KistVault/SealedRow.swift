@@ -66,11 +66,9 @@ extension StoreKeys {
   ) throws(StorageError) -> Metadata {
     let metadata = try self.metadata.open(sealed, at: place)
       .withBytes { bytes throws(StorageError) in
-        try Metadata(decoding: bytes, knowsKey: key != nil)
+        try Metadata(decoding: bytes, foundBy: key)
       }
-    let isInPlace =
-      if let key { metadata.key == key } else { tag(of: metadata.key) == place.tag }
-    guard isInPlace else { throw .anotherCredential }
+    guard key != nil || tag(of: metadata.key) == place.tag else { throw .anotherCredential }
     return metadata
   }
 
