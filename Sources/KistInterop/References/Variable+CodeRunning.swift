@@ -31,6 +31,8 @@ extension Variable {
     var unnumbered = name[...]
     while let end = unnumbered.last, end == "_" || end.isNumber { unnumbered.removeLast() }
     var words = unnumbered.split(separator: "_")
+    // Builds for another machine name their tools `CC_FOR_BUILD`, `AR_FOR_TARGET`.
+    if words.count > 2, words[words.count - 2] == "FOR" { words.removeLast(2) }
     guard let last = words.last else { return false }
     if wordEndings.contains(where: last.hasSuffix) || lastWords.contains(last) {
       // `UPLOAD_PATH` is a place for data.
@@ -51,7 +53,8 @@ extension Variable {
 
 /// The last words of names whose value is code, options, a program, or the place of one of these.
 private let lastWords: Set<Substring> = [
-  "AR", "ARG", "ARGS", "ARGUMENTS", "ASKPASS", "BIN", "BINARY", "CC", "CFG", "CMD", "CMDLINE",
+  "AR", "ARG", "ARGS", "ARGUMENTS", "ASKPASS", "BIN", "BINARY", "CC", "CFG", "CFGDIR", "CMD",
+  "CMDLINE",
   "COMMANDS", "CONFIGS", "CONFIGURATION", "CPP", "CXX", "DAGS", "DEBUGGER", "DIFF", "DIFFTOOL",
   "ENGINES", "ENTRYPOINT", "EVAL", "EXE", "EXEC", "EXECUTABLE", "EXECUTABLES", "EXTENSION",
   "EXTENSIONS", "HELPER", "HOOK", "HOOKS",
@@ -59,14 +62,15 @@ private let lastWords: Set<Substring> = [
   "LIBRARY", "LIBS", "LINKER", "MAPPER", "MERGETOOL", "MODULE", "MODULES", "OPEN", "OPENER",
   "PATHS",
   "PINENTRY", "PLUGIN", "PLUGINS", "PROFILER", "PROG", "PROGRAM", "RC", "REMOTE", "RSH", "RUNNER",
-  "SCRIPT", "SCRIPTS", "SSH", "SUDO", "TERMINAL", "TOOLCHAIN", "VIEWER",
+  "SCRIPT", "SCRIPTS", "SSH", "SUDO", "TCTI", "TERMINAL", "TOOLCHAIN", "TYPESETTER",
 ]
 
 /// The endings of last words, also without an underscore before them: `CFLAGS`, `GNUPGHOME`.
 private let wordEndings = [
-  "BROWSER", "COMMAND", "COMPILER", "CONF", "CONFDIR", "CONFIG", "CONFIGDIR", "EDITOR", "FLAGS",
+  "BROWSER", "CFGDIR", "COMMAND", "COMPILER", "CONF", "CONFDIR", "CONFIG", "CONFIGDIR", "EDITOR",
+  "FLAGS",
   "HOME", "INITFILE", "LOADER", "OPT", "OPTIONS", "OPTS", "PAGER", "PATH", "PRELOAD", "PYTHON",
-  "RCFILE", "SHELL", "STARTUP", "WRAPPER",
+  "RCFILE", "SHELL", "STARTUP", "VIEWER", "WRAPPER",
 ]
 
 /// The words before `PATH` in ordinary names.
