@@ -13,6 +13,7 @@ struct Host: Sendable {
     var mode: UInt32
     /// The identity of the file: its device and its inode number.
     var identity: [UInt64]
+    var isDirectory = true
   }
 
   var uid: UInt32
@@ -41,7 +42,8 @@ extension Host {
         fileStatus(of: path).map { status in
           File(
             owner: status.st_uid, mode: status.permissions,
-            identity: [UInt64(status.st_dev), UInt64(status.st_ino)])
+            identity: [UInt64(status.st_dev), UInt64(status.st_ino)],
+            isDirectory: status.isKind(S_IFDIR))
         }
       }, names: KistSystem.names(in:),
       freeBytes: { path in
@@ -96,8 +98,10 @@ extension Host {
 
   /// Returns the directory for one kind of kist's files (XDG Base Directory Specification).
   func kistDirectory(_ variable: String, _ standard: String) -> String? {
-    if let path = environment(variable), path.hasPrefix("/") { return path + "/kist" }
-    return environment("HOME").map { "\($0)/\(standard)/kist" }
+    if let path = environment(variable), path.hasPrefix("/") {
+      return path.appendingPath("kist")
+    }
+    return environment("HOME").map { $0.appendingPath(standard + "/kist") }
   }
 
   /// The target of a link to kist, in shell syntax: the kist on PATH, or else this program.

@@ -34,6 +34,17 @@ extension StorageError {
   /// SQLite finds a fault in the pages.
   static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }
 
+  /// The error for a directory in whose place, or above which, there is a file; `nil` if there is none.
+  package static func fileInPlace(of directory: String) -> StorageError? {
+    file(inPlaceOf: directory).map { file in
+      StorageError(
+        .unavailable, "\(file) is a file, but kistd needs a directory there",
+        hint:
+          "move the file away, or name another directory; if it is a store or a backup, name it "
+          + "`credentials.db`, in a directory of its own")
+    }
+  }
+
   /// A small file is refused; `what` is its name in the error.
   static func unfit(_ file: UnfitFile, _ what: String, _ path: String) -> StorageError {
     if case .notOpened(let code) = file, code != EACCES {

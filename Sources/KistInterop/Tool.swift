@@ -71,8 +71,10 @@ extension Tool {
   /// - Parameters:
   ///   - kist: The program for a link to point to, in shell syntax.
   ///   - dockerFile: The configuration of docker.
+  ///   - isNewDockerFile: Whether that file does not exist yet.
   package func setup(
-    linkingTo kist: String, dockerFile: String = "~/.docker/config.json"
+    linkingTo kist: String, dockerFile: String = "~/.docker/config.json",
+    isNewDockerFile: Bool = true
   ) -> ToolSetup {
     switch self {
     case .git:
@@ -92,10 +94,12 @@ extension Tool {
       ToolSetup(
         program: program,
         lines: [
-          line(#"{"credsStore": "kist"}"#, dockerFile),
+          isNewDockerFile
+            ? line(#"{"credsStore": "kist"}"#, "\(dockerFile), a new file")
+            : line(#""credsStore": "kist","#, "\(dockerFile), after its first {"),
           line(
             #"credential-helpers = ["kist", "containers-auth.json"]"#,
-            "~/.config/containers/registries.conf.d/kist.conf, for podman and skopeo"),
+            "~/.config/containers/registries.conf.d/kist.conf, a new file, for podman and skopeo"),
         ])
     case .cargo:
       ToolSetup(

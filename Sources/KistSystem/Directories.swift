@@ -39,13 +39,39 @@ private func isMade(_ path: String) -> Bool {
 ///
 /// For a missing directory, it checks the nearest existing directory above it.
 package func checkWritable(directory path: String) throws(UnfitFile) {
-  var folder = path
-  while fileStatus(of: folder) == nil, errno == ENOENT, folder != directory(of: folder) {
-    folder = directory(of: folder)
-  }
+  let folder = nearestExisting(path)
   guard let status = fileStatus(of: folder) else { throw .notOpened(errno) }
   guard status.isKind(S_IFDIR) else { throw .notOpened(ENOTDIR) }
   guard unsafe access(folder, W_OK | X_OK) == 0 else { throw .notOpened(errno) }
+}
+
+/// Returns the file that is in place of a directory, or of one above it; `nil` if there is none.
+package func file(inPlaceOf directory: String) -> String? {
+  let path = nearestExisting(directory)
+  guard let status = fileStatus(of: path), !status.isKind(S_IFDIR) else { return nil }
+  return path
+}
+
+/// Returns the path or, if nothing is there, the nearest path above it that exists.
+package func nearestExisting(_ path: String) -> String {
+  var path = path
+  while fileStatus(of: path) == nil, [ENOENT, ENOTDIR].contains(errno), path != directory(of: path)
+  {
+    path = directory(of: path)
+  }
+  return path
+}
+
+/// Returns what to do about an XDG_RUNTIME_DIR that does not exist, for a path in it; else `nil`.
+package func remedy(
+  forMissingRuntimeDirectoryOf path: String, environment: (String) -> String?
+) -> String? {
+  guard let directory = environment("XDG_RUNTIME_DIR"), directory.hasPrefix("/"),
+    path.hasPrefix(directory + "/"), fileStatus(of: directory) == nil, errno == ENOENT
+  else { return nil }
+  return
+    "XDG_RUNTIME_DIR names \(directory), which does not exist: log in again, or do without it: "
+    + "`unset XDG_RUNTIME_DIR`"
 }
 
 /// Creates a directory of mode 0700 whose path is the given one and six random characters.

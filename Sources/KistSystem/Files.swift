@@ -139,9 +139,3 @@ package func servedSocket(_ claim: String) -> String? {
   let path = bytes(of: file, 0..<4096).prefix { $0 != UInt8(ascii: "\n") }
   return path.isEmpty ? nil : String(decoding: path, as: UTF8.self)
 }
-
-/// Returns the process id at the beginning of a lock file; `nil` if it has none.
-package func lockOwner(_ descriptor: CInt) -> String? {
-  let digits = bytes(of: descriptor, 0..<16).prefix { (0x30...0x39).contains($0) }
-  return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
-}

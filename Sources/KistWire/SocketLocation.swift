@@ -41,9 +41,10 @@ package struct SocketLocation: Sendable, Equatable {
     func directory() -> String? {
       let runtime = "/run/user/\(uid)"
       return absolute("XDG_RUNTIME_DIR") ?? (isOurDirectory(runtime) ? runtime : nil)
-        ?? absolute("HOME").map { $0 + "/.local/state" }
+        ?? absolute("HOME").map { $0.appendingPath(".local/state") }
     }
-    guard let path = value("KIST_SOCKET") ?? directory().map({ $0 + "/kist/kist.sock" }) else {
+    guard let path = value("KIST_SOCKET") ?? directory().map({ $0.appendingPath("kist/kist.sock") })
+    else {
       throw StorageError(
         .unavailable, "there is no place for the socket: neither XDG_RUNTIME_DIR nor HOME is set",
         hint: "set KIST_SOCKET to the path of the socket")

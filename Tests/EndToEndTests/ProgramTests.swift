@@ -178,6 +178,24 @@ import Testing
     }
   }
 
+  @Test(arguments: ["status", "list --json", "load s", "audit", "doctor", "setup git", "--help"])
+  func `kist prints nothing if its reader has ended, even where SIGPIPE is ignored`(
+    line: String
+  ) async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { _ in
+        let script = """
+          mkfifo ~/pipe; (exec <~/pipe; :) & reader=$!
+          exec 3>~/pipe; wait $reader; trap '' PIPE
+          printf pw | kist save s; kist \(line) >&3
+          """
+        let end = try await command("bash", ["-c", script], in: home)
+        #expect(end.error == "")
+        #expect(end.status == .exited(128 + SIGPIPE) || line == "--help", "\(end.status)")
+      }
+    }
+  }
+
   @Test func `the log contains no data from requests, even at level trace`() async throws {
     try await withHome { home in
       let end = try await withDaemon(in: home, ["--log-level", "trace"]) { _ in

@@ -154,6 +154,52 @@ import Testing
     }
   }
 
+  @Test func `prints nothing about progress notes if the home is read-only and has none`()
+    async throws
+  {
+    try await withHome { home in
+      let script = """
+        obeying="setpriv --bounding-set=-all"; [ "$(id -u)" = 0 ] || obeying=
+        mkdir -m 700 ~/store; mkdir -m 500 ~/home
+        run() { HOME=$1 $obeying kistd --data ~/store --passphrase-fd 3 -- sh -c "$2" 3<<E
+        correct horse
+        E
+        }
+        run ~/home true 2>/dev/null
+        run ~/home 'echo pw | kist save s'; run ~/home 'kist load s'
+        mkdir -p ~/other/.local/state/kist; chmod 500 ~/other/.local/state/kist
+        run ~/other true
+        chmod -R u+rwX ~
+        """
+      let end = try await command("bash", ["-c", script], in: home)
+      #expect(end.output == "pw", "\(end.error)")
+      let lines = end.error.split(separator: "\n")
+      #expect(lines.count == 1 && lines[0].contains("cannot use its progress note"), "\(lines)")
+    }
+  }
+
+  @Test func `keeps the progress note of a store elsewhere in the state directory`() async throws {
+    try await withHome { home in
+      let words = ["--data", home.path + "/data", "--", "sh", "-c", "printf pw | kist save s"]
+      let end = try await command("kistd", words, in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      let notes = try FileManager.default.subpathsOfDirectory(atPath: home.path)
+        .filter { $0.contains("progress") }
+      #expect(notes.count == 1 && notes[0].hasPrefix(".local/state/kist/progress-"), "\(notes)")
+    }
+  }
+
+  @Test func `with a store of a passphrase says how to give it`() async throws {
+    try await withHome { home in
+      let made = try await command(
+        "kistd", ["--passphrase-fd", "0", "--", "true"], in: home, input: "correct horse")
+      try #require(made.status == .exited(0), "\(made.error)")
+      let end = try await command("kistd", ["--", "kist", "list"], in: home)
+      #expect(end.status == .exited(5))
+      #expect(end.error.contains("`kistd --passphrase-fd 3 -- COMMAND 3<FILE`"), "\(end.error)")
+    }
+  }
+
   @Test func `is of use to a kist that names no socket`() async throws {
     try await withAutostart { home in
       let line = "unset KIST_SOCKET; kist status | grep ^locked; kist save s <<<pw; kist load s"

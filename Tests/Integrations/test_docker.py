@@ -68,6 +68,18 @@ class Docker(RegistryTest):
         self.inspect()
         self.assertEqual(self.used(), basic("alice", "hunter2"))
 
+    def test_setup_prints_lines_to_copy_into_a_new_and_into_an_existing_configuration(self):
+        def line():
+            return self.run_("kist", "setup", "docker").stdout.splitlines()[0]
+
+        self.config.unlink()
+        self.assertEqual(json.loads(line()), {"credsStore": "kist"})
+        self.config.write_text('{"HttpHeaders": {"x": "y"}}')
+        self.config.write_text("{" + line() + self.config.read_text()[1:])
+        self.assertEqual(json.loads(self.config.read_text()), {"credsStore": "kist", "HttpHeaders": {"x": "y"}})
+        self.login()
+        self.assertEqual(self.world.credentials(), [(self.registry, "alice")])
+
     def test_setup_apply_creates_the_configuration(self):
         self.config.unlink()
         self.config.parent.rmdir()

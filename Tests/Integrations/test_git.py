@@ -3,6 +3,7 @@
 import atexit
 import functools
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -181,6 +182,17 @@ class Git(IntegrationTest):
         for source in sources:
             self.run_("kist", "import", *source, "--yes")
         self.assertEqual(self.run_("kist", "list", "--json").stdout, before)
+
+    def test_git_finds_an_imported_host_without_a_full_stop_once_it_has_the_name_that_git_uses(self):
+        """The commands are those of docs/names.md."""
+        (self.world.home / ".netrc").write_text("machine gitserver login alice password one\n")
+        self.run_("kist", "import", "netrc", "--yes")
+        self.assertIsNone(self.fill("https://gitserver"))
+        page = (Path(__file__).parents[2] / "docs" / "names.md").read_text()
+        commands = re.search(r"^```\n(kist load gitserver .*?)^```$", page, re.M | re.S)[1]
+        self.run_("sh", "-e", "-c", commands)
+        self.assertEqual(self.fill("https://gitserver"), ("alice", "one"))
+        self.assertEqual(self.world.credentials(), [("https://gitserver", "alice")])
 
     def test_git_does_not_get_a_secret_of_two_lines(self):
         """kist reports the reason."""

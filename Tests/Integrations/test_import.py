@@ -39,6 +39,7 @@ class Import(IntegrationTest):
         config = self.world.home / ".docker" / "config.json"
         self.assertIn("auth", json.loads(config.read_text())["auths"][place])
         self.import_("docker")
+        config.unlink()
         config.write_text(self.run_("kist", "setup", "docker").stdout)
         self.run_("docker", "manifest", "inspect", "--insecure", place + "/box:1")
         self.assertEqual(server.seen[-1][2], basic("alice", "hunter2"))

@@ -65,7 +65,7 @@ import Testing
       let recorder = Recorder()
       var terminal = recorder.terminal(isTerminal: true)
       terminal.askHidden = { question throws(StorageError) in
-        #expect(question == "The storage is locked. Passphrase: ")
+        #expect(question == "The storage is locked. Passphrase of the encrypted file: ")
         return Secret(utf8: "")
       }
       let words = ["backup", directory + "/backup"]

@@ -57,10 +57,13 @@ import Testing
 
   @Test(
     arguments: [
-      (.keyFile, "Unlock the storage? [Y/n] "), (.provider, "Unlock the storage? [Y/n] "),
-      (.passphrase, "Passphrase: "),
+      (.keyFile, "Unlock the encrypted file with its key file? [Y/n] "),
+      (.provider, "Unlock the keyring? Its program asks for its password. [Y/n] "),
+      (.passphrase, "Passphrase of the encrypted file: "),
     ] as [(StorageStatus.Unlocking, String)])
-  func `reports why it is locked before it asks`(way: StorageStatus.Unlocking, question: String)
+  func `reports why it is locked, and names what it unlocks, before it asks`(
+    way: StorageStatus.Unlocking, question: String
+  )
     async
   {
     let world = World(unlocksWith: way)

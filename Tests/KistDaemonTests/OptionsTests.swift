@@ -58,6 +58,15 @@ import Testing
     Case(environment: ["KISTD_DATA": ""]),
     Case(environment: ["XDG_DATA_HOME": "/x"]) { $0.dataDirectory = "/x/kist" },
     Case(environment: ["XDG_DATA_HOME": "relative"]),
+    Case(environment: ["HOME": "/", "XDG_STATE_HOME": "/x/"]) {
+      $0.dataDirectory = "/.local/share/kist"
+      $0.keySource = .file(path: "/x/kist/key")
+      $0.pinFile = "/x/kist/storage"
+      $0.usualPinFile = "/x/kist/storage"
+      $0.auditFile = "/x/kist/audit.jsonl"
+      $0.progressDirectory = "/x/kist"
+      $0.keyringLock = "/x/kist/keyring.lock"
+    },
     Case(arguments: ["--key-file", "/k"]) {
       $0.keySource = .file(path: "/k")
       $0.namesKeyFile = true

@@ -113,6 +113,16 @@ import Testing
     }
   }
 
+  @Test func `a missing XDG_RUNTIME_DIR that cannot be made is named in the hint`() throws {
+    let location = try SocketLocation(path: "/proc/absent/kist/kist.sock")
+    let error = try #require(throws: StorageError.self) {
+      try DaemonSocket(claiming: location) { $0 == "XDG_RUNTIME_DIR" ? "/proc/absent" : nil }
+    }
+    #expect(
+      error.hint?.hasPrefix("XDG_RUNTIME_DIR names /proc/absent, which does not exist") == true)
+    #expect(error.hint?.hasSuffix("`unset XDG_RUNTIME_DIR`") == true)
+  }
+
   @Test func `a file in the place of the directory is refused`() async throws {
     try await withDirectory { directory in
       try Data("precious".utf8).write(to: URL(fileURLWithPath: directory + "/file"))

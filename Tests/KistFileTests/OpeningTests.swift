@@ -54,7 +54,8 @@ import Testing
     let file = store.directory("data")
     try Data("a backup".utf8).write(to: URL(filePath: file))
     let error = await expect(.unavailable) { try await store.open() }
-    #expect(error?.message == "\(file) is not a directory")
+    #expect(error?.message == "\(file) is a file, but kistd needs a directory there")
+    #expect(error?.hint?.hasPrefix("move the file away") == true)
     #expect(try Data(contentsOf: URL(filePath: file)) == Data("a backup".utf8))
   }
 

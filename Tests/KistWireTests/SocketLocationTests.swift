@@ -37,6 +37,13 @@ struct SocketLocationTests {
     }
   }
 
+  @Test(arguments: ["HOME", "XDG_RUNTIME_DIR"])
+  func `a directory with a slash at its end adds no second one`(variable: String) throws {
+    let location = try SocketLocation(
+      environment: { $0 == variable ? "/" : nil }, uid: 1000, isOurDirectory: { _ in false })
+    #expect(!location.path.contains("//") && location.path.hasSuffix("/kist/kist.sock"))
+  }
+
   @Test func `a socket path of 200 bytes is refused, naming it; one of 107 is not`() throws {
     let long = "/" + String(repeating: "x", count: 199)
     let error = #expect(throws: StorageError.self) { try SocketLocation(path: long) }

@@ -13,6 +13,8 @@ import Testing
   func `is reported unchanged`(probe: StorageProbe) throws {
     let choices: [Result<StorageDiagnosis.Choice, StorageError>] = [
       .success(.init(storage: "libsecret", reason: "\"because\"")), .failure(Self.error),
+      .success(
+        .init(storage: "encrypted-file", reason: "because", whyLocked: .locked("no key"))),
     ]
     for choice in choices {
       let diagnosis = StorageDiagnosis(

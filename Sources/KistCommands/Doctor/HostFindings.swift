@@ -9,7 +9,9 @@ extension Host {
     let key = keyFile.map(directory(of:))
     var directories: [String] = []
     for path in [directory(of: socket), data, key] {
-      if let path, file(path) != nil, !directories.contains(path) { directories.append(path) }
+      if let path, file(path)?.isDirectory == true, !directories.contains(path) {
+        directories.append(path)
+      }
     }
     let faults = directories.compactMap(fault)
     return (faults.isEmpty ? [privacy(of: directories)] : faults)

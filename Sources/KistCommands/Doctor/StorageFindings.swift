@@ -12,7 +12,12 @@ func storageFindings(
     guard let diagnosis else { return [] }
     switch diagnosis.choice {
     case .success(let choice):
-      return [.ok("storage", "kistd would open \(choice.reason)")]
+      let opening = "kistd would open \(choice.reason)"
+      let storage =
+        choice.whyLocked.map {
+          Finding(.problem($0.code), "storage", "\(opening); \($0.message)", hint: $0.hint)
+        } ?? .ok("storage", opening)
+      return [storage]
         + diagnosis.external.map { finding(of: $0, isUsed: $0.storage == choice.storage) }
     case .failure(let error): return [Finding(error, about: "storage")]
     }

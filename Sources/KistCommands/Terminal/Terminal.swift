@@ -42,6 +42,12 @@ extension Terminal {
       },
       writeBytes: { bytes throws(StorageError) in
         let failure = bytes.withBytes { writeAll($0, to: STDOUT_FILENO) }
+        if failure == EPIPE {
+          // A CI runner may have started kist with this signal ignored. The reader, such as `head`,
+          // has read what it needed, so this is not an error to report.
+          signal(SIGPIPE, SIG_DFL)
+          raise(SIGPIPE)
+        }
         guard failure == 0 else {
           throw StorageError(
             .internal, "standard output could not be written: \(systemText(of: failure))",

@@ -99,11 +99,18 @@ extension StorageAccess {
   ) async throws(StorageError) -> Bool {
     let reason = error.message.prefix(1).uppercased() + error.message.dropFirst()
     var passphrase: Secret?
-    if try await status().unlocksWith == .passphrase {
-      passphrase = try terminal.askHidden("\(reason). Passphrase: ")
+    let way = try await status().unlocksWith
+    if way == .passphrase {
+      passphrase = try terminal.askHidden("\(reason). Passphrase of the encrypted file: ")
       if passphrase?.isEmpty == true { return false }
     } else {
-      let answer = try terminal.ask("\(reason). Unlock the storage? [Y/n] ")
+      let question =
+        switch way {
+        case .keyFile: "Unlock the encrypted file with its key file?"
+        case .provider: "Unlock the keyring? Its program asks for its password."
+        default: "Unlock the storage?"
+        }
+      let answer = try terminal.ask("\(reason). \(question) [Y/n] ")
       guard ["", "y", "yes"].contains(answer.lowercased()) else { return false }
     }
     _ = try await unlock(passphrase)

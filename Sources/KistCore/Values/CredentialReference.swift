@@ -8,8 +8,8 @@ public struct CredentialReference: Hashable, Sendable, CustomStringConvertible {
 
   /// The hint of an error about a reference that cannot be parsed.
   package static let hint =
-    "percent-encode everything except letters, digits and -._~, as in "
-    + "kist://https%3A%2F%2Fgithub.com/alice"
+    "for the service https://github.com, write kist://https%3A%2F%2Fgithub.com/alice: percent-encode "
+    + "everything except letters, digits and -._~; `kist list --references` prints the references"
 
   /// The key of the credential.
   public let key: CredentialKey

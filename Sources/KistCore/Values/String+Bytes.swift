@@ -28,6 +28,14 @@ extension String {
   }
 }
 
+extension String {
+  /// Returns the path of an entry of this directory, also if the path of the directory ends with a
+  /// slash, as `/` does.
+  package func appendingPath(_ entry: String) -> String {
+    (hasSuffix("/") ? self : self + "/") + entry
+  }
+}
+
 extension String? {
   /// Returns whether both are `nil`, or have the same bytes in UTF-8.
   package func hasSameBytes(as other: String?) -> Bool {

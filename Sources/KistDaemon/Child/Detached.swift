@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import KistCore
+internal import KistFile
 internal import KistSystem
 
 /// A kistd that continues in the background when it serves: `kistd --detach`.
@@ -20,6 +21,7 @@ struct Detached: Sendable {
       throw .wrongUsage("--detach is not for a service manager, which waits for kistd itself")
     }
     closefrom(STDERR_FILENO + 1)
+    try checkLog(logFile)
     try makeDirectory(directory(of: logFile), hint: otherLogHint)
     log = try openLog(logFile, O_CREAT)
     guard unsafe chdir("/") == 0 else { throw .failed("enter", "/", hint: "try again") }
@@ -59,13 +61,19 @@ extension Options {
 
 extension Options {
   /// Throws where kistd could not open its log in the background; changes nothing.
+  ///
+  /// Without `--detach`, a missing log is accepted.
   func checkLog() throws(StorageError) {
-    guard let logFile else { return }
-    if fileStatus(ofLink: logFile) == nil {
-      try checkWritable(directory: directory(of: logFile), hint: otherLogHint)
-    } else {
-      close(try openLog(logFile))
-    }
+    let path = logFile ?? directory(of: pinFile) + "/kistd.log"
+    if logFile != nil || fileStatus(ofLink: path) != nil { try KistDaemon.checkLog(path) }
+  }
+}
+
+private func checkLog(_ path: String) throws(StorageError) {
+  if fileStatus(ofLink: path) == nil {
+    try checkWritable(directory(of: path), orElse: "name another directory in XDG_STATE_HOME")
+  } else {
+    close(try openLog(path))
   }
 }
 

@@ -8,7 +8,7 @@ extension Daemon {
   /// Returns the passed socket, or one that kistd makes where clients look for it.
   func listeningSocket() throws(StorageError) -> DaemonSocket {
     if let descriptor = sockets.requests { return DaemonSocket(handedOver: descriptor) }
-    return try DaemonSocket(claiming: socketLocation())
+    return try DaemonSocket(claiming: socketLocation(), environment: environment)
   }
 
   /// Returns the path of the socket that it will listen on.

@@ -32,14 +32,6 @@ func makeDirectory(_ path: String, hint: String) throws(StorageError) {
   guard makeDirectory(path) else { throw .failed("make the directory", path, hint: hint) }
 }
 
-/// Throws where kistd cannot make files in a directory, or cannot make the directory.
-func checkWritable(directory: String, hint: String) throws(StorageError) {
-  do throws(UnfitFile) { try checkWritable(directory: directory) } catch {
-    guard case .notOpened(let number) = error else { throw .unfit(error, directory, hint: hint) }
-    throw .failed("write to", directory, hint: hint, errno: number)
-  }
-}
-
 extension StorageError {
   static func failed(
     _ action: String, _ path: String, hint: String, errno number: CInt = errno

@@ -57,6 +57,9 @@ func migrate(
 ) async throws(StorageError) -> CInt {
   let command = try parse(MigrateCommand.self, arguments)
   let (source, target, options) = try command.options(environment: environment)
+  // The storage of a running kistd is one of the two.
+  try EncryptedFile.checkIsClosed(at: options.storePath)
+  try options.checkKeyringIsFree()
   var context = StorageContext(
     options: options, environment: environment, logger: .kistd(level: options.logLevel))
   let probes = await Probes(of: [source, target].filter { !$0.isExternal }, context)

@@ -65,12 +65,14 @@ extension Kistd {
     }
     /// Returns a directory of the XDG Base Directory Specification, which ignores relative paths.
     func home(_ name: String, _ standard: String) -> String? {
-      if let path = variable(name), path.hasPrefix("/") { return path + "/kist" }
-      return variable("HOME").map { $0 + standard + "/kist" }
+      if let path = variable(name), path.hasPrefix("/") {
+        return path.appendingPath("kist")
+      }
+      return variable("HOME").map { $0.appendingPath(standard + "/kist") }
     }
 
     let ownData = try setting("data", store.place.data)?.path()
-    guard let data = ownData ?? home("XDG_DATA_HOME", "/.local/share") else {
+    guard let data = ownData ?? home("XDG_DATA_HOME", ".local/share") else {
       throw .wrongUsage("HOME is not set", hint: "name the directory of the store with --data")
     }
 
@@ -85,7 +87,7 @@ extension Kistd {
     } else if let path = try setting("key-file", store.place.keyFile)?.path() {
       keySource = .file(path: path)
       namesKeyFile = true
-    } else if let path = home("XDG_STATE_HOME", "/.local/state").map({ $0 + "/key" }) {
+    } else if let path = home("XDG_STATE_HOME", ".local/state").map({ $0 + "/key" }) {
       keySource = .file(path: path)
     } else {
       throw .wrongUsage("HOME is not set", hint: "name the key file with --key-file")
@@ -96,7 +98,7 @@ extension Kistd {
       if let asked = setting("storage", storage) {
         try asked.storageKind()
       } else if case .file = keySource { nil } else { .encryptedFile }
-    let stateHome = home("XDG_STATE_HOME", "/.local/state")
+    let stateHome = home("XDG_STATE_HOME", ".local/state")
     let state = stateHome ?? data
     let options = Options(
       socket: try setting("socket", socket)?.path(),

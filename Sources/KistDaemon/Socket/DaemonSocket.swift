@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KistCore
+internal import KistFile
 internal import KistServer
 internal import KistSystem
 internal import KistWire
@@ -24,9 +25,13 @@ struct DaemonSocket: Sendable {
   ///
   /// It replaces a socket that no program listens on, and leaves anything else unchanged. Throws
   /// `unavailable`, naming the pid, if a daemon is already running.
-  init(claiming location: SocketLocation) throws(StorageError) {
+  init(
+    claiming location: SocketLocation, environment: (String) -> String? = { _ in nil }
+  ) throws(StorageError) {
     path = location.path
-    try prepareSocketDirectory(directory(of: path))
+    try advising(about: path, environment: environment) { () throws(StorageError) in
+      try prepareSocketDirectory(directory(of: location.path))
+    }
     lock = try socketLock(beside: path)
     try removeStaleSocket(path)
     descriptor = try listen(at: path)
@@ -112,19 +117,34 @@ func isListenedOn(_ path: String) -> Bool {
 }
 
 /// Makes the directory of a socket with mode 0700, or checks that only this user can enter it.
-func prepareSocketDirectory(_ directory: String) throws(StorageError) {
+private func prepareSocketDirectory(_ directory: String) throws(StorageError) {
+  try checkSocketPlace(directory)
   try makeDirectory(directory, hint: otherSocketHint)
+  // Another process may have made it in the meantime.
   try checkSocketDirectory(directory)
 }
 
-/// Throws where kistd could not make its socket or its lock; changes nothing.
-///
-/// If a program listens at the socket already, kistd would get that socket or not start.
-func checkSocketPlace(_ path: String) throws(StorageError) {
-  guard !isListenedOn(path) else { return }
-  let directory = directory(of: path)
+/// Throws where kistd could not make a socket or its lock at a path; changes nothing.
+func checkSocketPlace(_ path: String, environment: (String) -> String?) throws(StorageError) {
+  try advising(about: path, environment: environment) { () throws(StorageError) in
+    try checkSocketPlace(directory(of: path))
+  }
+}
+
+private func checkSocketPlace(_ directory: String) throws(StorageError) {
   if fileStatus(ofLink: directory) != nil { try checkSocketDirectory(directory) }
-  try checkWritable(directory: directory, hint: otherSocketHint)
+  try checkWritable(directory, orElse: otherSocketHint)
+}
+
+/// Replaces the hint of an error about a socket if its XDG_RUNTIME_DIR does not exist.
+private func advising(
+  about path: String, environment: (String) -> String?, _ body: () throws(StorageError) -> Void
+) throws(StorageError) {
+  do throws(StorageError) { try body() } catch {
+    var error = error
+    error.hint = remedy(forMissingRuntimeDirectoryOf: path, environment: environment) ?? error.hint
+    throw error
+  }
 }
 
 private func checkSocketDirectory(_ directory: String) throws(StorageError) {
@@ -132,6 +152,7 @@ private func checkSocketDirectory(_ directory: String) throws(StorageError) {
     throw .failed("look at", directory, hint: otherSocketHint)
   }
   guard status.isKind(S_IFDIR) else {
+    if let error = StorageError.fileInPlace(of: directory) { throw error }
     throw StorageError(
       .denied, "the socket's directory \(directory) is not a directory",
       hint: "name a real one, not a link, with --socket")

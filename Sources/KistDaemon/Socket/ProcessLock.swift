@@ -9,14 +9,14 @@ internal import KistSystem
 final class ProcessLock: Sendable {
   private let descriptor: CInt
 
-  /// Takes the lock, or throws the error that `refusal` returns for its owner, such as "pid 123".
+  /// Takes the lock, or throws the error that `refusal` returns for its owner.
   init(
-    at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
+    at path: String, hint: String, orElse refusal: (LockOwner) -> StorageError
   ) throws(StorageError) {
     descriptor = try openOwnFile(path, O_RDWR | O_CREAT, hint: hint)
     guard takeLock(descriptor) else {
       guard errno == EWOULDBLOCK else { throw .failed("lock", path, hint: hint) }
-      throw refusal(Self.owner(descriptor))
+      throw refusal(LockOwner(of: descriptor))
     }
     guard writeLockText("\(getpid())\n", to: descriptor) else {
       throw .failed("write", path, hint: hint)
@@ -25,20 +25,16 @@ final class ProcessLock: Sendable {
 
   /// Throws the error that `refusal` returns for the owner, if any; keeps no lock, creates no file.
   static func checkIsFree(
-    at path: String, hint: String, orElse refusal: (_ owner: String) -> StorageError
+    at path: String, hint: String, orElse refusal: (LockOwner) -> StorageError
   ) throws(StorageError) {
     guard let descriptor = try openIfPresent(path, hint: hint) else { return }
     defer { close(descriptor) }
     guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
-      throw refusal(owner(descriptor))
+      throw refusal(LockOwner(of: descriptor))
     }
   }
 
   deinit { close(descriptor) }
 
   func release() { flock(descriptor, LOCK_UN) }
-
-  private static func owner(_ descriptor: CInt) -> String {
-    "pid " + (lockOwner(descriptor) ?? "unknown")
-  }
 }

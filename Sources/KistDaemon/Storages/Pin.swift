@@ -56,6 +56,7 @@ struct PinFile: Sendable {
   let path: String
 
   func read() throws(StorageError) -> Pin? {
+    if let error = StorageError.fileInPlace(of: directory(of: path)) { throw error }
     let descriptor: CInt
     do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
       if error.isMissing { return nil }

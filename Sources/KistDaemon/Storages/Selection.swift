@@ -146,7 +146,9 @@ struct ProbeCommand: ParsableCommand {
   @OptionGroup var store: StoreOptions
 }
 
-/// Runs `kistd probe`; the exit status is that of the error if kistd would open no storage.
+/// Runs `kistd probe`.
+///
+/// The exit status is that of the error if kistd would open no storage, or would open it locked.
 func probe(
   _ arguments: [String], environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
@@ -166,8 +168,12 @@ func probe(
   }
   let diagnosis = await StorageDiagnosis(context)
   if command.output.json { printJSON(diagnosis.json()) } else { diagnosis.lines.forEach(printLine) }
-  guard case .failure(let error) = diagnosis.choice else { return 0 }
-  return error.code.exitStatus
+  let error =
+    switch diagnosis.choice {
+    case .success(let choice): choice.whyLocked
+    case .failure(let error): error
+    }
+  return error?.code.exitStatus ?? 0
 }
 
 extension StorageDiagnosis {
@@ -177,10 +183,16 @@ extension StorageDiagnosis {
       let pin = try PinFile(path: context.options.pinFile).read()
       let selection = try Selection.select(
         asked: context.options.storage, pin: pin, await Probes(context, pin: pin))
-      try selection.kind.check(context)
+      var chosen = Choice(storage: selection.kind.rawValue, reason: selection.reason)
+      do throws(StorageError) { try selection.kind.check(context) } catch {
+        guard error.code == .locked else { throw error }
+        chosen.whyLocked = error
+      }
       try context.options.checkLog()
-      try checkSocketPlace(socketLocation(context.options, context.environment).path)
-      choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
+      let socket = try socketLocation(context.options, context.environment).path
+      // If a program listens there already, kistd would get that socket or not start.
+      if !isListenedOn(socket) { try checkSocketPlace(socket, environment: context.environment) }
+      choice = .success(chosen)
     } catch { choice = .failure(error) }
     self.init(choice: choice, external: [])
     for kind in StorageKind.all where kind.isExternal {
@@ -194,7 +206,9 @@ extension StorageDiagnosis {
   fileprivate var lines: [String] {
     let chosen: [String] =
       switch choice {
-      case .success(let choice): ["storage: \(choice.storage)", "reason: \(choice.reason)"]
+      case .success(let choice):
+        ["storage: \(choice.storage)", "reason: \(choice.reason)"]
+          + (choice.whyLocked.map { ["locked: \($0.message)"] + hint(of: $0) } ?? [])
       case .failure(let error): ["storage: none", "reason: \(error.message)"] + hint(of: error)
       }
     return external.reduce(chosen) { lines, other in

@@ -49,6 +49,15 @@ private func openKeyring(_ context: StorageContext) throws(StorageError) -> Open
 
 private let lockHint = "check the directory, or name another one in XDG_STATE_HOME"
 
+extension Options {
+  /// Throws `busy` where a kistd serves the keyring.
+  func checkKeyringIsFree() throws(StorageError) {
+    try ProcessLock.checkIsFree(at: keyringLock, hint: lockHint) { owner in
+      StorageError(.busy, "a kistd serves the keyring, \(owner)", hint: owner.stop)
+    }
+  }
+}
+
 extension StorageContext {
   /// Returns the provider of the Secret Service on the session bus; `nil` if there is no bus.
   func keyringProvider() async -> KeyringProvider? {
@@ -67,11 +76,11 @@ extension StorageContext {
 }
 
 extension StorageError {
-  fileprivate static func keyringServed(by owner: String) -> StorageError {
+  fileprivate static func keyringServed(by owner: LockOwner) -> StorageError {
     StorageError(
       .unavailable, "another kistd serves the keyring already, \(owner)",
       hint:
-        "use that kistd, as `kist` does, or stop it first; to use a separate store: "
+        "use that kistd, as `kist` does, or \(owner.stop); to use a separate store: "
         + "`kistd --storage encrypted-file --data DIRECTORY`")
   }
 

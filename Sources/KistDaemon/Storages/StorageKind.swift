@@ -26,7 +26,8 @@ struct StorageKind: Sendable {
   let files: @Sendable (Options) -> Files
   /// Determines the state of the storage, without a prompt and without a write.
   let probe: @Sendable (StorageContext) async -> StorageProbe
-  /// Throws the error with which opening would fail, if it can be found without opening.
+  /// Throws the error with which opening would fail, if it can be found without opening; `locked` if
+  /// the storage would open, but locked.
   let check: @Sendable (StorageContext) throws(StorageError) -> Void
   /// Opens the storage, and creates it if it has never existed.
   let open: @Sendable (StorageContext, Pin?) async throws(StorageError) -> OpenStorage

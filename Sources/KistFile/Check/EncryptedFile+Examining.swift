@@ -27,6 +27,26 @@ extension EncryptedFile {
     } catch { return .unreadable(error) }
   }
 
+  /// Throws `locked`, with the reason, where a start with this key file would open the store locked.
+  ///
+  /// Accepts a missing store. A passphrase is not tried.
+  package static func checkKey(_ options: Options) throws(StorageError) {
+    guard case .keyFile = options.keySource, try exists(options.path) else { return }
+    let owner = try OwnerLock(beside: options.path)
+    defer { owner.release() }
+    let database = try Database(
+      inspecting: options.path, hasLog: try exists(options.path + "-wal"))
+    let storeID = try database.storeRow().id
+    _ = try masterKey(
+      from: options.keySource, try database.slots(storeID: storeID), storeID: storeID)
+  }
+
+  /// Throws `busy` where a kistd has the store open.
+  package static func checkIsClosed(at path: String) throws(StorageError) {
+    guard try exists(path) else { return }
+    try OwnerLock(beside: path, orRefuseWith: .busy).release()
+  }
+
   /// Throws `notFound` where there is no store.
   package static func requireStore(at path: String) throws(StorageError) {
     guard try exists(path) else {

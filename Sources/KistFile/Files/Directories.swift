@@ -15,12 +15,8 @@ func prepareDirectory(of path: String) throws(StorageError) {
 ///
 /// Accepts a missing directory.
 func checkDirectory(_ directory: String) throws(StorageError) {
+  if let error = StorageError.fileInPlace(of: directory) { throw error }
   guard let status = try existing(directory, fileStatus(of: directory)) else { return }
-  guard status.isKind(S_IFDIR) else {
-    throw StorageError(
-      .unavailable, "\(directory) is not a directory",
-      hint: "name a directory; its file `credentials.db` is the store, and may be a backup")
-  }
   guard status.st_uid == geteuid() else {
     throw StorageError(
       .denied, "the directory \(directory) belongs to another user",
@@ -61,15 +57,22 @@ extension EncryptedFile {
 }
 
 /// Throws where kistd cannot make files in a directory, or cannot make the directory.
-private func checkWritable(_ directory: String) throws(StorageError) {
+///
+/// - Parameter alternative: what else the user can do, for the hint.
+package func checkWritable(
+  _ directory: String, orElse alternative: String = "use another one"
+) throws(StorageError) {
   do throws(UnfitFile) { try checkWritable(directory: directory) } catch {
+    if let error = StorageError.fileInPlace(of: directory) { throw error }
     guard case .notOpened(let number) = error else { throw .unfit(error, "directory", directory) }
+    let isMissing = fileStatus(of: directory) == nil
     throw StorageError(
       StorageError.Code(errno: number),
-      "kistd cannot write to the directory \(directory): \(systemText(of: number))",
-      hint: fileStatus(of: directory) == nil
-        ? "make it writable for kistd, or use another one"
-        : "`chmod 700 \(shellQuoted(directory))`, or use another one")
+      "kistd cannot \(isMissing ? "make" : "write to") the directory \(directory): "
+        + systemText(of: number),
+      hint: (isMissing
+        ? "make \(nearestExisting(directory)) writable for kistd"
+        : "`chmod 700 \(shellQuoted(directory))`") + ", or \(alternative)")
   }
 }
 

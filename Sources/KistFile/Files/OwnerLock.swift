@@ -21,7 +21,7 @@ final class OwnerLock: Sendable {
     }
     guard takeLock(descriptor.number) else {
       throw errno == EWOULDBLOCK
-        ? Self.refusal(code, lockOwner(descriptor.number)) : .system("locking", path: path)
+        ? Self.refusal(code, LockOwner(of: descriptor.number)) : .system("locking", path: path)
     }
     try descriptor.setMode(0o600, path: path)
     guard writeLockText("\(getpid()) \(Self.bootID)\n", to: descriptor.number) else {
@@ -40,15 +40,10 @@ final class OwnerLock: Sendable {
     }
   }
 
-  private static func refusal(_ code: StorageError.Code, _ pid: String?) -> StorageError {
+  private static func refusal(_ code: StorageError.Code, _ owner: LockOwner) -> StorageError {
     StorageError(
-      code, "the store is in use by \(pid.map { "pid \($0)" } ?? "another process")",
-      hint: (code == .busy ? "stop it" : "use that kistd, as `kist` does, or stop it")
-        + (pid.map { pid in
-          ": as a service with "
-            + "`systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`, "
-            + "otherwise with `kill \(pid)`"
-        } ?? ""))
+      code, "the store is in use by \(owner.pid == nil ? "another process" : "\(owner)")",
+      hint: (code == .busy ? "" : "use that kistd, as `kist` does, or ") + owner.stop)
   }
 
   private static var bootID: Substring {

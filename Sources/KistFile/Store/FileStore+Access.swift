@@ -229,5 +229,6 @@ extension EncryptedFile.Options {
 extension StorageError {
   fileprivate static let withoutPassphrase = locked(
     "the store needs its passphrase",
-    hint: "unlock it with `kist unlock`, or start kistd with `--passphrase-fd`")
+    hint: "unlock it with `kist unlock`; or give kistd the passphrase when it starts, from a file: "
+      + "`kistd --passphrase-fd 3 -- COMMAND 3<FILE`")
 }

@@ -69,7 +69,8 @@ extension CredentialReference {
     guard let reference = text.flatMap(Self.init) else {
       throw .badRequest(
         "\(place) has no reference kist://SERVICE/ACCOUNT",
-        hint: "begin the reference with kist://, and \(Self.hint)")
+        hint: (text?.hasPrefix(Self.scheme) == true ? "" : "begin the reference with kist://; ")
+          + Self.hint)
     }
     self = reference
   }

@@ -91,10 +91,11 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
     /// The name of the storage in `status`.
     package var storage: String
     package var reason: String
+    /// Why the storage would open locked; `nil` if it would not, or that is not known.
+    package var whyLocked: StorageError?
 
-    package init(storage: String, reason: String) {
-      self.storage = storage
-      self.reason = reason
+    package init(storage: String, reason: String, whyLocked: StorageError? = nil) {
+      (self.storage, self.reason, self.whyLocked) = (storage, reason, whyLocked)
     }
   }
 
@@ -145,6 +146,7 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
     case .success(let choice):
       writer.member("storage", choice.storage)
       writer.member("reason", choice.reason)
+      if let error = choice.whyLocked { writer.member("locked", object: error) }
     case .failure(let error): writer.member("error", object: error)
     }
     writer.member("external", objects: external)
@@ -165,7 +167,10 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
         choice = .success(
           Choice(
             storage: try object.required("storage").string(),
-            reason: try object.required("reason").string()))
+            reason: try object.required("reason").string(),
+            whyLocked: try object["locked"].map { (value) throws(JSONError) in
+              try StorageError(value.object())
+            }))
       }
     } catch { return nil }
   }

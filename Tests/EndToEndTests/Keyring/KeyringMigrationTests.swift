@@ -23,7 +23,7 @@
           #expect(try await status(home).storage == "libsecret")
           // kistd does not move a storage that is in use.
           let refused = try await command("kistd", ["migrate", "--to", "encrypted-file"], in: home)
-          #expect(refused.status == .exited(7), "\(refused.error)")
+          #expect(refused.status == .exited(12), "\(refused.error)")
           #expect(refused.error.contains("\(daemon.processIdentifier)"))
         }
         let collection = try #require(try await bus.defaultCollection())

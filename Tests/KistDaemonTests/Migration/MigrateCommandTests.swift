@@ -55,6 +55,30 @@
       }
     }
 
+    @Test(arguments: ["encrypted-file", "libsecret"])
+    func `beside a running kistd is status 12, with the command that stops that kistd`(
+      kind: String
+    ) async throws {
+      try await withDirectory { home in
+        let file = try await EncryptedFile.open(
+          EncryptedFile.Options(
+            path: home + "/.local/share/kist/credentials.db",
+            keySource: .keyFile(path: home + "/.local/state/kist/key")))
+        let ofFile = try await migrate(to: kind, in: home, endsWith: 12).error
+        #expect(ofFile.contains("the store is in use by pid \(getpid())\n"), "\(ofFile)")
+        await file.close()
+        let lock = try ProcessLock(at: home + "/.local/state/kist/keyring.lock", hint: "") { _ in
+          .notFound
+        }
+        let ofKeyring = try await migrate(to: kind, in: home, endsWith: 12).error
+        #expect(ofKeyring.contains("a kistd serves the keyring, pid \(getpid())\n"))
+        for error in [ofFile, ofKeyring] {
+          #expect(error.contains("hint: stop it: `kill \(getpid())`\n"), "\(error)")
+        }
+        lock.release()
+      }
+    }
+
     @Test func `to the keyring is refused where that would lose data of a later version`()
       async throws
     {

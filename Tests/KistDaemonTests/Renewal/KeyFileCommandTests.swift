@@ -83,7 +83,7 @@ import Testing
       let file = try await EncryptedFile.open(home.options)
       let end = try await home.kistd(["key-file", "add"], [0: passphrase], endsWith: 12)
       #expect(end.error.contains("the store is in use by pid "))
-      #expect(end.error.contains("hint: stop it: as a service"))
+      #expect(end.error.contains("hint: stop it: `kill \(getpid())`"))
       await file.close()
     }
   }

@@ -7,7 +7,8 @@ struct Delete: RequiresUserStorage {
     abstract: "Delete a credential.",
     usage: "kist delete <service> [<account>] [options]",
     discussion: """
-      Deleting a credential that does not exist is not an error, except with --if-revision.
+      With an account, deleting a credential that does not exist is not an error, except with \
+      --if-revision. Without an account, it is an error, because another account may be meant.
 
         kist delete github.com alice
       """)
@@ -24,18 +25,13 @@ struct Delete: RequiresUserStorage {
     let request = DeleteRequest(
       key: try target.key(), ifRevision: ifRevision.map(Revision.init(rawValue:)))
     let wasThere = try await storage.delete(request)
-    var accounts: [String] = []
-    if !wasThere, request.key.account.isEmpty, terminal.outputIsTerminal {
-      accounts = try await storage.findAll(CredentialQuery(service: request.key.service))
-        .map(\.key.account).sorted()
+    // A service alone may be meant for a credential with an account, which would then stay.
+    guard wasThere || !request.key.account.isEmpty else {
+      let error = try await storage.nearby(request.key, for: "kist delete") ?? .notFound
+      throw error.withOutcome(.unchanged)
     }
-    let others =
-      accounts.isEmpty
-      ? ""
-      : "; the service has credentials with accounts: " + accounts.prefix(5).joined(separator: ", ")
-        + (accounts.count > 5 ? ", and \(accounts.count - 5) more" : "")
     try terminal.reportSuccess(
-      wasThere ? "deleted" : "there was no such credential\(others)", or: json(deleted: wasThere),
+      wasThere ? "deleted" : "there was no such credential", or: json(deleted: wasThere),
       asJSON: common.json)
   }
 }

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import KistClient
-internal import KistSystem
 internal import KistWire
 
 struct Load: RequiresUserStorage {
@@ -49,8 +48,7 @@ struct Load: RequiresUserStorage {
     let credential: Credential
     do throws(StorageError) { credential = try await storage.load(request) } catch {
       guard error.code == .notFound else { throw error }
-      if let missing = try await storage.missingAccount(of: request.key) { throw missing }
-      throw try await storage.otherService(of: request.key) ?? error
+      throw try await storage.nearby(request.key, for: "kist load") ?? error
     }
     if let remaining, let moment = credential.summary.expiresAt,
       moment < remaining.end(from: terminal.now())
@@ -81,62 +79,8 @@ extension UserStorage {
     }
     throw StorageError(
       .conflict, "\(keys.count) credentials match: \(beginning(of: names))",
-      hint: "name one of them: `\(command(loading: first))`")
+      hint: "name one of them: `\(line("kist load", first))`")
   }
-
-  /// Returns the error that names the accounts of a service, if a key without an account needs one.
-  fileprivate func missingAccount(
-    of key: CredentialKey
-  ) async throws(StorageError) -> StorageError? {
-    guard key.account.isEmpty else { return nil }
-    return try await error(
-      "the service has no credential without an account, but with", hint: "name the account",
-      naming: CredentialQuery(service: key.service))
-  }
-
-  /// Returns the error that names a credential of the same host, if it is stored as `HOST` instead of
-  /// `https://HOST`, or the reverse.
-  fileprivate func otherService(
-    of key: CredentialKey
-  ) async throws(StorageError) -> StorageError? {
-    let scheme = "https://"
-    let service =
-      key.service.hasPrefix(scheme)
-      ? String(key.service.dropFirst(scheme.count)) : scheme + key.service
-    guard (1...Limits.keyPart).contains(service.utf8.count) else { return nil }
-    return try await error(
-      "there is no such credential, but the service \(service) has", hint: "name that service",
-      naming: CredentialQuery(service: service, account: key.account.isEmpty ? nil : key.account))
-  }
-
-  /// Returns an error that names the accounts of the found credentials; `nil` if there are none.
-  private func error(
-    _ message: String, hint: String, naming query: CredentialQuery
-  ) async throws(StorageError) -> StorageError? {
-    let keys = try await findAll(query).map(\.key).sorted()
-    guard let first = keys.first else { return nil }
-    let names = keys.map { $0.account.isEmpty ? "one without an account" : shortened($0.account) }
-    return StorageError(
-      .notFound, "\(message): \(beginning(of: names))",
-      hint: "\(hint): `\(command(loading: first))`")
-  }
-}
-
-/// Returns the first five names in a text, so that the hint after it stays visible.
-private func beginning(of names: [String]) -> String {
-  let rest = names.count > 5 ? ", and \(names.count - 5) more" : ""
-  return names.prefix(5).joined(separator: ", ") + rest
-}
-
-private func shortened(_ name: String) -> String {
-  name.count > 64 ? name.prefix(64) + "…" : name
-}
-
-/// Returns the command, quoted for a shell, with `--` before a name that looks like an option.
-private func command(loading key: CredentialKey) -> String {
-  let words = [key.service, key.account].filter { !$0.isEmpty }
-  let hasOption = words.contains { $0.hasPrefix("-") }
-  return "kist load " + (hasOption ? "-- " : "") + words.map(shellQuoted).joined(separator: " ")
 }
 
 extension Load {

@@ -98,7 +98,7 @@ extension Host {
   /// The directory of the user's data: XDG Base Directory Specification.
   var dataHome: String? {
     if let path = environment("XDG_DATA_HOME"), path.hasPrefix("/") { return path }
-    return environment("HOME").map { $0 + "/.local/share" }
+    return environment("HOME").map { $0.appendingPath(".local/share") }
   }
 
   /// Returns the files for this user; throws if there is no program or no directory for them.

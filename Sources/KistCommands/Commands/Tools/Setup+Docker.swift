@@ -7,7 +7,7 @@ extension Setup {
   /// Makes docker ask kist: adds one member to docker's `config.json`, and replaces the file in one
   /// step.
   func applyToDocker(_ terminal: Terminal, in host: Host) throws(StorageError) {
-    guard let path = ImportSource.foreign(.docker).usualPlace(host.environment) else {
+    guard let path = dockerPlace(in: host) else {
       throw .refused(
         "docker's configuration cannot be found, because HOME is not set", hint: "set HOME")
     }
@@ -28,6 +28,11 @@ extension Setup {
         hint: "import them: `kist import docker`; then remove `auths` from the file")
     }
   }
+}
+
+/// Returns the path of docker's `config.json`; `nil` if HOME is not set.
+func dockerPlace(in host: Host) -> String? {
+  ImportSource.foreign(.docker).usualPlace(host.environment)
 }
 
 /// Returns the contents of the file; `nil` only if there is none.

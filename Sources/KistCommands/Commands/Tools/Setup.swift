@@ -46,7 +46,9 @@ struct Setup: AsyncParsableCommand {
         "kist undoes only the setup of secret-service",
         hint: "docs/integrations.md says how to undo the setup of \(tool.rawValue)")
     }
-    let setup = tool.setup(linkingTo: host.linkTarget, dockerFile: host.dockerFile)
+    let setup = tool.setup(
+      linkingTo: host.linkTarget, dockerFile: host.dockerFile,
+      isNewDockerFile: dockerPlace(in: host).map { host.file($0) == nil } ?? true)
     for line in setup.lines {
       terminal.writeErrorLines(["in \(line.place):"])
       try terminal.writeLines([line.text])

@@ -49,9 +49,10 @@ struct Export: RequiresUserStorage {
       if terminal.inputIsTerminal { try await storage.checkIsOpen() }
       guard let encryption else {
         try checkOutput(terminal)
-        _ = try await export(query, storage) { (line) throws(StorageError) in
+        let count = try await export(query, storage) { (line) throws(StorageError) in
           try terminal.writeBytes(terminal.outputIsTerminal ? visible(json: line) : line)
         }
+        noteIfEmpty(count, terminal)
         return
       }
       guard !terminal.outputIsTerminal else {
@@ -60,11 +61,7 @@ struct Export: RequiresUserStorage {
           hint: "name the file: `kist export --encrypt RECIPIENT FILE`")
       }
       let count = try await export(query, storage, terminal, through: encryption, to: STDOUT_FILENO)
-      if count == 0 {
-        terminal.note(
-          "no credential was found, so the export is empty",
-          hint: selection.meansAll ? nil : "check the spelling; `kist list` shows all credentials")
-      }
+      noteIfEmpty(count, terminal)
       return
     }
     var target = try NewFile(for: file, replacing: replace)
@@ -77,6 +74,7 @@ struct Export: RequiresUserStorage {
       }
     }
     try target.finish()
+    noteIfEmpty(count, terminal)
     let json = JSONWriter.object { writer in
       writer.member("file", file)
       writer.member("count", count)
@@ -85,9 +83,16 @@ struct Export: RequiresUserStorage {
       encryption == nil ? "anybody who can read \(file) has" : "only the recipients can decrypt"
     try terminal.reportSuccess(
       count == 0
-        ? "there was nothing to export; \(file) has no credentials"
+        ? "\(file) has no credentials"
         : "wrote \(counted(count)); \(readers) the secrets",
       or: json, asJSON: common.json)
+  }
+
+  private func noteIfEmpty(_ count: Int, _ terminal: Terminal) {
+    guard count == 0 else { return }
+    terminal.note(
+      "no credential was found, so the export is empty",
+      hint: selection.meansAll ? nil : "check the spelling; `kist list` shows all credentials")
   }
 
   /// Writes the export to a program that encrypts it; returns the number of credentials.

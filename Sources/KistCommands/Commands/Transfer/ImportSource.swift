@@ -13,7 +13,7 @@ enum ImportSource: Hashable, Sendable {
   /// Returns the path of the file that the program itself uses.
   func usualPlace(_ variable: (String) -> String?) -> String? {
     func value(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
-    func home(_ path: String) -> String? { value("HOME").map { "\($0)/\(path)" } }
+    func home(_ path: String) -> String? { value("HOME").map { $0.appendingPath(path) } }
     switch self {
     case .pass: return value("PASSWORD_STORE_DIR") ?? home(".password-store")
     case .foreign(.netrc): return value("NETRC") ?? home(".netrc")

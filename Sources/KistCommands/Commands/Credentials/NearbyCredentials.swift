@@ -1,0 +1,72 @@
+internal import KistClient
+internal import KistSystem
+
+extension UserStorage {
+  /// Returns the error for a missing credential that names stored ones of nearly the same name; `nil`
+  /// if there are none.
+  ///
+  /// For a key without an account, these are the accounts of its service. Otherwise they are those of
+  /// the services of the same host.
+  ///
+  /// - Parameter command: the command for the hint.
+  func nearby(
+    _ key: CredentialKey, for command: String
+  ) async throws(StorageError) -> StorageError? {
+    if key.account.isEmpty {
+      let error = try await error(
+        "the service has no credential without an account, but with", hint: "name the account",
+        naming: CredentialQuery(service: key.service), for: command)
+      if let error { return error }
+    }
+    for service in services(near: key.service) {
+      let error = try await error(
+        "there is no such credential, but the service \(service) has", hint: "name that service",
+        naming: CredentialQuery(service: service, account: key.account.isEmpty ? nil : key.account),
+        for: command)
+      if let error { return error }
+    }
+    return nil
+  }
+
+  /// Returns an error that names the accounts of the found credentials; `nil` if there are none.
+  private func error(
+    _ message: String, hint: String, naming query: CredentialQuery, for command: String
+  ) async throws(StorageError) -> StorageError? {
+    let keys = try await findAll(query).map(\.key).sorted()
+    guard let first = keys.first else { return nil }
+    let names = keys.map { $0.account.isEmpty ? "one without an account" : shortened($0.account) }
+    return StorageError(
+      .notFound, "\(message): \(beginning(of: names))",
+      hint: "\(hint): `\(line(command, first))`")
+  }
+}
+
+/// Returns the other names of the host of a service: `https://HOST`, `HOST` and `https://HOST/`.
+///
+/// The service may have a path, which is left out.
+private func services(near service: String) -> [String] {
+  let scheme = "https://"
+  let rest = service.hasPrefix(scheme) ? service.dropFirst(scheme.count) : service[...]
+  let host = rest.prefix { $0 != "/" }
+  guard !host.isEmpty else { return [] }
+  return [scheme + host, String(host), scheme + host + "/"].filter {
+    $0 != service && $0.utf8.count <= Limits.keyPart
+  }
+}
+
+/// Returns the first five names in a text, so that the hint after it stays visible.
+func beginning(of names: [String]) -> String {
+  let rest = names.count > 5 ? ", and \(names.count - 5) more" : ""
+  return names.prefix(5).joined(separator: ", ") + rest
+}
+
+func shortened(_ name: String) -> String {
+  name.count > 64 ? name.prefix(64) + "…" : name
+}
+
+/// Returns the command line, quoted for a shell, with `--` before a name that looks like an option.
+func line(_ command: String, _ key: CredentialKey) -> String {
+  let words = [key.service, key.account].filter { !$0.isEmpty }
+  let hasOption = words.contains { $0.hasPrefix("-") }
+  return command + " " + (hasOption ? "-- " : "") + words.map(shellQuoted).joined(separator: " ")
+}

@@ -1,0 +1,38 @@
+/// The kistd that holds a lock.
+package struct LockOwner: Sendable, Equatable {
+  /// Its process id; `nil` if its lock file has none.
+  package var pid: String?
+  /// Whether it is the systemd user service, which a signal would not keep stopped.
+  package var isService: Bool
+
+  package init(pid: String?, isService: Bool) {
+    self.pid = pid
+    self.isService = isService
+  }
+
+  /// Reads a lock file, which has the process id at its beginning.
+  package init(of descriptor: CInt) {
+    let digits = bytes(of: descriptor, 0..<16).prefix { (0x30...0x39).contains($0) }
+    pid = digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
+    isService = Self.isService(
+      cgroup: pid.flatMap { text(ofProcFile: "/proc/\($0)/cgroup") } ?? "")
+  }
+
+  /// Returns whether the text of /proc/PID/cgroup is that of the user service.
+  package static func isService(cgroup text: String) -> Bool {
+    let unit = ProcessUnit(cgroup: text)
+    return unit?.userManager != nil && unit?.name == "kistd.service"
+  }
+}
+
+extension LockOwner: CustomStringConvertible {
+  package var description: String { "pid " + (pid ?? "unknown") }
+
+  /// The advice to stop it, with the command.
+  package var stop: String {
+    if isService {
+      return "stop it: `systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`"
+    }
+    return pid.map { "stop it: `kill \($0)`" } ?? "stop it"
+  }
+}
