@@ -89,7 +89,7 @@ final class BlockingThread: Sendable {
   }
 }
 
-/// Runs a function on the thread that the task prefers, and not on that of its caller.
+/// Runs a function on the task's preferred thread, even if the caller is on another thread.
 @concurrent private func runHere<Output: Sendable>(
   _ body: @Sendable () throws(StorageError) -> Output
 ) async throws(StorageError) -> Output { try body() }

@@ -74,7 +74,7 @@ extension LineHandler {
 
   /// Begins the watch stream after the last reply.
   ///
-  /// If there is none, completes `run`.
+  /// If there is no watch stream, completes `run`.
   func beginStreamOrComplete() {
     if let stream {
       isAnswering = true

@@ -21,9 +21,10 @@ package func names(in directory: String) -> [String] {
 
 /// Creates a missing directory with mode 0700, whatever the umask, and its missing parents.
 ///
-/// On failure `errno` gives the reason. Success does not mean that the names are on disk.
+/// On failure, `errno` says why. It does not flush the new directory entries to the disk.
 package func makeDirectory(_ path: String) -> Bool {
-  // Only one retry: a dangling link has no parent, however often it is created.
+  // Retries only once: under a dangling link, mkdir always fails with ENOENT, so a loop would not
+  // end.
   isMade(path)
     || errno == ENOENT && path.contains("/") && makeDirectory(directory(of: path)) && isMade(path)
 }

@@ -37,7 +37,7 @@ package func isPrivateFile(_ descriptor: CInt) -> Bool {
 
 /// Returns whether a descriptor is a socket, or a pipe that no other user may open.
 ///
-/// A named pipe may have any mode. An unnamed one has mode 0600, regardless of its creator.
+/// A named pipe may have any mode. An unnamed pipe always has mode 0600, so it always passes.
 package func isPrivatePipe(_ descriptor: CInt) -> Bool {
   guard let status = fileStatus(of: descriptor) else { return false }
   return status.isKind(S_IFSOCK) || status.isKind(S_IFIFO) && status.st_mode & 0o077 == 0
@@ -87,7 +87,8 @@ package func readAll(
 
 /// Returns the bytes of a range of a file; fewer if the file ends before, or cannot be read.
 package func bytes(of descriptor: CInt, _ range: Range<Int>) -> [UInt8] {
-  // All empty arrays share one storage, to which the initializer would write its count.
+  // Avoids the initializer for an empty array: it would write the count into memory that all empty
+  // arrays share.
   guard !range.isEmpty else { return [] }
   return [UInt8](capacity: range.count) { output in
     _ = readAll(into: &output, from: descriptor, at: range.lowerBound)
@@ -106,7 +107,7 @@ package func text(ofProcFile path: String) -> String? {
 /// Locks an open file; returns `false` on failure, and `errno` says why.
 ///
 /// Tries again every 10 ms while another process holds the lock, by default for a quarter of a
-/// second: a check of a lock holds it for a moment.
+/// second. A process that only checks whether the lock is free also holds it for a moment.
 package func takeLock(_ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int = 25) -> Bool {
   for attempt in 1...attempts {
     if flock(descriptor, kind | LOCK_NB) == 0 { return true }
@@ -118,8 +119,8 @@ package func takeLock(_ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int 
 
 /// Replaces the content of a lock file with a text for other processes to read.
 ///
-/// Returns `false` where it cannot be written; `errno` gives the reason. The text is only
-/// information: without disk space the file stays empty, and the lock is still held.
+/// Returns `false` if the file cannot be written, and `errno` says why. The text is only
+/// information: without disk space, the file stays empty, and the lock is still held.
 package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
   let bytes = Array(text.utf8)
   // Overwrites the old content, whose space is already allocated.

@@ -41,7 +41,8 @@ private func firstUnit(
   return (name, rest.dropFirst())
 }
 
-/// Removes systemd's underscore before a name that the kernel uses, as in `_memory.service`.
+/// Removes the `_` that systemd puts before a name that would collide with a file of the kernel in
+/// the cgroup, such as `_memory.service`.
 private func unescapedGroup(_ name: String) -> String {
   name.hasPrefix("_") ? String(name.dropFirst()) : name
 }

@@ -84,7 +84,7 @@ package struct Thread: Sendable {
   package func detach() { pthread_detach(handle) }
 }
 
-/// Runs a blocking body on a separate thread, because the pool of the tasks has few.
+/// Runs a blocking body on a separate thread, because Swift's task pool has few threads.
 package func startThread(_ body: @escaping @Sendable () -> Void) {
   guard let thread = Thread(body) else { preconditionFailure("the system gives no more threads") }
   thread.detach()

@@ -4,8 +4,9 @@ private import Synchronization
 
 /// Asks for a line on a terminal, and hides what is typed: termios(3).
 ///
-/// The echo is always restored, including before a signal stops or ends the process. When a stopped
-/// process continues, it asks the question again.
+/// The echo is restored in the end, and before a signal stops or ends the process. Only SIGKILL and
+/// SIGSTOP, which no process can catch, leave it off. When a stopped process continues, it asks the
+/// question again.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
   try line(asking: question, on: path) { (terminal, settings, body) throws(StorageError) in
     try hiding(settings, on: terminal, body)
@@ -122,7 +123,7 @@ extension StorageError {
 
 /// Asks for a new passphrase twice, because nothing else can reveal a typing error.
 ///
-/// An empty passphrase is not asked for again.
+/// If the passphrase is empty, it is returned without the second question.
 ///
 /// - Parameter ask: Asks for a hidden line.
 package func newPassphrase(
@@ -143,7 +144,8 @@ package func notedSignals() throws(StorageError) -> NotedSignals {
   return NotedSignals(
     first: {
       var byte: UInt8 = 0
-      // A prompt in between may have left other signals in the pipe, such as SIGTSTP; skip them.
+      // A prompt that ran after the recording began may have left other signals in the pipe, such
+      // as SIGTSTP; skip them.
       while unsafe read(signals.source, &byte, 1) == 1 {
         if numbers.contains(CInt(byte)) { return CInt(byte) }
       }
@@ -173,7 +175,8 @@ package struct NotedSignals: Sendable {
 /// Signals that are caught until `end`: a handler writes their numbers to a pipe.
 ///
 /// A pipe is needed because a signal may come to any thread, and then does not interrupt the one
-/// that waits. All instances share one pipe. If two exist, the later one reads first.
+/// that waits. All instances share one pipe. If a prompt opens while signals are noted, only the
+/// prompt reads until it ends.
 struct CaughtSignals: Sendable {
   /// The reading end of the pipe.
   let source: CInt
@@ -242,7 +245,7 @@ package func carryOut(_ number: CInt) {
   unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
 }
 
-// Global, because a signal handler uses it. It is set before the handlers are.
+// Global, because a signal handler uses it. It gets its value before any handler is installed.
 private nonisolated(unsafe) var written: CInt = -1
 
 private func write(_ number: CInt) {

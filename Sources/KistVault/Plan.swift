@@ -46,7 +46,8 @@ package struct FoundRow {
 package struct KeySlotChange: Sendable {
   /// The slots that the store had when this change was checked.
   ///
-  /// If the slots have changed since then, the change fails. Otherwise it might remove the last slot.
+  /// If the slots have changed since then, the change fails. Without this check, the change might
+  /// remove the last slot.
   let slots: [KeySlot]
   /// The slot to add.
   let added: KeySlot?
@@ -151,7 +152,8 @@ extension StoreKeys {
   ) throws(StorageError) -> SealedRow.Kept? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
-    // The header counts no rows, so it is older than this row.
+    // The header counts no rows, but a row exists. So the header and the row do not belong
+    // together.
     if header.count == 0 { throw .wrongRows }
     return try authenticate(row.metadata.span, row.secret.span, at: row.place, foundBy: key)
   }

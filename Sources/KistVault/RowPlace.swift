@@ -1,7 +1,7 @@
 package import KistCore
 internal import KistSodium
 
-/// A keyed hash of 16 bytes.
+/// A 16-byte keyed hash.
 ///
 /// The store looks up a credential by the tags of its names, so that it need not store the names in
 /// plain text.
@@ -174,7 +174,7 @@ package struct RowTally {
   private let keys: StoreKeys?
   private var sum = RowSum.zero
   private var lastAddress = Int64.min
-  /// The tags of the latest rows that could be at the same addresses.
+  /// The tags of the latest rows whose possible addresses are the same.
   private var neighbours: [RowTag] = []
   private var sequences: [UInt64] = []
   /// The number of rows.

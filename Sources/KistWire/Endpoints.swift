@@ -99,7 +99,7 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
   }
 }
 
-/// Returns an exchange whose requests name the program for which they are made.
+/// Returns an exchange whose requests name the program that asked the client for them.
 ///
 /// A kistd without the feature `onBehalfOf` refuses such a request, and does nothing. The exchange
 /// then sends the request again, without the program.
@@ -122,9 +122,11 @@ package func claiming(
 
 /// Returns an exchange that sends a read again, once, if the connection was lost before the reply.
 ///
-/// It never sends a change again. The connection itself sends nothing again after it has sent a
-/// byte, because it does not know whether the operation changes anything. Errors of reads get no
-/// outcome.
+/// It never sends a change again. The connection cannot do this: it does not know which requests
+/// are reads. It sends a request again only if no byte was sent.
+///
+/// The error of a read does not say whether data was changed (`outcome`), because a read changes
+/// nothing.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
     guard OperationRow.effect(of: request.operation) == OperationEffect.none else {
@@ -136,7 +138,7 @@ package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
         return try await exchange(request)
       }
     } catch {
-      // Only a change has an outcome.
+      // The connection sets an outcome for every request.
       var error = error
       error.outcome = nil
       throw error

@@ -65,7 +65,9 @@ package struct Message: Sendable {
   /// The names of the members that belong to the line, not to the operation.
   package static let envelope: [StaticString] = ["op", "ok", "id", "onBehalfOf"]
 
-  /// Returns the request with the program for which it is made.
+  /// Returns the request with `onBehalfOf`: the program that asked the client for this request.
+  ///
+  /// kistd does not check the statement of the client.
   func claiming(_ program: ClaimedProgram) -> Message {
     var head = 0
     let text = JSONWriter.object(capacity: count + 512) { writer in

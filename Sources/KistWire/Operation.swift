@@ -11,7 +11,7 @@ struct Operation<Input, Output>: Sendable {
   let effect: OperationEffect
   /// All keys that a request may have, including `op` and `id`.
   let keys: [StaticString]
-  /// Which names of a request the audit log records.
+  /// Whether the audit log records the service and the account of a request.
   let loggedNames: OperationNames
   let request: Codec<Input>
   let reply: Codec<Output>
@@ -78,10 +78,10 @@ extension Operation where Input == Void {
   }
 }
 
-/// Which names (service, account) of an operation's requests the audit log records.
+/// Whether the audit log records the service and the account of an operation's requests.
 enum OperationNames: Sendable {
   case none
-  /// The key of a credential.
+  /// The service and the account of one credential.
   case key
   /// A service and an account, each of which may be absent.
   case query
@@ -92,7 +92,8 @@ enum OperationEffect: Sendable {
   /// None: the stored data and the lock stay the same. So a client may send the request again, and
   /// kistd need not perform it if the client has disconnected.
   case none
-  /// It begins or discards a backup, so a request is not sent again. It may be dropped, too.
+  /// It makes, polls or reads a backup. A client does not send the request again, because it may
+  /// begin or discard a backup. kistd may drop the request if the client has disconnected.
   case backup
   /// It locks or unlocks the storage.
   case access
@@ -100,7 +101,9 @@ enum OperationEffect: Sendable {
   case change
 }
 
-/// Returns a change that sets the outcome of each error without one, from the code of the error.
+/// Returns a change whose errors always have an outcome.
+///
+/// If an error has no outcome, the returned function derives it from the error's code.
 private func reportingOutcome<Input, Output>(
   _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
 ) -> @Sendable (Input) async throws(StorageError) -> Output {
