@@ -23,7 +23,7 @@ extension Endpoints {
   ) -> Endpoints {
     let lines = connect(to: socketPath, threads: threads, deadline: deadline, orFind: find)
     return .remote(
-      over: claiming(program, over: repeatingReads(exchange(over: lines))),
+      over: onBehalfOf(program, over: repeatingReads(exchange(over: lines))),
       openWatch(at: socketPath, deadline: deadline, orFind: find))
   }
 }

@@ -23,10 +23,10 @@ struct Connection: Sendable {
     self.peer = peer
   }
 
-  /// Starts a watch stream after the reply to the current line.
-  func beginStream(_ next: @escaping NextLine) {
+  /// Registers a watch stream, which begins after the reply to the current line.
+  func registerStream(_ next: @escaping NextLine) {
     channel.eventLoop.preconditionInEventLoop()
-    handler.beginStream(next)
+    handler.registerStream(next)
   }
 
   /// Evicts the connection, unless a request has just arrived; returns whether it was evicted.

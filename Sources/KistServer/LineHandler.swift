@@ -41,7 +41,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var isAnswering = false
   /// The watch stream that begins after the last reply.
   var stream: WatchStream?
-  private var isStarting = false
+  /// Whether `startAnswer` is running.
+  private var isStartingAnswer = false
   var outgoing = noReplies()
   /// The number of writes that the channel has not finished.
   private(set) var unwritten = 0
@@ -56,7 +57,9 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var cost = 0
   private var isPaused = false
   private var isReadPending = false
-  /// Whether the channel is being called to write. It may report events during this call.
+  /// Whether `write` is calling the channel.
+  ///
+  /// The channel may report events during this call.
   private var isWriting = false
   var whenDone: CheckedContinuation<Void, Never>?
   private(set) var context: ChannelHandlerContext?
@@ -145,12 +148,12 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// If the answer need not wait, it is complete when this function returns. Otherwise the answer
   /// continues later on the event loop, without another thread.
   private func startAnswer(to line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
-    isStarting = true
-    defer { isStarting = false }
+    isStartingAnswer = true
+    defer { isStartingAnswer = false }
     Task.immediate(executorPreference: executor) {
       let reply = await answer(line)
       sendReply(reply)
-      if !isStarting { answerAll() }
+      if !isStartingAnswer { answerAll() }
     }
   }
 

@@ -115,7 +115,7 @@ package struct PeerProcess: Sendable, Equatable {
 
 /// Returns whether a process still has its pid.
 ///
-/// It has its pid as long as it runs, and until its parent has waited for it.
+/// A process keeps its pid until it has ended and its parent has waited for it.
 private func hasItsPid(_ process: CInt) -> Bool {
   var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
   if unsafe poll(&end, 1, 0) == 0 { return true }

@@ -128,7 +128,7 @@ package struct Server: Sendable {
       try await listener.executeThenClose { connections in
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
-            await connection.handler.run(serve(connection.peer, connection.beginStream)) {
+            await connection.handler.run(serve(connection.peer, connection.registerStream)) {
               whenRefused(connection.peer, .line($0))
             }
             admission.leave(connection)

@@ -61,7 +61,7 @@ package func writeAll(_ bytes: Span<UInt8>, to descriptor: CInt, at offset: Int?
 
 /// Fills the output from an offset, or from the current position; returns an error number, or 0.
 ///
-/// The output is not full if the file ends before.
+/// If the file ends earlier, the output is not full.
 package func readAll(
   into output: inout OutputSpan<UInt8>, from descriptor: CInt, at offset: Int? = nil
 ) -> CInt {
@@ -85,7 +85,7 @@ package func readAll(
   return 0
 }
 
-/// Returns the bytes of a range of a file; fewer if the file ends before, or cannot be read.
+/// Returns the bytes of a range of a file; fewer if the file ends earlier or cannot be read.
 package func bytes(of descriptor: CInt, _ range: Range<Int>) -> [UInt8] {
   // Avoids the initializer for an empty array: it would write the count into memory that all empty
   // arrays share.
@@ -95,7 +95,7 @@ package func bytes(of descriptor: CInt, _ range: Range<Int>) -> [UInt8] {
   }
 }
 
-/// Returns the text of a file in /proc, of at most one page; `nil` where it cannot be read.
+/// Returns the text of a file in /proc, of at most one page; `nil` if it cannot be read.
 package func text(ofProcFile path: String) -> String? {
   let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { return nil }
@@ -130,11 +130,11 @@ package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
   return ftruncate(descriptor, count == bytes.count ? off_t(count) : 0) == 0 || isFull(errno)
 }
 
-/// Returns the socket of the kistd that serves a storage; `nil` if none does (`Claim`).
+/// Returns the path of the socket of the kistd that holds a lock; `nil` if no kistd holds it.
 ///
-/// - Parameter claim: The path of the file that this kistd locks.
-package func servedSocket(_ claim: String) -> String? {
-  guard let file = try? openOwnFile(claim, O_RDONLY) else { return nil }
+/// - Parameter lockPath: The path of the file that kistd locks while it serves a storage (`Claim`).
+package func socketPath(ofKistdHolding lockPath: String) -> String? {
+  guard let file = try? openOwnFile(lockPath, O_RDONLY) else { return nil }
   defer { close(file) }
   guard flock(file, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
   let path = bytes(of: file, 0..<4096).prefix { $0 != UInt8(ascii: "\n") }

@@ -9,7 +9,7 @@ package enum UnfitFile: Error, Equatable {
   case link
   /// It is a FIFO, a directory, a socket or a device.
   case notRegular
-  /// It has a second name, under which a change of it would also be seen.
+  /// It has a second name (a hard link), so a change would also affect the file of that name.
   case hardLink
   /// It belongs to another user.
   case foreign
@@ -124,8 +124,8 @@ package func isOwnUserKnown() -> Bool {
 /// user and group IDs"). A process with such a uid cannot distinguish its own user from them.
 ///
 /// - Parameters:
-///   - overflowUID: the text of /proc/sys/kernel/overflowuid, where it can be read.
-///   - map: the text of /proc/self/uid_map, where it can be read.
+///   - overflowUID: the text of /proc/sys/kernel/overflowuid; `nil` if it cannot be read.
+///   - map: the text of /proc/self/uid_map; `nil` if it cannot be read.
 package func representsOtherUsers(
   uid: UInt32, overflowUID: String?, map: @autoclosure () -> String?
 ) -> Bool {

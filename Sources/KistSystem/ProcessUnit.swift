@@ -1,7 +1,8 @@
 /// The systemd unit that a process runs in.
 package struct ProcessUnit: Equatable {
   package var name: String
-  /// The user manager that started the unit, such as `user@1000.service`; `nil` for the system's.
+  /// The user manager that started the unit, such as `user@1000.service`; `nil` if the system
+  /// manager started it.
   package var userManager: String?
 
   package init(name: String, userManager: String? = nil) {

@@ -27,7 +27,7 @@ private func line(
   defer { close(terminal) }
   while true {
     // These signals end, stop or continue the process. The prompt catches them, restores the echo,
-    // and then raises them again with `carryOut`.
+    // and then raises them again with `raiseUnblocked`.
     let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
     let answer = Result { () throws(StorageError) in
       try showing(terminal, settings) { () throws(StorageError) in
@@ -39,9 +39,9 @@ private func line(
     switch try answer.get() {
     case .line(let line): return line
     case .signal(let number):
-      carryOut(number)
-      // If a caller records this signal (`notedSignals`), the process survives `carryOut`. The
-      // prompt must then throw.
+      raiseUnblocked(number)
+      // If a caller records this signal (`notedSignals`), then raising it does not end the process.
+      // The prompt must then throw.
       guard [SIGTSTP, SIGCONT].contains(number) else { throw .leftWithoutAnswer }
     }
   }
@@ -83,7 +83,7 @@ private func hiding(
 private func readLine(
   from terminal: CInt, orSignalFrom signals: CInt
 ) throws(StorageError) -> Answer {
-  var line = WipedBytes(capacity: longestLine)
+  var line = WipedBytes(capacity: longestLine + 1)
   var byte: UInt8 = 0
   while byte != UInt8(ascii: "\n") {
     var sources = [
@@ -103,17 +103,19 @@ private func readLine(
     }
     if byte != UInt8(ascii: "\n") { line.append(byte) }
   }
-  guard line.count < longestLine else {
+  guard line.count <= longestLine else {
     throw .refused(
-      "the line is too long: a terminal accepts at most \(longestLine - 1) bytes", as: .tooLarge,
+      "the line is too long: a terminal accepts at most \(longestLine) bytes", as: .tooLarge,
       hint: "pipe the secret into the command")
   }
   return .line(Secret(line))
 }
 
-/// A line of this length may be cut: a terminal silently drops the rest (N_TTY_BUF_SIZE, less the
-/// newline).
-private let longestLine = 4095
+/// The maximum size of a line in bytes.
+///
+/// A terminal accepts one byte more (N_TTY_BUF_SIZE minus 1 for the newline), and silently drops
+/// the rest. So a line with this additional byte may be cut.
+private let longestLine = 4094
 
 extension StorageError {
   fileprivate static let leftWithoutAnswer = StorageError.refused(
@@ -150,7 +152,7 @@ package func notedSignals() throws(StorageError) -> NotedSignals {
         if numbers.contains(CInt(byte)) { return CInt(byte) }
       }
       return nil
-    }, end: signals.end, carryOut: carryOut)
+    }, end: signals.end, raiseUnblocked: raiseUnblocked)
 }
 
 /// Signals that are recorded instead of taking effect.
@@ -159,16 +161,16 @@ package struct NotedSignals: Sendable {
   package var first: @Sendable () -> CInt?
   /// Restores the previous effect of the signals.
   package var end: @Sendable () -> Void
-  /// Raises a signal immediately, as the function `carryOut` does.
-  package var carryOut: @Sendable (CInt) -> Void
+  /// Raises a signal immediately, as the function `raiseUnblocked` does.
+  package var raiseUnblocked: @Sendable (CInt) -> Void
 
   package init(
     first: @escaping @Sendable () -> CInt?, end: @escaping @Sendable () -> Void,
-    carryOut: @escaping @Sendable (CInt) -> Void
+    raiseUnblocked: @escaping @Sendable (CInt) -> Void
   ) {
     self.first = first
     self.end = end
-    self.carryOut = carryOut
+    self.raiseUnblocked = raiseUnblocked
   }
 }
 
@@ -220,7 +222,7 @@ private func openSource() throws(StorageError) -> CInt {
     _ = fcntl(end, F_SETFD, FD_CLOEXEC)
     _ = fcntl(end, F_SETFL, O_NONBLOCK)
   }
-  unsafe written = ends[1]
+  unsafe pipeWriteEnd = ends[1]
   return ends[0]
 }
 
@@ -235,7 +237,7 @@ private func isIgnoring(_ handler: SignalHandler?) -> Bool {
 /// Raises a signal immediately, even on a thread that blocks it.
 ///
 /// Without a handler, the signal ends or stops the process.
-package func carryOut(_ number: CInt) {
+package func raiseUnblocked(_ number: CInt) {
   // On a thread that blocks the signal, such as one of a pool, it would stay pending.
   var (set, previous) = (sigset_t(), sigset_t())
   unsafe sigemptyset(&set)
@@ -246,11 +248,11 @@ package func carryOut(_ number: CInt) {
 }
 
 // Global, because a signal handler uses it. It gets its value before any handler is installed.
-private nonisolated(unsafe) var written: CInt = -1
+private nonisolated(unsafe) var pipeWriteEnd: CInt = -1
 
 private func write(_ number: CInt) {
   var byte = UInt8(truncatingIfNeeded: number)
   let saved = errno
-  _ = unsafe Glibc.write(written, &byte, 1)
+  _ = unsafe Glibc.write(pipeWriteEnd, &byte, 1)
   errno = saved
 }

@@ -66,7 +66,7 @@ extension StoreKeys {
     _ nonces: inout Nonces
   ) throws(StorageError) -> Plan<CredentialSummary> {
     let key = request.credential.key
-    let kept = try authenticate(found, of: key, if: request.condition, header)
+    let kept = try checkAndReadKept(found, of: key, condition: request.condition, header)
     if kept?.forbidsChange == true { throw .needsLaterVersion }
     if request.keep.isEmpty {
       // Passes the credential without copying it.
@@ -101,7 +101,7 @@ extension StoreKeys {
   package func plan(
     _ request: DeleteRequest, on found: FoundRow, _ header: Header
   ) throws(StorageError) -> Plan<Bool> {
-    _ = try authenticate(found, of: request.key, if: request.condition, header)
+    _ = try checkAndReadKept(found, of: request.key, condition: request.condition, header)
     guard let row = found.row else { return Plan(header: header, answer: false) }
     var header = header
     header.sequence += 1
@@ -147,8 +147,8 @@ extension StoreKeys {
   ///
   /// Throws if the row is not authentic, or is of another credential, so that such a row is never
   /// overwritten.
-  private func authenticate(
-    _ found: FoundRow, of key: CredentialKey, if condition: Condition, _ header: Header
+  private func checkAndReadKept(
+    _ found: FoundRow, of key: CredentialKey, condition: Condition, _ header: Header
   ) throws(StorageError) -> SealedRow.Kept? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }

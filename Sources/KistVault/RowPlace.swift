@@ -187,20 +187,21 @@ package struct RowTally {
 
   /// Adds a row; returns whether the row is at one of its addresses, so that a lookup finds it.
   ///
-  /// If `isInOrder` is true, it also returns `false` for a row that is not in ascending order.
+  /// If `expectsOrder` is true, it also returns `false` for a row whose address is not above the
+  /// previous one.
   ///
   /// - Parameter metadata: at least the last 16 bytes of the sealed metadata.
   /// - Parameter secret: at least the last 16 bytes of the sealed secret.
-  /// - Parameter isInOrder: whether the caller reads the rows in ascending order of addresses.
+  /// - Parameter expectsOrder: whether the caller reads the rows in ascending order of addresses.
   package mutating func add(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
-    isInOrder: Bool = true
+    expectsOrder: Bool = true
   ) -> Bool {
     if let keys { sum += keys.hash(metadata, secret, at: place) }
     count += 1
     // The sum does not detect a row at a wrong address, where no lookup finds it.
     let isFound = RowAddresses.of(place.tag).contains(address)
-    guard isInOrder else { return isFound }
+    guard expectsOrder else { return isFound }
     defer { lastAddress = address }
     return isFound && address > lastAddress
   }

@@ -45,28 +45,28 @@ package struct Endpoints: Sendable {
       throw .badRequest("this connection cannot start a watch")
     }
   ) -> Endpoints {
-    let load = Operation.load.called(over: exchange)
-    let hello = Operation.hello.called(over: exchange)
+    let load = Operation.load.clientFunction(over: exchange)
+    let hello = Operation.hello.clientFunction(over: exchange)
     return Endpoints(
       UserStorage(
-        save: explainingOldKistd(Operation.save.called(over: exchange), hello),
+        save: explainingOldKistd(Operation.save.clientFunction(over: exchange), hello),
         load: { request throws(StorageError) in try await load(.init(value: request)).value },
-        delete: Operation.delete.called(over: exchange),
-        find: Operation.find.called(over: exchange)),
+        delete: Operation.delete.clientFunction(over: exchange),
+        find: Operation.find.clientFunction(over: exchange)),
       StorageAccess(
-        status: Operation.status.called(over: exchange),
-        lock: Operation.lock.called(over: exchange),
-        unlock: Operation.unlock.called(over: exchange)),
+        status: Operation.status.clientFunction(over: exchange),
+        lock: Operation.lock.clientFunction(over: exchange),
+        unlock: Operation.unlock.clientFunction(over: exchange)),
       KeySlots(
-        list: Operation.slots.called(over: exchange),
-        add: Operation.slotAdd.called(over: exchange),
-        remove: Operation.slotRemove.called(over: exchange)),
+        list: Operation.slots.clientFunction(over: exchange),
+        add: Operation.slotAdd.clientFunction(over: exchange),
+        remove: Operation.slotRemove.clientFunction(over: exchange)),
       Backups(
-        make: Operation.backup.called(over: exchange),
-        read: Operation.backupPart.called(over: exchange)),
+        make: Operation.backup.clientFunction(over: exchange),
+        read: Operation.backupPart.clientFunction(over: exchange)),
       audit: AuditAccess(
-        find: Operation.audit.called(over: exchange),
-        verify: Operation.auditVerify.called(over: exchange)),
+        find: Operation.audit.clientFunction(over: exchange),
+        verify: Operation.auditVerify.clientFunction(over: exchange)),
       watch: .remote(over: openWatch),
       hello: hello)
   }
@@ -105,13 +105,13 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
 /// then sends the request again, without the program.
 ///
 /// - Parameter program: Called for each request, in the task that makes it.
-package func claiming(
+package func onBehalfOf(
   _ program: @escaping @Sendable () -> ClaimedProgram?, over exchange: @escaping Exchange
 ) -> Exchange {
-  let hello = Operation.hello.called(over: exchange)
+  let hello = Operation.hello.clientFunction(over: exchange)
   return { request throws(StorageError) in
     guard let program = program() else { return try await exchange(request) }
-    do throws(StorageError) { return try await exchange(request.claiming(program)) } catch {
+    do throws(StorageError) { return try await exchange(request.onBehalfOf(program)) } catch {
       guard error.code == .badRequest, let features = try? await hello().features,
         !features.contains(Hello.onBehalfOfFeature)
       else { throw error }

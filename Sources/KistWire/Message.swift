@@ -67,8 +67,8 @@ package struct Message: Sendable {
 
   /// Returns the request with `onBehalfOf`: the program that asked the client for this request.
   ///
-  /// kistd does not check the statement of the client.
-  func claiming(_ program: ClaimedProgram) -> Message {
+  /// kistd cannot check this claim.
+  func onBehalfOf(_ program: ClaimedProgram) -> Message {
     var head = 0
     let text = JSONWriter.object(capacity: count + 512) { writer in
       writer.member("op", operation)

@@ -12,13 +12,13 @@ struct Operation<Input, Output>: Sendable {
   /// All keys that a request may have, including `op` and `id`.
   let keys: [StaticString]
   /// Whether the audit log records the service and the account of a request.
-  let loggedNames: OperationNames
+  let loggedNames: LoggedNames
   let request: Codec<Input>
   let reply: Codec<Output>
 
   init(
     name: String, effect: OperationEffect = .none, keys: [StaticString],
-    loggedNames: OperationNames = .none, request: Codec<Input>, reply: Codec<Output>
+    loggedNames: LoggedNames = .none, request: Codec<Input>, reply: Codec<Output>
   ) {
     self.name = name
     self.effect = effect
@@ -34,7 +34,7 @@ struct Operation<Input, Output>: Sendable {
   }
 
   /// Returns the client's function: it encodes the request, sends it, and decodes the reply.
-  func called(over exchange: @escaping Exchange) -> Run {
+  func clientFunction(over exchange: @escaping Exchange) -> Run {
     let call = chain(encodeRequest, exchange, decodeReply)
     return effect == .change ? reportingOutcome(call) : call
   }
@@ -72,14 +72,14 @@ extension Operation where Input == Void {
   typealias RunWithoutInput = @Sendable () async throws(StorageError) -> Output
 
   /// Returns the function that a client calls.
-  func called(over exchange: @escaping Exchange) -> RunWithoutInput {
-    let call: Run = called(over: exchange)
+  func clientFunction(over exchange: @escaping Exchange) -> RunWithoutInput {
+    let call: Run = clientFunction(over: exchange)
     return { () throws(StorageError) in try await call(()) }
   }
 }
 
 /// Whether the audit log records the service and the account of an operation's requests.
-enum OperationNames: Sendable {
+enum LoggedNames: Sendable {
   case none
   /// The service and the account of one credential.
   case key
