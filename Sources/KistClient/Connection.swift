@@ -44,8 +44,9 @@ final class Connection: Sendable {
         // Disconnects even after a timeout. Otherwise the late reply would be taken for the reply
         // to the next request.
         socket = nil
-        throw storageError(for: error, at: socketPath, timeout: timeout)
-          .withOutcome(wasSent ? .unknown : .unchanged)
+        throw storageError(
+          for: error, at: socketPath, timeout: timeout, mayHaveChanged: wasSent
+        ).withOutcome(wasSent ? .unknown : .unchanged)
       }
     }
   }
@@ -58,7 +59,7 @@ final class Connection: Sendable {
     do {
       try socket.send(line, by: deadline)
       let reply = try socket.receive(by: deadline)
-      if reply.isLast { kept = nil }
+      if reply.mustClose { kept = nil }
       return reply.line
     } catch {
       let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
