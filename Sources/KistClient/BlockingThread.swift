@@ -72,7 +72,7 @@ final class BlockingThread: Sendable {
   ) async throws(StorageError) -> Output {
     try start()
     return try await withTaskExecutorPreference(tasks) { () async throws(StorageError) in
-      try await runHere(body)
+      try await runOnPreferredThread(body)
     }
   }
 
@@ -89,7 +89,7 @@ final class BlockingThread: Sendable {
   }
 }
 
-/// Runs a function on the thread that the task prefers, and not on that of its caller.
-@concurrent private func runHere<Output: Sendable>(
+/// Runs a function on the task's preferred thread, even if the caller is on another thread.
+@concurrent private func runOnPreferredThread<Output: Sendable>(
   _ body: @Sendable () throws(StorageError) -> Output
 ) async throws(StorageError) -> Output { try body() }

@@ -44,8 +44,9 @@ final class Connection: Sendable {
         // Disconnects even after a timeout. Otherwise the late reply would be taken for the reply
         // to the next request.
         socket = nil
-        throw storageError(for: error, at: socketPath, timeout: timeout)
-          .withOutcome(wasSent ? .unknown : .unchanged)
+        throw storageError(
+          for: error, at: socketPath, timeout: timeout, mayHaveChanged: wasSent
+        ).withOutcome(wasSent ? .unknown : .unchanged)
       }
     }
   }
@@ -58,13 +59,13 @@ final class Connection: Sendable {
     do {
       try socket.send(line, by: deadline)
       let reply = try socket.receive(by: deadline)
-      if reply.isLast { kept = nil }
+      if reply.mustClose { kept = nil }
       return reply.line
     } catch {
       let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
-      // kistd may have refused this connection: it then sends an error and closes, without reading.
-      // On a connection that was used before, such an error means that kistd has evicted the idle
-      // connection. The request can then be sent again.
+      // kistd may have sent an error line before it read the request. On a new connection, this
+      // means that kistd refused the connection: returns the line. On a used connection on which
+      // nothing of the request was sent, kistd closed the idle connection: sends the request again.
       if !isUnsent || socket.isNew, let refusal = socket.unsolicitedLine() {
         kept = nil
         return refusal
@@ -97,10 +98,10 @@ final class Connection: Sendable {
 ///
 /// A cancelled task still waits for the reply, because kistd may perform a request that was sent.
 ///
-/// - Parameter threads: the number of threads. Each thread has its own connection, and sends its
-///   requests in order. kistd can write several changes in one transaction only if they
-///   come over several connections. With 0 threads, there is one connection, and each request
-///   blocks the calling thread.
+/// - Parameter threads: the number of threads. Each thread has its own connection, and each
+///   connection has one request at a time. So kistd can combine changes in one transaction only if
+///   they come over different connections. With 0 threads, there is one connection, and each
+///   request blocks the calling thread.
 /// - Parameter deadline: the time for a whole request, including the wait for its turn.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 package func connect(

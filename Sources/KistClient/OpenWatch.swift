@@ -13,27 +13,28 @@ private import Synchronization
 /// The connection ends when a waiting task is cancelled, or when the function that returns the
 /// events is released.
 ///
-/// - Parameter deadline: the time for the reply. There is no deadline for events.
+/// - Parameter timeout: the time for the reply. There is no deadline for events.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 package func openWatch(
-  at socketPath: String, deadline: Duration = .seconds(60), orFind find: FindDaemon? = nil
+  at socketPath: String, deadline timeout: Duration = .seconds(60), orFind find: FindDaemon? = nil
 ) -> WatchExchange {
   { line throws(StorageError) in
     let thread = BlockingThread()
-    let moment = ContinuousClock.now + deadline
+    let deadline = ContinuousClock.now + timeout
     @Sendable func run<Output: Sendable>(
       _ body: @escaping @Sendable () throws(SocketError) -> Output
     ) async throws(StorageError) -> Output {
       try await thread.run { () throws(StorageError) in
         do throws(SocketError) { return try body() } catch {
-          throw storageError(for: error, at: socketPath, timeout: deadline)
+          throw storageError(
+            for: error, at: socketPath, timeout: timeout, mayHaveChanged: false)
         }
       }
     }
     let (reader, reply) = try await run { () throws(SocketError) in
-      let socket = try connectedSocket(to: socketPath, by: moment, orFind: find)
+      let socket = try connectedSocket(to: socketPath, by: deadline, orFind: find)
       let reader = ConnectionReader(socket)
-      return (reader, try reader.reply(to: line, by: moment))
+      return (reader, try reader.reply(to: line, by: deadline))
     }
     return (
       reply,
@@ -71,7 +72,8 @@ private final class ConnectionReader: Sendable {
   func reply(to line: Line, by deadline: ContinuousClock.Instant) throws(SocketError) -> Line {
     try state.withLock { state throws(SocketError) in
       do throws(SocketError) { try state.socket.send(line, by: deadline) } catch {
-        // kistd may have refused the connection: it then sends an error and closes, without reading.
+        // kistd may have refused the connection: it then sends an error and closes, without
+        // reading.
         guard case .ended = error, let refusal = state.socket.unsolicitedLine() else { throw error }
         return refusal
       }

@@ -13,8 +13,9 @@ extension Endpoints {
   ///
   /// - Parameters:
   ///   - deadline: The time for a whole request, including the wait for its turn.
-  ///   - program: Returns the program for which the calling task makes a request. So an adapter can
-  ///     serve many programs over one connection. kistd records the program in its audit log.
+  ///   - program: Returns the program for which the calling task makes a request. So one process,
+  ///     such as kist-secret-service, can make requests for many programs over one connection.
+  ///     kistd records the program in its audit log.
   package static func remote(
     socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
     orFind find: FindDaemon? = nil,
@@ -22,7 +23,7 @@ extension Endpoints {
   ) -> Endpoints {
     let lines = connect(to: socketPath, threads: threads, deadline: deadline, orFind: find)
     return .remote(
-      over: claiming(program, over: repeatingReads(exchange(over: lines))),
+      over: onBehalfOf(program, over: repeatingReads(exchange(over: lines))),
       openWatch(at: socketPath, deadline: deadline, orFind: find))
   }
 }
@@ -73,8 +74,9 @@ extension WatchCredentials {
   /// Returns a function that starts watches at the kistd at a socket.
   ///
   /// Each watch has its own connection. If the connection is lost, for example because kistd ends,
-  /// the changes end with an error. A later watch does not report the changes in between. If its
-  /// `position` is equal to the revision of the last reported change, there were none.
+  /// the changes end with an error. A later watch does not report the changes in between. No change
+  /// was missed if the `position` of the later watch equals the revision of the last reported
+  /// change.
   public static func remote(socketPath: String) -> WatchCredentials {
     .remote(over: openWatch(at: socketPath))
   }

@@ -21,7 +21,8 @@ final class Socket {
   init(connectingTo path: String, by deadline: ContinuousClock.Instant) throws(SocketError) {
     descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .notConnected(errno) }
-    // If too many clients wait to connect, connect(2) waits, too. The timeout of a send limits this.
+    // If too many clients wait to connect, connect(2) waits, too. The timeout of a send limits
+    // this.
     try setTimeout(SO_SNDTIMEO, until: deadline)
     do throws(StorageError) { _ = try SocketLocation(path: path) } catch { throw .refused(error) }
     let status = unsafe withAddress(Array(path.utf8)) { address, size -> CInt in
@@ -48,7 +49,8 @@ final class Socket {
     guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else {
       throw .notConnected(errno)
     }
-    guard credentials.uid == geteuid(), isOwnUserKnown() else { throw .notOurs }
+    guard credentials.uid == geteuid() else { throw .notOurs }
+    guard isOwnUserKnown() else { throw .ownUserUnknown }
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }
@@ -81,26 +83,26 @@ final class Socket {
 
   /// Waits for one line.
   ///
-  /// `isLast` is true if unexpected bytes follow the line, so that the connection must not be used
-  /// again.
+  /// `mustClose` is true if unexpected bytes follow the line, so that the connection must not be
+  /// used again.
   func receive(
     by deadline: ContinuousClock.Instant?, flags: CInt = 0
-  ) throws(SocketError) -> (line: Line, isLast: Bool) {
+  ) throws(SocketError) -> (line: Line, mustClose: Bool) {
     var splitter = LineSplitter()
     var first: LineSplitter.Event?
-    var isLast = false
+    var mustClose = false
     while first == nil {
       try receivePiece(by: deadline, flags: flags) { bytes in
         splitter.append(bytes) { event in
-          isLast = first != nil
+          mustClose = first != nil
           first = first ?? event
         }
-        if let byte = bytes.indices.last, bytes[byte] != UInt8(ascii: "\n") { isLast = true }
+        if let byte = bytes.indices.last, bytes[byte] != UInt8(ascii: "\n") { mustClose = true }
       }
     }
     isNew = false
     guard case .line(let line) = first else { throw .tooLong }
-    return (line, isLast)
+    return (line, mustClose)
   }
 
   /// Waits for the next bytes and passes them to `body`.
@@ -179,6 +181,8 @@ enum SocketError: Error {
   case notConnected(CInt)
   /// Another user's process listens there.
   case notOurs
+  /// This process cannot distinguish its own user from other users (`isOwnUserKnown`).
+  case ownUserUnknown
   /// kistd closed the connection.
   case ended
   /// The deadline passed.
@@ -198,7 +202,11 @@ package func isListening(at path: String) -> Bool {
 }
 
 /// Converts a failure of the socket at a path to the error that a caller gets.
-func storageError(for error: SocketError, at path: String, timeout: Duration) -> StorageError {
+///
+/// - Parameter mayHaveChanged: whether a part of the request was sent, and the request may be a change.
+func storageError(
+  for error: SocketError, at path: String, timeout: Duration, mayHaveChanged: Bool
+) -> StorageError {
   switch error {
   case .refused(let error): error
   case _ where error.meansNothingListens: nothingListening(at: path)
@@ -210,16 +218,23 @@ func storageError(for error: SocketError, at path: String, timeout: Duration) ->
     StorageError(
       .denied, "another user's process listens at \(path)",
       hint: "nothing was sent to it; use a socket in a directory that only you can write to")
+  case .ownUserUnknown:
+    StorageError(
+      .denied,
+      "uid \(geteuid()) represents every unmapped user in this user namespace, so the process that "
+        + "listens at \(path) may be another user's",
+      hint: "nothing was sent to it; use a user that is mapped in this user namespace")
   case .notConnected(let code):
     StorageError(.unavailable, "cannot connect to \(path): \(systemText(of: code))")
   case .ended:
     StorageError(
-      .unavailable, "the connection to kistd ended before its reply",
+      .unavailable, "the connection to kistd ended",
       hint: "`kist status` shows whether kistd still runs")
   case .timedOut:
     StorageError(
       .timeout, "kistd did not answer within \(timeout)",
-      hint: "check whether kistd still runs, and its log; a change may have been carried out")
+      hint: "check whether kistd still runs, and its log"
+        + (mayHaveChanged ? "; a change may have been carried out" : ""))
   case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
   }
 }

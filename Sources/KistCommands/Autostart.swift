@@ -55,7 +55,9 @@ struct Autostart: Sendable {
   func running() -> String? {
     if isListening(socket) { return socket }
     // For example the socket of `kistd -- COMMAND`, or of a session with other variables.
-    guard let other = host.claimFile.flatMap(servedSocket), isListening(other) else { return nil }
+    guard let other = host.claimFile.flatMap(socketPath(ofKistdHolding:)), isListening(other) else {
+      return nil
+    }
     return other
   }
 

@@ -91,7 +91,7 @@ struct NewFile: ~Copyable {
     defer {
       let signal = signals.first()
       signals.end()
-      if let signal { signals.carryOut(signal) }
+      if let signal { signals.raiseUnblocked(signal) }
     }
     guard isLinked(as: temporary) else { throw notWritten(errno) }
     guard unsafe rename(temporary, path) == 0 else {

@@ -52,7 +52,7 @@ func keepSignals() throws(CommandNotStarted) {
 /// If a kept signal would end this process, ends it now.
 func giveBackSignals() {
   let number = kist_give_back_signals()
-  if number > 0 { carryOut(number) }
+  if number > 0 { raiseUnblocked(number) }
 }
 
 /// Starts a command, found in PATH.
@@ -191,7 +191,7 @@ func output(
 
 /// Returns the path of a program, found in PATH.
 func installedProgram(_ name: String) throws(StorageError) -> String {
-  guard let program = absolutePath(of: name) else {
+  guard let program = runnablePath(of: name) else {
     throw .refused("there is no \(name) on PATH", as: .unavailable, hint: "install \(name)")
   }
   return program

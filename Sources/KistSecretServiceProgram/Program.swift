@@ -107,7 +107,7 @@ private func machineKey() -> [UInt8] {
 
 /// Returns the pinentry of the option; by default the one on PATH, if there is one.
 private func pinentry(_ name: String?) throws(StorageError) -> Pinentry? {
-  if let program = absolutePath(of: name ?? "pinentry") { return Pinentry(program: program) }
+  if let program = runnablePath(of: name ?? "pinentry") { return Pinentry(program: program) }
   guard name != nil else { return nil }
   throw StorageError(
     .badRequest, "the program of --pinentry does not exist, or cannot be run",

@@ -9,7 +9,8 @@ internal import Synchronization
 ///
 /// Their number has a limit. At the limit, a new connection evicts (closes) another one: the one
 /// whose client loses least (`EvictionPriority`). So idle connections cannot keep new clients out.
-/// A new connection is refused only if every other connection has a request in progress.
+/// A new connection is refused if every other connection has a request in progress. Connections of
+/// other users are always refused, and all connections while the server stops.
 final class Admission: Sendable {
   private struct State {
     var isStopping = false
@@ -125,8 +126,8 @@ final class Admission: Sendable {
     var evictable = all.compactMap { connection in
       connection.handler.evictionPriority().map { (priority: $0, connection: connection) }
     }
-    // On a busy machine, new clients connect before an earlier one has sent its first request. A few
-    // of these are evicted last.
+    // On a busy machine, new clients connect before an earlier one has sent its first request. If
+    // at most a quarter of the limit have sent no request yet, they are evicted last.
     if evictable.count(where: \.priority.isNothing) <= server.maximumConnections / 4 {
       for index in evictable.indices {
         if case .nothing(let since) = evictable[index].priority {

@@ -18,7 +18,7 @@ package struct ByteServer: Sendable {
     package var group: String?
     /// Returns the bytes.
     ///
-    /// When the server stops, it is not cancelled until `grace` has passed.
+    /// When the server stops, this closure is not cancelled until `grace` has passed.
     package var bytes: @Sendable () async -> Secret
 
     package init(group: String?, bytes: @escaping @Sendable () async -> Secret) {
@@ -33,7 +33,7 @@ package struct ByteServer: Sendable {
   package var maximumConnections = 64
   /// How long a client may take to read its bytes.
   package var deadline = Duration.seconds(30)
-  /// How long it may take while another client waits for a place.
+  /// How long a client may take to read while another client waits, because the server is full.
   package var crowdedDeadline = Duration.seconds(2)
   /// How long a stopped server may continue, to answer the connections that it has accepted.
   package var grace = Duration.seconds(10)
@@ -100,8 +100,8 @@ package struct ByteServer: Sendable {
             }
           }
         } catch is CancellationError {
-          // `grace` has passed before the listener was closed. Connections that still wait for an
-          // answer are closed.
+          // `grace` has passed while the server was still accepting or waiting for a place.
+          // Connections that still wait for an answer are closed.
         }
       }
     }
@@ -147,11 +147,12 @@ package struct ByteServer: Sendable {
 
 /// The connections that a `ByteServer` is answering.
 ///
-/// Each has a place, and the number of places is limited. If no place is free, the server looks at
-/// the group with the most connections. It closes the oldest connection of this group that does not
-/// read. So a program with many connections takes places only from its own group. If each
-/// group has one connection, the server closes the oldest one that has had `crowdedDeadline` to
-/// read. So programs in many groups delay a client only for that time.
+/// Each has a place, and the number of places is limited. If no place is free, the server evicts a
+/// connection of the group with the most connections; it evicts clients without a group first. It
+/// closes the oldest connection whose answer it has begun to send. So a program with many
+/// connections takes places only from its own group. If each group has one connection, the server
+/// closes the oldest one that has had `crowdedDeadline` to read. So even if many groups hold all
+/// places, they delay a new client only for that time.
 final class BytePlaces: Sendable {
   private struct Place {
     var channel: any Channel

@@ -23,17 +23,18 @@ struct Connection: Sendable {
     self.peer = peer
   }
 
-  /// Starts a watch stream after the reply to the current line.
-  func beginStream(_ next: @escaping NextLine) {
+  /// Registers a watch stream, which begins after the reply to the current line.
+  func registerStream(_ next: @escaping NextLine) {
     channel.eventLoop.preconditionInEventLoop()
-    handler.beginStream(next)
+    handler.registerStream(next)
   }
 
-  /// Evicts the connection if no request is lost by that; returns whether it was evicted.
+  /// Evicts the connection, unless a request has just arrived; returns whether it was evicted.
+  ///
+  /// Drops the waiting requests of a client that has not read its replies.
   func evict(because reason: StorageError) -> Bool {
     let hasRequest = try? channel.withDescriptor { descriptor in
-      // kistd does not read the further requests of a client that does not read its replies, so they
-      // do not prevent the eviction.
+      // This client has not read its replies. Its waiting requests do not prevent the eviction.
       if handler.hasUnreadReplies { return false }
       // kistd answers no requests on the connection of a watch.
       if handler.isStreaming {

@@ -10,8 +10,8 @@ internal import NIOCore
 ///
 /// The memory of a connection is limited. The handler stops reading while `readAhead` lines are
 /// unanswered, or while the waiting lines have `bytesAhead` bytes. So it holds at most three lines
-/// near the limit of 1 MiB: one that is answered, one that waits and an unfinished one. It also
-/// holds at most two replies of 1 MiB, and the bytes of one read.
+/// near the limit of 1 MiB: one that is being answered, one that waits, and one that is not
+/// completely received. It also holds at most two replies of 1 MiB, and the bytes of one read.
 @safe
 final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
@@ -23,7 +23,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private static let bytesAhead = 64 << 10
   /// After work of this cost, the event loop serves other connections.
   ///
-  /// `costOfLine` is the fixed cost of a line.
+  /// The cost of work is the bytes of the replies, plus `costOfLine` for each line.
   private static let maximumCost = 256 << 10
   private static let costOfLine = 1 << 10
 
@@ -41,21 +41,25 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var isAnswering = false
   /// The watch stream that begins after the last reply.
   var stream: WatchStream?
-  private var isStarting = false
+  /// Whether `startAnswer` is running.
+  private var isStartingAnswer = false
   var outgoing = noReplies()
   /// The number of writes that the channel has not finished.
   private(set) var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
-  /// The time since which there has always been an unfinished write.
+  /// When the number of unfinished writes last changed from zero to one.
   private(set) var unwrittenSince = NIODeadline.now()
   /// Whether no further line will be received.
   var inputHasEnded = false
   /// Whether the client has disconnected and reads no more replies.
   private(set) var isDisconnected = false
-  /// The cost of the work since the event loop last served other connections, in bytes.
+  /// The cost of the work since the event loop last served other connections.
   private var cost = 0
   private var isPaused = false
   private var isReadPending = false
+  /// Whether `write` is calling the channel.
+  ///
+  /// The channel may report events during this call.
   private var isWriting = false
   var whenDone: CheckedContinuation<Void, Never>?
   private(set) var context: ChannelHandlerContext?
@@ -72,8 +76,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   /// Answers the lines one after another until the input ends, and then closes the channel.
   ///
-  /// If the client disconnects, its received requests are still performed, except those that only
-  /// read. Must be called on the event loop.
+  /// If the client disconnects, its received requests are still performed, except those that serve
+  /// only this client: reads, and requests for a backup. Must be called on the event loop.
   func run(
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void
@@ -144,12 +148,12 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// If the answer need not wait, it is complete when this function returns. Otherwise the answer
   /// continues later on the event loop, without another thread.
   private func startAnswer(to line: Line, _ answer: @escaping @Sendable (Line) async -> Line) {
-    isStarting = true
-    defer { isStarting = false }
+    isStartingAnswer = true
+    defer { isStartingAnswer = false }
     Task.immediate(executorPreference: executor) {
       let reply = await answer(line)
       sendReply(reply)
-      if !isStarting { answerAll() }
+      if !isStartingAnswer { answerAll() }
     }
   }
 

@@ -4,7 +4,9 @@ internal import KistSystem
 package import KistWire
 internal import NIOCore
 
-/// The process at the other end of a connection, at the time when it connected.
+/// The process at the other end of a connection.
+///
+/// The pid, the uid and the abstract name are from the time when it connected.
 package struct Peer: Sendable, Equatable {
   package var pid: Int32
   package var uid: UInt32
@@ -63,7 +65,7 @@ private func read<Value: BitwiseCopyable>(
   try checked("getsockopt", unsafe getsockopt(descriptor, SOL_SOCKET, option, value, &size))
 }
 
-/// Facts about the process at the other end, from the time when it connected.
+/// Facts about the process at the other end, from the time when the server accepted the connection.
 package struct PeerProcess: Sendable, Equatable {
   /// The text of /proc/PID/cgroup (cgroups(7)); empty if the process had ended.
   package var cgroup: String
@@ -83,10 +85,10 @@ package struct PeerProcess: Sendable, Equatable {
 
   /// Reads the facts in /proc about the process with this pid that is connected to a socket.
   ///
-  /// If the process has ended, another process may have its pid. So this function then asks for a
-  /// descriptor of the process (unix(7), SO_PEERPIDFD), and discards the facts if the process no
-  /// longer has the pid. This needs Linux 6.5 or later. On an older kernel, the facts may be about
-  /// another process.
+  /// If the process has ended, another process may have its pid. So this function first asks for a
+  /// descriptor of the process (unix(7), SO_PEERPIDFD). After it has read the facts, it discards
+  /// them if the process no longer has the pid. This needs Linux 6.5 or later. On an older kernel,
+  /// the facts may be about another process.
   init(_ pid: pid_t, connectedTo descriptor: CInt) {
     var process: CInt = -1
     var size = socklen_t(MemoryLayout<CInt>.size)
@@ -113,7 +115,7 @@ package struct PeerProcess: Sendable, Equatable {
 
 /// Returns whether a process still has its pid.
 ///
-/// It has its pid as long as it runs, and until its parent has waited for it.
+/// A process keeps its pid until it has ended and its parent has waited for it.
 private func hasItsPid(_ process: CInt) -> Bool {
   var end = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
   if unsafe poll(&end, 1, 0) == 0 { return true }
@@ -131,7 +133,8 @@ package func listen(at path: String) throws(StorageError) -> CInt {
     let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
     let descriptor = try checked("socket", socket(AF_UNIX, CInt(kind), 0))
     do {
-      // bind() gives the file the mode of the socket minus the umask. So other users cannot connect.
+      // bind() gives the file the mode of the socket minus the umask. So other users cannot
+      // connect.
       try checked("fchmod", fchmod(descriptor, 0o600))
       _ = try unsafe address.withSockAddr { address, size in
         try checked("bind", unsafe bind(descriptor, address, socklen_t(size)))

@@ -68,8 +68,8 @@ package struct Server: Sendable {
   /// Returns whether every connection ended within `grace`.
   private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
     let admission = Admission(of: self)
-    // The server accepts one client at a time, because the connected clients wait during an
-    // admission.
+    // During an admission, the connected clients wait. So the server admits only one client before
+    // it serves them again.
     let listener = try await ServerBootstrap(group: loop)
       .serverChannelInitializer { $0.addAcceptPause() }
       .serverChannelOption(.maxMessagesPerRead, value: 1)
@@ -128,7 +128,7 @@ package struct Server: Sendable {
       try await listener.executeThenClose { connections in
         for try await connection in connections {
           group.addTask(executorPreference: executor) {
-            await connection.handler.run(serve(connection.peer, connection.beginStream)) {
+            await connection.handler.run(serve(connection.peer, connection.registerStream)) {
               whenRefused(connection.peer, .line($0))
             }
             admission.leave(connection)
@@ -161,7 +161,7 @@ package enum Refusal: Sendable {
 package struct IdleExit: Sendable {
   /// The time without a connected client after which the server stops.
   package var after: Duration
-  /// Decides at that time whether to stop.
+  /// Called when no client has been connected for `after`; decides whether to stop.
   ///
   /// If it returns `false`, the server asks again after the same time.
   package var isAllowed: @Sendable () async -> Bool

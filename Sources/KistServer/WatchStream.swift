@@ -49,10 +49,10 @@ final class WatchStream: @unchecked Sendable {
 }
 
 extension LineHandler {
-  /// Starts a watch stream after the reply to the current line.
+  /// Registers a watch stream, which begins after the reply to the current line.
   ///
   /// No further line is answered.
-  func beginStream(_ next: @escaping NextLine) {
+  func registerStream(_ next: @escaping NextLine) {
     let stream = WatchStream(next, on: self)
     if isDisconnected { stream.cancel() }
     self.stream = stream
@@ -74,7 +74,7 @@ extension LineHandler {
 
   /// Begins the watch stream after the last reply.
   ///
-  /// If there is none, completes `run`.
+  /// If there is no watch stream, completes `run`.
   func beginStreamOrComplete() {
     if let stream {
       isAnswering = true

@@ -6,7 +6,7 @@ package func directory(of path: String) -> String {
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
-/// Returns the names in a directory, unordered; empty where it cannot be read.
+/// Returns the names in a directory, unordered; empty if it cannot be read.
 package func names(in directory: String) -> [String] {
   guard let entries = unsafe opendir(directory) else { return [] }
   defer { unsafe closedir(entries) }
@@ -19,17 +19,19 @@ package func names(in directory: String) -> [String] {
   return names
 }
 
-/// Creates a missing directory with mode 0700, whatever the umask, and its missing parents.
+/// Creates a missing directory and its missing parents with mode 0700, regardless of the umask.
 ///
-/// On failure `errno` gives the reason. Success does not mean that the names are on disk.
+/// On failure, `errno` says why. It does not flush the new directory entries to the disk.
 package func makeDirectory(_ path: String) -> Bool {
-  // Only one retry: a dangling link has no parent, however often it is created.
-  isMade(path)
-    || errno == ENOENT && path.contains("/") && makeDirectory(directory(of: path)) && isMade(path)
+  // Retries only once: under a dangling link, mkdir always fails with ENOENT, so a loop would not
+  // end.
+  makeOneDirectory(path)
+    || errno == ENOENT && path.contains("/") && makeDirectory(directory(of: path))
+      && makeOneDirectory(path)
 }
 
 /// Creates a directory with mode 0700 unless the path exists.
-private func isMade(_ path: String) -> Bool {
+private func makeOneDirectory(_ path: String) -> Bool {
   guard unsafe mkdir(path, 0o700) == 0 else { return errno == EEXIST }
   // The umask may have removed permissions.
   return unsafe chmod(path, 0o700) == 0

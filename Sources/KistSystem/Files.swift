@@ -37,7 +37,7 @@ package func isPrivateFile(_ descriptor: CInt) -> Bool {
 
 /// Returns whether a descriptor is a socket, or a pipe that no other user may open.
 ///
-/// A named pipe may have any mode. An unnamed one has mode 0600, regardless of its creator.
+/// A named pipe may have any mode. An unnamed pipe always has mode 0600, so it always passes.
 package func isPrivatePipe(_ descriptor: CInt) -> Bool {
   guard let status = fileStatus(of: descriptor) else { return false }
   return status.isKind(S_IFSOCK) || status.isKind(S_IFIFO) && status.st_mode & 0o077 == 0
@@ -61,7 +61,7 @@ package func writeAll(_ bytes: Span<UInt8>, to descriptor: CInt, at offset: Int?
 
 /// Fills the output from an offset, or from the current position; returns an error number, or 0.
 ///
-/// The output is not full if the file ends before.
+/// If the file ends earlier, the output is not full.
 package func readAll(
   into output: inout OutputSpan<UInt8>, from descriptor: CInt, at offset: Int? = nil
 ) -> CInt {
@@ -85,16 +85,17 @@ package func readAll(
   return 0
 }
 
-/// Returns the bytes of a range of a file; fewer if the file ends before, or cannot be read.
+/// Returns the bytes of a range of a file; fewer if the file ends earlier or cannot be read.
 package func bytes(of descriptor: CInt, _ range: Range<Int>) -> [UInt8] {
-  // All empty arrays share one storage, to which the initializer would write its count.
+  // Avoids the initializer for an empty array: it would write the count into memory that all empty
+  // arrays share.
   guard !range.isEmpty else { return [] }
   return [UInt8](capacity: range.count) { output in
     _ = readAll(into: &output, from: descriptor, at: range.lowerBound)
   }
 }
 
-/// Returns the text of a file in /proc, of at most one page; `nil` where it cannot be read.
+/// Returns the text of a file in /proc, of at most one page; `nil` if it cannot be read.
 package func text(ofProcFile path: String) -> String? {
   let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { return nil }
@@ -106,7 +107,7 @@ package func text(ofProcFile path: String) -> String? {
 /// Locks an open file; returns `false` on failure, and `errno` says why.
 ///
 /// Tries again every 10 ms while another process holds the lock, by default for a quarter of a
-/// second: a check of a lock holds it for a moment.
+/// second. A process that only checks whether the lock is free also holds it for a moment.
 package func takeLock(_ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int = 25) -> Bool {
   for attempt in 1...attempts {
     if flock(descriptor, kind | LOCK_NB) == 0 { return true }
@@ -118,8 +119,8 @@ package func takeLock(_ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int 
 
 /// Replaces the content of a lock file with a text for other processes to read.
 ///
-/// Returns `false` where it cannot be written; `errno` gives the reason. The text is only
-/// information: without disk space the file stays empty, and the lock is still held.
+/// Returns `false` if the file cannot be written, and `errno` says why. The text is only
+/// information: without disk space, the file stays empty, and the lock is still held.
 package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
   let bytes = Array(text.utf8)
   // Overwrites the old content, whose space is already allocated.
@@ -129,11 +130,11 @@ package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
   return ftruncate(descriptor, count == bytes.count ? off_t(count) : 0) == 0 || isFull(errno)
 }
 
-/// Returns the socket of the kistd that serves a storage; `nil` if none does (`Claim`).
+/// Returns the path of the socket of the kistd that holds a lock; `nil` if no kistd holds it.
 ///
-/// - Parameter claim: The path of the file that this kistd locks.
-package func servedSocket(_ claim: String) -> String? {
-  guard let file = try? openOwnFile(claim, O_RDONLY) else { return nil }
+/// - Parameter lockPath: The path of the file that kistd locks while it serves a storage (`Claim`).
+package func socketPath(ofKistdHolding lockPath: String) -> String? {
+  guard let file = try? openOwnFile(lockPath, O_RDONLY) else { return nil }
   defer { close(file) }
   guard flock(file, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
   let path = bytes(of: file, 0..<4096).prefix { $0 != UInt8(ascii: "\n") }

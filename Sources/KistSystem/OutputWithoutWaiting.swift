@@ -15,7 +15,8 @@ package final class OutputWithoutWaiting {
       descriptor = fcntl(shared, F_DUPFD_CLOEXEC, 0)
     } else {
       guard status.isKind(S_IFIFO) else { return nil }
-      // Opened again, because the flag O_NONBLOCK would also be the other process's.
+      // Opens the pipe again: on the shared descriptor, O_NONBLOCK would also affect the other
+      // process.
       descriptor = unsafe open("/proc/self/fd/\(shared)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
     }
     if descriptor < 0 { return nil }

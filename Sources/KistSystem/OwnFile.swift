@@ -2,13 +2,14 @@ internal import Glibc
 
 /// The reason why a file is refused.
 package enum UnfitFile: Error, Equatable {
-  /// The system does not open it or does not show its directory; the error number gives the reason.
+  /// It cannot be opened, or its directory's status cannot be read; the error number gives the
+  /// reason.
   case notOpened(CInt)
   /// It is a symbolic link.
   case link
   /// It is a FIFO, a directory, a socket or a device.
   case notRegular
-  /// It has a second name, under which a change of it would also be seen.
+  /// It has a second name (a hard link), so a change would also affect the file of that name.
   case hardLink
   /// It belongs to another user.
   case foreign
@@ -56,7 +57,8 @@ extension UnfitFile {
 
 /// Returns whether this process may read and write a file according to its mode.
 ///
-/// For a missing file, it checks the directory. access(2) does not consult Landlock.
+/// For a missing file, it checks the directory. access(2) ignores Landlock. So if the mode allows
+/// access but open(2) fails, Landlock may be the reason.
 private func modeAllows(_ path: String) -> Bool {
   unsafe access(path, R_OK | W_OK) == 0
     || errno == ENOENT && access(directory(of: path), W_OK | X_OK) == 0
@@ -107,7 +109,9 @@ private func openWithStatus(
   return (descriptor, status)
 }
 
-/// Returns whether this process's uid belongs only to its own user, and not to unmapped users too.
+/// Returns whether this process's uid means only this user.
+///
+/// In a user namespace, the uid may also mean users that are not mapped.
 package func isOwnUserKnown() -> Bool {
   !representsOtherUsers(
     uid: geteuid(), overflowUID: text(ofProcFile: "/proc/sys/kernel/overflowuid"),
@@ -120,8 +124,8 @@ package func isOwnUserKnown() -> Bool {
 /// user and group IDs"). A process with such a uid cannot distinguish its own user from them.
 ///
 /// - Parameters:
-///   - overflowUID: the text of /proc/sys/kernel/overflowuid, where it can be read.
-///   - map: the text of /proc/self/uid_map, where it can be read.
+///   - overflowUID: the text of /proc/sys/kernel/overflowuid; `nil` if it cannot be read.
+///   - map: the text of /proc/self/uid_map; `nil` if it cannot be read.
 package func representsOtherUsers(
   uid: UInt32, overflowUID: String?, map: @autoclosure () -> String?
 ) -> Bool {

@@ -1,7 +1,8 @@
 /// The systemd unit that a process runs in.
 package struct ProcessUnit: Equatable {
   package var name: String
-  /// The user manager that started the unit, such as `user@1000.service`; `nil` for the system's.
+  /// The user manager that started the unit, such as `user@1000.service`; `nil` if the system
+  /// manager started it.
   package var userManager: String?
 
   package init(name: String, userManager: String? = nil) {
@@ -41,7 +42,8 @@ private func firstUnit(
   return (name, rest.dropFirst())
 }
 
-/// Removes systemd's underscore before a name that the kernel uses, as in `_memory.service`.
+/// Removes the `_` that systemd puts before a name that would collide with a file of the kernel in
+/// the cgroup, such as `_memory.service`.
 private func unescapedGroup(_ name: String) -> String {
   name.hasPrefix("_") ? String(name.dropFirst()) : name
 }

@@ -29,7 +29,7 @@ package func withCStrings<Result>(
 ///
 /// - Parameters:
 ///   - added: The entries to add, `NAME=value`; each replaces one of the same name.
-///   - starts: How the entries to keep begin, such as `HOME=`; `nil` for all.
+///   - starts: The beginnings of the entries to keep, such as `HOME=`; `nil` keeps all entries.
 package func withEnvironment<Result>(
   adding added: [UnsafeMutablePointer<CChar>], keeping starts: [String]? = nil,
   _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
@@ -75,7 +75,7 @@ package struct Thread: Sendable {
     self.handle = handle
   }
 
-  /// Waits for its end.
+  /// Waits until the thread ends.
   ///
   /// Call either this or `detach`, once.
   package func join() { pthread_join(handle, nil) }
@@ -84,7 +84,7 @@ package struct Thread: Sendable {
   package func detach() { pthread_detach(handle) }
 }
 
-/// Runs a blocking body on a separate thread, because the pool of the tasks has few.
+/// Runs a blocking body on a separate thread, because Swift's task pool has few threads.
 package func startThread(_ body: @escaping @Sendable () -> Void) {
   guard let thread = Thread(body) else { preconditionFailure("the system gives no more threads") }
   thread.detach()
@@ -93,7 +93,8 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
 /// Returns a word quoted for the shell, for commands that the user may paste; a plain word is
 /// unchanged.
 ///
-/// It reads scalars: a quote and a combining mark after it are one character, but two for the shell.
+/// It compares Unicode scalars: a quote and a combining mark after it are one `Character`, but two
+/// characters for the shell.
 package func shellQuoted(_ word: String) -> String {
   let isPlain = word.unicodeScalars.allSatisfy { scalar in
     switch scalar {

@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// Returns the path of a program that this process may run, found in PATH.
-package func absolutePath(of program: String) -> String? {
+/// Returns the path of a program that this process may run: the first one of this name in PATH, or
+/// the name itself if it has a slash.
+package func runnablePath(of program: String) -> String? {
   path(of: program, in: environmentVariable("PATH")) { unsafe access($0, X_OK) == 0 }
 }
 

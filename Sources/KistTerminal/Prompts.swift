@@ -4,8 +4,9 @@ private import Synchronization
 
 /// Asks for a line on a terminal, and hides what is typed: termios(3).
 ///
-/// The echo is always restored, including before a signal stops or ends the process. When a stopped
-/// process continues, it asks the question again.
+/// The echo is restored in the end, and before a signal stops or ends the process. Only SIGKILL and
+/// SIGSTOP, which no process can catch, leave it off. When a stopped process continues, it asks the
+/// question again.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
   try line(asking: question, on: path) { (terminal, settings, body) throws(StorageError) in
     try hiding(settings, on: terminal, body)
@@ -26,7 +27,7 @@ private func line(
   defer { close(terminal) }
   while true {
     // These signals end, stop or continue the process. The prompt catches them, restores the echo,
-    // and then raises them again with `carryOut`.
+    // and then raises them again with `raiseUnblocked`.
     let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
     let answer = Result { () throws(StorageError) in
       try showing(terminal, settings) { () throws(StorageError) in
@@ -38,9 +39,9 @@ private func line(
     switch try answer.get() {
     case .line(let line): return line
     case .signal(let number):
-      carryOut(number)
-      // If a caller records this signal (`notedSignals`), the process survives `carryOut`. The
-      // prompt must then throw.
+      raiseUnblocked(number)
+      // If a caller records this signal (`notedSignals`), then raising it does not end the process.
+      // The prompt must then throw.
       guard [SIGTSTP, SIGCONT].contains(number) else { throw .leftWithoutAnswer }
     }
   }
@@ -82,7 +83,7 @@ private func hiding(
 private func readLine(
   from terminal: CInt, orSignalFrom signals: CInt
 ) throws(StorageError) -> Answer {
-  var line = WipedBytes(capacity: longestLine)
+  var line = WipedBytes(capacity: longestLine + 1)
   var byte: UInt8 = 0
   while byte != UInt8(ascii: "\n") {
     var sources = [
@@ -102,17 +103,19 @@ private func readLine(
     }
     if byte != UInt8(ascii: "\n") { line.append(byte) }
   }
-  guard line.count < longestLine else {
+  guard line.count <= longestLine else {
     throw .refused(
-      "the line is too long: a terminal accepts at most \(longestLine - 1) bytes", as: .tooLarge,
+      "the line is too long: a terminal accepts at most \(longestLine) bytes", as: .tooLarge,
       hint: "pipe the secret into the command")
   }
   return .line(Secret(line))
 }
 
-/// A line of this length may be cut: a terminal silently drops the rest (N_TTY_BUF_SIZE, less the
-/// newline).
-private let longestLine = 4095
+/// The maximum size of a line in bytes.
+///
+/// A terminal accepts one byte more (N_TTY_BUF_SIZE minus 1 for the newline), and silently drops
+/// the rest. So a line with this additional byte may be cut.
+private let longestLine = 4094
 
 extension StorageError {
   fileprivate static let leftWithoutAnswer = StorageError.refused(
@@ -122,7 +125,7 @@ extension StorageError {
 
 /// Asks for a new passphrase twice, because nothing else can reveal a typing error.
 ///
-/// An empty passphrase is not asked for again.
+/// If the passphrase is empty, it is returned without the second question.
 ///
 /// - Parameter ask: Asks for a hidden line.
 package func newPassphrase(
@@ -143,12 +146,13 @@ package func notedSignals() throws(StorageError) -> NotedSignals {
   return NotedSignals(
     first: {
       var byte: UInt8 = 0
-      // A prompt in between may have left other signals in the pipe, such as SIGTSTP; skip them.
+      // A prompt that ran after the recording began may have left other signals in the pipe, such
+      // as SIGTSTP; skip them.
       while unsafe read(signals.source, &byte, 1) == 1 {
         if numbers.contains(CInt(byte)) { return CInt(byte) }
       }
       return nil
-    }, end: signals.end, carryOut: carryOut)
+    }, end: signals.end, raiseUnblocked: raiseUnblocked)
 }
 
 /// Signals that are recorded instead of taking effect.
@@ -157,23 +161,24 @@ package struct NotedSignals: Sendable {
   package var first: @Sendable () -> CInt?
   /// Restores the previous effect of the signals.
   package var end: @Sendable () -> Void
-  /// Raises a signal immediately, as the function `carryOut` does.
-  package var carryOut: @Sendable (CInt) -> Void
+  /// Raises a signal immediately, as the function `raiseUnblocked` does.
+  package var raiseUnblocked: @Sendable (CInt) -> Void
 
   package init(
     first: @escaping @Sendable () -> CInt?, end: @escaping @Sendable () -> Void,
-    carryOut: @escaping @Sendable (CInt) -> Void
+    raiseUnblocked: @escaping @Sendable (CInt) -> Void
   ) {
     self.first = first
     self.end = end
-    self.carryOut = carryOut
+    self.raiseUnblocked = raiseUnblocked
   }
 }
 
 /// Signals that are caught until `end`: a handler writes their numbers to a pipe.
 ///
 /// A pipe is needed because a signal may come to any thread, and then does not interrupt the one
-/// that waits. All instances share one pipe. If two exist, the later one reads first.
+/// that waits. All instances share one pipe. If a prompt opens while signals are noted, only the
+/// prompt reads until it ends.
 struct CaughtSignals: Sendable {
   /// The reading end of the pipe.
   let source: CInt
@@ -217,7 +222,7 @@ private func openSource() throws(StorageError) -> CInt {
     _ = fcntl(end, F_SETFD, FD_CLOEXEC)
     _ = fcntl(end, F_SETFL, O_NONBLOCK)
   }
-  unsafe written = ends[1]
+  unsafe pipeWriteEnd = ends[1]
   return ends[0]
 }
 
@@ -232,7 +237,7 @@ private func isIgnoring(_ handler: SignalHandler?) -> Bool {
 /// Raises a signal immediately, even on a thread that blocks it.
 ///
 /// Without a handler, the signal ends or stops the process.
-package func carryOut(_ number: CInt) {
+package func raiseUnblocked(_ number: CInt) {
   // On a thread that blocks the signal, such as one of a pool, it would stay pending.
   var (set, previous) = (sigset_t(), sigset_t())
   unsafe sigemptyset(&set)
@@ -242,12 +247,12 @@ package func carryOut(_ number: CInt) {
   unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
 }
 
-// Global, because a signal handler uses it. It is set before the handlers are.
-private nonisolated(unsafe) var written: CInt = -1
+// Global, because a signal handler uses it. It gets its value before any handler is installed.
+private nonisolated(unsafe) var pipeWriteEnd: CInt = -1
 
 private func write(_ number: CInt) {
   var byte = UInt8(truncatingIfNeeded: number)
   let saved = errno
-  _ = unsafe Glibc.write(written, &byte, 1)
+  _ = unsafe Glibc.write(pipeWriteEnd, &byte, 1)
   errno = saved
 }

@@ -173,10 +173,10 @@ extension KeySlot {
 
 extension [KeySlot] {
   /// Whether a key file opens one of the slots.
-  package var openWithKeyFile: Bool { contains { $0.kind == .keyFile } }
+  package var hasKeyFileSlot: Bool { contains { $0.kind == .keyFile } }
 
   /// Whether a passphrase opens one of the slots.
-  package var openWithPassphrase: Bool { contains(where: \.isPassphrase) }
+  package var hasPassphraseSlot: Bool { contains(where: \.isPassphrase) }
 }
 
 /// Returns the master key from the slot that a key file opens, or `nil` if there is none.
@@ -202,7 +202,7 @@ package func openSlot(
       return (slot.number, master)
     }
   }
-  guard slots.openWithPassphrase else {
+  guard slots.hasPassphraseSlot else {
     throw StorageError(
       .wrongPassphrase, "the store has no passphrase",
       hint: "the key file opens it: give no passphrase")

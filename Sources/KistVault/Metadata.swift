@@ -82,7 +82,8 @@ extension Metadata {
     for index in 0..<Int(count) {
       let name = try reader.text(from: bytes)
       attributes[name] = try reader.text(from: bytes)
-      // A repeated name was not added, and a name out of order is not the last one.
+      // A repeated name does not increase the count. A name out of order is sorted before the last
+      // index.
       guard attributes.count == index + 1, attributes.sorted[index].name.hasSameBytes(as: name)
       else { throw .malformed }
     }
@@ -151,7 +152,7 @@ extension Metadata {
 package struct Fields: Equatable, Sendable {
   /// The maximum size in bytes of the fields with the metadata, and of the fields with the secret.
   static let mostBytes = 32_768
-  /// The bit that marks a critical field, in the number (the tag) before the field.
+  /// The bit in a field's number (its tag) that marks the field as critical.
   ///
   /// Versions that do not know such a field must not change the credential.
   private static let criticalBit: UInt32 = 1 << 31

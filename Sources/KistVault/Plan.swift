@@ -46,7 +46,8 @@ package struct FoundRow {
 package struct KeySlotChange: Sendable {
   /// The slots that the store had when this change was checked.
   ///
-  /// If the slots have changed since then, the change fails. Otherwise it might remove the last slot.
+  /// If the slots have changed since then, the change fails. Without this check, the change might
+  /// remove the last slot.
   let slots: [KeySlot]
   /// The slot to add.
   let added: KeySlot?
@@ -65,7 +66,7 @@ extension StoreKeys {
     _ nonces: inout Nonces
   ) throws(StorageError) -> Plan<CredentialSummary> {
     let key = request.credential.key
-    let kept = try authenticate(found, of: key, if: request.condition, header)
+    let kept = try checkAndReadKept(found, of: key, condition: request.condition, header)
     if kept?.forbidsChange == true { throw .needsLaterVersion }
     if request.keep.isEmpty {
       // Passes the credential without copying it.
@@ -100,7 +101,7 @@ extension StoreKeys {
   package func plan(
     _ request: DeleteRequest, on found: FoundRow, _ header: Header
   ) throws(StorageError) -> Plan<Bool> {
-    _ = try authenticate(found, of: request.key, if: request.condition, header)
+    _ = try checkAndReadKept(found, of: request.key, condition: request.condition, header)
     guard let row = found.row else { return Plan(header: header, answer: false) }
     var header = header
     header.sequence += 1
@@ -146,12 +147,13 @@ extension StoreKeys {
   ///
   /// Throws if the row is not authentic, or is of another credential, so that such a row is never
   /// overwritten.
-  private func authenticate(
-    _ found: FoundRow, of key: CredentialKey, if condition: Condition, _ header: Header
+  private func checkAndReadKept(
+    _ found: FoundRow, of key: CredentialKey, condition: Condition, _ header: Header
   ) throws(StorageError) -> SealedRow.Kept? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
-    // The header counts no rows, so it is older than this row.
+    // The header counts no rows, but a row exists. So the header and the row do not belong
+    // together.
     if header.count == 0 { throw .wrongRows }
     return try authenticate(row.metadata.span, row.secret.span, at: row.place, foundBy: key)
   }

@@ -1,7 +1,7 @@
 package import KistCore
 internal import KistSodium
 
-/// A keyed hash of 16 bytes.
+/// A 16-byte keyed hash.
 ///
 /// The store looks up a credential by the tags of its names, so that it need not store the names in
 /// plain text.
@@ -174,7 +174,7 @@ package struct RowTally {
   private let keys: StoreKeys?
   private var sum = RowSum.zero
   private var lastAddress = Int64.min
-  /// The tags of the latest rows that could be at the same addresses.
+  /// The tags of the latest rows whose possible addresses are the same.
   private var neighbours: [RowTag] = []
   private var sequences: [UInt64] = []
   /// The number of rows.
@@ -187,20 +187,21 @@ package struct RowTally {
 
   /// Adds a row; returns whether the row is at one of its addresses, so that a lookup finds it.
   ///
-  /// If `isInOrder` is true, it also returns `false` for a row that is not in ascending order.
+  /// If `expectsOrder` is true, it also returns `false` for a row whose address is not above the
+  /// previous one.
   ///
   /// - Parameter metadata: at least the last 16 bytes of the sealed metadata.
   /// - Parameter secret: at least the last 16 bytes of the sealed secret.
-  /// - Parameter isInOrder: whether the caller reads the rows in ascending order of addresses.
+  /// - Parameter expectsOrder: whether the caller reads the rows in ascending order of addresses.
   package mutating func add(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
-    isInOrder: Bool = true
+    expectsOrder: Bool = true
   ) -> Bool {
     if let keys { sum += keys.hash(metadata, secret, at: place) }
     count += 1
     // The sum does not detect a row at a wrong address, where no lookup finds it.
     let isFound = RowAddresses.of(place.tag).contains(address)
-    guard isInOrder else { return isFound }
+    guard expectsOrder else { return isFound }
     defer { lastAddress = address }
     return isFound && address > lastAddress
   }

@@ -4,9 +4,9 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Seals the service and account that each request names, for the audit log, one after another.
+/// Seals, for the audit log, the service and the account in one request after another.
 ///
-/// Sealed names are bound to the text before them in their line: they do not open after other text.
+/// Sealed names open only if the text before them in their line is unchanged.
 package struct NameSealing: ~Copyable {
   private var run: SealingRun
   /// The associated data.
@@ -74,7 +74,7 @@ extension StoreKeys {
     }
   }
 
-  /// Returns a keyed hash of 16 bytes, a value in the chain of the audit log.
+  /// Returns a 16-byte keyed hash, a value in the hash chain of the audit log.
   package func chainHash(of bytes: Span<UInt8>) -> [UInt8] {
     var message = StoreFormat.associatedData(of: .chain, storeID: storeID)
     message.append(bytes)

@@ -58,9 +58,10 @@ extension StoreKeys {
 
   /// Opens the metadata of a row.
   ///
-  /// Throws `corrupt` if kist cannot have saved this row at this place.
+  /// Throws `corrupt` if the row could not come from a save at this place.
   ///
-  /// - Parameter key: the key by which the row was found; without it, the tags of the row are checked.
+  /// - Parameter key: the service and the account by which the row was found; without them, the
+  ///   tags of the row are checked.
   package func openMetadata(
     _ sealed: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey? = nil
   ) throws(StorageError) -> Metadata {

@@ -8,7 +8,9 @@ package import KistSodium
 // - *Tag*: a keyed hash of names, by which the store finds rows.
 // - *Address*: the number of a row in the table.
 // - *Sequence*: the number of a change. Each change of the store has the next number.
-// - *Header*: the number of rows and the sum of their hashes, to detect missing and replaced rows.
+// - *Place*: the identity of a row: its tags, and the sequence of the change that wrote it.
+// - *Header*: data about the whole store, such as the number of rows and the sum of their hashes.
+//   It reveals missing and replaced rows.
 // - *Associated data*: not encrypted, but authenticated with sealed data. If it differs, the sealed
 //   data does not open. So sealed data opens only in its own place.
 // - *Fields*: data of a credential that a later version of kist added.
@@ -26,9 +28,10 @@ package enum StoreFormat {
   /// The largest row that kist writes has about 612 KiB.
   package static let longestRow = 640 << 10
 
-  /// The kind of sealed data.
+  /// The kind of sealed or hashed data.
   ///
-  /// It is part of the associated data, so that one kind cannot replace another.
+  /// It is part of the associated data or of the hashed bytes, so that one kind cannot replace
+  /// another.
   enum Part: UInt32 {
     case slot = 1
     case header = 2
@@ -36,7 +39,7 @@ package enum StoreFormat {
     case secret = 4
     /// The names of a request, in the audit log.
     case names = 5
-    /// The chain of the lines of the audit log.
+    /// The hash chain of the audit log, which links each block of lines to the block before it.
     case chain = 6
     /// The note about the last change, in a file outside of the store.
     case progress = 7
@@ -66,7 +69,7 @@ package final class StoreKeys: Sendable {
   let header: SymmetricKey
   let sum: SymmetricKey
   let names: SymmetricKey
-  /// The key of the chain of the audit log.
+  /// The key of the hash chain of the audit log.
   let audit: SymmetricKey
   let progress: SymmetricKey
   /// Whether all keys are locked in RAM, so that the system does not write them to swap.

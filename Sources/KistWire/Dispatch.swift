@@ -56,7 +56,7 @@ struct OperationRow: Sendable {
 
   let name: String
   let effect: OperationEffect
-  let loggedNames: OperationNames
+  let loggedNames: LoggedNames
   /// Returns the effect of an operation; `nil` for an unknown one.
   static func effect(of name: String) -> OperationEffect? {
     all.first { $0.name == name }?.effect

@@ -45,28 +45,28 @@ package struct Endpoints: Sendable {
       throw .badRequest("this connection cannot start a watch")
     }
   ) -> Endpoints {
-    let load = Operation.load.called(over: exchange)
-    let hello = Operation.hello.called(over: exchange)
+    let load = Operation.load.clientFunction(over: exchange)
+    let hello = Operation.hello.clientFunction(over: exchange)
     return Endpoints(
       UserStorage(
-        save: explainingOldKistd(Operation.save.called(over: exchange), hello),
+        save: explainingOldKistd(Operation.save.clientFunction(over: exchange), hello),
         load: { request throws(StorageError) in try await load(.init(value: request)).value },
-        delete: Operation.delete.called(over: exchange),
-        find: Operation.find.called(over: exchange)),
+        delete: Operation.delete.clientFunction(over: exchange),
+        find: Operation.find.clientFunction(over: exchange)),
       StorageAccess(
-        status: Operation.status.called(over: exchange),
-        lock: Operation.lock.called(over: exchange),
-        unlock: Operation.unlock.called(over: exchange)),
+        status: Operation.status.clientFunction(over: exchange),
+        lock: Operation.lock.clientFunction(over: exchange),
+        unlock: Operation.unlock.clientFunction(over: exchange)),
       KeySlots(
-        list: Operation.slots.called(over: exchange),
-        add: Operation.slotAdd.called(over: exchange),
-        remove: Operation.slotRemove.called(over: exchange)),
+        list: Operation.slots.clientFunction(over: exchange),
+        add: Operation.slotAdd.clientFunction(over: exchange),
+        remove: Operation.slotRemove.clientFunction(over: exchange)),
       Backups(
-        make: Operation.backup.called(over: exchange),
-        read: Operation.backupPart.called(over: exchange)),
+        make: Operation.backup.clientFunction(over: exchange),
+        read: Operation.backupPart.clientFunction(over: exchange)),
       audit: AuditAccess(
-        find: Operation.audit.called(over: exchange),
-        verify: Operation.auditVerify.called(over: exchange)),
+        find: Operation.audit.clientFunction(over: exchange),
+        verify: Operation.auditVerify.clientFunction(over: exchange)),
       watch: .remote(over: openWatch),
       hello: hello)
   }
@@ -99,19 +99,19 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
   }
 }
 
-/// Returns an exchange whose requests name the program for which they are made.
+/// Returns an exchange whose requests name the program that asked the client for them.
 ///
 /// A kistd without the feature `onBehalfOf` refuses such a request, and does nothing. The exchange
 /// then sends the request again, without the program.
 ///
 /// - Parameter program: Called for each request, in the task that makes it.
-package func claiming(
+package func onBehalfOf(
   _ program: @escaping @Sendable () -> ClaimedProgram?, over exchange: @escaping Exchange
 ) -> Exchange {
-  let hello = Operation.hello.called(over: exchange)
+  let hello = Operation.hello.clientFunction(over: exchange)
   return { request throws(StorageError) in
     guard let program = program() else { return try await exchange(request) }
-    do throws(StorageError) { return try await exchange(request.claiming(program)) } catch {
+    do throws(StorageError) { return try await exchange(request.onBehalfOf(program)) } catch {
       guard error.code == .badRequest, let features = try? await hello().features,
         !features.contains(Hello.onBehalfOfFeature)
       else { throw error }
@@ -122,9 +122,11 @@ package func claiming(
 
 /// Returns an exchange that sends a read again, once, if the connection was lost before the reply.
 ///
-/// It never sends a change again. The connection itself sends nothing again after it has sent a
-/// byte, because it does not know whether the operation changes anything. Errors of reads get no
-/// outcome.
+/// It never sends a change again. The connection cannot do this: it does not know which requests
+/// are reads. It sends a request again only if no byte was sent.
+///
+/// The error of a read does not say whether data was changed (`outcome`), because a read changes
+/// nothing.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
     guard OperationRow.effect(of: request.operation) == OperationEffect.none else {
@@ -136,7 +138,7 @@ package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
         return try await exchange(request)
       }
     } catch {
-      // Only a change has an outcome.
+      // The connection sets an outcome for every request.
       var error = error
       error.outcome = nil
       throw error

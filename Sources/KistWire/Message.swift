@@ -65,8 +65,10 @@ package struct Message: Sendable {
   /// The names of the members that belong to the line, not to the operation.
   package static let envelope: [StaticString] = ["op", "ok", "id", "onBehalfOf"]
 
-  /// Returns the request with the program for which it is made.
-  func claiming(_ program: ClaimedProgram) -> Message {
+  /// Returns the request with `onBehalfOf`: the program that asked the client for this request.
+  ///
+  /// kistd cannot check this claim.
+  func onBehalfOf(_ program: ClaimedProgram) -> Message {
     var head = 0
     let text = JSONWriter.object(capacity: count + 512) { writer in
       writer.member("op", operation)

@@ -11,14 +11,14 @@ struct Operation<Input, Output>: Sendable {
   let effect: OperationEffect
   /// All keys that a request may have, including `op` and `id`.
   let keys: [StaticString]
-  /// Which names of a request the audit log records.
-  let loggedNames: OperationNames
+  /// Whether the audit log records the service and the account of a request.
+  let loggedNames: LoggedNames
   let request: Codec<Input>
   let reply: Codec<Output>
 
   init(
     name: String, effect: OperationEffect = .none, keys: [StaticString],
-    loggedNames: OperationNames = .none, request: Codec<Input>, reply: Codec<Output>
+    loggedNames: LoggedNames = .none, request: Codec<Input>, reply: Codec<Output>
   ) {
     self.name = name
     self.effect = effect
@@ -34,7 +34,7 @@ struct Operation<Input, Output>: Sendable {
   }
 
   /// Returns the client's function: it encodes the request, sends it, and decodes the reply.
-  func called(over exchange: @escaping Exchange) -> Run {
+  func clientFunction(over exchange: @escaping Exchange) -> Run {
     let call = chain(encodeRequest, exchange, decodeReply)
     return effect == .change ? reportingOutcome(call) : call
   }
@@ -72,16 +72,16 @@ extension Operation where Input == Void {
   typealias RunWithoutInput = @Sendable () async throws(StorageError) -> Output
 
   /// Returns the function that a client calls.
-  func called(over exchange: @escaping Exchange) -> RunWithoutInput {
-    let call: Run = called(over: exchange)
+  func clientFunction(over exchange: @escaping Exchange) -> RunWithoutInput {
+    let call: Run = clientFunction(over: exchange)
     return { () throws(StorageError) in try await call(()) }
   }
 }
 
-/// Which names (service, account) of an operation's requests the audit log records.
-enum OperationNames: Sendable {
+/// Whether the audit log records the service and the account of an operation's requests.
+enum LoggedNames: Sendable {
   case none
-  /// The key of a credential.
+  /// The service and the account of one credential.
   case key
   /// A service and an account, each of which may be absent.
   case query
@@ -92,7 +92,8 @@ enum OperationEffect: Sendable {
   /// None: the stored data and the lock stay the same. So a client may send the request again, and
   /// kistd need not perform it if the client has disconnected.
   case none
-  /// It begins or discards a backup, so a request is not sent again. It may be dropped, too.
+  /// It makes, polls or reads a backup. A client does not send the request again, because it may
+  /// begin or discard a backup. kistd may drop the request if the client has disconnected.
   case backup
   /// It locks or unlocks the storage.
   case access
@@ -100,7 +101,9 @@ enum OperationEffect: Sendable {
   case change
 }
 
-/// Returns a change that sets the outcome of each error without one, from the code of the error.
+/// Returns a change whose errors always have an outcome.
+///
+/// If an error has no outcome, the returned function derives it from the error's code.
 private func reportingOutcome<Input, Output>(
   _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
 ) -> @Sendable (Input) async throws(StorageError) -> Output {

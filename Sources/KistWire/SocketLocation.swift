@@ -23,15 +23,15 @@ package struct SocketLocation: Sendable, Equatable {
     self.path = path
   }
 
-  /// Finds the socket in the first of these places.
+  /// Chooses the path: `$KIST_SOCKET`, or else `kist/kist.sock` in the first of these directories.
   ///
-  /// - `$KIST_SOCKET`
-  /// - below `$XDG_RUNTIME_DIR`
-  /// - below `/run/user/UID`, if that directory belongs to this user
-  /// - below `~/.local/state`
+  /// - `$XDG_RUNTIME_DIR`
+  /// - `/run/user/UID`, if this directory belongs to this user
+  /// - `~/.local/state`
   ///
-  /// An empty variable counts as unset. So does a relative `$XDG_RUNTIME_DIR` (XDG Base Directory
-  /// Specification). Throws `unavailable` if not even `$HOME` is set.
+  /// An empty variable counts as unset, and so does a relative path in `$XDG_RUNTIME_DIR` (XDG Base
+  /// Directory Specification) or `$HOME`. Throws `unavailable` if all of them are unset, and
+  /// `/run/user/UID` does not belong to this user.
   package init(
     environment: (String) -> String?, uid: UInt32, isOurDirectory: (String) -> Bool
   ) throws(StorageError) {

@@ -51,6 +51,17 @@ struct `Access across users and namespaces` {
     #expect(end.log.contains("uid 65534 represents every unmapped user"))
   }
 
+  @Test func `kist sends nothing if it cannot distinguish its own user from other users`()
+    async throws
+  {
+    try await withHome { home in
+      let end = try await command("kistd", ["--", "unshare", "--user", "kist", "list"], in: home)
+      #expect(end.status == .exited(6))
+      #expect(end.error.contains("uid 65534 represents every unmapped user"))
+      #expect(!end.error.contains("another user's process listens"))
+    }
+  }
+
   /// Runs kistd as user 61234 with a socket whose file mode lets other users connect.
   @discardableResult
   private func withDaemon(

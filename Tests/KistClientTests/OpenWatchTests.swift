@@ -20,7 +20,9 @@ import Testing
       {
         #expect(try await iterator.next() == change)
       }
-      for _ in 0..<2 { await expect(.unavailable) { try await iterator.next() } }
+      let error = await #expect(throws: StorageError.self) { try await iterator.next() }
+      #expect(error?.message == "the connection to kistd ended")
+      await expect(.unavailable) { try await iterator.next() }
       withExtendedLifetime(peer) {}
     }
   }

@@ -143,7 +143,7 @@ import Testing
     let terminal = try PseudoTerminal()
     await #expect(processExitsWith: .success) { [path = terminal.path as String] in
       let noted = try notedSignals()
-      noted.carryOut(SIGTERM)
+      noted.raiseUnblocked(SIGTERM)
       #expect(throws: StorageError.self) { try shownLine(asking: "Really? ", on: path) }
       #expect(noted.first() == SIGTERM)
       noted.end()

@@ -7,16 +7,16 @@ import Testing
   @Test func `are returned one after another, and each only once`() async throws {
     await #expect(processExitsWith: .success) {
       let first = try notedSignals()
-      first.carryOut(SIGTERM)
-      first.carryOut(SIGHUP)
+      first.raiseUnblocked(SIGTERM)
+      first.raiseUnblocked(SIGHUP)
       #expect(first.first() == SIGTERM)
       #expect(first.first() == SIGHUP)
       #expect(first.first() == nil)
-      first.carryOut(SIGINT)
+      first.raiseUnblocked(SIGINT)
       first.end()
       let second = try notedSignals()
       #expect(second.first() == nil)
-      second.carryOut(SIGINT)
+      second.raiseUnblocked(SIGINT)
       #expect(second.first() == SIGINT)
       second.end()
     }
@@ -26,7 +26,7 @@ import Testing
     await #expect(processExitsWith: .signal(SIGTERM)) {
       let signals = try notedSignals()
       signals.end()
-      signals.carryOut(SIGTERM)
+      signals.raiseUnblocked(SIGTERM)
     }
   }
 
@@ -39,7 +39,7 @@ import Testing
       let before = try openPipes()
       for _ in 0..<100 {
         let signals = try notedSignals()
-        signals.carryOut(SIGTERM)
+        signals.raiseUnblocked(SIGTERM)
         signals.end()
         #expect(try openPipes() == before)
       }

@@ -61,7 +61,7 @@ import Testing
           row.metadata.span, row.secret.span, at: row.place, address: second, in: vault.header)
       }
       let isFound = tally.add(
-        row.metadata.span, row.secret.span, at: row.place, address: second, isInOrder: false)
+        row.metadata.span, row.secret.span, at: row.place, address: second, expectsOrder: false)
       #expect(isFound)
     }
   }

@@ -98,7 +98,8 @@ final class Guest: Sendable {
   /// Finds that kistd; `nil` if there is none, or if it does not listen or is ending.
   init?(on options: Options) throws(StorageError) {
     guard let users = try openClaimFile(options.usersFile, O_RDONLY) else { return nil }
-    guard flock(users, LOCK_SH | LOCK_NB) == 0, let socket = servedSocket(options.claimFile),
+    guard flock(users, LOCK_SH | LOCK_NB) == 0,
+      let socket = socketPath(ofKistdHolding: options.claimFile),
       options.socket == nil || options.socket == socket, isListenedOn(socket)
     else {
       close(users)

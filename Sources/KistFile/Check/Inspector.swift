@@ -164,7 +164,7 @@ struct RowInspection {
     let sealedSecret = row.secret ?? []
     let isFound = tally.add(
       row.metadata.span, sealedSecret.span, at: place, address: row.address,
-      isInOrder: row.isInOrder)
+      expectsOrder: row.isInOrder)
     if !row.isPlaced || !isFound { isOutOfOrder = true }
     guard let keys else { return }
     let metadata: Metadata

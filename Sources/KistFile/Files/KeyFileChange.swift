@@ -86,7 +86,7 @@ func discardRekeys(
     if let keyFile {
       let id = String(path.suffix(2 * StoreFormat.storeIDSize))
       if (try? KeyFileChange(of: keyFile, for: id).discard()) != nil { try copy.discard() }
-    } else if slots.openWithKeyFile {
+    } else if slots.hasKeyFileSlot {
       try? copy.begin()
     } else {
       try copy.discard()

@@ -91,8 +91,8 @@ extension FileStore {
   /// Returns the file that unlocks the store unattended, if there is one.
   func unlockingFile(_ slots: [KeySlot]) -> String? {
     switch options.keySource {
-    case .keyFile(let path): slots.openWithKeyFile ? path : nil
-    case .passphraseFile(let path): slots.openWithPassphrase ? path : nil
+    case .keyFile(let path): slots.hasKeyFileSlot ? path : nil
+    case .passphraseFile(let path): slots.hasPassphraseSlot ? path : nil
     case .passphrase, .none: nil
     }
   }
@@ -111,7 +111,7 @@ extension FileStore {
     guard file != nil else { return .passphrase }
     // A refused file must be repaired, because kistd does not start with it.
     let takesPassphrase =
-      !opensByItself && slots.openWithPassphrase
+      !opensByItself && slots.hasPassphraseSlot
       && (try? EncryptedFile.checkPlaces(options)) != nil
     return takesPassphrase ? .passphrase : .keyFile
   }
@@ -130,10 +130,10 @@ extension FileStore {
 
   /// Returns the sentence about known slots, with the file if this opens or may open the store.
   private func knownProtection(_ slots: [KeySlot], _ file: String?) -> String {
-    if case .passphraseFile(let path) = options.keySource, file == nil, !slots.openWithKeyFile {
+    if case .passphraseFile(let path) = options.keySource, file == nil, !slots.hasKeyFileSlot {
       return "a passphrase; the file that should have it, \(path), is missing"
     }
-    guard slots.openWithKeyFile || file != nil else {
+    guard slots.hasKeyFileSlot || file != nil else {
       return "a passphrase, which is not stored: while the store is unlocked, its key is in the "
         + "memory of kistd"
     }
@@ -144,7 +144,7 @@ extension FileStore {
     case .passphrase, .none: break
     }
     let alone = "the store alone is as safe as the passphrase is hard to guess"
-    return switch (slots.openWithKeyFile, slots.openWithPassphrase) {
+    return switch (slots.hasKeyFileSlot, slots.hasPassphraseSlot) {
     case (true, true):
       "\(named.keyFile), or \(named.passphrase): anybody who has one of them and can read the store can "
         + "read the credentials; \(alone)"
@@ -169,13 +169,13 @@ func masterKey(
   switch source {
   case .none: throw .withoutPassphrase
   case .keyFile(let path):
-    guard slots.openWithKeyFile else { throw .withoutPassphrase }
+    guard slots.hasKeyFileSlot else { throw .withoutPassphrase }
     // A change of the key file may have been interrupted.
     for path in [path, KeyFileChange(of: path, for: storeID).next] {
       guard let key = try KeyFile.read(path) else { continue }
       if let master = try openSlot(with: key, among: slots, storeID: storeID) { return master }
     }
-    let otherwise = slots.openWithPassphrase ? "; or give `kist unlock` the passphrase" : ""
+    let otherwise = slots.hasPassphraseSlot ? "; or give `kist unlock` the passphrase" : ""
     guard try exists(path) else {
       throw .locked(
         "the store's key file \(path) is missing",

@@ -72,7 +72,7 @@ package struct AuditedRequest: Sendable, Equatable {
   /// The duration of the request.
   package var microseconds: Int
   package var peer: AuditedPeer
-  /// The program for which the client made the request, by its own account.
+  /// The program for which the client made the request, as the client stated it.
   package var onBehalfOf: ClaimedProgram?
   package var names: Names?
 

@@ -52,7 +52,7 @@ extension RequestNotes.Note {
 }
 
 extension JSONObject {
-  fileprivate func names(_ names: OperationNames) throws(JSONError) -> RequestedNames {
+  fileprivate func names(_ names: LoggedNames) throws(JSONError) -> RequestedNames {
     names == .key ? RequestedNames(try credentialKey()) : try requestedNames()
   }
 

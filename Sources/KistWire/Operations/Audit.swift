@@ -60,7 +60,8 @@ private let auditPage = Codec<AuditPage>(
     AuditPage(
       records: try object.objects("records", AuditRecord.init),
       next: try object["next"]?.string(),
-      // The limit, which no page reaches, lets a client add up the pages without an overflow.
+      // Limits the number to 2^32, more than any page has. So a client can add up the numbers of
+      // all pages without an overflow.
       skipped: max(0, min(try object["skipped"]?.integer() ?? 0, 1 << 32)))
   },
   write: { page, writer in

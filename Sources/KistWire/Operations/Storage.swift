@@ -186,7 +186,8 @@ extension KeySlotSummary: JSONMembers {
 extension Operation where Input == BackupRequest, Output == BackupProgress {
   /// Copies all credentials into a file with its own passphrase.
   ///
-  /// The stored credentials stay the same. kistd removes the file later.
+  /// The stored credentials stay the same. The file is temporary: the client reads it with
+  /// `backupPart`, and kistd then removes it.
   static var backup: Self {
     Operation(
       name: "backup", effect: .backup, keys: ["passphrase", "weak", "backup"],

@@ -28,7 +28,8 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   }
 }
 
-/// Sends a line over a new connection; returns the reply, and a function for each next line.
+/// Sends a line over a new connection; returns the reply, and one function, which returns the next
+/// line at each call.
 package typealias WatchExchange =
   @Sendable (Line) async throws(StorageError) -> (reply: Line, next: NextLine)
 
@@ -48,7 +49,9 @@ extension WatchCredentials {
   }
 }
 
-/// Returns the change in a line; throws the error that ends the watch if the line contains one.
+/// Returns the change in a line.
+///
+/// If the line contains an error, the watch has ended, and this function throws the error.
 private func change(in line: Line) throws(StorageError) -> CredentialChange {
   let failure: StorageError
   do throws(JSONError) {
@@ -86,7 +89,8 @@ extension CredentialChange: JSONMembers {
 
   /// Reads a change.
   ///
-  /// An unknown event, from a newer kistd, is read as `reset`.
+  /// An unknown event, from a newer kistd, is read as `reset`: changes may be missing, so the
+  /// client must read the credentials again.
   init(_ object: JSONObject) throws(JSONError) {
     switch try object.required("event").string() {
     case "saved":

@@ -1,9 +1,9 @@
 internal import KistCore
 package import KistJSON
 
-/// The program for which an adapter makes a request, as the adapter saw it.
+/// The program for which a client, such as kist-secret-service, makes a request.
 ///
-/// kistd records it in the audit log as a claim. It grants nothing.
+/// kistd cannot check this claim. It only records the claim in the audit log.
 package struct ClaimedProgram: Sendable, Equatable, JSONMembers {
   /// The name of the program, at most 128 bytes.
   package var program: String?

@@ -75,7 +75,7 @@ private func checkReply<Input: Sendable, Output: Sendable>(
 private func result<Input: Sendable, Output: Sendable>(
   of operation: Operation<Input, Output>, _ input: Input, _ line: Line
 ) -> Result<Output, StorageError> {
-  let call = operation.called(over: exchange(over: { _ in line }))
+  let call = operation.clientFunction(over: exchange(over: { _ in line }))
   return wait {
     do throws(StorageError) { return .success(try await call(input)) } catch {
       return .failure(error)

@@ -40,7 +40,7 @@ final class Recorder: Sendable {
       noteSignals: { () throws(StorageError) in
         NotedSignals(
           first: signals, end: {},
-          carryOut: { number in self.written.withLock { $0.error += "signal \(number)\n" } })
+          raiseUnblocked: { number in self.written.withLock { $0.error += "signal \(number)\n" } })
       },
       now: { .sample })
   }

@@ -7,8 +7,8 @@ struct Delete: RequiresUserStorage {
     abstract: "Delete a credential.",
     usage: "kist delete <service> [<account>] [options]",
     discussion: """
-      With an account, deleting a credential that does not exist is not an error, except with \
-      --if-revision. Without an account, it is an error, because another account may be meant.
+      Deleting a credential that does not exist is not an error, except with --if-revision. A \
+      service without an account is an error if the service has credentials with accounts.
 
         kist delete github.com alice
       """)
@@ -26,8 +26,9 @@ struct Delete: RequiresUserStorage {
       key: try target.key(), ifRevision: ifRevision.map(Revision.init(rawValue:)))
     let wasThere = try await storage.delete(request)
     // A service alone may be meant for a credential with an account, which would then stay.
-    guard wasThere || !request.key.account.isEmpty else {
-      let error = try await storage.nearby(request.key, for: "kist delete") ?? .notFound
+    if !wasThere, request.key.account.isEmpty,
+      let error = try await storage.nearby(request.key, for: "kist delete")
+    {
       throw error.withOutcome(.unchanged)
     }
     try terminal.reportSuccess(

@@ -192,7 +192,7 @@ extension Terminal {
     progress.clear()
     if let signal {
       report(.interrupted(saved, of: changes.count), asJSON: false)
-      signals.carryOut(signal)
+      signals.raiseUnblocked(signal)
       throw .interrupted(saved, of: changes.count)
     }
     if let failure { throw failure.afterSaving(saved, of: changes.count) }
