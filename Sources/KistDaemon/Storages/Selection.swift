@@ -178,6 +178,7 @@ extension StorageDiagnosis {
       let selection = try Selection.select(
         asked: context.options.storage, pin: pin, await Probes(context, pin: pin))
       try selection.kind.check(context)
+      try Claim.check(context.options)
       try context.options.checkLog()
       try checkSocketPlace(socketLocation(context.options, context.environment).path)
       choice = .success(Choice(storage: selection.kind.rawValue, reason: selection.reason))
