@@ -15,6 +15,17 @@ void kist_sqlite_keep_log(sqlite3 *connection, int keeps) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, (int *)0);
 }
 
+static int note_commit(void *frames, sqlite3 *connection, const char *name, int count) {
+  *(int *)frames = count;
+  // SQLite's own hook, which this one replaces, does the same. A failed merge is tried again.
+  if (count >= 1000) sqlite3_wal_checkpoint(connection, name);
+  return SQLITE_OK;
+}
+
+void kist_sqlite_count_frames(sqlite3 *connection, int *frames) {
+  sqlite3_wal_hook(connection, note_commit, frames);
+}
+
 void kist_sqlite_harden(sqlite3 *connection) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)0);

@@ -43,6 +43,8 @@ package enum EncryptedFile {
     package var progress: ProgressOptions?
     /// Called when there was no store and one was created.
     package var whenMade: @Sendable () -> Void = {}
+    /// Called when the store was closed and changes in its log may be lost, with the reason.
+    package var whenLogKept: @Sendable (StorageError) -> Void = { _ in }
 
     package init(
       path: String, storeID: String? = nil, keySource: KeySource,

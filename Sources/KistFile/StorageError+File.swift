@@ -23,13 +23,44 @@ extension StorageError {
       + "it with `kistd --data DIRECTORY`")
 
   /// The paths of the store no longer lead to the files that are open.
-  static let filesReplaced = StorageError(
-    .unavailable,
-    "the encrypted file or its log was replaced or removed while kistd had it open; kistd does not "
-      + "change the file that is there now",
-    hint:
-      "kistd still has the credentials of the former file: save them with `kist export`; then open "
-      + "the present file with `kist lock` and `kist unlock`")
+  static func filesReplaced(_ path: String) -> StorageError {
+    StorageError(
+      .unavailable,
+      "the file \(path) or its log was replaced or removed while kistd had it open; kistd does not "
+        + "change the file that is there now",
+      hint:
+        "kistd still has the credentials of the former file: save them with `kist export`; then open "
+        + "the present file with `kist lock` and `kist unlock`")
+  }
+
+  /// Another directory is in the place of the one that has the open or locked store.
+  static func directoryReplaced(_ path: String) -> StorageError {
+    StorageError(
+      .unavailable,
+      "the directory of \(path) was replaced while kistd was running; kistd does not use the "
+        + "directory that is there now",
+      hint:
+        "restart kistd; while the storage is unlocked, `kist export` saves the former credentials")
+  }
+
+  /// The log is shorter than its content, so changes in it are lost.
+  static func logShortened(_ path: String) -> StorageError {
+    StorageError(
+      .corrupt,
+      "the log \(path)-wal was shortened while kistd had it open, so the latest changes are lost; "
+        + "kistd did not change the files",
+      hint:
+        "save what can still be read with `kist export`; then restart kistd, and restore a backup")
+  }
+
+  /// The store was closed, and its log was not merged, for this reason.
+  static func closedWithoutLog(_ reason: StorageError) -> StorageError {
+    StorageError(
+      reason.code,
+      "kistd closed the encrypted file without merging its log; the latest changes may be lost: "
+        + reason.message,
+      hint: "check your credentials after `kist unlock`; `kistd restore` brings back a backup")
+  }
 
   /// SQLite finds a fault in the pages.
   static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }

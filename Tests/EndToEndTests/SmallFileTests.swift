@@ -84,6 +84,24 @@ struct `A replaced pin, key or lock file` {
     }
   }
 
+  @Test(arguments: ["served", "served.users"], Replacement.allCases.filter { $0 != .large })
+  func `of a served storage is refused by a start, a probe and the doctor`(
+    name: String, replacement: Replacement
+  ) async throws {
+    try await withHome { home in
+      try await fill(home)
+      let path = home.path + "/.local/state/kist/" + name
+      try replacement.put(at: path)
+      let clause = try #require(replacement.clause(of: .storeLock))
+      for words in [["kistd", "--", "true"], ["kistd", "probe"], ["kist", "doctor"]] {
+        let end = try await command("timeout", ["-s", "KILL", "20"] + words, in: home)
+        let said = end.output + end.error
+        #expect(end.status != .exited(0) && end.status != .exited(137), "\(words)")
+        #expect(said.contains("\(path) \(clause)"), "\(words): \(said)")
+      }
+    }
+  }
+
   @Test func `does not block kistd after SIGHUP or at exit if it is a FIFO`() async throws {
     try await withHome { home in
       try await fill(home)

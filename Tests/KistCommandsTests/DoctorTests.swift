@@ -90,6 +90,9 @@ import Testing
     ),
     (.keyless, "problem\tstorage\tthere is no keyring; the key file is missing\tput it back\n", 5),
     (.damaged, "problem\tstorage\tthere is no keyring; it is damaged,", 10),
+    (
+      .replacedFile, "problem\tstorage\tthe file was replaced\texport the credentials\n", 7
+    ),
     (.swappable, "note\tmemory\tthe keys may be written to swap: ", 0),
     (.notOpened, "problem\tstorage\tthere is no session bus\tlog in\n", 7),
     (.keyGone, "note\trestart\tkistd needs its key file after a restart, ", 0),

@@ -39,6 +39,37 @@ import Testing
   @Test func `is overwritten even while the store is read for a backup`() async throws {
     try await store.fill(threeCredentials)
     let slot = try bytesOfSlot()
+    let (opened, permits) = try await openInBackup()
+    async let slots = opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
+    for _ in 0..<100 { permits.signal() }
+    #expect(try await slots.map(\.number) == [2])
+    #expect(try files().allSatisfy { $0.range(of: slot) == nil })
+    await opened.close()
+  }
+
+  @Test func `is not reported as removed if the store is replaced before the slot is erased`()
+    async throws
+  {
+    try await store.fill(threeCredentials)
+    let copy = store.directory("copy")
+    try FileManager.default.copyItem(atPath: store.path, toPath: copy)
+    let (opened, permits) = try await openInBackup()
+    let before = try files()[1]
+    async let removal = expect(.unavailable) {
+      try await opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
+    }
+    // The change is in the log, which cannot be emptied during the backup.
+    while try files()[1] == before { await Task.yield() }
+    try #require(unsafe rename(copy, store.path) == 0)
+    for _ in 0..<100 { permits.signal() }
+    let error = await removal
+    #expect(error?.message.contains("was replaced or removed") == true)
+    #expect(error?.outcome == .unknown)
+    await opened.close()
+  }
+
+  /// Opens a store of three credentials with a second slot, during a backup that needs permits.
+  private func openInBackup() async throws -> (OpenStorage, DispatchSemaphore) {
     let first = try await store.open()
     _ = try await first.keySlots.add(
       KeySlotAddition(passphrase: passphrase, currentKey: store.key()))
@@ -58,11 +89,7 @@ import Testing
     // The slot of the backup may be sealed, and no credential.
     permits.signal()
     while try await opened.backups.make(.poll(id: id)) != .copied(0, of: 3, id: id) {}
-    async let slots = opened.keySlots.remove(KeySlotRemoval(number: 1, current: passphrase))
-    for _ in 0..<100 { permits.signal() }
-    #expect(try await slots.map(\.number) == [2])
-    #expect(try files().allSatisfy { $0.range(of: slot) == nil })
-    await opened.close()
+    return (opened, permits)
   }
 
   /// What the only slot of the store that is closed has.

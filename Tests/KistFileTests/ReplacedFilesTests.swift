@@ -18,8 +18,6 @@ import Testing
   enum Change: CaseIterable {
     case replacedDatabase, replacedLog, replacedBoth, removedDatabase, removedLog
 
-    var isOfLogAlone: Bool { [.replacedLog, .removedLog].contains(self) }
-
     func make(_ store: TestStore, from copy: String) throws {
       let manager = FileManager.default
       for (suffix, changes) in [
@@ -126,20 +124,18 @@ import Testing
     ] {
       let error = await expect(.unavailable, from: request)
       #expect(error?.message.contains("was replaced or removed while kistd had it open") == true)
-      #expect(error?.outcome == (change.isOfLogAlone ? .unknown : .unchanged))
+      #expect(error?.outcome == .unchanged)
     }
     await expect(.unavailable) {
       try await opened.backups.make(
         .begin(passphrase: Secret(utf8: "correct horse"), allowsWeak: false))
     }
     #expect(try await opened.credentials.load(second.key).secret == Secret(utf8: "second"))
-    if change == .removedDatabase {
-      // The store is locked, but its status cannot be read.
-      #expect(await expect(.unavailable) { try await opened.access.lock() } == .storeIsGone)
-      await expect(.locked) { try await opened.credentials.load(second.key) }
-    } else {
-      _ = try await opened.access.lock()
-    }
+    let problem = try await opened.access.status().problem
+    #expect(problem?.message.contains("the file \(store.path) or its log was replaced") == true)
+    let status = try await opened.access.lock()
+    #expect(status.isLocked && (status.problem == nil) == (change == .removedLog))
+    await expect(.locked) { try await opened.credentials.load(second.key) }
     if change != .removedLog {
       #expect(try bytes(ifAt: store.path) == placed.0)
       #expect(try bytes(ifAt: store.path + "-wal") == placed.1)
@@ -156,6 +152,44 @@ import Testing
     }
   }
 
+  @Test func `is locked even if it was removed, and the status says that it is missing`()
+    async throws
+  {
+    try await store.fill([.sample()])
+    let opened = try await store.open()
+    _ = try await opened.access.lock()
+    try FileManager.default.removeItem(atPath: store.path)
+    let status = try await opened.access.lock()
+    #expect(status.isLocked && status.problem == .storeIsGone)
+    await opened.close()
+  }
+
+  @Test func `in a replaced directory is opened only by a restart`() async throws {
+    try await store.fill([.sample()])
+    let (directory, former) = (store.directory("data"), store.directory("former"))
+    try FileManager.default.copyItem(atPath: directory, toPath: store.directory("copy"))
+    let opened = try await store.open()
+    try #require(unsafe rename(directory, former) == 0)
+    try #require(unsafe rename(store.directory("copy"), directory) == 0)
+    for request in [
+      { try await opened.credentials.save(second) as Any },
+      {
+        _ = try await opened.access.lock()
+        return try await opened.access.unlock(nil)
+      },
+      { try await opened.access.status() },
+    ] {
+      let error = await expect(.unavailable, from: request)
+      #expect(error?.message.contains("the directory of \(store.path) was replaced") == true)
+      #expect(error?.hint?.hasPrefix("restart kistd") == true)
+    }
+    // The former directory is in its place again.
+    try #require(unsafe rename(directory, store.directory("copy")) == 0)
+    try #require(unsafe rename(former, directory) == 0)
+    #expect(try await !opened.access.unlock(nil).isLocked)
+    await opened.close()
+  }
+
   @Test func `does not confirm a change during which it was replaced`() async throws {
     let isDue = Mutex<String?>(nil)
     let path = store.path
@@ -168,7 +202,7 @@ import Testing
     let copy = try copied(store)
     isDue.withLock { $0 = copy }
     let error = await expect(.unavailable) { try await opened.credentials.save(second) }
-    #expect(error?.outcome == .unknown)
+    #expect(error?.outcome == .unchanged)
     isDue.withLock { $0 = nil }
     await expect(.unavailable) { try await opened.credentials.save(third) }
     await opened.close()

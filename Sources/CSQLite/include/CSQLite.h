@@ -17,5 +17,11 @@ void kist_sqlite_harden(sqlite3 *connection);
 /// 0 removes the limit.
 void kist_sqlite_limit_steps(sqlite3 *connection, int steps);
 
+/// Stores the number of frames in the log at each commit of a connection.
+///
+/// Merges the log from 1000 frames on, as SQLite does by default. The number must remain valid while
+/// the connection is open.
+void kist_sqlite_count_frames(sqlite3 *connection, int *frames);
+
 /// Sets whether closing a connection leaves the log as it is.
 void kist_sqlite_keep_log(sqlite3 *connection, int keeps);

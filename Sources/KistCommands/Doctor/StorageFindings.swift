@@ -71,6 +71,7 @@ private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Find
       .problem(.locked), "storage", "\(name); \(whyLocked?.message ?? "it is locked")",
       hint: whyLocked?.hint ?? "unlock it with `kist unlock`")
   }
+  if let problem = status.problem { return Finding(problem, about: "storage") }
   if status.integrity == .failed {
     return Finding(
       .problem(.corrupt), "storage", "\(name); it is damaged, but intact credentials still load",

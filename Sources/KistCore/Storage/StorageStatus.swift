@@ -76,6 +76,8 @@ public struct StorageStatus: Sendable, Equatable {
   public var keysInRAM: Bool?
   /// The integrity of the stored data; `nil` where the storage cannot check it or is locked.
   public var integrity: Integrity?
+  /// What the user must repair, for example a replaced file; `nil` where nothing is known to be wrong.
+  public var problem: StorageError?
   /// The number of credentials; `nil` while the storage is locked.
   public var count: Int?
   /// The seconds since the daemon started.
@@ -86,7 +88,8 @@ public struct StorageStatus: Sendable, Equatable {
     storage: String, reason: String? = nil, isLocked: Bool,
     unlocksWith: Unlocking? = nil, reopensAtRestart: Bool, durability: Durability,
     keyProtection: String, isSessionEncrypted: Bool? = nil, keysInRAM: Bool? = nil,
-    integrity: Integrity? = nil, count: Int? = nil, uptime: Int? = nil
+    integrity: Integrity? = nil, problem: StorageError? = nil, count: Int? = nil,
+    uptime: Int? = nil
   ) {
     self.storage = storage
     self.reason = reason
@@ -98,6 +101,7 @@ public struct StorageStatus: Sendable, Equatable {
     self.isSessionEncrypted = isSessionEncrypted
     self.keysInRAM = keysInRAM
     self.integrity = integrity
+    self.problem = problem
     self.count = count
     self.uptime = uptime
   }

@@ -44,6 +44,13 @@ struct Claim: Sendable {
     return .held
   }
 
+  /// Throws where `take` would, and changes nothing.
+  static func check(_ options: Options) throws(StorageError) {
+    for path in [options.usersFile, options.claimFile] {
+      if let file = try openClaimFile(path, O_RDWR) { close(file) }
+    }
+  }
+
   /// Lets others find the socket.
   func publish(_ socket: String) { _ = writeLockText(socket + "\n", to: file) }
 

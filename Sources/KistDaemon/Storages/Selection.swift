@@ -188,6 +188,7 @@ extension StorageDiagnosis {
         guard error.code == .locked else { throw error }
         chosen.whyLocked = error
       }
+      try Claim.check(context.options)
       try context.options.checkLog()
       let socket = try socketLocation(context.options, context.environment).path
       // If a program listens there already, kistd would get that socket or not start.

@@ -62,6 +62,9 @@ private func openEncryptedFile(
   // A command prints only warnings, and a misspelled directory would otherwise go unnoticed.
   let isUnexpected = !options.command.isEmpty && options.pinFile != options.usualPinFile
   file.whenMade = { logger.log(level: isUnexpected ? .warning : .notice, "\(options.newStore)") }
+  file.whenLogKept = {
+    logger.warning("\($0.message)", metadata: ["hint": "\($0.hint ?? "")"])
+  }
   let storage = try await EncryptedFile.open(file)
   if try await storage.access.status().keysInRAM == false {
     logger.warning(

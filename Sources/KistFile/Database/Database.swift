@@ -12,6 +12,10 @@ final class Database {
   private let connection: OpaquePointer
   // There are few statements, so comparing the address of the text is cheaper than hashing it.
   private var statements: [Statement] = []
+  // The number of frames in the log after the last commit of this connection; -1 before the first.
+  // SQLite writes to it, so its address must not change.
+  private let frames: UnsafeMutablePointer<CInt>
+  private var pageSize: Int?
 
   /// The number of the snapshot that reads see, where one is kept.
   var snapshot: Int?
@@ -59,6 +63,9 @@ final class Database {
       throw error
     }
     unsafe self.connection = connection
+    unsafe frames = .allocate(capacity: 1)
+    unsafe frames.initialize(to: -1)
+    unsafe kist_sqlite_count_frames(connection, frames)
     // SQLite silently opens a file for reading when it cannot open it for writing.
     if flags & SQLITE_OPEN_READWRITE != 0, unsafe sqlite3_db_readonly(connection, "main") != 0 {
       throw StorageError(database: SQLITE_READONLY)
@@ -99,11 +106,27 @@ final class Database {
   deinit {
     for statement in statements { statement.release() }
     unsafe sqlite3_close_v2(connection)
+    unsafe frames.deallocate()
   }
 
   var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
   func releaseMemory() { unsafe sqlite3_db_release_memory(connection) }
+
+  /// Returns the size of the part of the log that counts; `nil` before this connection's first commit.
+  func logSize() throws(StorageError) -> Int? {
+    let count = unsafe Int(frames.pointee)
+    guard count > 0 else { return count == 0 ? 0 : nil }
+    if pageSize == nil { pageSize = try number("PRAGMA page_size").map(Int.init) }
+    return pageSize.map { LogFrames.size(of: count, pageSize: $0) }
+  }
+
+  /// Merges and empties the log, so that no removed data is left; `false` when a reader uses it.
+  func emptyLog() throws(StorageError) -> Bool {
+    guard try number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else { return false }
+    unsafe frames.pointee = 0
+    return true
+  }
 
   /// Sets whether closing this connection leaves the log as it is.
   func keepLog(_ keeps: Bool) { unsafe kist_sqlite_keep_log(connection, keeps ? 1 : 0) }

@@ -14,24 +14,43 @@ func rewriteLog(of path: String) throws(StorageError) {
   let log = path + "-wal"
   guard try isFilled(log) else { return }
   let descriptor = try Descriptor.open(log, O_RDWR)
-  guard try descriptor.rewriteFrames(path: log) else { return }
+  guard try descriptor.copyFrames(to: descriptor, path: log) else { return }
   try descriptor.flush(path: log)
   try flushDirectory(of: log)
 }
 
 extension Descriptor {
-  /// Rewrites the header and all valid frames; returns `false` when the header is invalid.
-  fileprivate func rewriteFrames(path: String) throws(StorageError) -> Bool {
+  /// Writes a removed log again, from its open file, and waits until it is on disk.
+  ///
+  /// Part of a log could be older than the database, so the log gets its name when it is complete. If a
+  /// crash leaves the unfinished log, the next start removes it.
+  func restoreLog(of path: String) throws(StorageError) {
+    let unfinished = path + ".new-wal"
+    let copy = try Descriptor.open(unfinished, O_RDWR | O_CREAT | O_EXCL)
+    var isRenamed = false
+    defer { if !isRenamed { unsafe unlink(unfinished) } }
+    try copy.setMode(0o600, path: unfinished)
+    // Without a header, the database has all changes.
+    guard try copyFrames(to: copy, path: unfinished) else { return }
+    try copy.flush(path: unfinished)
+    try rename(unfinished, to: path + "-wal")
+    isRenamed = true
+  }
+
+  /// Copies the header and all valid frames; returns `false` when the header is invalid.
+  fileprivate func copyFrames(
+    to other: borrowing Descriptor, path: String
+  ) throws(StorageError) -> Bool {
     let header = try bytes(upTo: LogFrames.headerSize, at: 0, path: path)
     guard header.count == LogFrames.headerSize, var frames = LogFrames(header: header.span) else {
       return false
     }
-    try write(header.span, at: 0, path: path)
+    try other.write(header.span, at: 0, path: path)
     var offset = header.count
     while true {
       let frame = try bytes(upTo: frames.frameSize, at: offset, path: path)
       guard frame.count == frames.frameSize, frames.accept(frame.span) else { return true }
-      try write(frame.span, at: offset, path: path)
+      try other.write(frame.span, at: offset, path: path)
       offset += frame.count
     }
   }
@@ -42,6 +61,11 @@ struct LogFrames {
   /// The size of the header of a log in bytes.
   static let headerSize = 32
   private static let frameHeaderSize = 24
+
+  /// Returns the size of a log with this number of frames in bytes.
+  static func size(of frames: Int, pageSize: Int) -> Int {
+    headerSize + frames * (frameHeaderSize + pageSize)
+  }
 
   /// The size of a frame in bytes: its header and a page.
   let frameSize: Int

@@ -36,6 +36,15 @@ final class Connection: Sendable {
   /// Releases the memory of cached pages, unless the connection is in use.
   func releaseMemory() { database.withLockIfAvailable { $0?.releaseMemory() } }
 
+  /// Calls the body with the database; returns `nil` when it is in use or not open.
+  func useIfFree<Result: Sendable>(
+    _ body: (Database) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result? {
+    try database.withLockIfAvailable { database throws(StorageError) in
+      if let database { try body(database) } else { nil }
+    } ?? nil
+  }
+
   /// Calls the body as `useIfOpen` does; throws `unavailable` when the database is not open.
   func use<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result

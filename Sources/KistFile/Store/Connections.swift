@@ -1,3 +1,4 @@
+internal import Glibc
 internal import KistCore
 internal import KistVault
 private import Synchronization
@@ -22,14 +23,18 @@ final class Connections: Sendable {
     case closed
   }
 
-  private struct State {
+  private struct State: ~Copyable {
     var access = Access.open
     /// The id of the store, as soon as it is known.
     var storeID: String?
     /// The open files; `nil` while the connections are closed.
     var files: StoreFiles?
+    /// The log of these files, for the case that it is removed.
+    var log: Descriptor?
     /// The files that were opened first since the last unlock.
     var firstFiles: StoreFiles?
+    /// The files that were opened at the start.
+    var oldestFiles: StoreFiles?
     /// Whether the log's content is known to be on disk since the connections were opened.
     var isLogOnDisk = false
     /// Whether the name of the log is known to be on disk.
@@ -37,7 +42,6 @@ final class Connections: Sendable {
   }
 
   private let path: String
-  private let log: String
   private let state: Mutex<State>
   /// A counter of the starts and ends of batches; odd while a batch is running.
   private let turns = Atomic(0)
@@ -45,7 +49,7 @@ final class Connections: Sendable {
 
   /// Makes closed connections; opening them throws where the store has another id.
   init(path: String, storeID: String?) {
-    (self.path, log) = (path, path + "-wal")
+    self.path = path
     state = Mutex(State(storeID: storeID))
     changes = Connection(path: path, readonly: false, cacheKibibytes: 2048)
     // Enough for the inner pages of a million rows, 2 MiB, which every lookup reads. 16 MiB, for
@@ -85,9 +89,11 @@ final class Connections: Sendable {
   ) throws(StorageError) -> Result {
     let inspected = try state.withLock { state throws(StorageError) -> Result? in
       guard case .locked = state.access else { return nil }
-      guard try exists(path) else { throw .storeIsGone }
+      let found = try StoreFiles(path)
+      guard found.hasDatabase else { throw .storeIsGone }
+      try state.oldestFiles?.checkDirectory()
       try FileHeader.check(path, settingMode: false)
-      let database = try Database(inspecting: path, hasLog: try exists(log))
+      let database = try Database(inspecting: path, hasLog: found.hasLog)
       try verify(database, &state)
       return try body(database)
     }
@@ -102,7 +108,7 @@ final class Connections: Sendable {
   func snapshot(_ body: (Database) throws(StorageError) -> Void) throws(StorageError) {
     try state.withLock { state throws(StorageError) in
       try checkAccess(state)
-      if let files = state.files { try checkPlaces(of: files) }
+      try checkPlaces(state)
       try copies.open()
     }
     defer { copies.close() }
@@ -114,24 +120,20 @@ final class Connections: Sendable {
     }
   }
 
-  /// Throws where the path does not lead to the open database, in which a change would be lost.
-  func checkDatabasePlace() throws(StorageError) {
-    guard let files = state.withLock(\.files) else { return }
-    guard try files.isDatabase(at: path) else { throw .filesReplaced }
+  /// Throws where the paths do not lead to the open files, or the log is shorter than its content.
+  func checkPlaces() throws(StorageError) {
+    try state.withLock { state throws(StorageError) in try checkPlaces(state) }
   }
 
-  /// Throws where the path does not lead to the open log, which has the latest change.
-  func checkLogPlace() throws(StorageError) {
-    guard let files = state.withLock(\.files) else { return }
-    guard try files.isLog(at: log) else { throw .filesReplaced }
+  private func checkPlaces(_ state: borrowing State) throws(StorageError) {
+    guard let files = state.files else { return }
+    // `nil` during a change, which itself may make the log shorter.
+    let size = try changes.useIfFree { database throws(StorageError) in try database.logSize() }
+    try files.checkPlaces(logSize: size ?? 0)
   }
 
-  private func checkPlaces(of files: StoreFiles) throws(StorageError) {
-    guard try files.isDatabase(at: path), try files.isLog(at: log) else { throw .filesReplaced }
-  }
-
-  /// Opens the connections that are not open.
-  func open() throws(StorageError) {
+  /// Opens the connections that are not open, and returns the open files.
+  func openFiles() throws(StorageError) -> StoreFiles {
     try state.withLock { state throws(StorageError) in try open(&state) }
   }
 
@@ -141,7 +143,7 @@ final class Connections: Sendable {
     _ connection: Connection, _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
     if let result = try connection.useIfOpen(body) { return result }
-    try open()
+    _ = try openFiles()
     return try connection.use(body)
   }
 
@@ -152,10 +154,10 @@ final class Connections: Sendable {
   /// Throws, and leaves them open, where other files are in the place of the open ones.
   func reopen() throws(StorageError) {
     try state.withLock { state throws(StorageError) in
-      if let files = state.files { try checkPlaces(of: files) }
+      try checkPlaces(state)
       // Only a failed change leads here, and before it the store was known to be undamaged.
-      close(&state, isKnown: true)
-      try open(&state)
+      if let error = close(&state, isKnown: true) { throw error }
+      _ = try open(&state)
       // The removed log must not reappear after a power cut, with the changes that were undone.
       try flushDirectory(of: path)
     }
@@ -175,13 +177,13 @@ final class Connections: Sendable {
 
   /// Closes all connections until `unlock`, unless there was an unlock since this number of them.
   ///
-  /// - Parameter isKnown: as for `shut`.
-  func lock(_ reason: StorageError, isKnown: Bool, unlessAfter unlocks: Int) {
+  /// - Parameter isKnown: as for `shut`; so is the returned error.
+  func lock(_ reason: StorageError, isKnown: Bool, unlessAfter unlocks: Int) -> StorageError? {
     state.withLock { state in
-      guard case .open = state.access, unlocks == unlockCount else { return }
+      guard case .open = state.access, unlocks == unlockCount else { return nil }
       state.access = .locked(reason)
-      close(&state, isKnown: isKnown)
       state.firstFiles = nil
+      return close(&state, isKnown: isKnown)
     }
   }
 
@@ -191,7 +193,7 @@ final class Connections: Sendable {
       unlocks.add(1, ordering: .sequentiallyConsistent)
       guard case .locked(let reason) = state.access else { return }
       state.access = .open
-      do throws(StorageError) { try open(&state) } catch {
+      do throws(StorageError) { _ = try open(&state) } catch {
         (state.access, state.firstFiles) = (.locked(reason), nil)
         throw error
       }
@@ -202,10 +204,11 @@ final class Connections: Sendable {
   ///
   /// - Parameter isKnown: whether the store is known to be undamaged. Otherwise the log that was
   ///   found beside it is kept, because merging it would overwrite the database.
-  func shut(isKnown: Bool) {
+  /// - Returns: the reason why changes in the log may be lost, where the files are not as they were.
+  func shut(isKnown: Bool) -> StorageError? {
     state.withLock { state in
       state.access = .closed
-      close(&state, isKnown: isKnown)
+      return close(&state, isKnown: isKnown)
     }
   }
 
@@ -218,13 +221,15 @@ final class Connections: Sendable {
   }
 
   /// Opens the connections, if they are closed, with all checks of a start.
-  private func open(_ state: inout State) throws(StorageError) {
+  private func open(_ state: inout State) throws(StorageError) -> StoreFiles {
     try checkAccess(state)
-    guard state.files == nil else { return }
-    let found = try StoreFiles(path, log: log)
+    if let files = state.files { return files }
+    let log = path + "-wal"
+    let found = try StoreFiles(path)
     guard found.hasDatabase else { throw .storeIsGone }
+    try state.oldestFiles?.checkDirectory()
     // Only an unlock checks whether other files are older than the last change.
-    if let first = state.firstFiles, !found.hasDatabase(of: first) { throw .filesReplaced }
+    if let first = state.firstFiles, !found.hasDatabase(of: first) { throw .filesReplaced(path) }
     try FileHeader.check(path)
     let keepsLog = try isFilled(log)
     if !state.isLogOnDisk {
@@ -236,11 +241,14 @@ final class Connections: Sendable {
       try changes.open(keepsLog: keepsLog)
       try changes.use { database throws(StorageError) in try verify(database, &state) }
       for connection in [loads, finds] { try connection.open() }
-      let files = try StoreFiles(path, log: log)
-      guard files.hasDatabase(of: found) else { throw .filesReplaced }
+      state.log = try Descriptor.open(log, O_RDONLY)
+      let files = try StoreFiles(path)
+      guard files.hasDatabase(of: found) else { throw .filesReplaced(path) }
       (state.files, state.firstFiles) = (files, files)
+      if state.oldestFiles == nil { state.oldestFiles = files }
+      return files
     } catch {
-      close(&state, isKnown: false)
+      _ = close(&state, isKnown: false)
       throw error
     }
   }
@@ -255,16 +263,37 @@ final class Connections: Sendable {
   }
 
   /// Closes all connections; the last one can write, and merges and removes the log if possible.
-  private func close(_ state: inout State, isKnown: Bool) {
+  ///
+  /// Returns the reason why changes in the log may be lost, where it cannot merge a changed log.
+  private func close(_ state: inout State, isKnown: Bool) -> StorageError? {
     (state.isLogOnDisk, state.isLogNamed) = (false, false)
     for connection in [copies, finds, loads] { connection.close() }
-    changes.close(keepsLog: isReplaced(state) ? true : isKnown ? false : nil)
+    var keepsLog = isKnown ? false : nil
+    var failure: StorageError?
+    do throws(StorageError) {
+      if try !canMerge(state) { keepsLog = true }
+    } catch {
+      (keepsLog, failure) = (true, .closedWithoutLog(error))
+    }
+    changes.close(keepsLog: keepsLog)
     state.files = nil
+    state.log = nil
+    return failure
   }
 
-  /// Returns whether merging and removing the log would change files of another store.
-  private func isReplaced(_ state: borrowing State) -> Bool {
-    guard let files = state.files else { return false }
-    return (try? StoreFiles(path, log: log))?.haveNoOtherLog(than: files) != true
+  /// Returns whether merging the log is safe; throws where the files are not as they were.
+  ///
+  /// Without a log, a crash or a full disk during the merge would damage the database. So a removed
+  /// log is written again, and the next opening merges it.
+  private func canMerge(_ state: borrowing State) throws(StorageError) -> Bool {
+    guard let files = state.files else { return true }
+    let found = try StoreFiles(path)
+    if found.hasDatabase(of: files), !found.hasLog {
+      try state.log?.restoreLog(of: path)
+      return false
+    }
+    let size = try changes.useIfOpen { database throws(StorageError) in try database.logSize() }
+    try files.checkPlaces(logSize: size ?? nil)
+    return true
   }
 }

@@ -6,6 +6,23 @@ private import Synchronization
 extension FileStore {
   func status() throws(StorageError) -> StorageStatus {
     let session = try sessionIfUnlocked()
+    var problem: StorageError?
+    if session != nil {
+      do throws(StorageError) { try connections.checkPlaces() } catch { problem = error }
+    }
+    do throws(StorageError) {
+      var status = try status(of: session)
+      status.problem = problem
+      return status
+    } catch {
+      // The store was locked meanwhile.
+      if session != nil, error.code == .locked { return try self.status() }
+      guard let problem else { throw error }
+      return unreadable(isLocked: false, because: problem)
+    }
+  }
+
+  private func status(of session: Session?) throws(StorageError) -> StorageStatus {
     let slots = try readKeySlots()
     let file = unlockingFile(slots)
     let opens = opensByItself(slots, file)
@@ -15,17 +32,19 @@ extension FileStore {
       reopensAtRestart: opens, durability: .disk,
       keyProtection: keyProtection(slots, opens ? file : nil), keysInRAM: session?.keys.areInRAM,
       integrity: session?.check.integrity)
-    guard let session else { return status }
-    do throws(StorageError) {
-      status.count = Int(clamping: try session.header(in: connections).count)
-    } catch  where error.code == .locked {
-      // The store was locked meanwhile.
-      return try self.status()
-    }
+    if let session { status.count = Int(clamping: try session.header(in: connections).count) }
     return status
   }
 
+  private func unreadable(isLocked: Bool, because problem: StorageError) -> StorageStatus {
+    StorageStatus(
+      storage: "encrypted-file", isLocked: isLocked, reopensAtRestart: false, durability: .disk,
+      keyProtection: "unknown, because the encrypted file cannot be read", problem: problem)
+  }
+
   /// Forgets the keys and closes the files after running requests have finished.
+  ///
+  /// This succeeds whatever the state of the files; the status has their problem.
   func lock() async throws(StorageError) -> StorageStatus {
     let reason = StorageError.locked("the storage is locked")
     let (session, unlocks) = try state.withLock { state throws(StorageError) -> (Session?, Int) in
@@ -39,10 +58,18 @@ extension FileStore {
       }
     }
     await quiesce(session, because: reason)
+    var failure: StorageError?
     if let session {
-      connections.lock(reason, isKnown: session.check.integrity == .ok, unlessAfter: unlocks)
+      failure = connections.lock(
+        reason, isKnown: session.check.integrity == .ok, unlessAfter: unlocks)
+      if let failure { options.whenLogKept(failure) }
     }
-    return try status()
+    var status: StorageStatus
+    do throws(StorageError) { status = try self.status() } catch {
+      status = unreadable(isLocked: true, because: error)
+    }
+    if let failure { status.problem = failure }
+    return status
   }
 
   /// Unlocks the store, or verifies the key of an open store.
@@ -77,7 +104,7 @@ extension FileStore {
       return try Session(master: master, storeID: storeID, options, reading: connections)
     } catch {
       if isLocked {
-        connections.lock(
+        _ = connections.lock(
           .locked("the storage is locked"), isKnown: false, unlessAfter: connections.unlockCount)
       }
       state.withLock { state in

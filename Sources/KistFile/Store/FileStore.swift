@@ -43,7 +43,7 @@ final class FileStore: Sendable {
     }
     let connections = Connections(path: options.path, storeID: options.storeID)
     do throws(StorageError) {
-      try connections.open()
+      _ = try connections.openFiles()
       let (storeID, slots) = try connections.read { database throws(StorageError) in
         let storeID = try database.storeRow().id
         return (storeID, try database.slots(storeID: storeID))
@@ -57,10 +57,10 @@ final class FileStore: Sendable {
       if case (.unlocked, .keyFile(let path)) = (initial, options.keySource) { opened = path }
       try discardRekeys(of: options.path, slots, keyFile: opened)
       if case .locked(let reason) = initial {
-        connections.lock(reason, isKnown: false, unlessAfter: 0)
+        _ = connections.lock(reason, isKnown: false, unlessAfter: 0)
       }
     } catch {
-      connections.shut(isKnown: false)
+      _ = connections.shut(isKnown: false)
       throw error
     }
     self.connections = connections
@@ -109,7 +109,8 @@ final class FileStore: Sendable {
     }
     await quiesce(session, because: .closed)
     backups.discard()
-    connections.shut(isKnown: session?.check.integrity == .ok)
+    let failure = connections.shut(isKnown: session?.check.integrity == .ok)
+    if let failure { options.whenLogKept(failure) }
     watchers.end(.closed)
     owner.release()
   }

@@ -84,17 +84,13 @@ final class Writer: Sendable {
   private func carryOut(
     _ changes: [Queued], in session: Session
   ) throws(StorageError) -> [Answered] {
-    // A check of both files before and after a change would make a save 2 % slower.
-    do throws(StorageError) { try connections.checkDatabasePlace() } catch {
-      throw error.withOutcome(.unchanged)
-    }
     var answers: [Answered] = []
     var before: Header?
     var after: Header?
     var mustErase = false
     do throws(StorageError) {
       // The connections are closed only if reopening them failed after an earlier error.
-      try connections.open()
+      let files = try connections.openFiles()
       try connections.change { database throws(StorageError) in
         try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
           let header = try session.header(in: database)
@@ -107,6 +103,8 @@ final class Writer: Sendable {
             // At most two for each change, and one for the header.
             nonces: Nonces(options.nonces(2 * changes.count + 1)))
           for change in changes { answers.append(try change.carryOut(&transaction)) }
+          // Late, because a change is lost if the files are replaced before it is written.
+          try files.checkPlaces(logSize: database.logSize())
           if transaction.header == header { return false }
           try session.write(
             transaction.header, nonce: transaction.nonces.next(), into: database)
@@ -117,13 +115,20 @@ final class Writer: Sendable {
       if after != nil { try connections.flushLogName() }
       if mustErase {
         let isErased = try connections.change { database throws(StorageError) in
-          try database.emptyLog()
+          try files.checkPlaces(logSize: database.logSize())
+          let isErased = try database.emptyLog()
+          // A slot that is erased in a former file is still in the present one.
+          try files.checkPlaces(logSize: database.logSize())
+          return isErased
         }
         if !isErased { throw .slotsNotErased }
       }
-      // The change is in the log. If the log is in its place, only a later rename can lose it.
-      try connections.checkLogPlace()
     } catch {
+      var error = error
+      // A read from a shortened log fails before the check, and calls the store damaged.
+      if error.code == .corrupt {
+        do throws(StorageError) { try connections.checkPlaces() } catch let cause { error = cause }
+      }
       let fate = fate(of: before, after, erasing: mustErase, in: session)
       guard fate == .carriedOut else {
         throw error.withOutcome(fate == .unchanged ? .unchanged : .unknown)

@@ -13,6 +13,9 @@ extension StorageStatus: JSONMembers {
       isSessionEncrypted: try object["sessionEncrypted"]?.bool(),
       keysInRAM: try object["keysInRAM"]?.bool(),
       integrity: (try object["integrity"]?.string()).map(Integrity.init),
+      problem: try object["problem"].map { (value) throws(JSONError) in
+        try StorageError(value.object())
+      },
       count: try object["count"]?.integer(),
       uptime: try object["uptime"]?.integer())
   }
@@ -29,6 +32,7 @@ extension StorageStatus: JSONMembers {
     writer.member("sessionEncrypted", isSessionEncrypted)
     writer.member("keysInRAM", keysInRAM)
     writer.member("integrity", integrity?.rawValue)
+    if let problem { writer.member("problem", object: problem) }
     writer.member("count", count)
     writer.memberLimits()
     writer.member("uptime", uptime)

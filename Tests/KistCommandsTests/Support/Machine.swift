@@ -123,7 +123,8 @@ struct Machine: Sendable {
 
 /// What can be wrong with it.
 enum Fault: CaseIterable {
-  case locked, keyless, damaged, swappable, closesAtRestart, refusedAtRestart, keyGone, notOpened,
+  case locked, keyless, damaged, replacedFile, swappable, closesAtRestart, refusedAtRestart,
+    keyGone, notOpened,
     olderDaemon
   case keyringBeside, noKeyring, lockedKeyring, plainSession
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
@@ -142,6 +143,11 @@ enum Fault: CaseIterable {
       }
       machine.whyLocked = .locked("the key file is missing", hint: "put it back")
     case .damaged: machine.setStatus { $0.integrity = .failed }
+    case .replacedFile:
+      machine.setStatus {
+        $0.problem = StorageError(
+          .unavailable, "the file was replaced", hint: "export the credentials")
+      }
     case .swappable: machine.setStatus { $0.keysInRAM = false }
     case .keyInBackup:
       machine.setStatus { $0.unlocksWith = .keyFile }

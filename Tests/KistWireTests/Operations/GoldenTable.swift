@@ -117,7 +117,7 @@ extension Golden {
 
   private static let openMembers =
     #"{"ok":true,"status":{"storage":"memory","locked":false,"reopensAtRestart":false,"#
-    + #""durability":"memory","keyProtection":"there is no key","keysInRAM":false,"integrity":"ok","count":2,"#
+    + #""durability":"memory","keyProtection":"there is no key","keysInRAM":false,"integrity":"ok","problem":{"code":"denied","message":"changed"},"count":2,"#
     + #"\#(limits),"uptime":60}}"#
 
   private static let ofProvider = StorageStatus(

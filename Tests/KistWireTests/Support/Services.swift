@@ -15,7 +15,8 @@ extension StorageAccess {
 extension StorageStatus {
   static let stub = StorageStatus(
     storage: "memory", isLocked: false, reopensAtRestart: false, durability: .memory,
-    keyProtection: "there is no key", keysInRAM: false, integrity: .ok, count: 2, uptime: 60)
+    keyProtection: "there is no key", keysInRAM: false, integrity: .ok,
+    problem: StorageError(.denied, "changed"), count: 2, uptime: 60)
 }
 
 extension Hello {

@@ -21,6 +21,7 @@ struct Lock: RequiresStorageAccess {
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     if terminal.inputIsTerminal, !yes { try await confirm(access, terminal) }
     let status = try await access.lock()
+    if let problem = status.problem, !common.json { terminal.report(problem, asJSON: false) }
     let isShared = status.unlocksWith == .provider
     try terminal.reportSuccess(
       isShared ? "locked the keyring, for every program" : "locked", or: status.json(),

@@ -26,7 +26,8 @@ struct Status: RequiresStorageAccess {
       ("durability", status.durability.rawValue), ("keyProtection", status.keyProtection),
       ("sessionEncrypted", status.isSessionEncrypted.map { "\($0)" }),
       ("keysInRAM", status.keysInRAM.map { "\($0)" }), ("integrity", status.integrity?.rawValue),
-      ("count", status.count.map { "\($0)" }), ("uptime", status.uptime.map { "\($0)s" }),
+      ("problem", status.problem?.message), ("count", status.count.map { "\($0)" }),
+      ("uptime", status.uptime.map { "\($0)s" }),
     ]
     let width = terminal.outputIsTerminal ? terminal.outputWidth - 2 : nil
     for case (let name, let value?) in members {
