@@ -53,7 +53,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-windows test-systemd test-integrations test-secret-service test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
+.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-secret-service test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -84,12 +84,7 @@ test: deps ## Install the test dependencies, and run the tests
 	$(SWIFT) test $(CHECKED) --filter EndToEndTests
 	/usr/bin/python3 Tests/Reader/test_vectors.py
 	$(SWIFT) test $(CHECKED) --filter KistLibsecretTests
-	$(SWIFT) test $(CHECKED) --filter KistSecretServiceTests --skip "PinentryTests|PrompterTests"
-
-# Apart, because keys that xdotool types sometimes get lost on a busy machine.
-test-windows: deps ## Test the windows of pinentry and of the desktop's prompter, on a virtual screen
-	$(SWIFT) test $(CHECKED) --filter PinentryTests
-	$(SWIFT) test $(CHECKED) --filter PrompterTests
+	$(SWIFT) test $(CHECKED) --filter KistSecretServiceTests
 
 test-release: release ## Run the end-to-end tests on the release builds
 	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(SWIFT) test $(CHECKED) --filter EndToEndTests

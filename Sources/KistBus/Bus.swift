@@ -8,7 +8,9 @@ private import Synchronization
 /// sd-bus is used only on the thread that calls `run`: by the actor, whose executor this is, and by
 /// the messages that arrive. So a call that waits for nothing switches no thread.
 @safe package final class Bus: SerialExecutor, TaskExecutor, @unchecked Sendable {
-  private let bus: OpaquePointer
+  /// Another one after `connectAgain`.
+  private(set) var bus: OpaquePointer
+  private let address: String?
   private let jobs = Mutex<[UnownedJob]>([])
   /// An eventfd(2), which wakes the thread.
   private let alarm: CInt
@@ -17,6 +19,11 @@ private import Synchronization
   private var timers: [Timer] = []
   private var receive: (sending BusMessage) -> Void = { _ in }
   private var objects: [String: (BusMessage) -> Void] = [:]
+  /// The calls of this process whose replies have not arrived.
+  var pending: [ObjectIdentifier: PendingReply] = [:]
+  /// The messages that were sent since the bus last took all of them.
+  var backlog = 0
+  private var senders: [CheckedContinuation<Void, Never>] = []
 
   private struct Timer {
     let moment: ContinuousClock.Instant
@@ -30,6 +37,14 @@ private import Synchronization
     thread = pthread_self()
     alarm = kist_make_alarm()
     guard alarm >= 0 else { throw .disconnected(errno) }
+    self.address = address
+    do throws(BusError) { unsafe bus = try Self.connect(to: address) } catch {
+      close(alarm)
+      throw error
+    }
+  }
+
+  private static func connect(to address: String?) throws(BusError) -> OpaquePointer {
     var bus: OpaquePointer?
     var status: CInt
     if let address {
@@ -42,10 +57,9 @@ private import Synchronization
     }
     guard status >= 0, let bus = unsafe bus else {
       unsafe sd_bus_unref(bus)
-      close(alarm)
       throw .disconnected(status)
     }
-    unsafe self.bus = bus
+    return unsafe bus
   }
 
   deinit {
@@ -63,29 +77,63 @@ private import Synchronization
 
   /// Serves the bus until the connection ends, and returns the reason.
   ///
-  /// - Parameter receive: Called with each call and each signal.
-  package func run(_ receive: @escaping (sending BusMessage) -> Void) -> BusError {
+  /// Any program on the bus can send a message that sd-bus cannot receive: one of nearly 128 MiB, to
+  /// which the bus adds a few bytes. It ends the connection, which is then made again.
+  ///
+  /// - Parameters:
+  ///   - whenConnectedAgain: Called after that; what belonged to the old connection is lost.
+  ///   - receive: Called with each call and each signal.
+  package func run(
+    whenConnectedAgain: () -> Void = {}, _ receive: @escaping (sending BusMessage) -> Void
+  ) -> BusError {
     precondition(isOnThread, "the thread that connects serves the bus")
     self.receive = receive
+    receiveMessages()
+    while true {
+      runJobs()
+      fireTimers()
+      let status = unsafe sd_bus_process(bus, nil)
+      if [-ENOBUFS, -EXFULL].contains(status) {
+        do throws(BusError) { try connectAgain() } catch { return error }
+        whenConnectedAgain()
+        continue
+      }
+      if status < 0 { return .disconnected(status) }
+      if unsafe sd_bus_is_open(bus) <= 0 { return .disconnected(ECONNRESET) }
+      resumeSenders()
+      if status == 0 { wait() }
+    }
+  }
+
+  private func connectAgain() throws(BusError) {
+    // First, so that the bus gives back the names of this process.
+    unsafe sd_bus_close(bus)
+    let old = unsafe bus
+    unsafe bus = try Self.connect(to: address)
+    unsafe sd_bus_unref(old)
+    receiveMessages()
+    let calls = pending.values
+    pending = [:]
+    for call in calls { call.fail() }
+  }
+
+  private func receiveMessages() {
     let filter: sd_bus_message_handler_t = { message, bus, _ in
       let bus = unsafe Unmanaged<Bus>.fromOpaque(bus!).takeUnretainedValue()
       return unsafe bus.take(message!)
     }
     unsafe mustSucceed(
       sd_bus_add_filter(bus, nil, filter, Unmanaged.passUnretained(self).toOpaque()))
-    while true {
-      runJobs()
-      fireTimers()
-      let status = unsafe sd_bus_process(bus, nil)
-      if status < 0 { return .disconnected(status) }
-      if unsafe sd_bus_is_open(bus) <= 0 { return .disconnected(ECONNRESET) }
-      if status == 0 { wait() }
-    }
   }
 
   /// Takes a message that arrived; returns 0 to leave it to sd-bus.
   private func take(_ pointer: OpaquePointer) -> CInt {
-    if unsafe BusMessage(sharing: pointer).isForBusLibrary { return 0 }
+    if unsafe BusMessage(sharing: pointer).isForBusLibrary {
+      if unsafe BusMessage(sharing: pointer).kind != .call { return 0 }
+      if isCongested { return 1 }
+      noteSending()
+      return 0
+    }
     // Only the receiver keeps it, on this thread.
     nonisolated(unsafe) let message = unsafe BusMessage(sharing: pointer)
     if let object = unsafe objects[message.path], unsafe message.kind == .call {
@@ -135,6 +183,20 @@ private import Synchronization
     }
   }
 
+  /// Waits until the bus has taken everything that was sent.
+  ///
+  /// Without that, the replies to a program that sends many calls pile up in this process.
+  package nonisolated(nonsending) func waitUntilSent() async {
+    while hasUnsent { await withCheckedContinuation { senders.append($0) } }
+  }
+
+  private func resumeSenders() {
+    guard !senders.isEmpty, !hasUnsent else { return }
+    let resumed = senders
+    senders = []
+    for continuation in resumed { continuation.resume() }
+  }
+
   private func fireTimers() {
     if timers.isEmpty { return }
     let now = ContinuousClock.now
@@ -169,7 +231,7 @@ extension Bus {
 
   package func isIsolatingCurrentContext() -> Bool? { isOnThread }
 
-  private var isOnThread: Bool { pthread_equal(thread, pthread_self()) != 0 }
+  var isOnThread: Bool { pthread_equal(thread, pthread_self()) != 0 }
 
   private func runJobs() {
     let actor = unsafe asUnownedSerialExecutor()
@@ -185,84 +247,6 @@ extension Bus {
   }
 }
 
-// MARK: - Sending
-
-extension Bus {
-  package func makeCall(
-    to destination: String, _ path: String, _ interface: String, _ member: String
-  ) -> BusMessage {
-    var message: OpaquePointer?
-    unsafe mustSucceed(
-      sd_bus_message_new_method_call(bus, &message, destination, path, interface, member))
-    return unsafe BusMessage(owning: message!)
-  }
-
-  /// Returns a signal; without a destination, every program that asks for it receives it.
-  package func makeSignal(
-    _ path: String, _ interface: String, _ member: String, to destination: String? = nil
-  ) -> BusMessage {
-    var message: OpaquePointer?
-    unsafe mustSucceed(sd_bus_message_new_signal(bus, &message, path, interface, member))
-    if let destination {
-      unsafe mustSucceed(sd_bus_message_set_destination(message, destination))
-    }
-    return unsafe BusMessage(owning: message!)
-  }
-
-  /// Sends a message; if the connection has ended, `run` returns soon.
-  package func send(_ message: BusMessage) {
-    precondition(isOnThread)
-    _ = unsafe sd_bus_send(bus, message.pointer, nil)
-  }
-
-  /// Sends a call and waits for its reply.
-  package nonisolated(nonsending) func reply(
-    to call: BusMessage, within limit: Duration = .seconds(25)
-  ) async throws(BusError) -> BusMessage {
-    precondition(isOnThread)
-    let pending = PendingReply()
-    let callback: sd_bus_message_handler_t = { message, pending, _ in
-      let pending = unsafe Unmanaged<PendingReply>.fromOpaque(pending!).takeRetainedValue()
-      unsafe pending.arrive(BusMessage(sharing: message!))
-      return 1
-    }
-    let status = unsafe sd_bus_call_async(
-      bus, nil, call.pointer, callback, Unmanaged.passRetained(pending).toOpaque(),
-      UInt64(max(1, limit.wholeMilliseconds)) * 1000)
-    if status < 0 {
-      unsafe Unmanaged.passUnretained(pending).release()
-      throw .disconnected(status)
-    }
-    let reply = await pending.reply()
-    if let error = reply.error { throw error }
-    return reply
-  }
-
-  /// Waits until everything that was sent has left this process.
-  package func flush() { _ = unsafe sd_bus_flush(bus) }
-}
-
-/// A reply that arrives on the thread of the bus.
-private final class PendingReply {
-  private var message: BusMessage?
-  private var waiting: CheckedContinuation<Void, Never>?
-
-  func arrive(_ message: BusMessage) {
-    self.message = message
-    waiting?.resume()
-    waiting = nil
-  }
-
-  func reply() async -> BusMessage {
-    if message == nil {
-      await withCheckedContinuation { continuation in
-        if message == nil { waiting = continuation } else { continuation.resume() }
-      }
-    }
-    return message!
-  }
-}
-
 extension BusMessage {
   /// Whether sd-bus handles the message: the interface Peer, the end of the connection, replies.
   fileprivate var isForBusLibrary: Bool {
@@ -273,7 +257,7 @@ extension BusMessage {
 
 extension Duration {
   /// The duration in whole milliseconds, rounded up.
-  fileprivate var wholeMilliseconds: Int64 {
+  var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }

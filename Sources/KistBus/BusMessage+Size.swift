@@ -1,5 +1,6 @@
 internal import CSystemd
 internal import Glibc
+internal import KistCore
 
 extension BusMessage {
   /// Returns about how many bytes the message keeps in memory, to limit messages that wait.
@@ -13,6 +14,17 @@ extension BusMessage {
     var size = 1024 + path.utf8.count + (interface?.utf8.count ?? 0) + member.utf8.count
     try count(&size, upTo: limit)
     return size
+  }
+
+  /// Reads an array of bytes, and returns its length.
+  private func countBytes() throws(BusError) -> Int {
+    var start: UnsafeRawPointer?
+    var count = 0
+    let status = unsafe sd_bus_message_read_array(pointer, type("y"), &start, &count)
+    // sd-bus reads no arrays in a message of the other byte order.
+    guard status != -EOPNOTSUPP else { return try readBytes().count }
+    try mustRead(status)
+    return count
   }
 
   /// Adds the size of the values up to the end of the container.
@@ -31,10 +43,7 @@ extension BusMessage {
         try mustRead(unsafe sd_bus_message_read_basic(pointer, kind, &text))
         if let text = unsafe text { size += unsafe strlen(text) }
       case type("a") where unsafe contents.map { unsafe String(cString: $0) } == "y":
-        var start: UnsafeRawPointer?
-        var count = 0
-        try mustRead(unsafe sd_bus_message_read_array(pointer, type("y"), &start, &count))
-        size += count
+        size += try countBytes()
       case type("a"), type("r"), type("e"), type("v"):
         try mustRead(unsafe sd_bus_message_enter_container(pointer, kind, contents))
         try count(&size, upTo: limit)

@@ -1,4 +1,5 @@
 internal import CSystemd
+internal import Glibc
 package import KistCore
 
 /// A message of D-Bus, to read or to write.
@@ -113,9 +114,22 @@ extension BusMessage {
   package func readBytes() throws(BusError) -> Secret {
     var start: UnsafeRawPointer?
     var count = 0
-    try mustRead(unsafe sd_bus_message_read_array(pointer, type("y"), &start, &count))
+    let status = unsafe sd_bus_message_read_array(pointer, type("y"), &start, &count)
+    guard status != -EOPNOTSUPP else { return try readForeignBytes() }
+    try mustRead(status)
     return unsafe Secret(
       copying: UnsafeRawBufferPointer(start: start, count: count).bindMemory(to: UInt8.self).span)
+  }
+
+  /// Reads an array of bytes in a message of the other byte order, where sd-bus reads no arrays.
+  private func readForeignBytes() throws(BusError) -> Secret {
+    var bytes = WipedBytes()
+    try readArray(of: "y") { () throws(BusError) in
+      var byte: UInt8 = 0
+      try mustRead(unsafe sd_bus_message_read_basic(pointer, type("y"), &byte))
+      bytes.append(byte)
+    }
+    return Secret(bytes)
   }
 
   /// Reads each element of an array whose elements have this type.
@@ -180,15 +194,14 @@ extension BusMessage {
   }
 
   /// Reads `a{ss}`; the last value of a repeated name is used.
-  package func readTexts() throws(BusError) -> [String: String] {
-    var texts: [String: String] = [:]
+  package func readTexts() throws(BusError) -> Attributes {
+    var texts: [(name: String, value: String)] = []
     try readArray(of: "{ss}") { () throws(BusError) in
       try readEntry(of: "ss") { () throws(BusError) in
-        let name = try readString()
-        texts[name] = try readString()
+        texts.append((try readString(), try readString()))
       }
     }
-    return texts
+    return Attributes(lastOf: texts)
   }
 
   /// Reads `a{sv}`; the body reads or skips the variant of each name.

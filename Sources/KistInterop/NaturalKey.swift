@@ -3,7 +3,7 @@ package import KistCore
 /// Returns the key under which kist keeps the item of a known program; `nil` for any other item.
 ///
 /// `kist import keyring` and the Secret Service adapter use it, so both give an item the same name.
-package func naturalKey(ofItemWith attributes: [String: String]) -> CredentialKey? {
+package func naturalKey(ofItemWith attributes: Attributes) -> CredentialKey? {
   KnownItem(attributes)?.key
 }
 
@@ -21,7 +21,7 @@ struct KnownItem: Equatable {
   let key: CredentialKey
 
   /// Recognises an item; `nil` if no known program makes such items, or if its key exceeds a limit.
-  init?(_ attributes: [String: String]) {
+  init?(_ attributes: Attributes) {
     guard let program = Self.program(of: attributes),
       let key = Self.key(of: program, attributes), key.isWithinLimits
     else { return nil }
@@ -29,7 +29,7 @@ struct KnownItem: Equatable {
     self.key = key
   }
 
-  private static func program(of attributes: [String: String]) -> Program? {
+  private static func program(of attributes: Attributes) -> Program? {
     switch attributes[Attributes.schemaName] {
     case "org.git.Password": .git
     // git's schema before 2.43, which other programs use too, but not with http and https.
@@ -49,12 +49,12 @@ struct KnownItem: Equatable {
   }
 
   /// go-keyring, which gh and other programs in Go use, sets these two attributes and no others.
-  private static func isOfGoKeyring(_ attributes: [String: String]) -> Bool {
-    Set(attributes.keys.filter { !Attributes.isReserved($0) }) == ["service", "username"]
+  private static func isOfGoKeyring(_ attributes: Attributes) -> Bool {
+    attributes.sorted.map(\.name).filter { !Attributes.isReserved($0) } == ["service", "username"]
   }
 
   private static func key(
-    of program: Program, _ attributes: [String: String]
+    of program: Program, _ attributes: Attributes
   ) -> CredentialKey? {
     switch program {
     case .git:
@@ -115,8 +115,7 @@ extension CredentialOwner {
       self = attributes[Attributes.toolName].map { .tool($0) } ?? .user
       return
     }
-    let values = attributes.sorted.map { ($0.name, $0.value) }
-    guard let item = KnownItem(Dictionary(values) { $1 }), item.key == key else {
+    guard let item = KnownItem(attributes), item.key == key else {
       self = .otherProgram
       return
     }

@@ -6,10 +6,11 @@ extension NewCredential {
   /// The Secret Service adapter and `kist import keyring` use it. So a program finds its items through
   /// the adapter after an import, too. Attributes of the item that belong to kist are left out.
   package init(
-    item attributes: [String: String], label: String, secret: Secret, contentType: String,
+    item attributes: Attributes, label: String, secret: Secret, contentType: String,
     key: CredentialKey, mark: String
   ) {
-    var stored = Attributes(attributes.filter { !Attributes.isReserved($0.key) })
+    var stored = attributes
+    for (name, _) in attributes.sorted where Attributes.isReserved(name) { stored[name] = nil }
     stored[Attributes.itemMark] = mark
     if contentType != Attributes.plainText { stored[Attributes.contentTypeName] = contentType }
     self.init(key: key, secret: secret, label: label.isEmpty ? nil : label, attributes: stored)

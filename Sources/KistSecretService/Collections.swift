@@ -25,17 +25,24 @@ struct Collection: Equatable {
   private static let recordService = "kist:collection"
   private static let isDefaultName = "kist:default"
 
-  /// The attributes of the credential that records the collection.
-  var recordAttributes: Attributes {
-    var attributes: Attributes = [ItemAttributes.record: "collection"]
-    if isDefault { attributes[Self.isDefaultName] = "1" }
-    return attributes
+  /// Returns the credential that records the collection, in place of an old one.
+  ///
+  /// What another client of kistd added to the old one stays.
+  func record(over old: Credential?) -> NewCredential {
+    var attributes = old?.summary.attributes ?? [:]
+    attributes[ItemAttributes.record] = "collection"
+    attributes[Self.isDefaultName] = isDefault ? "1" : nil
+    return NewCredential(
+      key: Self.recordKey(identifier), secret: old?.secret ?? Secret(copying: []),
+      label: label.asLabel, attributes: attributes, expiresAt: old?.summary.expiresAt)
   }
 
-  /// Makes the collection that a credential records; `nil` if it records none.
+  /// Makes the collection that a credential records; `nil` if its key is not that of a record.
+  ///
+  /// Any client of kistd can save another credential under that key. The collection remains,
+  /// because its items do.
   init?(recordedBy summary: CredentialSummary) {
-    guard summary.recordsCollection, summary.key == Self.recordKey(summary.key.account),
-      summary.key.account.isCollection
+    guard summary.key == Self.recordKey(summary.key.account), summary.key.account.isCollection
     else { return nil }
     self.init(
       identifier: summary.key.account, label: summary.label ?? "", createdAt: summary.createdAt,

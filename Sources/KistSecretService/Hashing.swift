@@ -21,6 +21,11 @@ struct Hashing: Sendable {
     hash([name, value], separator: 0)
   }
 
+  /// Returns the hash of an item's attributes and its collection.
+  func hash(_ attributes: Attributes, in collection: String) -> UInt64 {
+    hash([collection] + attributes.sorted.flatMap { [$0, $1] }, separator: 0)
+  }
+
   func hash(_ key: CredentialKey) -> UInt64 {
     hash(["", key.service, key.account], separator: 0xFF)
   }

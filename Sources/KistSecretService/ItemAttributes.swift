@@ -50,10 +50,17 @@ enum ItemAttributes {
   }
 
   /// Checks attributes that a program on the bus sends.
-  static func check(_ attributes: [String: String]) throws(ServiceError) {
-    if attributes.keys.contains(where: Attributes.isReserved) {
+  static func check(_ attributes: Attributes) throws(ServiceError) {
+    if attributes.sorted.contains(where: { Attributes.isReserved($0.name) }) {
       throw .invalid(
         "the names of attributes that begin with kist: belong to kist; nothing was changed")
+    }
+  }
+
+  /// Checks the label of an item.
+  static func check(label: String) throws(ServiceError) {
+    if label.utf8.count > Limits.label {
+      throw .overLimit("a label may have \(Limits.label) bytes; nothing was changed")
     }
   }
 

@@ -147,7 +147,7 @@ struct ItemIndex {
   ///   - exactly: Whether the items must have no other attributes.
   ///   - collection: The collection to search; `nil` for all.
   func find(
-    _ attributes: [String: String], exactly: Bool = false, in collection: String? = nil
+    _ attributes: Attributes, exactly: Bool = false, in collection: String? = nil
   ) -> [Place] {
     let number: UInt16?
     if let collection {
@@ -156,7 +156,7 @@ struct ItemIndex {
     } else {
       number = nil
     }
-    let searched = attributes.map { hashing.hash(attribute: $0, $1) }
+    let searched = attributes.sorted.map { hashing.hash(attribute: $0, $1) }
     return candidates(searched).filter { place in
       let item = items[place]
       return !item.isRemoved && (number.map { $0 == item.collection } ?? true)

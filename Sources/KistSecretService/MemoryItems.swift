@@ -11,8 +11,7 @@ struct MemoryItems {
     var modifiedAt: Timestamp
 
     var size: Int {
-      secret.count + label.utf8.count + contentType.utf8.count
-        + attributes.sorted.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+      secret.count + label.utf8.count + contentType.utf8.count + attributes.size
     }
   }
 
@@ -64,4 +63,9 @@ struct MemoryItems {
     size -= item.size
     order.removeAll { $0 == identifier }
   }
+}
+
+extension Attributes {
+  /// The bytes of the names and values.
+  var size: Int { sorted.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 }

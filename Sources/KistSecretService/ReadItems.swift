@@ -14,7 +14,7 @@ struct ReadItems {
   init(into index: ItemIndex) { self.index = index }
 
   mutating func add(_ summary: CredentialSummary) {
-    if let collection = Collection(recordedBy: summary) { collections.append(collection) }
+    if let collection = Collection(recordedBy: summary) { return collections.append(collection) }
     guard !summary.recordsCollection else { return }
     changes.append(
       (summary.modifiedAt, summary.revision.sequence ?? 0, index.insert(summary)))

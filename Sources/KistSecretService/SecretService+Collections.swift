@@ -43,11 +43,12 @@ extension SecretService {
   package func setLabel(_ label: String, ofCollection identifier: String) async throws(ServiceError)
   {
     try checkLabel(label)
-    if identifier != Collection.session { try await ready() }
-    guard var changed = collections[identifier] else { throw .noSuchObject }
-    changed.label = label
-    if identifier == Collection.session { return note(changed) }
-    try await save(changed, if: .always)
+    if identifier == Collection.session, var session = collections[identifier] {
+      session.label = label.asLabel ?? ""
+      return note(session)
+    }
+    try await ready()
+    try await change(identifier) { $0.label = label.asLabel ?? "" }
   }
 
   /// Makes a collection and returns its path; one that the alias leads to already is returned.
@@ -68,7 +69,7 @@ extension SecretService {
       let collection = Collection(
         identifier: collections.newIdentifier(for: label), label: label, createdAt: now,
         modifiedAt: now)
-      if try await save(collection, if: .ifAbsent) { return collection.path }
+      if try await save(collection.record(over: nil), if: .ifAbsent) { return collection.path }
     }
     throw .overLimit("other programs keep making collections; nothing was made")
   }
@@ -88,9 +89,7 @@ extension SecretService {
     for isNew in [true, false] {
       for collection in collections.recorded
       where (collection.identifier == target) == isNew && collection.isDefault != isNew {
-        var changed = collection
-        changed.isDefault = isNew
-        try await save(changed, if: .always)
+        try await change(collection.identifier) { $0.isDefault = isNew }
       }
     }
   }
@@ -117,6 +116,8 @@ extension SecretService {
   func delete(
     _ identifier: String, with items: [CredentialKey]
   ) async throws(ServiceError) -> Bool {
+    // Before an item is deleted: what another client saved there must not be lost.
+    let record = try await record(of: identifier)
     var deleted = 0
     do throws(ServiceError) {
       for key in items where self.collection(of: key) == identifier {
@@ -127,8 +128,12 @@ extension SecretService {
         deleted += 1
       }
       guard paths(in: identifier).isEmpty else { return false }
-      let key = Collection.recordKey(identifier)
-      _ = try await perform { () throws(StorageError) in try await functions.storage.delete(key) }
+      try await perform { () throws(StorageError) in
+        if let summary = record?.summary {
+          _ = try await functions.storage.delete(
+            DeleteRequest(key: summary.key, ifRevision: summary.revision))
+        }
+      }
       noteDeletion(ofCollection: identifier)
       return true
     } catch {
@@ -152,15 +157,43 @@ extension SecretService {
     }
   }
 
-  @discardableResult
-  private func save(
-    _ collection: Collection, if condition: Condition
-  ) async throws(ServiceError) -> Bool {
-    try await save(
-      NewCredential(
-        key: Collection.recordKey(collection.identifier), secret: Secret(copying: []),
-        label: collection.label.isEmpty ? nil : collection.label,
-        attributes: collection.recordAttributes), if: condition)
+  /// Changes the record of a collection, as kistd has it now.
+  private func change(
+    _ identifier: String, _ body: (inout Collection) -> Void
+  ) async throws(ServiceError) {
+    for _ in 0..<Self.attempts {
+      let old = try await record(of: identifier)
+      guard var changed = old.map({ Collection(recordedBy: $0.summary) }) ?? collections[identifier]
+      else { throw .noSuchObject }
+      body(&changed)
+      let condition = old.map { Condition.ifRevision($0.summary.revision) } ?? .ifAbsent
+      if try await save(changed.record(over: old), if: condition) { return }
+    }
+    throw .overLimit("other programs keep changing the collection; nothing was changed")
+  }
+
+  /// Reads the credential that records a collection; `nil` if the login collection has none.
+  private func record(of identifier: String) async throws(ServiceError) -> Credential? {
+    let key = Collection.recordKey(identifier)
+    let found: Credential?
+    do throws(ServiceError) {
+      found = try await perform { () throws(StorageError) in
+        try await functions.storage.load(LoadRequest(key: key, allowExpired: true))
+      }
+    } catch {
+      guard error == .noSuchObject else { throw error }
+      found = nil
+    }
+    guard let found else {
+      if identifier == Collection.login { return nil }
+      noteDeletion(ofCollection: identifier)
+      throw .noSuchObject
+    }
+    guard found.summary.recordsCollection else {
+      note(found.summary)
+      throw .foreignRecord
+    }
+    return found
   }
 
   /// Takes a recorded collection, and reports what changed.

@@ -1,16 +1,16 @@
-internal import KistCore
+package import KistCore
 internal import KistInterop
 
 /// What a program gives for a new item.
 package struct NewItem: Sendable {
   package var label: String
-  package var attributes: [String: String]
+  package var attributes: Attributes
   package var secret: SentSecret
   /// Whether to replace the item with exactly these attributes, if there is one.
   package var replacesExact: Bool
 
   package init(
-    label: String, attributes: [String: String], secret: SentSecret, replacesExact: Bool
+    label: String, attributes: Attributes, secret: SentSecret, replacesExact: Bool
   ) {
     self.label = label
     self.attributes = attributes
@@ -29,10 +29,22 @@ extension SecretService {
   ) async throws(ServiceError) -> String {
     try ItemAttributes.check(item.attributes)
     try ItemAttributes.check(contentType: item.secret.contentType)
+    try ItemAttributes.check(label: item.label)
     let secret = try sessions.decoded(item.secret, for: client)
     if collection == Collection.session { return try createInMemory(item, secret) }
     try await ready()
     guard collections[collection] != nil else { throw .noSuchObject }
+    guard item.replacesExact else {
+      return try await createInStorage(item, secret, in: collection)
+    }
+    return try await inTurn(hashing.hash(item.attributes, in: collection)) {
+      () throws(ServiceError) in try await createInStorage(item, secret, in: collection)
+    }
+  }
+
+  private func createInStorage(
+    _ item: NewItem, _ secret: Secret, in collection: String
+  ) async throws(ServiceError) -> String {
     for attempt in 0..<Self.attempts {
       var saved = try await replacedItem(item, secret, in: collection)
       if saved == nil {
@@ -44,11 +56,10 @@ extension SecretService {
   }
 
   private func createInMemory(_ new: NewItem, _ secret: Secret) throws(ServiceError) -> String {
-    let attributes = Attributes(new.attributes)
-    let old = new.replacesExact ? memory.find(attributes, exactly: true).first : nil
+    let old = new.replacesExact ? memory.find(new.attributes, exactly: true).first : nil
     let now = functions.now()
     let item = MemoryItems.Item(
-      label: new.label, attributes: attributes, secret: secret,
+      label: new.label.asLabel ?? "", attributes: new.attributes, secret: secret,
       contentType: new.secret.contentType, createdAt: old.flatMap { memory[$0]?.createdAt } ?? now,
       modifiedAt: now)
     let identifier: String
@@ -77,13 +88,13 @@ extension SecretService {
       let key = index.key(at: place)
       let found = try await perform { () throws(StorageError) in try await self.summary(of: key) }
       guard let summary = found, summary.collection == collection,
-        ItemAttributes.visible(of: summary) == Attributes(item.attributes)
+        ItemAttributes.visible(of: summary) == item.attributes
       else {
         try await perform { () throws(StorageError) in try await self.reread(key) }
         continue
       }
       let stored = ItemAttributes.stored(
-        Attributes(item.attributes), contentType: item.secret.contentType, over: summary)
+        item.attributes, contentType: item.secret.contentType, over: summary)
       let credential = NewCredential(
         key: key, secret: secret, label: item.label.asLabel, attributes: stored)
       if try await save(credential, if: .ifRevision(summary.revision)) { return key }

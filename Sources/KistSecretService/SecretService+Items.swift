@@ -1,4 +1,4 @@
-internal import KistCore
+package import KistCore
 internal import KistInterop
 
 /// An item, as a path leads to it.
@@ -37,7 +37,7 @@ extension SecretService {
       else { throw error }
       return [
         Property("Locked", .flag(true)),
-        Property("Attributes", .texts(Attributes(search.attributes))),
+        Property("Attributes", .texts(search.attributes)),
         Property("Label", .text("Locked")), Property("Created", .seconds(0)),
         Property("Modified", .seconds(0)),
       ]
@@ -83,9 +83,10 @@ extension SecretService {
   }
 
   package func setLabel(_ label: String, of path: ObjectPath) async throws(ServiceError) {
+    try ItemAttributes.check(label: label)
     switch try await item(path) {
     case .inMemory(let identifier):
-      try changeMemory(identifier, at: path) { $0.label = label }
+      try changeMemory(identifier, at: path) { $0.label = label.asLabel ?? "" }
     case .stored(let key):
       try await change(key) { credential in
         NewCredential(
@@ -96,17 +97,17 @@ extension SecretService {
   }
 
   package func setAttributes(
-    _ attributes: [String: String], of path: ObjectPath
+    _ attributes: Attributes, of path: ObjectPath
   ) async throws(ServiceError) {
     try ItemAttributes.check(attributes)
     switch try await item(path) {
     case .inMemory(let identifier):
-      try changeMemory(identifier, at: path) { $0.attributes = Attributes(attributes) }
+      try changeMemory(identifier, at: path) { $0.attributes = attributes }
     case .stored(let key):
       try await change(key) { credential in
         let summary = credential.summary
         let stored = ItemAttributes.stored(
-          Attributes(attributes), contentType: summary.contentType, over: summary)
+          attributes, contentType: summary.contentType, over: summary)
         return NewCredential(
           key: key, secret: credential.secret, label: summary.label, attributes: stored,
           expiresAt: summary.expiresAt)
@@ -131,17 +132,20 @@ extension SecretService {
   private func change(
     _ key: CredentialKey, _ body: (Credential) -> NewCredential
   ) async throws(ServiceError) {
-    for _ in 0..<Self.attempts {
-      let credential = try await perform { () throws(StorageError) in
-        try await functions.storage.load(LoadRequest(key: key, allowExpired: true))
+    try await inTurn(hashing.hash(key)) { () throws(ServiceError) in
+      for _ in 0..<Self.attempts {
+        let credential = try await perform { () throws(StorageError) in
+          try await functions.storage.load(LoadRequest(key: key, allowExpired: true))
+        }
+        let condition = Condition.ifRevision(credential.summary.revision)
+        if try await save(body(credential), if: condition) { return }
       }
-      let condition = Condition.ifRevision(credential.summary.revision)
-      if try await save(body(credential), if: condition) { return }
+      throw .overLimit("other programs keep changing the item; nothing was changed")
     }
-    throw .overLimit("other programs keep changing the item; nothing was changed")
   }
 
-  static var attempts: Int { 8 }
+  /// How often a change is tried while other clients of kistd change the same credential.
+  static var attempts: Int { 64 }
 
   /// Saves a credential if the condition holds, and returns whether it does.
   func save(
@@ -180,6 +184,7 @@ extension SecretService {
     of paths: [String], in session: String, for client: String
   ) async throws(ServiceError) -> [(path: String, secret: SentSecret)] {
     try sessions.require(session, of: client)
+    try checkSearches(paths, of: client)
     var found: [(path: String, secret: SentSecret)] = []
     var size = 0
     var seen: Set<String> = []
@@ -219,6 +224,7 @@ extension SecretService {
         }
       }
       guard let loaded else { throw Self.expired }
+      provedOpenAt = .now
       return (loaded.secret, loaded.summary.contentType)
     }
   }
@@ -235,15 +241,12 @@ extension SecretService {
         $0.contentType = sent.contentType
       }
     case .stored(let key):
-      for _ in 0..<Self.attempts {
-        let summary = try await currentSummary(of: key)
+      try await change(key) { credential in
+        let summary = credential.summary
         let stored = ItemAttributes.stored(
           ItemAttributes.visible(of: summary), contentType: sent.contentType, over: summary)
-        let credential = NewCredential(
-          key: key, secret: secret, label: summary.label, attributes: stored)
-        if try await save(credential, if: .ifRevision(summary.revision)) { return }
+        return NewCredential(key: key, secret: secret, label: summary.label, attributes: stored)
       }
-      throw .overLimit("other programs keep changing the item; nothing was changed")
     }
   }
 

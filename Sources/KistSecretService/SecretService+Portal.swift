@@ -25,7 +25,7 @@ extension SecretService {
     guard request.hasPrefix(ObjectPath.requests), portalRequests[request] == nil else {
       throw .invalid("the handle must be a new path below \(ObjectPath.requests)")
     }
-    let attributes = [
+    let attributes: Attributes = [
       Attributes.schemaName: Attributes.portalSchema, Attributes.applicationName: application,
     ]
     guard let key = naturalKey(ofItemWith: attributes) else {
@@ -60,7 +60,7 @@ extension SecretService {
   }
 
   private func storedSecret(
-    at key: CredentialKey, _ attributes: [String: String]
+    at key: CredentialKey, _ attributes: Attributes
   ) async throws(ServiceError) -> Secret {
     try await ready()
     for _ in 0..<Self.attempts {

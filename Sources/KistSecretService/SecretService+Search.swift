@@ -1,4 +1,4 @@
-internal import KistCore
+package import KistCore
 
 /// A search that was made while kist was locked; one locked item takes the place of
 /// what it will find.
@@ -7,9 +7,14 @@ struct LockedSearch {
   static let mark = "search"
 
   let client: String
-  let attributes: [String: String]
+  let attributes: Attributes
   /// The collection to search; `nil` for all.
   let collection: String?
+}
+
+extension String {
+  /// Whether the last element of a path is that of a search.
+  var isOfLockedSearch: Bool { utf8.starts(with: LockedSearch.mark.utf8) }
 }
 
 extension SecretService {
@@ -18,7 +23,7 @@ extension SecretService {
   /// While kist is locked, one locked item takes the place of what the search will find, if the
   /// user can be asked. Otherwise the search throws: a program that finds nothing may replace its key.
   package func search(
-    _ attributes: [String: String], in collection: String? = nil, for client: String
+    _ attributes: Attributes, in collection: String? = nil, for client: String
   ) async throws(ServiceError) -> (unlocked: [String], locked: [String]) {
     if let collection, collections[collection] == nil { throw .noSuchObject }
     let inMemory = collection == nil || collection == Collection.session
@@ -26,8 +31,13 @@ extension SecretService {
     if collection == Collection.session { return (fromMemory, []) }
     let canAsk = await functions.asking.canAsk()
     do throws(ServiceError) {
-      // kistd does not report that it was locked. Only a locked item leads to a prompt.
-      if canAsk, !(try await isOpen()) { noteLocked(.locked("the storage is locked")) }
+      // kistd does not report that it was locked, and the index does not notice it. Only a locked
+      // item leads to a prompt, and no search may find nothing because kist is locked.
+      if canAsk || mustProveOpen || storedPaths(attributes, in: collection).isEmpty,
+        !(try await isOpen())
+      {
+        noteLocked(.locked("the storage is locked"))
+      }
       // A lock right after the reading has emptied the index.
       repeat { try await ready() } while !isReady
     } catch {
@@ -39,12 +49,14 @@ extension SecretService {
     return (storedPaths(attributes, in: collection) + fromMemory, [])
   }
 
-  func storedPaths(_ attributes: [String: String], in collection: String?) -> [String] {
+  private var mustProveOpen: Bool { provedOpenAt.map { .now - $0 >= openTrust } ?? true }
+
+  func storedPaths(_ attributes: Attributes, in collection: String?) -> [String] {
     index.find(attributes, in: collection).map { index.path(at: $0).path }
   }
 
-  private func pathsInMemory(_ attributes: [String: String]) -> [String] {
-    memory.find(Attributes(attributes)).map {
+  private func pathsInMemory(_ attributes: Attributes) -> [String] {
+    memory.find(attributes).map {
       ObjectPath.item(collection: Collection.session, item: $0).path
     }
   }
@@ -54,7 +66,7 @@ extension SecretService {
   /// A search that is no longer kept would look as if it found nothing. So none is dropped.
   private func keep(_ search: LockedSearch) throws(ServiceError) -> String {
     try checkPresence(of: search.client)
-    let size = search.attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    let size = search.attributes.size
     guard size <= ServiceLimits.lockedSearchBytes else {
       throw .overLimit(
         "the attributes of a search may have \(ServiceLimits.lockedSearchBytes) bytes while kist "

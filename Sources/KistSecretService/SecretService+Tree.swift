@@ -24,6 +24,7 @@ extension SecretService {
     case .session(let identifier): sessions.has(identifier, of: client)
     case .prompt(let identifier): prompts[identifier]?.client == client
     case .request(let path): portalRequests[path]?.client == client
+    case .item(_, let item) where item.isOfLockedSearch: lockedSearches[item]?.client == client
     case .service, .node, .collection, .item, .portal: true
     }
   }

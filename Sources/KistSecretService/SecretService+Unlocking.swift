@@ -7,8 +7,7 @@ extension SecretService {
   package func unlock(
     _ paths: [String], for client: String
   ) async throws(ServiceError) -> (unlocked: [String], prompt: String) {
-    // A search of which nothing is known must not look as if it found nothing.
-    guard !paths.contains(where: isForgottenSearch) else { throw .noSuchObject }
+    try checkSearches(paths, of: client)
     if try await isOpen() {
       try await ready()
       return (paths.flatMap { opened($0) }, ObjectPath.none)
@@ -36,9 +35,11 @@ extension SecretService {
 
   /// Returns whether kist is unlocked, opening it if that needs no user.
   func isOpen() async throws(ServiceError) -> Bool {
-    do throws(StorageError) { return try await opensUnattended() } catch {
-      throw ServiceError(error)
-    }
+    do throws(StorageError) {
+      let isOpen = try await opensUnattended()
+      if isOpen { provedOpenAt = .now }
+      return isOpen
+    } catch { throw ServiceError(error) }
   }
 
   private func isInMemory(_ path: String) -> Bool {
@@ -59,9 +60,17 @@ extension SecretService {
     }
   }
 
-  private func isForgottenSearch(_ path: String) -> Bool {
-    guard case .item(_, let item)? = object(at: path) else { return false }
-    return item.hasPrefix(LockedSearch.mark) && lockedSearches[item] == nil
+  /// Checks that the program itself made the searches that these paths take the place of.
+  ///
+  /// A search of which nothing is known must not look as if it found nothing.
+  func checkSearches(_ paths: [String], of client: String) throws(ServiceError) {
+    for path in paths {
+      if let object = object(at: path), case .item(_, let item) = object, item.isOfLockedSearch,
+        !exists(object, for: client)
+      {
+        throw .noSuchObject
+      }
+    }
   }
 
   private func exists(_ path: String) -> Bool {

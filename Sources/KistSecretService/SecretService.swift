@@ -52,6 +52,10 @@ package final class SecretService {
   var state = State.unread
   /// Whether the index has the items that kistd had at the last read.
   var isIndexed = false
+  /// When kist was last known to be unlocked.
+  var provedOpenAt: ContinuousClock.Instant?
+  /// How long a search relies on that; asking kistd at each search would double its time.
+  var openTrust: Duration = .milliseconds(50)
   /// Whether programs see the collections as locked.
   var isLocked = false
   /// The credentials that changed while all were read.
@@ -65,6 +69,8 @@ package final class SecretService {
   /// The loop that follows kistd, while it waits for a call that needs the items.
   var follower: CheckedContinuation<Void, Never>?
   var changedLists: Set<String> = []
+  /// The items that change now, by a hash, each with the changes that wait.
+  private var changing: [UInt64: [CheckedContinuation<Void, Never>]] = [:]
 
   /// Called with each signal.
   package var emit: (ServiceSignal) -> Void = { _ in }
@@ -155,7 +161,32 @@ package final class SecretService {
     if case .reading = state { lockedWhileReading = error } else { state = .failed(error) }
     index = emptyIndex()
     isIndexed = false
+    provedOpenAt = nil
     setLocked(true)
+  }
+
+  /// Performs a change of an item while no program on the bus changes the same one.
+  ///
+  /// Otherwise many programs that change one item at once would make each other's changes fail.
+  func inTurn<Value>(
+    _ item: UInt64, _ change: () async throws(ServiceError) -> Value
+  ) async throws(ServiceError) -> Value {
+    await withCheckedContinuation { continuation in
+      if changing[item] == nil {
+        changing[item] = []
+        continuation.resume()
+      } else {
+        changing[item]?.append(continuation)
+      }
+    }
+    defer {
+      if changing[item]?.isEmpty == false {
+        changing[item]?.removeFirst().resume()
+      } else {
+        changing[item] = nil
+      }
+    }
+    return try await change()
   }
 
   func emptyIndex() -> ItemIndex { ItemIndex(hashing: hashing, numbers: numbers) }

@@ -31,6 +31,13 @@ package struct ServiceError: Error, Hashable, Sendable {
     ServiceError(bus + "AccessDenied", message)
   }
 
+  /// Another client of kistd saved something else in place of the record of a collection.
+  static let foreignRecord = ServiceError(
+    bus + "Failed",
+    "another client of kist replaced the record of the collection, a credential with the service "
+      + "kist:collection; nothing was changed. See it with `kist load`, delete it with "
+      + "`kist delete`, and create the collection again")
+
   private static let secret = "org.freedesktop.Secret.Error."
   private static let bus = "org.freedesktop.DBus.Error."
 

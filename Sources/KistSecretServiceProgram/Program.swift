@@ -64,7 +64,8 @@ package func startSecretService() -> Never {
 /// Protects the secrets in the memory of this process.
 ///
 /// Prevents core files, debuggers of the same user, and crash reports of Swift's runtime, which
-/// would print registers and memory. libgcrypt may lock as much memory as the hard limit allows.
+/// would print registers and memory. libgcrypt may lock as much memory as the hard limit allows, and
+/// programs may send as many file descriptors.
 private func hardenProcess() {
   kist_set_dumpable(0)
   kist_default_crash_signals()
@@ -75,6 +76,9 @@ private func hardenProcess() {
   unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
   limit.rlim_cur = limit.rlim_max
   unsafe setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+  unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  limit.rlim_cur = limit.rlim_max
+  unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
 /// Returns what the service needs, from the kistd at a socket.

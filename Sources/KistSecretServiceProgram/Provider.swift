@@ -22,6 +22,8 @@ actor Provider {
   private var clients: [String: Client] = [:]
   private var lastCall = ContinuousClock.now
   private var isLeaving = false
+  /// A descriptor in the middle of those that this process may have open.
+  private let middleDescriptor: CInt
   /// Called when the service must end, with the reason; `nil` if it was idle.
   let end: @Sendable (StorageError?) -> Void
 
@@ -32,6 +34,16 @@ actor Provider {
     self.bus = bus
     self.end = end
     service = try SecretService(functions, machine: machine)
+    var limit = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    middleDescriptor = CInt(clamping: limit.rlim_cur / 2)
+  }
+
+  /// Takes the names again on a new connection to the bus; programs must open sessions again.
+  func startAgain() {
+    for name in clients.keys { service.forget(name) }
+    clients = [:]
+    Task.immediate { await takeNames() }
   }
 
   /// Connects the service to the bus, and takes the names.
@@ -57,6 +69,7 @@ actor Provider {
   private func announceSoon() {
     Task.immediate {
       await bus.sleep(for: .milliseconds(300))
+      await bus.waitUntilSent()
       service.announceLists()
       // A list needs much more memory than the index.
       kist_give_back_memory()
@@ -99,14 +112,19 @@ actor Provider {
     call.markSensitive()
     let name = call.sender
     lastCall = .now
-    // A descriptor is open in this process until its call was answered.
+    // The descriptors of a message are open in this process until its call was answered, and it can
+    // have more than its arguments name. The system assigns the lowest numbers first. So those of the
+    // calls that wait stay in the lower half, and the next message can always be received.
+    guard fcntl(middleDescriptor, F_GETFD) < 0 else {
+      return refuse(call, with: ServiceError.overLimit("too many file descriptors are open"))
+    }
     guard !call.signature.contains("h") || service.object(at: call.path) == .portal else {
-      return answer(
+      return refuse(
         call, with: BusError.invalidArguments("only the Secret portal takes a file descriptor"))
     }
     let client = clients[name] ?? Client()
     clients[name] = client
-    do { try client.add(call) } catch { return answer(call, with: error) }
+    do { try client.add(call) } catch { return refuse(call, with: error) }
     if !client.isServed {
       client.isServed = true
       Task.immediate { await serve(name) }
@@ -121,6 +139,7 @@ actor Provider {
 
   private func serveCalls(of name: String) async {
     while let client = clients[name], let call = client.takeCall() {
+      await bus.waitUntilSent()
       if client.isOwn != true {
         answer(call, with: ServiceError.denied("kist serves only the programs of its own user"))
       } else if service.object(at: call.path) == .portal {
@@ -172,6 +191,12 @@ actor Provider {
   private func answer(_ message: BusMessage, with error: any Error) {
     guard message.expectsReply else { return }
     bus.send(message.reply(BusError(error)))
+  }
+
+  /// Refuses a call that has not waited for its turn.
+  private func refuse(_ message: BusMessage, with error: any Error) {
+    guard message.expectsReply else { return }
+    bus.sendUnlessCongested(message.reply(BusError(error)))
   }
 
   /// Finds the method of a call, and checks the types of its arguments.
@@ -240,7 +265,7 @@ package func serveSecretService(
   signal(SIGPIPE, SIG_IGN)
   let provider = try Provider(bus, functions, machine: machine, end: end)
   provider.assumeIsolated { $0.start(idleExit: idleExit) }
-  return bus.run { message in
+  return bus.run(whenConnectedAgain: { provider.assumeIsolated { $0.startAgain() } }) { message in
     provider.assumeIsolated { $0.receive(message) }
   }
 }

@@ -156,10 +156,10 @@ extension BusMessage {
 
   /// Reads the properties of a new object, by their full names.
   func readNewProperties(of interface: String) throws -> (
-    label: String, attributes: [String: String]
+    label: String, attributes: Attributes
   ) {
     var label = ""
-    var attributes: [String: String] = [:]
+    var attributes: Attributes = [:]
     try readVariants { name throws(BusError) in
       switch name {
       case interface + ".Label":

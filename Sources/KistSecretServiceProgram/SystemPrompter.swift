@@ -1,5 +1,6 @@
 internal import KistBus
 internal import KistCore
+internal import KistSecretService
 
 /// The prompter of the desktop, which asks the user in a window of its own: `gcr-prompter`, or
 /// GNOME Shell.
@@ -32,7 +33,12 @@ struct SystemPrompter {
   nonisolated(nonsending) func ask(_ dialog: Dialog) async -> DialogAnswer {
     let inbox = Inbox()
     let path = "/io/kist/prompt/p\(UInt64.random(in: .min ... .max))"
-    bus.serve(path) { inbox.messages.append($0) }
+    bus.serve(path) { [bus] call in
+      if !inbox.add(call) {
+        let error = ServiceError.overLimit("too many calls of the prompter wait")
+        bus.sendUnlessCongested(call.reply(BusError(error)))
+      }
+    }
     defer { bus.stopServing(path) }
     do throws(BusError) {
       let prompter = try await bus.reply(to: call("BeginPrompting", path)).sender
@@ -86,8 +92,22 @@ struct SystemPrompter {
 }
 
 /// The calls of the prompter that wait.
-private final class Inbox {
+final class Inbox {
+  /// A prompter waits for the reply to each call.
+  static let calls = 8
+  /// Much more than a passphrase.
+  static let callBytes = 64 << 10
+
   var messages: [BusMessage] = []
+
+  /// Adds a call; returns `false` if too many wait, or if it is too large.
+  func add(_ call: BusMessage) -> Bool {
+    guard messages.count < Self.calls, let size = try? call.size(countingUpTo: Self.callBytes),
+      size < Self.callBytes
+    else { return false }
+    messages.append(call)
+    return true
+  }
 }
 
 extension Dialog {

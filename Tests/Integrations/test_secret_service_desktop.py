@@ -90,7 +90,7 @@ class Seahorse(ServiceTest):
         super().setUp()
         reader, writer = os.pipe()
         screen = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(writer), "-screen", "0", "900x560x24", "-nolisten", "tcp"],
+            ["Xvfb", "-displayfd", str(writer), "-screen", "0", "900x560x24", "-nolisten", "tcp", "-noreset"],
             pass_fds=[writer], stderr=subprocess.DEVNULL)
         self.world.children.append(screen)
         os.close(writer)

@@ -33,7 +33,7 @@ import Testing
     (["xdg:schema": "io.kist.Credential", "service": "s", "account": ""], "s "),
   ])
   func `is the key that kist's own helper uses`(attributes: [String: String], key: String) {
-    let found = naturalKey(ofItemWith: attributes).map { "\($0.service) \($0.account)" }
+    let found = naturalKey(ofItemWith: Attributes(attributes)).map { "\($0.service) \($0.account)" }
     #expect(found == key)
   }
 
@@ -56,7 +56,7 @@ import Testing
   func `is absent for an item of another form, or beyond the limits`(
     attributes: [String: String]
   ) {
-    #expect(naturalKey(ofItemWith: attributes) == nil)
+    #expect(naturalKey(ofItemWith: Attributes(attributes)) == nil)
   }
 }
 

@@ -43,6 +43,10 @@ package final class PrivateBus: Sendable {
     await daemon.end(SIGKILL)
   }
 
+  /// Stops the bus, so that it takes and delivers nothing, until `resume`.
+  package func pause() { daemon.withLock { $0.kill(SIGSTOP) } }
+  package func resume() { daemon.withLock { $0.kill(SIGCONT) } }
+
   /// Starts the bus again at the same address, after `kill()`.
   package func restart() async throws {
     await kill()
@@ -109,6 +113,12 @@ private func configuration(_ folder: String, _ startTimeout: Duration) -> String
     </policy>
     <!-- As on the session bus of Debian. -->
     <limit name="max_replies_per_connection">50000</limit>
+    <limit name="max_incoming_bytes">1000000000</limit>
+    <limit name="max_outgoing_bytes">1000000000</limit>
+    <limit name="max_message_size">1000000000</limit>
+    <limit name="max_incoming_unix_fds">250000000</limit>
+    <limit name="max_outgoing_unix_fds">250000000</limit>
+    <limit name="max_message_unix_fds">4096</limit>
     <limit name="service_start_timeout">\(startTimeout / .milliseconds(1))</limit>
   </busconfig>
   """

@@ -130,7 +130,7 @@
         let call = bus.makeCall(
           to: "org.freedesktop.secrets", root, "org.freedesktop.Secret.Service", "SearchItems")
         call.write([(name: String, value: String)]())
-        bus.send(call)
+        bus.sendExpectingReply(call)
       }
       bus.flush()
       let released = DispatchSemaphore(value: 0)

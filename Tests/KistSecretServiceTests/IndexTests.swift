@@ -27,10 +27,11 @@
         }
       }
       #expect(index.count == list.count)
-      for searched in [[:], ["few": "1"], ["many": "7"], ["few": "2", "many": "3"], ["few": "9"]] {
-        let expected = list.reversed().filter { summary in
-          searched.allSatisfy { summary.attributes[$0.key] == $0.value }
-        }
+      let searches: [Attributes] = [
+        [:], ["few": "1"], ["many": "7"], ["few": "2", "many": "3"], ["few": "9"],
+      ]
+      for searched in searches {
+        let expected = list.reversed().filter { searched.areContained(in: $0.attributes) }
         #expect(index.find(searched).map { index.key(at: $0) } == expected.map(\.key))
       }
       for summary in list {

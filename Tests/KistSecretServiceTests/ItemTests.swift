@@ -23,6 +23,96 @@
       }
     }
 
+    @Test(arguments: [defaultAlias, root + "/aliases/session"])
+    func `has a label within the limit, without control characters`(
+      collection: String
+    ) async throws {
+      try await withService { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let label = String(repeating: "x", count: Limits.label)
+        let item = try await client.create(
+          "x", [("a", "b")], label: label, in: collection, session: session)
+        await expectError(limitsExceeded) {
+          _ = try await client.create(
+            "y", [("a", "b")], label: label + "x", in: collection, session: session)
+        }
+        await expectError(limitsExceeded) { try await client.setLabel(label + "x", of: item) }
+        #expect(try await client.text("Label", of: item, "Item") == label)
+        try await client.setLabel("a\u{1B}[2Jb", of: item)
+        #expect(try await client.text("Label", of: item, "Item") == "a\u{FFFD}[2Jb")
+        let other = try await client.create(
+          "y", [("a", "c")], label: "\u{1B}c", in: collection, session: session)
+        #expect(try await client.text("Label", of: other, "Item") == "\u{FFFD}c")
+        try await client.setLabel("a\u{1B}b", of: collection, "Collection")
+        #expect(try await client.text("Label", of: collection, "Collection") == "a\u{FFFD}b")
+      }
+    }
+
+    // To Unicode, the letter K and the sign of kelvin are equal.
+    @Test(arguments: [defaultAlias, root + "/aliases/session"])
+    func `has each attribute whose name differs in its bytes`(collection: String) async throws {
+      try await withService { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let both = [(name: "K", value: "letter"), (name: "\u{212A}", value: "sign")]
+        let item = try await client.create("x", both, in: collection, session: session)
+        let attributes = try await client.call(
+          item, "org.freedesktop.DBus.Properties", "Get",
+          { call in
+            call.write("org.freedesktop.Secret.Item")
+            call.write("Attributes")
+          },
+          read: { reply in
+            try reply.readVariant(of: "a{ss}") { () throws(BusError) in try reply.readTexts() }
+          })
+        #expect(attributes == Attributes(lastOf: both))
+        #expect(attributes.count == 2)
+        for attribute in both { #expect(try await client.search([attribute]).unlocked == [item]) }
+        #expect(try await client.search([("K", "sign")]).unlocked == [])
+        let letter = try await client.create("y", [both[0]], in: collection, session: session)
+        #expect(letter != item)
+      }
+    }
+
+    @Test func `that has expired is found, but has no secret, until a program replaces it`()
+      async throws
+    {
+      let clock = ManualClock()
+      let storage = OpenStorage.inMemory(now: clock.now)
+      try await withService(.init(storage)) { (client, _) async throws in
+        let session = try await client.openPlainSession()
+        let item = try await client.create("old", [("a", "b")], session: session)
+        let found = try #require(try await storage.credentials.findAll().first)
+        try await storage.credentials.save(
+          NewCredential(
+            key: found.key, secret: Secret(utf8: "old"), label: "label",
+            attributes: found.attributes, expiresAt: clock.now().advanced(bySeconds: 60)))
+        #expect(try await client.secret(of: item, session: session).text == "old")
+        clock.advance(bySeconds: 61)
+        #expect(try await client.search([("a", "b")]).unlocked == [item])
+        #expect(try await client.text("Label", of: item, "Item") == "label")
+        await expectError("org.freedesktop.DBus.Error.Failed") {
+          _ = try await client.secret(of: item, session: session)
+        }
+        let count = try await client.call(
+          root, "org.freedesktop.Secret.Service", "GetSecrets",
+          { call in
+            call.write(paths: [item])
+            call.write(path: session)
+          },
+          read: { reply in
+            var count = 0
+            try reply.readArray(of: "{o(oayays)}") { () throws(BusError) in
+              try reply.skip("{o(oayays)}")
+              count += 1
+            }
+            return count
+          })
+        #expect(count == 0)
+        #expect(try await client.create("new", [("a", "b")], session: session) == item)
+        #expect(try await client.secret(of: item, session: session).text == "new")
+      }
+    }
+
     @Test func `is a credential under the natural key of its attributes`() async throws {
       let storage = OpenStorage.inMemory()
       try await withService(.init(storage)) { (client, _) async throws in

@@ -19,6 +19,44 @@
       }
     }
 
+    @Test func `finds nothing only if kist is unlocked, right after a lock elsewhere too`()
+      async throws
+    {
+      let lockable = Lockable()
+      lockable.isLocked.store(false, ordering: .relaxed)
+      try await withService(lockable.functions()) { (client, _) async throws in
+        #expect(try await client.search([]).unlocked.count == 1)
+        #expect(try await client.search([("service", "nothing")]).unlocked == [])
+        lockable.isLocked.store(true, ordering: .relaxed)
+        await expectError(isLocked) { _ = try await client.search([("service", "nothing")]) }
+      }
+    }
+
+    @Test func `shows the locked item of a search only to the program that searched`()
+      async throws
+    {
+      let lockable = Lockable()
+      let asking = Asking(canAsk: { true }, passphrase: { _ in .dismissed })
+      try await withService(lockable.functions(asking: asking)) { (client, bus) async throws in
+        let item = try await client.search([("secret", "attribute")]).locked[0]
+        #expect(try await client.text("Label", of: item, "Item") == "Locked")
+        let other = try await BusClient.connect(to: bus.address)
+        let session = try await other.openPlainSession()
+        await expectError(noSuchObject) { _ = try await other.text("Label", of: item, "Item") }
+        await expectError(noSuchObject) { _ = try await other.move("Unlock", [item]) }
+        await expectError(noSuchObject) {
+          _ = try await other.secret(of: item, session: session)
+        }
+        await expectError(noSuchObject) {
+          try await other.call(root, "org.freedesktop.Secret.Service", "GetSecrets") { call in
+            call.write(paths: [item])
+            call.write(path: session)
+          }
+        }
+        #expect(try await client.move("Unlock", [item]).prompt != "/")
+      }
+    }
+
     @Test func `still shows the default collection`() async throws {
       try await withService(Lockable().functions()) { (client, _) async throws in
         #expect(try await client.text("Label", of: defaultAlias, "Collection") == "Login")

@@ -10,7 +10,7 @@
 
   private let pinentry = "/usr/bin/pinentry-gtk-2"
 
-  @Suite(.serialized, .needsBus, .needsPinentry, .timeLimit(.minutes(10)))
+  @Suite(.serialized, .needsBus, .needsPinentry, .timeLimit(.minutes(3)))
   struct `The window of pinentry` {
     private func withScreen(_ body: (Screen, Display) async throws -> Void) async throws {
       try await withSession { session in
@@ -24,8 +24,7 @@
       try await withScreen { screen, display in
         let dialog = Dialog(kind: .passphrase(wasWrong: wasWrong), text: "100%\nsure?")
         async let answer = Pinentry(program: pinentry).ask(dialog, on: display)
-        try await screen.waitForWindow()
-        try await screen.type("50% of %41 b", "Return")
+        try await screen.type("50% of %41 b", "Return", in: try await screen.waitForWindow())
         guard case .passphrase(let passphrase) = await answer else {
           Issue.record("no passphrase")
           return
@@ -41,8 +40,8 @@
       try await withScreen { screen, display in
         let dialog = Dialog(kind: .confirmation(button: "Delete"), text: "Delete it?")
         async let answer = Pinentry(program: pinentry).ask(dialog, on: display)
-        try await screen.waitForWindow()
-        for key in keys { try await screen.type("", key) }
+        let window = try await screen.waitForWindow()
+        for key in keys { try await screen.type("", key, in: window) }
         let found = await answer
         if isConfirmed {
           guard case .confirmed = found else { throw Unexpected(answer: found) }
@@ -94,11 +93,10 @@
         let (paths, prompt) = try await client.move("Unlock", [defaultAlias])
         #expect(paths == [])
         try await client.show(prompt, window: "0x1")
-        try await screen.waitForWindow()
-        try await screen.type("typo", "Return")
-        try await poll("the window closes") { try await !screen.hasWindow() }
-        try await screen.waitForWindow()
-        try await screen.type(Lockable.passphrase, "Return")
+        let first = try await screen.waitForWindow()
+        try await screen.type("typo", "Return", in: first)
+        let second = try await screen.waitForWindow(after: first)
+        try await screen.type(Lockable.passphrase, "Return", in: second)
         try await poll("the prompt ends") { await client.completed.count == 1 }
         #expect(await client.completed[0].paths == [defaultAlias])
         #expect(try await client.search([]).unlocked.count == 1)

@@ -7,7 +7,7 @@
   import KistTesting
   import Testing
 
-  @Suite(.serialized, .needsBus, .needsPrompter, .timeLimit(.minutes(10)))
+  @Suite(.serialized, .needsBus, .needsPrompter, .timeLimit(.minutes(3)))
   struct `The prompter of the desktop` {
     /// Runs a test with a service that asks with the prompter.
     private func withPrompter(
@@ -35,11 +35,10 @@
         #expect(locked.count == 1)
         let prompt = try await client.move("Unlock", locked).prompt
         try await client.show(prompt, window: "0x1")
-        try await screen.waitForWindow()
-        try await screen.type("typo", "Return")
-        try await poll("the window closes") { try await !screen.hasWindow() }
-        try await screen.waitForWindow()
-        try await screen.type(Lockable.passphrase, "Return")
+        let first = try await screen.waitForWindow()
+        try await screen.type("typo", "Return", in: first)
+        let second = try await screen.waitForWindow(after: first)
+        try await screen.type(Lockable.passphrase, "Return", in: second)
         try await poll("the prompt ends") { await client.completed.count == 1 }
         #expect(await client.completed[0].paths.count == 1)
         #expect(try await client.search([]).unlocked == client.completed[0].paths)
@@ -55,9 +54,9 @@
           let count = await client.completed.count
           let prompt = try await client.move("Unlock", [login]).prompt
           try await client.show(prompt)
-          try await screen.waitForWindow()
+          let window = try await screen.waitForWindow()
           if isCancelled {
-            try await screen.type("", "Escape")
+            try await screen.type("", "Escape", in: window)
           } else {
             try await client.dismiss(prompt)
           }
@@ -77,8 +76,7 @@
         for (key, isDeleted) in [("Escape", false), ("Return", true)] {
           let count = await client.completed.count
           try await client.show(try await client.delete(collection: collection))
-          try await screen.waitForWindow()
-          try await screen.type("", key)
+          try await screen.type("", key, in: try await screen.waitForWindow())
           try await poll("the prompt ends") { await client.completed.count == count + 1 }
           #expect(await client.completed[count].isDismissed == !isDeleted)
           #expect(try await storage.credentials.findAll().isEmpty == isDeleted)

@@ -5,7 +5,7 @@
   import Testing
 
   @MainActor @Suite(.timeLimit(.minutes(10))) struct `While the items are read, the service` {
-    private static let attributes = ["service": "example.org"]
+    private static let attributes: Attributes = ["service": "example.org"]
 
     /// The numbers of items that searches found; `nil` for a search that failed.
     @MainActor private final class Searches {

@@ -51,7 +51,7 @@
         #expect(loaded.summary.attributes["hidden"] == text)
         #expect(loaded.summary.attributes["url"] == "v")
         #expect(loaded.secret == Secret(utf8: "new"))
-        let seen = try await client.attributes(of: item).map { (name: $0.key, value: $0.value) }
+        let seen = try await client.attributes(of: item).sorted
         #expect(try await client.create("newer", seen, session: session) == item)
         let replaced = try await storage.credentials.load(key)
         #expect(replaced.summary.attributes["hidden"] == text)
@@ -157,7 +157,7 @@
   }
 
   extension BusClient {
-    fileprivate func attributes(of item: String) async throws -> [String: String] {
+    fileprivate func attributes(of item: String) async throws -> Attributes {
       try await call(
         item, "org.freedesktop.DBus.Properties", "Get",
         { call in

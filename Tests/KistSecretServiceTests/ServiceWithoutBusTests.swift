@@ -59,6 +59,33 @@
       #expect(service.prompts.isEmpty)
     }
 
+    @Test(arguments: [Duration.zero, .seconds(1_000_000)])
+    func `relies for some time on what it knows of a lock, and then asks kistd`(
+      trust: Duration
+    ) async throws {
+      let lockable = Lockable()
+      lockable.isLocked.store(false, ordering: .relaxed)
+      let service = try SecretService(lockable.functions(), machine: [])
+      service.openTrust = trust
+      try await service.readAll()
+      let found = try await service.search(["service": "example.org"], for: ":1.1").unlocked
+      #expect(found.count == 1)
+      lockable.isLocked.store(true, ordering: .relaxed)
+      if trust == .zero {
+        await #expect(throws: ServiceError.isLocked) {
+          try await service.search(["service": "example.org"], for: ":1.1")
+        }
+      } else {
+        let again = try await service.search(["service": "example.org"], for: ":1.1").unlocked
+        #expect(again == found)
+      }
+      let session = try service.openSession(.plain, for: ":1.1").path
+      let path = try #require(service.object(at: found[0]))
+      await #expect(throws: ServiceError.isLocked) {
+        try await service.secret(of: path, in: session, for: ":1.1")
+      }
+    }
+
     @Test func `never encrypts two names with the same number`() async throws {
       let storage = OpenStorage.inMemory()
       try await storage.credentials.save(.sample())

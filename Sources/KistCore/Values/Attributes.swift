@@ -11,6 +11,20 @@ public struct Attributes: Sendable, ExpressibleByDictionaryLiteral {
     sorted = values.map { (name: $0, value: $1) }.sorted { precedes($0.name, $1.name) }
   }
 
+  /// Makes attributes from pairs in any order; the last value of a repeated name is used.
+  package init(lastOf pairs: [(name: String, value: String)]) {
+    let order = pairs.indices.sorted { left, right in
+      precedes(pairs[left].name, pairs[right].name)
+        || left < right && pairs[left].name.hasSameBytes(as: pairs[right].name)
+    }
+    for place in order {
+      if let last = sorted.last, last.name.hasSameBytes(as: pairs[place].name) {
+        sorted.removeLast()
+      }
+      sorted.append(pairs[place])
+    }
+  }
+
   /// Makes attributes from a literal; the last value of a repeated name is used.
   public init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { self[name] = value }

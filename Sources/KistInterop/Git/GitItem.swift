@@ -3,7 +3,7 @@ internal import KistCore
 // The items of git's own helper for libsecret: git's contrib/credential/libsecret.
 extension GitMessage {
   /// Reads the attributes of an item.
-  init(attributesOfItem attributes: [String: String]) {
+  init(attributesOfItem attributes: Attributes) {
     self.init()
     scheme = attributes["protocol"]
     let port = attributes["port"].map { ":" + $0 } ?? ""

@@ -36,9 +36,7 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
 extension NewCredential {
   /// Makes the credential of an item; `nil` if it is not in the form that its program uses.
   fileprivate init?(keyringItem object: JSONObject) throws(JSONError) {
-    let attributes = Dictionary(
-      try object.required("attributes").strings().map { ($0.name, $0.value) },
-      uniquingKeysWith: { $1 })
+    let attributes = Attributes(lastOf: try object.required("attributes").strings())
     let secret = try object.required("value").base64()
     guard let item = KnownItem(attributes) else { return nil }
     self.init(

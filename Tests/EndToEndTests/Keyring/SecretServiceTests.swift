@@ -86,6 +86,51 @@
       }
     }
 
+    @Test func `keeps its connection if a program sends many file descriptors`() async throws {
+      try await withPrivateBus { bus in
+        try await withHome { home in
+          var home = home
+          home.busAddress = bus.address
+          // The first call waits for an answer of kistd, and the others for it.
+          try await withMuteSocket { address in
+            let socket = String(address.dropFirst("unix:path=".count))
+            let words = ["--nofile=1024:1024", "kist-secret-service", "--socket", socket]
+            try await withSecretService(in: home, on: bus, words, by: "prlimit") {
+              let sent = try await bus.run(
+                "/usr/bin/python3", ["-c", Self.sendingDescriptors, bus.session.folder + "/bus"])
+              #expect(sent.status == 0, "\(sent.errors)")
+            }
+          }
+        }
+      }
+    }
+
+    /// Sends 20 calls with 200 descriptors, which no argument names, and asks for the owner of the
+    /// name before and after that.
+    private static let sendingDescriptors = """
+      \(RawClient.program(order: "<"))
+      import array as arrays
+      secrets, root = "org.freedesktop.secrets", "/org/freedesktop/secrets"
+      def owner(number):
+          bus.sendall(call(number, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
+                           "GetNameOwner", "s", text(b"", secrets)))
+          return reply()
+      before = owner(2)
+      file = os.open("/dev/null", os.O_RDONLY)
+      descriptors = arrays.array("i", [file] * 200)
+      for number in range(3, 23):
+          message = call(number, secrets, root, "org.freedesktop.Secret.Service", "SearchItems", "a{ss}",
+                         pad(array(b"", b""), 8), 200)
+          bus.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
+      refused = 0
+      while refused < 18:
+          try: reply()
+          except AssertionError as error:
+              assert b"LimitsExceeded" in error.args[0], error
+              refused += 1
+      assert owner(23) == before
+      """
+
     @Test func `reports that no kistd listens, and how to start one`() async throws {
       try await withPrivateBus { bus in
         try await withHome { home in
@@ -104,10 +149,12 @@
 
   /// Runs kist-secret-service until the body returns.
   private func withSecretService(
-    in home: Home, on bus: PrivateBus, _ body: () async throws -> Void
+    in home: Home, on bus: PrivateBus, _ words: [String] = [], by program: String? = nil,
+    _ body: () async throws -> Void
   ) async throws {
     let end = try await run(
-      .name("kist-secret-service"), arguments: [], environment: home.environment,
+      .name(program ?? "kist-secret-service"), arguments: Arguments(words),
+      environment: home.environment,
       input: .string(""), output: .discarded, error: .string(limit: 1 << 20)
     ) { execution in
       defer { try? execution.send(signal: .terminate) }

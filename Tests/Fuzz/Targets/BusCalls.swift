@@ -98,7 +98,7 @@ private func check(
     let values = try await service.properties(ofItem: object)
     let attributes = values.first { $0.name == "Attributes" }?.value
     demand(
-      attributes == .texts(Attributes(properties.attributes)), "an item has the given attributes")
+      attributes == .texts(properties.attributes), "an item has the given attributes")
     let found = try await service.search(properties.attributes, for: program)
     demand(found.unlocked.contains(item), "a search finds a new item")
     if let plain = try? await service.secret(of: object, in: sent.session, for: program),

@@ -185,6 +185,16 @@
         })
     }
 
+    func setLabel(
+      _ label: String, of path: String, _ interface: String = "Item"
+    ) async throws {
+      try await call(path, "org.freedesktop.DBus.Properties", "Set") { call in
+        call.write("org.freedesktop.Secret." + interface)
+        call.write("Label")
+        call.writeVariant(of: "s") { call.write(label) }
+      }
+    }
+
     func paths(_ property: String, of path: String, _ interface: String) async throws -> [String] {
       try await call(
         path, "org.freedesktop.DBus.Properties", "Get",

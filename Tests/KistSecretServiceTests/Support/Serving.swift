@@ -32,6 +32,9 @@
         "the Debian packages \(packages.joined(separator: ", ")), to run xdg-desktop-portal",
         packages.isEmpty)
     }
+    static var needsPython: Self {
+      .needs("python3", KeyringPart.missingPackages(for: [.python]).isEmpty)
+    }
     static var needsSecretTool: Self {
       .needs("secret-tool", KeyringPart.missingPackages(for: [.secretTool]).isEmpty)
     }

@@ -101,6 +101,14 @@ extension Host {
     return environment("HOME").map { $0.appendingPath(".local/share") }
   }
 
+  /// The file by which the session bus starts another program that provides a keyring.
+  var otherKeyringFile: String? {
+    let variable = environment("XDG_DATA_DIRS") ?? ""
+    let directories = variable.isEmpty ? "/usr/local/share:/usr/share" : variable
+    return directories.split(separator: ":")
+      .map { "\($0)/dbus-1/services/\(ActivationFiles.names[0])" }.first { file($0) != nil }
+  }
+
   /// Returns the files for this user; throws if there is no program or no directory for them.
   func activationFiles() throws(StorageError) -> ActivationFiles {
     guard let program = secretServiceProgram else {

@@ -124,6 +124,11 @@ extension Setup {
     }
     reloadBus(terminal, in: host)
     try terminal.reportSuccess("the session bus no longer starts kist-secret-service")
+    if let other = host.otherKeyringFile {
+      terminal.note("for programs that use a keyring, it starts the program in \(other) again")
+    } else {
+      terminal.note("no other program is set up to provide a keyring")
+    }
     if case .kists(let pid) = host.keyringProvider()?.owner {
       terminal.note(
         "kist-secret-service still runs", hint: "end it: `kill \(pid)`")
