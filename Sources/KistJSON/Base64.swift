@@ -6,24 +6,19 @@ package func base64Count(of count: Int) -> Int { (count + 2) / 3 * 4 }
 /// Appends bytes in base64 (RFC 4648 §4), with padding.
 package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
   text.append(upTo: base64Count(of: bytes.count)) { output in
-    func append(_ group: UInt32, _ shift: UInt32) {
-      output.append(unsafe alphabet.utf8Start[Int(group >> shift & 0x3F)])
+    func append(_ group: UInt32, digits: Int) {
+      for position in 0..<digits {
+        output.append(unsafe alphabet.utf8Start[Int(group >> (18 - 6 * position) & 0x3F)])
+      }
     }
-    let whole = bytes.count / 3 * 3
-    for offset in stride(from: 0, to: whole, by: 3) {
-      let group =
-        UInt32(bytes[offset]) << 16 | UInt32(bytes[offset + 1]) << 8 | UInt32(bytes[offset + 2])
-      append(group, 18)
-      append(group, 12)
-      append(group, 6)
-      append(group, 0)
+    var rest = bytes
+    while rest.count >= 3 {
+      append(UInt32(rest[0]) << 16 | UInt32(rest[1]) << 8 | UInt32(rest[2]), digits: 4)
+      rest = rest.extracting(3...)
     }
-    let rest = bytes.extracting(whole...)
     guard !rest.isEmpty else { return }
-    let group = UInt32(rest[0]) << 16 | (rest.count == 2 ? UInt32(rest[1]) << 8 : 0)
-    append(group, 18)
-    append(group, 12)
-    if rest.count == 2 { append(group, 6) }
+    let last = rest.count == 2 ? UInt32(rest[1]) << 8 : 0
+    append(UInt32(rest[0]) << 16 | last, digits: rest.count + 1)
     output.append(repeating: UInt8(ascii: "="), count: 3 - rest.count)
   }
 }
