@@ -6,19 +6,32 @@ package func base64Count(of count: Int) -> Int { (count + 2) / 3 * 4 }
 /// Appends bytes in base64 (RFC 4648 §4), with padding.
 package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
   text.append(upTo: base64Count(of: bytes.count)) { output in
-    // Not byte by byte into `output`, which takes twice as long: every line of the audit log has
-    // base64.
     unsafe output.withUnsafeMutableBufferPointer { text, filled in
       let alphabet = unsafe alphabet.utf8Start
-      for offset in stride(from: 0, to: bytes.count, by: 3) {
-        let rest = bytes.count - offset
-        var group = UInt32(bytes[offset]) << 16
-        if rest > 1 { group |= UInt32(bytes[offset + 1]) << 8 }
-        if rest > 2 { group |= UInt32(bytes[offset + 2]) }
-        unsafe text[filled] = alphabet[Int(group >> 18)]
-        unsafe text[filled + 1] = alphabet[Int(group >> 12 & 0x3F)]
-        unsafe text[filled + 2] = rest > 1 ? alphabet[Int(group >> 6 & 0x3F)] : paddingByte
-        unsafe text[filled + 3] = rest > 2 ? alphabet[Int(group & 0x3F)] : paddingByte
+      var offset = 0
+      // Six bytes in a step, while eight can be read. Every load has a line in the audit log with
+      // base64, and steps of three bytes make a load 1 % slower.
+      while offset + 8 <= bytes.count {
+        let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        let group = UInt64(bigEndian: word)
+        for position in 0..<8 {
+          unsafe text[filled &+ position] = alphabet[Int(group >> (58 - 6 * position) & 0x3F)]
+        }
+        offset += 6
+        filled += 8
+      }
+      while offset < bytes.count {
+        let length = min(3, bytes.count - offset)
+        var group: UInt32 = 0
+        for position in 0..<3 {
+          group = group << 8 | (position < length ? UInt32(bytes[offset + position]) : 0)
+        }
+        for position in 0..<4 {
+          unsafe text[filled &+ position] =
+            position <= length
+            ? alphabet[Int(group >> (18 - 6 * position) & 0x3F)] : UInt8(ascii: "=")
+        }
+        offset += 3
         filled += 4
       }
     }
@@ -31,7 +44,7 @@ package func appendBase64(_ bytes: Span<UInt8>, to text: inout WipedBytes) {
 package func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes) -> Bool {
   guard text.count.isMultiple(of: 4) else { return false }
   var padding = 0
-  while padding < 2, padding < text.count, text[text.count - 1 - padding] == paddingByte {
+  while padding < 2, padding < text.count, text[text.count - 1 - padding] == UInt8(ascii: "=") {
     padding += 1
   }
   return bytes.append(upTo: text.count / 4 * 3) { output in
@@ -53,8 +66,6 @@ package func appendDecodedBase64(_ text: Span<UInt8>, to bytes: inout WipedBytes
     return group & (1 << (8 * padding) - 1) == 0
   }
 }
-
-private let paddingByte = UInt8(ascii: "=")
 
 private let alphabet: StaticString =
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

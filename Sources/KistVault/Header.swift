@@ -76,13 +76,13 @@ extension StoreKeys {
     bytes.append(littleEndian: header.epoch.number)
     bytes.append(header.sum)
     bytes.append(header.slots.span)
-    let associatedData = StoreFormat.associatedData(of: .header, storeID: storeID)
+    let associatedData = headerData
     return bytes.withBytes { self.header.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
   /// Opens a header; throws `corrupt` when it is not authentic or has impossible numbers.
   package func openHeader(_ sealed: [UInt8]) throws(StorageError) -> Header {
-    let associatedData = StoreFormat.associatedData(of: .header, storeID: storeID)
+    let associatedData = headerData
     guard let bytes = header.open(sealed.span, for: associatedData.span) else {
       throw .corrupt("the store's header fails authentication")
     }

@@ -67,6 +67,8 @@ package final class StoreKeys: Sendable {
   let metadata: RowSeal
   let secrets: RowSeal
   let header: SymmetricKey
+  /// The associated data of the header.
+  let headerData: [UInt8]
   let sum: SymmetricKey
   let names: SymmetricKey
   /// The key of the hash chain of the audit log.
@@ -88,6 +90,7 @@ package final class StoreKeys: Sendable {
     metadata = RowSeal(.metadata, key: try derive(2), storeID: storeID)
     secrets = RowSeal(.secret, key: try derive(3), storeID: storeID)
     header = try derive(4)
+    headerData = StoreFormat.associatedData(of: .header, storeID: storeID)
     sum = try derive(5)
     names = try derive(6)
     audit = try derive(7)

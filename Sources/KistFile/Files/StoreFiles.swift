@@ -3,7 +3,9 @@ internal import KistCore
 internal import KistSystem
 
 /// The database of a store and its log, as their paths name them at one moment.
-struct StoreFiles {
+///
+/// A class, so that a change takes only a reference.
+final class StoreFiles: Sendable {
   private let path: String
   private let logPath: String
   private let folder: FileIdentity?
@@ -50,7 +52,7 @@ struct StoreFiles {
 }
 
 /// The number of a file, which its name and its content do not change.
-private struct FileIdentity: Equatable {
+private struct FileIdentity: Equatable, Sendable {
   private let device: dev_t
   private let inode: ino_t
 

@@ -125,7 +125,7 @@ private func checkRequest<Input: Sendable, Output>(
   guard let input = try? operation.decodeRequest(message) else { return }
   let sent = Box<Message?>(nil)
   let call = Box(
-    operation.called { message throws(StorageError) in
+    operation.clientFunction { message throws(StorageError) in
       sent.value = message
       throw .notFound
     })
