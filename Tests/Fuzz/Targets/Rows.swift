@@ -26,11 +26,12 @@ let rows = Target("rows") { input in
   let at = RowPlace(tag: storeKeys.tag(of: key), sequence: sequence)
   var nonces = Nonces(fixedNonce + fixedNonce)
   let row = storeKeys.seal(metadata, secret, metadata.fields, at: at, &nonces)
-  let isSavable =
-    metadata.key.isWithinLimits && areWithinLimits(metadata.label, metadata.attributes)
+  let hasSavableRest = areWithinLimits(metadata.label, metadata.attributes)
+  let isSavable = metadata.key.isWithinLimits && hasSavableRest
   demand(
-    // To keep the fields, a save reads all metadata of the row that it replaces.
-    isOpened(row, key) == (isSavable || metadata.fields == nil)
+    // To keep the fields, a save reads all metadata of the row that it replaces, except the key: a
+    // request named it.
+    isOpened(row, key) == (hasSavableRest || metadata.fields == nil)
       && (try? storeKeys.openMetadata(row.metadata.span, at: at))
         == (isSavable ? metadata : nil),
     "metadata are opened as they were sealed, and only such as a save leaves")
