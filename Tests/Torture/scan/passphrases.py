@@ -13,6 +13,8 @@ sys.path.append(str(TORTURE.parent / "Reader"))
 import kist_reader  # noqa: E402
 
 PROMPT = b"assphrase: "
+# The question of a command that finds the storage locked.
+OFFER = b"assphrase of the encrypted file: "
 # More than the capacity of a pipe.
 LARGE = 400_000
 
@@ -92,7 +94,7 @@ def look_at_kist(row, context, served, right):
     reading, writing = os.pipe()
     typing = kist(context, served, "load", "large", output=writing)
     os.close(writing)
-    typing.type(right, PROMPT)
+    typing.type(right, OFFER)
     os.read(reading, 1)
     remains, = scan(typing.pid, served.marks)
     row.tries += 1
