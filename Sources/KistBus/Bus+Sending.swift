@@ -35,7 +35,7 @@ extension Bus {
   /// Sends a message, or drops it if too many wait for the bus.
   package func sendUnlessCongested(_ message: BusMessage) { if !isCongested { send(message) } }
 
-  /// Whether this process keeps messages that the bus has not taken yet.
+  /// Whether messages of this process still wait for the bus.
   var hasUnsent: Bool { unsafe sd_bus_get_events(bus) & CInt(POLLOUT) != 0 }
 
   /// Whether so many messages wait for the bus that another one may be dropped.

@@ -13,7 +13,7 @@ private import Synchronization
 /// The connection ends when a waiting task is cancelled, or when the function that returns the
 /// events is released.
 ///
-/// - Parameter timeout: the time for the reply. There is no deadline for events.
+/// - Parameter timeout: the time limit for the reply; events have no time limit.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 package func openWatch(
   at socketPath: String, deadline timeout: Duration = .seconds(60), orFind find: FindDaemon? = nil

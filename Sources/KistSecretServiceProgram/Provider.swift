@@ -193,7 +193,7 @@ actor Provider {
     bus.send(message.reply(BusError(error)))
   }
 
-  /// Refuses a call that has not waited for its turn.
+  /// Refuses a call without waiting for the bus; sends nothing if too many messages wait for it.
   private func refuse(_ message: BusMessage, with error: any Error) {
     guard message.expectsReply else { return }
     bus.sendUnlessCongested(message.reply(BusError(error)))

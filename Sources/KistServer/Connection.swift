@@ -31,10 +31,10 @@ struct Connection: Sendable {
 
   /// Evicts the connection, unless a request has just arrived; returns whether it was evicted.
   ///
-  /// Drops the waiting requests of a client that has not read its replies.
+  /// Drops the waiting requests of a client with unread replies.
   func evict(because reason: StorageError) -> Bool {
     let hasRequest = try? channel.withDescriptor { descriptor in
-      // This client has not read its replies. Its waiting requests do not prevent the eviction.
+      // The client has unread replies, so its waiting requests do not prevent the eviction.
       if handler.hasUnreadReplies { return false }
       // kistd answers no requests on the connection of a watch.
       if handler.isStreaming {

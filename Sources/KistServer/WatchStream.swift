@@ -74,7 +74,7 @@ extension LineHandler {
 
   /// Begins the watch stream after the last reply.
   ///
-  /// If there is no watch stream, completes `run`.
+  /// Completes `run` if no watch stream exists.
   func beginStreamOrComplete() {
     if let stream {
       isAnswering = true

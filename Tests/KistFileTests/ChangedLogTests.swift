@@ -122,7 +122,7 @@ import Testing
     #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
   }
 
-  @Test func `and removed leaves the database as it is if there is no space to write it again`()
+  @Test func `and removed leaves the database intact on a full disk`()
     async
   {
     // In a process of its own, because the limit is the whole process's.
