@@ -72,8 +72,13 @@ extension Metadata {
     let createdAt = try Self.timestamp(reader.integer(from: bytes))
     let modifiedAt = try Self.timestamp(reader.integer(from: bytes))
     let expiry = try Self.timestamp(reader.integer(from: bytes))
-    if let found { try reader.skip(found, in: bytes) }
-    let key = if let found { found } else { try reader.key(from: bytes) }
+    let key: CredentialKey
+    if let found {
+      try reader.skip(found, in: bytes)
+      key = found
+    } else {
+      key = try reader.key(from: bytes)
+    }
     let label = try reader.text(from: bytes)
     var attributes = Attributes()
     let count = try reader.integer(UInt32.self, from: bytes)

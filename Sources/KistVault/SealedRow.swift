@@ -56,6 +56,19 @@ extension StoreKeys {
       secret: secrets.seal(secretBytes, at: place, nonce: nonces.next()))
   }
 
+  /// Opens the credential in a row that was found by its service and account.
+  ///
+  /// Throws `corrupt` if the row could not come from a save at this place.
+  package func openCredential(
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey,
+    in epoch: Epoch
+  ) throws(StorageError) -> Credential {
+    let metadata = try openMetadata(metadata, at: place, foundBy: key)
+    let (secret, _) = try openSecret(secret, hasFields: metadata.secretHasFields, at: place)
+    return Credential(
+      summary: metadata.summary(at: epoch.revision(of: place.sequence)), secret: secret)
+  }
+
   /// Opens the metadata of a row.
   ///
   /// Throws `corrupt` if the row could not come from a save at this place.
@@ -91,7 +104,7 @@ extension StoreKeys {
   }
 
   /// Opens the secret of a row, and the fields that are sealed with it.
-  package func openSecret(
+  private func openSecret(
     _ sealed: Span<UInt8>, hasFields: Bool, at place: RowPlace
   ) throws(StorageError) -> (Secret, Fields?) {
     var bytes = try secrets.open(sealed, at: place)

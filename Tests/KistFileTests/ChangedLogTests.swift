@@ -55,7 +55,9 @@ import Testing
     await reopened.close()
   }
 
-  @Test func `and shortened is refused even before the first change`() async throws {
+  /// The integrity check reads the log too, sometimes before and sometimes after it is shortened.
+  @Test(arguments: 0..<20)
+  func `and shortened is refused even before the first change`(_: Int) async throws {
     try await store.fill([.sample()])
     let first = try await store.open()
     try await first.credentials.save(second)
@@ -66,7 +68,8 @@ import Testing
     try files.1.write(to: URL(filePath: log))
     let opened = try await store.open()
     try #require(unsafe truncate(log, 0) == 0)
-    await expect(.corrupt) { try await opened.credentials.save(third) }
+    let error = await expect(.corrupt) { try await opened.credentials.save(third) }
+    #expect(error?.message.contains("was shortened") == true)
     await opened.close()
     #expect(try store.bytes() == files.0 && logSize() == 0)
   }

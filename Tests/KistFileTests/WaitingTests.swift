@@ -83,7 +83,8 @@ import Testing
       return try StoreKeys(master: master, storeID: id)
     }
     connection.close()
-    return IntegrityCheck(of: store.path, keys: keys)
+    return IntegrityCheck(
+      of: store.path, keys: keys, Connections(path: store.path, storeID: nil))
   }
 }
 

@@ -32,12 +32,8 @@ extension FileStore {
     let tag = session.keys.tag(of: key)
     return try connections.read { database throws(StorageError) in
       try database.lookUp(tag) { place, metadata, secret throws(StorageError) in
-        let metadata = try session.keys.openMetadata(metadata, at: place, foundBy: key)
-        let (secret, _) = try session.keys.openSecret(
-          secret, hasFields: metadata.secretHasFields, at: place)
-        return Credential(
-          summary: metadata.summary(at: session.epoch.revision(of: place.sequence)),
-          secret: secret)
+        try session.keys.openCredential(
+          metadata, secret, at: place, foundBy: key, in: session.epoch)
       }.found
     }
   }

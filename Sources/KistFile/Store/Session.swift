@@ -43,7 +43,7 @@ final class Session: Sendable {
     }
     epoch = header.epoch
     self.keys = keys
-    check = IntegrityCheck(of: options.path, keys: keys)
+    check = IntegrityCheck(of: options.path, keys: keys, connections)
   }
 
   /// Returns the header in the database; does not open again the one that this session wrote last.
@@ -86,10 +86,13 @@ final class IntegrityCheck: Sendable {
 
   private let keys: StoreKeys
   private let path: String
+  private let connections: Connections
   private let queue = DispatchQueue(label: "kist.check", qos: .utility)
   private let state = Mutex(State())
 
-  init(of path: String, keys: StoreKeys) { (self.path, self.keys) = (path, keys) }
+  init(of path: String, keys: StoreKeys, _ connections: Connections) {
+    (self.path, self.keys, self.connections) = (path, keys, connections)
+  }
 
   /// Starts or resumes the check, unless it has a result.
   func start() {
@@ -104,7 +107,7 @@ final class IntegrityCheck: Sendable {
     guard state.verdict == nil, !state.isPaused, !state.isReading else { return }
     state.isReading = true
     queue.async { [self] in
-      let outcome = Result { () throws(StorageError) in try sumIsRight() }
+      let outcome = Result { () throws(StorageError) in try verify() }
       self.state.withLock { $0.isReading = false }
       switch outcome {
       case .success(true): finish(.success(()), isFinal: true)
@@ -160,6 +163,14 @@ final class IntegrityCheck: Sendable {
       return state.waiting
     }
     for answer in waiting { answer(verdict) }
+  }
+
+  /// Calls `sumIsRight`; throws the reason for its failure where files were changed.
+  private func verify() throws(StorageError) -> Bool {
+    do throws(StorageError) { return try sumIsRight() } catch {
+      try connections.checkPlaces()
+      throw error
+    }
   }
 
   /// Reads everything and throws when the sum is wrong; returns `false` when paused before the end.
