@@ -156,11 +156,13 @@ extension StoreKeys {
 /// It binds this part to the place of its row.
 struct RowSeal: Sendable {
   private let key: SymmetricKey
-  private let prefix: [UInt8]
+  /// The associated data without the place of a row.
+  private let template: InlineArray<68, UInt8>
 
   init(_ part: StoreFormat.Part, key: SymmetricKey, storeID: [UInt8]) {
     self.key = key
-    prefix = StoreFormat.associatedData(of: part, storeID: storeID)
+    let prefix = StoreFormat.associatedData(of: part, storeID: storeID)
+    template = InlineArray { $0 < prefix.count ? prefix[$0] : 0 }
   }
 
   /// Pads and seals the bytes.
@@ -187,15 +189,12 @@ struct RowSeal: Sendable {
   }
 
   private func associatedData(at place: RowPlace) -> InlineArray<68, UInt8> {
-    var bytes = InlineArray<68, UInt8>(repeating: 0)
-    for offset in 0..<28 { bytes[offset] = prefix[offset] }
-    for offset in 0..<16 {
-      bytes[28 + offset] = place.tag.service.bytes[offset]
-      bytes[44 + offset] = place.tag.key.bytes[offset]
-    }
-    for offset in 0..<8 {
-      bytes[60 + offset] = UInt8(truncatingIfNeeded: place.sequence >> (8 * offset))
-    }
+    var bytes = template
+    var span = bytes.mutableSpan
+    var raw = unsafe span.mutableBytes
+    raw.storeBytes(of: place.tag.service.bytes, toByteOffset: 28, as: InlineArray<16, UInt8>.self)
+    raw.storeBytes(of: place.tag.key.bytes, toByteOffset: 44, as: InlineArray<16, UInt8>.self)
+    raw.storeBytes(of: place.sequence.littleEndian, toByteOffset: 60, as: UInt64.self)
     return bytes
   }
 }
