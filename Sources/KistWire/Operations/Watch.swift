@@ -10,7 +10,7 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   /// Reports each change from now on.
   static var watch: Self {
     Operation(
-      name: "watch", keys: ["service"], loggedNames: .query, request: watchRequest,
+      name: "watch", keys: ["service"], loggedNames: .ofQuery, request: watchRequest,
       reply: positionMember)
   }
 
