@@ -6,8 +6,9 @@ package import KistCore
 // names that the sources in that file document, so that a name of a program that is not listed there
 // is usually refused, too.
 //
-// A list of permitted last words, such as KEY, TOKEN and URL, would be stricter. But even the 33 most
-// frequent last words of the ordinary names in `CodeRunningTests.swift` miss a third of these names.
+// A list of permitted last words, such as KEY, TOKEN and URL, would be stricter. But even the 33
+// most frequent last words of the ordinary names in `CodeRunningTests.swift` miss a third of these
+// names.
 
 extension Variable {
   /// Throws `denied` for a variable of a file that may make a program run other code.
