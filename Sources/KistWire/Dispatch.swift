@@ -6,7 +6,7 @@ internal import KistCore
 /// request.
 package typealias Dispatch = @Sendable (Message, @escaping BeginStream) -> Exchange
 
-/// Returns the function that finds the operation of a request in the table of operations.
+/// Returns a function that finds the operation of each request in the table of operations.
 package func dispatch(_ endpoints: Endpoints) -> Dispatch {
   let handlers = OperationRow.all.map { Handler(operation: $0.name, serve: $0.serve(endpoints)) }
   return { request, beginStream in

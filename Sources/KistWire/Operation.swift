@@ -87,7 +87,7 @@ enum LoggedNames: Sendable {
   case ofQuery
 }
 
-/// The effect of an operation beyond its reply.
+/// The effect of an operation on kistd and its storage.
 enum OperationEffect: Sendable {
   /// The operation changes no stored data, and neither locks nor unlocks the storage.
   ///
@@ -109,7 +109,8 @@ enum OperationEffect: Sendable {
 
 /// Returns a function that makes a change, and throws only errors with an outcome.
 ///
-/// If `change` throws an error without an outcome, the outcome follows from the code of the error.
+/// If `change` throws an error without an outcome, the function adds the outcome that the code of
+/// the error implies.
 private func reportingOutcome<Input, Output>(
   _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
 ) -> @Sendable (Input) async throws(StorageError) -> Output {

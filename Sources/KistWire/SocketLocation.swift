@@ -1,6 +1,6 @@
 package import KistCore
 
-/// The path of kistd's socket, by the same rule for kistd and its clients.
+/// The path of kistd's socket; kistd and its clients find it by the same rule.
 package struct SocketLocation: Sendable, Equatable {
   /// The maximum number of bytes of a path: `sun_path` also holds a NUL after it (unix(7)).
   package static let longestPath = 107

@@ -64,7 +64,7 @@ package struct Hello: Sendable, Equatable {
   package var operations = OperationRow.all.map(\.name).sorted()
   /// The additions to the protocol since 1.0, such as new JSON keys.
   package var features = [Hello.keepFeature, Hello.onBehalfOfFeature]
-  /// How durable an answered change is.
+  /// How durable a change is once kistd has answered it.
   package var durability: StorageStatus.Durability
 
   /// The feature of a kistd that accepts the key `keep` in a request of `save`.

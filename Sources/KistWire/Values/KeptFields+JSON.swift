@@ -6,7 +6,7 @@ private let fields: [(name: String, field: KeptFields)] = [
 ]
 
 extension KeptFields {
-  /// The protocol's names of these fields, which a save keeps from the stored credential.
+  /// The names of these fields in the protocol.
   var names: [String] { fields.filter { contains($0.field) }.map(\.name) }
 }
 
