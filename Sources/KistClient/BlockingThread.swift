@@ -8,7 +8,7 @@ private import Synchronization
 /// The tasks may block this thread.
 package final class TaskQueue: TaskExecutor {
   private let jobs = Mutex<[UnownedJob]>([])
-  // Posted once for each job, and once for the end.
+  // It is posted once for each job, and once by `close`.
   private let signal = Semaphore()
 
   package init() {}
@@ -49,7 +49,7 @@ private final class Semaphore: @unchecked Sendable {
 
   func post() { unsafe sem_post(semaphore) }
 
-  func wait() { while unsafe sem_wait(semaphore) != 0 {} }  // Only EINTR can fail it.
+  func wait() { while unsafe sem_wait(semaphore) != 0 {} }  // It fails only with EINTR.
 }
 
 /// A thread for functions that block (pthreads(7)).
@@ -66,7 +66,9 @@ final class BlockingThread: Sendable {
     thread.join()
   }
 
-  /// Runs a function; functions of several tasks run one after another.
+  /// Runs a function on the thread.
+  ///
+  /// If several tasks call this, their functions run one after another.
   func run<Output: Sendable>(
     _ body: @escaping @Sendable () throws(StorageError) -> Output
   ) async throws(StorageError) -> Output {

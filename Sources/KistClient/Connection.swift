@@ -63,10 +63,10 @@ final class Connection: Sendable {
       return reply.line
     } catch {
       let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
-      // kistd may have sent an error line before it read the request. On a new connection, this
-      // means that kistd refused the connection: returns the line. On a used connection on which
-      // nothing of the request was sent, kistd closed the idle connection: sends the request again.
-      if !isUnsent || socket.isNew, let refusal = socket.unsolicitedLine() {
+      let wasClosedWhileIdle = isUnsent && !socket.isNew
+      // kistd may have sent an error line and closed the connection without reading the request. If
+      // it closed an idle connection, the line does not answer the request. Otherwise it does.
+      if !wasClosedWhileIdle, let refusal = socket.unsolicitedLine() {
         kept = nil
         return refusal
       }
@@ -96,13 +96,13 @@ final class Connection: Sendable {
 /// again, once, and sends the request. If the connection ends later, the request fails with the
 /// outcome `unknown`. The function does not send it again, because kistd may have performed it.
 ///
-/// A cancelled task still waits for the reply, because kistd may perform a request that was sent.
+/// A cancelled task still waits for the reply, because kistd may already be performing it.
 ///
-/// - Parameter threads: the number of threads. Each thread has its own connection, and each
-///   connection has one request at a time. So kistd can combine changes in one transaction only if
-///   they come over different connections. With 0 threads, there is one connection, and each
-///   request blocks the calling thread.
-/// - Parameter deadline: the time for a whole request, including the wait for its turn.
+/// - Parameter threads: the number of threads. Each thread has its own connection, and sends one
+///   request at a time. With several threads, kistd can write several changes in one transaction.
+///   With 0 threads, there is one connection, and each request blocks the calling thread.
+/// - Parameter deadline: the time for a whole request, including the wait for earlier requests on
+///   its connection.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 package func connect(
   to socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
@@ -116,6 +116,7 @@ package func connect(
   return { line throws(StorageError) in try await all[turns.next() % threads].reply(to: line) }
 }
 
+/// A counter that distributes the requests over the connections.
 private final class Turns: Sendable {
   private let taken = Atomic(0)
 

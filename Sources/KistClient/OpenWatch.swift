@@ -4,14 +4,15 @@ internal import KistSystem
 package import KistWire
 private import Synchronization
 
-/// Returns a function that sends the request of a watch over a new connection, and receives the
-/// reply and the events.
+/// Returns a function that starts a watch over a new connection.
 ///
-/// Each connection has its own thread, and no time limit for events. The thread reads only when a
-/// caller waits for the next event. Unread events stay in kistd, which limits their number.
+/// That function sends the request of the watch. It returns the reply, and a function `next` that
+/// waits for the next event.
 ///
-/// The connection ends when a waiting task is cancelled, or when the function that returns the
-/// events is released.
+/// Each connection has its own thread. The thread reads from the connection only during a call of
+/// `next`. So unread events stay in kistd, which limits their number.
+///
+/// The connection ends when a task that waits in `next` is cancelled, or when `next` is released.
 ///
 /// - Parameter timeout: the time limit for the reply; events have no time limit.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.

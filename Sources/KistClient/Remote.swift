@@ -12,7 +12,8 @@ extension Endpoints {
   /// no kistd listens, the functions use the kistd that `find` returns.
   ///
   /// - Parameters:
-  ///   - deadline: The time for a whole request, including the wait for its turn.
+  ///   - deadline: The time for a whole request, including the wait for earlier requests on its
+  ///     connection.
   ///   - program: Returns the program for which the calling task makes a request. So one process,
   ///     such as kist-secret-service, can make requests for many programs over one connection.
   ///     kistd records the program in its audit log.
@@ -23,7 +24,7 @@ extension Endpoints {
   ) -> Endpoints {
     let lines = connect(to: socketPath, threads: threads, deadline: deadline, orFind: find)
     return .remote(
-      over: onBehalfOf(program, over: repeatingReads(exchange(over: lines))),
+      over: exchange(onBehalfOf: program, over: repeatingReads(exchange(over: lines))),
       openWatch(at: socketPath, deadline: deadline, orFind: find))
   }
 }
@@ -38,7 +39,7 @@ extension UserStorage {
 
   /// Returns a storage whose requests go to this user's kistd.
   ///
-  /// Throws if the environment gives no valid path for its socket.
+  /// Throws if the environment variables give no valid path for the socket.
   public static func remote() throws(StorageError) -> UserStorage {
     .remote(socketPath: try SocketLocation.current().path)
   }
@@ -88,7 +89,7 @@ extension WatchCredentials {
 }
 
 extension SocketLocation {
-  /// Returns the path at which this user's kistd listens, by the environment of this process.
+  /// Returns the path at which this user's kistd listens, from the environment of this process.
   package static func current(
     environment: (String) -> String? = environmentVariable
   ) throws(StorageError) -> SocketLocation {

@@ -10,7 +10,7 @@ final class Socket {
   let descriptor: CInt
   private var received = WipedBytes(capacity: chunk)
 
-  /// Whether nothing was received yet.
+  /// Whether nothing was received over this connection yet.
   private(set) var isNew = true
 
   /// The number of bytes of the latest line that were sent.
@@ -21,8 +21,8 @@ final class Socket {
   init(connectingTo path: String, by deadline: ContinuousClock.Instant) throws(SocketError) {
     descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .notConnected(errno) }
-    // If too many clients wait to connect, connect(2) waits, too. The timeout of a send limits
-    // this.
+    // If kistd's queue of new clients is full, connect(2) waits. The timeout for sending also limits
+    // this wait.
     try setTimeout(SO_SNDTIMEO, until: deadline)
     do throws(StorageError) { _ = try SocketLocation(path: path) } catch { throw .refused(error) }
     let status = unsafe withAddress(Array(path.utf8)) { address, size -> CInt in

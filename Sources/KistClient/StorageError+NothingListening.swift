@@ -51,9 +51,9 @@ private func mayListen(at path: String) -> Bool {
 
 /// Returns the command that starts a kistd that listens at a path.
 ///
-/// The systemd unit listens only at the default path. So the command starts the unit only for this
-/// path, and only if the machine runs systemd (sd_booted(3)). If KIST_SOCKET is set, the suggested
-/// command names the path, because the user may have set the variable for only one call of kist.
+/// The systemd unit listens only at the default path. So the command starts the unit only if the
+/// path is the default, and if the machine runs systemd (sd_booted(3)). If KIST_SOCKET is set, the
+/// command contains the path, because the user may have set the variable for only one call of kist.
 package func startCommand(
   for path: String, environment: (String) -> String? = environmentVariable,
   exists: (String) -> Bool = { unsafe access($0, F_OK) == 0 }

@@ -23,8 +23,8 @@ package func names(in directory: String) -> [String] {
 ///
 /// On failure, `errno` says why. It does not flush the new directory entries to the disk.
 package func makeDirectory(_ path: String) -> Bool {
-  // Retries only once: under a dangling link, mkdir always fails with ENOENT, so a loop would not
-  // end.
+  // Does not try more than twice. If a parent is a link to a missing directory, mkdir fails with
+  // ENOENT each time, so a loop would not end.
   makeOneDirectory(path)
     || errno == ENOENT && path.contains("/") && makeDirectory(directory(of: path))
       && makeOneDirectory(path)
@@ -37,9 +37,9 @@ private func makeOneDirectory(_ path: String) -> Bool {
   return unsafe chmod(path, 0o700) == 0
 }
 
-/// Throws the reason why this user cannot make files in a directory; changes nothing.
+/// Throws if this user cannot create files in a directory; changes nothing.
 ///
-/// For a missing directory, it checks the nearest existing directory above it.
+/// If the directory is missing, checks the nearest existing directory above it.
 package func checkWritable(directory path: String) throws(UnfitFile) {
   let folder = nearestExisting(path)
   guard let status = fileStatus(of: folder) else { throw .notOpened(errno) }
@@ -47,7 +47,8 @@ package func checkWritable(directory path: String) throws(UnfitFile) {
   guard unsafe access(folder, W_OK | X_OK) == 0 else { throw .notOpened(errno) }
 }
 
-/// Returns the file that is in place of a directory, or of one above it; `nil` if there is none.
+/// Returns the file that prevents the creation of a directory, because it has the path of this
+/// directory or of one above it; `nil` if there is no such file.
 package func file(inPlaceOf directory: String) -> String? {
   let path = nearestExisting(directory)
   guard let status = fileStatus(of: path), !status.isKind(S_IFDIR) else { return nil }
@@ -64,7 +65,8 @@ package func nearestExisting(_ path: String) -> String {
   return path
 }
 
-/// Returns what to do about an XDG_RUNTIME_DIR that does not exist, for a path in it; else `nil`.
+/// Returns advice for the user if a path is in an XDG_RUNTIME_DIR that does not exist; otherwise
+/// `nil`.
 package func remedy(
   forMissingRuntimeDirectoryOf path: String, environment: (String) -> String?
 ) -> String? {
@@ -76,7 +78,7 @@ package func remedy(
     + "`unset XDG_RUNTIME_DIR`"
 }
 
-/// Creates a directory of mode 0700 whose path is the given one and six random characters.
+/// Creates a directory with mode 0700, whose path is the prefix and six random characters.
 ///
 /// Returns `nil` on failure, and `errno` says why.
 package func makeTemporaryDirectory(_ prefix: String) -> String? {

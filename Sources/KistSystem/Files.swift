@@ -3,7 +3,7 @@ package import Glibc
 /// Returns the status of the file that a path leads to; `nil` on failure, and `errno` says why.
 package func fileStatus(of path: String) -> stat? { status { unsafe stat(path, &$0) } }
 
-/// Returns the status of what is at a path, which may be a link; `nil` on failure (`errno`).
+/// Returns the status of a file, without following a symbolic link; `nil` on failure (`errno`).
 package func fileStatus(ofLink path: String) -> stat? { status { unsafe lstat(path, &$0) } }
 
 /// Returns the status of an open file; `nil` on failure, and `errno` says why.
@@ -15,16 +15,16 @@ private func status(_ read: (inout stat) -> CInt) -> stat? {
 }
 
 extension stat {
-  /// Returns whether it is of a kind such as `S_IFREG`.
+  /// Returns whether the file is of a kind such as `S_IFREG`.
   package func isKind(_ kind: mode_t) -> Bool { st_mode & S_IFMT == kind }
 
   /// The permissions, such as 0o600.
   package var permissions: mode_t { st_mode & 0o7777 }
 
-  /// Whether it belongs to this user, and other users have no permissions.
+  /// Whether the file belongs to this user, and other users have no permissions.
   package var isPrivate: Bool { st_uid == geteuid() && st_mode & 0o077 == 0 }
 
-  /// Returns whether both are the status of one file.
+  /// Returns whether this and another status describe the same file.
   package func isSameFile(as other: stat) -> Bool {
     st_dev == other.st_dev && st_ino == other.st_ino
   }
@@ -106,8 +106,8 @@ package func text(ofProcFile path: String) -> String? {
 
 /// Locks an open file; returns `false` on failure, and `errno` says why.
 ///
-/// Tries again every 10 ms while another process holds the lock, by default for a quarter of a
-/// second. A process that only checks whether the lock is free also holds it for a moment.
+/// While another process holds the lock, tries again every 10 ms, by default for a quarter of a
+/// second. This is because a process that only checks the lock also holds it for a moment.
 package func takeLock(_ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int = 25) -> Bool {
   for attempt in 1...attempts {
     if flock(descriptor, kind | LOCK_NB) == 0 { return true }

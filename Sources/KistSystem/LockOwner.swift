@@ -1,8 +1,10 @@
 /// The kistd that holds a lock.
 package struct LockOwner: Sendable, Equatable {
-  /// Its process id; `nil` if its lock file has none.
+  /// The process id of kistd; `nil` if the lock file has none.
   package var pid: String?
-  /// Whether it is the systemd user service, which a signal would not keep stopped.
+  /// Whether it is the systemd user service.
+  ///
+  /// After a signal, systemd would start the service again. So the user must stop its units.
   package var isService: Bool
 
   package init(pid: String?, isService: Bool) {
@@ -10,7 +12,7 @@ package struct LockOwner: Sendable, Equatable {
     self.isService = isService
   }
 
-  /// Reads a lock file, which has the process id at its beginning.
+  /// Reads the process id at the beginning of a lock file.
   package init(of descriptor: CInt) {
     let digits = bytes(of: descriptor, 0..<16).prefix { (0x30...0x39).contains($0) }
     pid = digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
@@ -28,7 +30,7 @@ package struct LockOwner: Sendable, Equatable {
 extension LockOwner: CustomStringConvertible {
   package var description: String { "pid " + (pid ?? "unknown") }
 
-  /// The advice to stop it, with the command.
+  /// Advice on how to stop this kistd, with a command.
   package var stop: String {
     if isService {
       return "stop it: `systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`"

@@ -1,13 +1,15 @@
 internal import Glibc
 
-/// A pipe or a socket of another process, to which a thread writes without waiting for the reader.
+/// A pipe or a socket to another process.
+///
+/// A write never waits for the reader.
 package final class OutputWithoutWaiting {
   private let descriptor: CInt
   private let isSocket: Bool
 
   /// Opens the pipe or the socket that a descriptor of this process leads to.
   ///
-  /// Returns `nil` if it is neither of them.
+  /// Returns `nil` if the descriptor leads to neither.
   package init?(_ shared: CInt) {
     guard let status = fileStatus(of: shared) else { return nil }
     isSocket = status.isKind(S_IFSOCK)
@@ -24,7 +26,8 @@ package final class OutputWithoutWaiting {
 
   deinit { close(descriptor) }
 
-  /// Returns the number of written bytes, 0 if the reader must read first; `nil` on failure.
+  /// Returns the number of written bytes; 0 if there is no space until the reader reads; `nil` on
+  /// failure.
   ///
   /// The process must ignore SIGPIPE.
   package func write(_ bytes: Span<UInt8>) -> Int? {

@@ -9,13 +9,13 @@ package enum UnfitFile: Error, Equatable {
   case link
   /// It is a FIFO, a directory, a socket or a device.
   case notRegular
-  /// It has a second name (a hard link), so a change would also affect the file of that name.
+  /// It has a second name (a hard link), so a change would also appear under that name.
   case hardLink
   /// It belongs to another user.
   case foreign
   /// Its directory belongs to another user who is not root.
   case foreignDirectory
-  /// Users other than its owner can write to its directory.
+  /// Its directory is open to other users: they can write to it.
   case openDirectory
 }
 
@@ -109,19 +109,19 @@ private func openWithStatus(
   return (descriptor, status)
 }
 
-/// Returns whether this process's uid means only this user.
+/// Returns whether only this user has the uid of this process.
 ///
-/// In a user namespace, the uid may also mean users that are not mapped.
+/// If other users may have the same uid, this process cannot distinguish them from its own user.
 package func isOwnUserKnown() -> Bool {
   !representsOtherUsers(
     uid: geteuid(), overflowUID: text(ofProcFile: "/proc/sys/kernel/overflowuid"),
     map: text(ofProcFile: "/proc/self/uid_map"))
 }
 
-/// Returns whether the kernel also shows other users with this uid.
+/// Returns whether several users may have this uid in the user namespace of this process.
 ///
-/// These are users that the process's user namespace does not map (user_namespaces(7), "Unmapped
-/// user and group IDs"). A process with such a uid cannot distinguish its own user from them.
+/// A user namespace may not map all users to uids of its own. The kernel then shows the unmapped
+/// users with the same uid, the overflow uid (user_namespaces(7), "Unmapped user and group IDs").
 ///
 /// - Parameters:
 ///   - overflowUID: the text of /proc/sys/kernel/overflowuid; `nil` if it cannot be read.

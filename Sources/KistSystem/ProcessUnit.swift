@@ -42,22 +42,24 @@ private func firstUnit(
   return (name, rest.dropFirst())
 }
 
-/// Removes the `_` that systemd puts before a name that would collide with a file of the kernel in
-/// the cgroup, such as `_memory.service`.
+/// Removes the `_` that systemd puts before some names of units: it writes `_memory.service` for
+/// `memory.service`, because the kernel's files in a cgroup may have names like `memory.high`.
 private func unescapedGroup(_ name: String) -> String {
   name.hasPrefix("_") ? String(name.dropFirst()) : name
 }
 
-/// Returns whether a name is that of a unit that can contain processes (systemd.unit(5)).
+/// Returns whether a name has the form of a unit that can contain processes (systemd.unit(5)).
 package func isUnit(_ name: String) -> Bool {
   isUnitName(name, endingIn: [".service", ".scope", ".socket", ".mount", ".swap"])
 }
 
 private func isUnitName(_ name: String, endingIn suffixes: [String]) -> Bool {
-  suffixes.contains { name.hasSuffix($0) && name != $0 } && name.utf8.allSatisfy(isOfUnitName)
+  suffixes.contains { name.hasSuffix($0) && name != $0 }
+    && name.utf8.allSatisfy(isAllowedInUnitName)
 }
 
-private func isOfUnitName(_ byte: UInt8) -> Bool {
+/// Returns whether the name of a unit may contain a character.
+private func isAllowedInUnitName(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
     UInt8(ascii: "0")...UInt8(ascii: "9"):

@@ -90,11 +90,10 @@ package func startThread(_ body: @escaping @Sendable () -> Void) {
   thread.detach()
 }
 
-/// Returns a word quoted for the shell, for commands that the user may paste; a plain word is
-/// unchanged.
+/// Returns a word quoted for the shell, for commands that the user may paste.
 ///
-/// It compares Unicode scalars: a quote and a combining mark after it are one `Character`, but two
-/// characters for the shell.
+/// A word that needs no quotes stays the same. The function compares Unicode scalars: a quote and a
+/// combining mark after it are one `Character`, but two characters for the shell.
 package func shellQuoted(_ word: String) -> String {
   let isPlain = word.unicodeScalars.allSatisfy { scalar in
     switch scalar {

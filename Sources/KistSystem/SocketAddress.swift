@@ -2,7 +2,7 @@ package import Glibc
 
 /// Passes the address of a Unix socket to the closure (unix(7)).
 ///
-/// The name is a path, or an abstract name after a zero byte. It must fit into an address.
+/// The name is a path, or a zero byte and an abstract name. It must fit into an address.
 package func withAddress<Result>(
   _ name: [UInt8], _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
 ) -> Result {

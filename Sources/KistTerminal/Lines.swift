@@ -13,8 +13,8 @@ package func columns(ofTerminal descriptor: CInt) -> Int? {
 /// Returns a text in lines of at most this many columns, broken between words.
 ///
 /// Text between backticks is a command that a user may copy, so it is never broken. If it does not
-/// fit on the current line, it begins the next one; if it is wider than a line, the terminal breaks
-/// it.
+/// fit on the current line, it begins the next line. If it is wider than any line, the terminal
+/// breaks it.
 package func wrapped(_ text: String, to width: Int) -> [String] {
   var lines: [String] = []
   for word in words(of: text) {
@@ -27,7 +27,7 @@ package func wrapped(_ text: String, to width: Int) -> [String] {
   return lines
 }
 
-/// Splits a text at the spaces where it may be broken, which are never inside backticks.
+/// Splits a text at all spaces that are not between backticks.
 private func words(of text: String) -> [String] {
   var words: [String] = []
   var isInCommand = false

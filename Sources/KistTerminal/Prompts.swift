@@ -19,9 +19,13 @@ package func shownLine(asking question: String, on path: String) throws(StorageE
     .withBytes(String.init(repairing:))
 }
 
+/// Asks for a line on a terminal; asks again when a stopped process continues.
+///
+/// - Parameter withEcho: Calls the function in its last argument, which asks and reads, while the
+///   terminal shows or hides what is typed.
 private func line(
   asking question: String, on path: String,
-  while showing: (CInt, termios, () throws(StorageError) -> Answer) throws(StorageError) -> Answer
+  withEcho: (CInt, termios, () throws(StorageError) -> Answer) throws(StorageError) -> Answer
 ) throws(StorageError) -> Secret {
   let (terminal, settings) = try openTerminal(path)
   defer { close(terminal) }
@@ -30,7 +34,7 @@ private func line(
     // and then raises them again with `raiseUnblocked`.
     let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
     let answer = Result { () throws(StorageError) in
-      try showing(terminal, settings) { () throws(StorageError) in
+      try withEcho(terminal, settings) { () throws(StorageError) in
         show(question, on: terminal)
         return try readLine(from: terminal, orSignalFrom: signals.source)
       }
@@ -111,10 +115,10 @@ private func readLine(
   return .line(Secret(line))
 }
 
-/// The maximum size of a line in bytes.
+/// The maximum number of bytes that a prompt accepts in one line.
 ///
-/// A terminal accepts one byte more (N_TTY_BUF_SIZE minus 1 for the newline), and silently drops
-/// the rest. So a line with this additional byte may be cut.
+/// The kernel keeps at most 4,095 bytes of a line (N_TTY_BUF_SIZE minus 1 for the newline), and
+/// silently drops the rest. So a line of 4,095 bytes may be incomplete.
 private let longestLine = 4094
 
 extension StorageError {
@@ -139,7 +143,9 @@ package func newPassphrase(
   return passphrase
 }
 
-/// Records the signals that ask this process to end, except those that it ignores.
+/// Records the signals that ask this process to end.
+///
+/// Signals that the process ignores stay ignored.
 package func notedSignals() throws(StorageError) -> NotedSignals {
   let numbers = [SIGHUP, SIGINT, SIGTERM]
   let signals = try CaughtSignals(numbers)
@@ -174,11 +180,13 @@ package struct NotedSignals: Sendable {
   }
 }
 
-/// Signals that are caught until `end`: a handler writes their numbers to a pipe.
+/// Catches signals until `end` is called: a signal handler writes their numbers to a pipe.
 ///
-/// A pipe is needed because a signal may come to any thread, and then does not interrupt the one
-/// that waits. All instances share one pipe. If a prompt opens while signals are noted, only the
-/// prompt reads until it ends.
+/// A prompt waits for the terminal and the pipe at the same time. Without the pipe, it could miss a
+/// signal, because the kernel may deliver a signal to another thread.
+///
+/// All instances share one pipe. During a prompt, only the prompt reads from it, even if the program
+/// also records signals with `notedSignals`.
 struct CaughtSignals: Sendable {
   /// The reading end of the pipe.
   let source: CInt
@@ -187,10 +195,10 @@ struct CaughtSignals: Sendable {
   init(_ numbers: [CInt]) throws(StorageError) {
     let (source, isFirst) = try beginCatching()
     self.source = source
-    // Discards old signals, unless another instance exists that may still read them.
+    // Discards the signals of earlier instances, but not while another instance may read them.
     var byte: UInt8 = 0
     while isFirst, unsafe read(source, &byte, 1) == 1 {}
-    previous = numbers.map { ($0, signal($0, write)) }
+    previous = numbers.map { ($0, signal($0, writeToPipe)) }
     for (number, handler) in previous where isIgnoring(handler) { signal(number, handler) }
   }
 
@@ -238,7 +246,8 @@ private func isIgnoring(_ handler: SignalHandler?) -> Bool {
 ///
 /// Without a handler, the signal ends or stops the process.
 package func raiseUnblocked(_ number: CInt) {
-  // On a thread that blocks the signal, such as one of a pool, it would stay pending.
+  // If this thread blocks the signal, the signal has no effect until the thread unblocks it. Threads
+  // of a pool may never do that.
   var (set, previous) = (sigset_t(), sigset_t())
   unsafe sigemptyset(&set)
   unsafe sigaddset(&set, number)
@@ -247,12 +256,14 @@ package func raiseUnblocked(_ number: CInt) {
   unsafe pthread_sigmask(SIG_SETMASK, &previous, nil)
 }
 
-// Global, because a signal handler uses it. It gets its value before any handler is installed.
+// A global variable, because a signal handler cannot capture values. It is set before a handler is
+// installed.
 private nonisolated(unsafe) var pipeWriteEnd: CInt = -1
 
-private func write(_ number: CInt) {
+/// Handles a signal: writes its number to the pipe.
+private func writeToPipe(_ number: CInt) {
   var byte = UInt8(truncatingIfNeeded: number)
   let saved = errno
-  _ = unsafe Glibc.write(pipeWriteEnd, &byte, 1)
+  _ = unsafe write(pipeWriteEnd, &byte, 1)
   errno = saved
 }

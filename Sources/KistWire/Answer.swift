@@ -3,8 +3,8 @@ internal import KistJSON
 
 /// Returns the function with which the server answers a line.
 ///
-/// It returns the line of the reply or of the error. Every answer has the request's `id`, if kistd
-/// could read the `id`. `notes` receives a note of each request, for the audit log.
+/// An answer is a line with a reply or an error. It has the `id` of the request, if kistd could read
+/// it. `notes` receives a note of each request, for the audit log.
 package func answer(
   with dispatch: @escaping Dispatch, beginStream: @escaping BeginStream = { _ in },
   noting notes: RequestNotes? = nil

@@ -1,12 +1,12 @@
 internal import KistCore
 
-/// Returns the function that performs a request.
+/// Takes a request, and returns the function that performs it.
 ///
 /// The second argument is for `watch`: it starts the stream of events on the connection of the
 /// request.
 package typealias Dispatch = @Sendable (Message, @escaping BeginStream) -> Exchange
 
-/// Returns the function that finds the operation of a request in the table of operations.
+/// Returns a function that finds the operation of each request in the table of operations.
 package func dispatch(_ endpoints: Endpoints) -> Dispatch {
   let handlers = OperationRow.all.map { Handler(operation: $0.name, serve: $0.serve(endpoints)) }
   return { request, beginStream in
@@ -57,7 +57,7 @@ struct OperationRow: Sendable {
   let name: String
   let effect: OperationEffect
   let loggedNames: LoggedNames
-  /// Returns the effect of an operation; `nil` for an unknown one.
+  /// Returns the effect of an operation; `nil` if there is no operation of this name.
   static func effect(of name: String) -> OperationEffect? {
     all.first { $0.name == name }?.effect
   }

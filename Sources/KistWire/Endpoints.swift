@@ -99,19 +99,22 @@ package func exchange(over lines: @escaping LineExchange) -> Exchange {
   }
 }
 
-/// Returns an exchange whose requests name the program that asked the client for them.
+/// Returns an exchange whose requests name the program for which the client makes them.
 ///
 /// A kistd without the feature `onBehalfOf` refuses such a request, and does nothing. The exchange
 /// then sends the request again, without the program.
 ///
-/// - Parameter program: Called for each request, in the task that makes it.
-package func onBehalfOf(
-  _ program: @escaping @Sendable () -> ClaimedProgram?, over exchange: @escaping Exchange
+/// - Parameter program: Returns the program, or `nil` to name none. It is called for each request,
+///   in the task that makes the request.
+package func exchange(
+  onBehalfOf program: @escaping @Sendable () -> ClaimedProgram?, over exchange: @escaping Exchange
 ) -> Exchange {
   let hello = Operation.hello.clientFunction(over: exchange)
   return { request throws(StorageError) in
     guard let program = program() else { return try await exchange(request) }
-    do throws(StorageError) { return try await exchange(request.onBehalfOf(program)) } catch {
+    do throws(StorageError) {
+      return try await exchange(request.adding(onBehalfOf: program))
+    } catch {
       guard error.code == .badRequest, let features = try? await hello().features,
         !features.contains(Hello.onBehalfOfFeature)
       else { throw error }
@@ -120,13 +123,12 @@ package func onBehalfOf(
   }
 }
 
-/// Returns an exchange that sends a read again, once, if the connection was lost before the reply.
+/// Returns an exchange that repeats a read once if the connection was lost before the reply.
 ///
-/// It never sends a change again. The connection cannot do this: it does not know which requests
-/// are reads. It sends a request again only if no byte was sent.
+/// A read is a request whose operation has no effect (`OperationEffect.none`). The exchange does not
+/// repeat other requests, because kistd may have performed them.
 ///
-/// The error of a read does not say whether data was changed (`outcome`), because a read changes
-/// nothing.
+/// The errors of a read have no `outcome`, because a read changes nothing.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
     guard OperationRow.effect(of: request.operation) == OperationEffect.none else {
@@ -138,7 +140,7 @@ package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
         return try await exchange(request)
       }
     } catch {
-      // The connection sets an outcome for every request.
+      // `exchange` may have set an outcome, because it does not know that this is a read.
       var error = error
       error.outcome = nil
       throw error

@@ -62,13 +62,14 @@ package struct Message: Sendable {
     }
   }
 
-  /// The names of the members that belong to the line, not to the operation.
+  /// The names of the members that messages of any operation may have.
   package static let envelope: [StaticString] = ["op", "ok", "id", "onBehalfOf"]
 
-  /// Returns the request with `onBehalfOf`: the program that asked the client for this request.
+  /// Returns this request with the member `onBehalfOf`, which names the program for which the
+  /// client makes the request.
   ///
-  /// kistd cannot check this claim.
-  func onBehalfOf(_ program: ClaimedProgram) -> Message {
+  /// kistd cannot check whether this is true.
+  func adding(onBehalfOf program: ClaimedProgram) -> Message {
     var head = 0
     let text = JSONWriter.object(capacity: count + 512) { writer in
       writer.member("op", operation)

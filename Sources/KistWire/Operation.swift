@@ -11,7 +11,7 @@ struct Operation<Input, Output>: Sendable {
   let effect: OperationEffect
   /// All keys that a request may have, including `op` and `id`.
   let keys: [StaticString]
-  /// Whether the audit log records the service and the account of a request.
+  /// The names in a request that the audit log records.
   let loggedNames: LoggedNames
   let request: Codec<Input>
   let reply: Codec<Output>
@@ -78,32 +78,39 @@ extension Operation where Input == Void {
   }
 }
 
-/// Whether the audit log records the service and the account of an operation's requests.
+/// The names in an operation's requests that the audit log records.
 enum LoggedNames: Sendable {
   case none
-  /// The service and the account of one credential.
-  case key
-  /// A service and an account, each of which may be absent.
-  case query
+  /// The service and the account of the credential that the request names.
+  case ofCredential
+  /// The service and the account that the request searches for, if it contains them.
+  case ofQuery
 }
 
-/// The effect of an operation beyond its reply.
+/// The effect of an operation on kistd and its storage.
 enum OperationEffect: Sendable {
-  /// None: the stored data and the lock stay the same. So a client may send the request again, and
-  /// kistd need not perform it if the client has disconnected.
+  /// The operation changes no stored data, and neither locks nor unlocks the storage.
+  ///
+  /// So a client may send the request again. kistd need not perform it if the client has
+  /// disconnected.
   case none
-  /// It makes, polls or reads a backup. A client does not send the request again, because it may
-  /// begin or discard a backup. kistd may drop the request if the client has disconnected.
+  /// The operation begins a backup, asks for its progress, or reads a part of it.
+  ///
+  /// A client does not send the request again. It might begin a second backup, or ask for a backup
+  /// that kistd has discarded because its last part was read. kistd need not perform the request if
+  /// the client has disconnected.
   case backup
-  /// It locks or unlocks the storage.
+  /// The operation locks or unlocks the storage.
   case access
-  /// It changes credentials or key slots, so its errors report the outcome of the change.
+  /// The operation changes credentials or key slots. So its errors report whether the change was
+  /// made (`outcome`).
   case change
 }
 
-/// Returns a change whose errors always have an outcome.
+/// Returns a function that makes a change, and throws only errors with an outcome.
 ///
-/// If an error has no outcome, the returned function derives it from the error's code.
+/// If `change` throws an error without an outcome, the function adds the outcome that the code of
+/// the error implies.
 private func reportingOutcome<Input, Output>(
   _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
 ) -> @Sendable (Input) async throws(StorageError) -> Output {
@@ -128,8 +135,8 @@ extension StorageError.Code {
   }
 }
 
-/// Two functions: one reads a value from the members of a JSON object, and one writes it as
-/// members.
+/// A pair of functions: one reads a value from the members of a JSON object, and the other writes
+/// the value as members.
 struct Codec<Value>: Sendable {
   let read: @Sendable (JSONObject) throws(JSONError) -> Value
   let write: @Sendable (Value, inout JSONWriter) throws(StorageError) -> Void

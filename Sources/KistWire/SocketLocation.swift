@@ -1,8 +1,8 @@
 package import KistCore
 
-/// The path of kistd's socket, by the same rule for kistd and its clients.
+/// The path of kistd's socket; kistd and its clients find it by the same rule.
 package struct SocketLocation: Sendable, Equatable {
-  /// The number of bytes of a path that fit in `sun_path` with its terminating NUL (unix(7)).
+  /// The maximum number of bytes of a path: `sun_path` also holds a NUL after it (unix(7)).
   package static let longestPath = 107
 
   /// The path of the socket, at most 107 bytes of UTF-8.
@@ -29,9 +29,8 @@ package struct SocketLocation: Sendable, Equatable {
   /// - `/run/user/UID`, if this directory belongs to this user
   /// - `~/.local/state`
   ///
-  /// An empty variable counts as unset, and so does a relative path in `$XDG_RUNTIME_DIR` (XDG Base
-  /// Directory Specification) or `$HOME`. Throws `unavailable` if all of them are unset, and
-  /// `/run/user/UID` does not belong to this user.
+  /// An empty variable counts as unset. `$XDG_RUNTIME_DIR` and `$HOME` also count as unset if they
+  /// contain a relative path. Throws `unavailable` if none of these gives a path.
   package init(
     environment: (String) -> String?, uid: UInt32, isOurDirectory: (String) -> Bool
   ) throws(StorageError) {

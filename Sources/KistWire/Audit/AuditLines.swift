@@ -106,7 +106,7 @@ extension AuditLineWriter {
 
   /// The start of a line, with the member `time`.
   ///
-  /// Lines of the same second use it again.
+  /// In lines of the same second, only the milliseconds differ.
   private struct Time {
     private static let name: StaticString = "{\"time\":\""
 
@@ -129,7 +129,7 @@ extension AuditLineWriter {
 
   /// The encoded operation and outcome of a request.
   ///
-  /// Consecutive lines often have the same.
+  /// Consecutive lines often have the same operation and outcome.
   private struct Kind {
     private let operation: String
     private let failure: StorageError.Code?

@@ -103,7 +103,7 @@ package struct AuditLink: Sendable, Equatable {
     )
   }
 
-  /// The maximum of `number`: the largest integer of the protocol, because replies contain it.
+  /// The maximum of `number`: the largest integer that the protocol allows in a reply.
   private static let maximum = (1 << 53) - 1
 
   private static func bytes(_ value: JSONValue?) -> [UInt8]? {

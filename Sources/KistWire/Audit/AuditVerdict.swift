@@ -2,9 +2,12 @@ package import KistJSON
 
 /// The result of a check of the audit log's chain.
 package struct AuditVerdict: Sendable, Equatable, JSONMembers {
-  /// The number of unchanged lines before the first fault, written with the key of this storage.
+  /// The number of unchanged lines that kistd wrote with the key of this storage, before the first
+  /// fault.
   package var verified = 0
-  /// The number of lines without a chain between the start of this key's chain and the first fault.
+  /// The number of lines without a chain, between the start of this key's chain and the first fault.
+  ///
+  /// kistd had no key when it wrote them, or another program wrote them.
   package var unchained = 0
   /// The number of lines before this key's chain begins.
   ///

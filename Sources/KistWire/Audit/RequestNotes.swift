@@ -8,9 +8,9 @@ package struct RequestNotes: Sendable {
     package var operation = ""
     /// The names in the request; `nil` if one of them is too long for a credential.
     package var names: RequestedNames?
-    /// The program that the request named, as a member of the log's line.
+    /// The encoded member `onBehalfOf` of the log's line, if the request named a program.
     ///
-    /// It is encoded, so that a note without it stays small.
+    /// An optional array takes less space in a note than the optional values of the program.
     var claim: [UInt8]?
     /// The error code of a failed request.
     package var failure: StorageError.Code?
@@ -53,7 +53,7 @@ extension RequestNotes.Note {
 
 extension JSONObject {
   fileprivate func names(_ names: LoggedNames) throws(JSONError) -> RequestedNames {
-    names == .key ? RequestedNames(try credentialKey()) : try requestedNames()
+    names == .ofCredential ? RequestedNames(try credentialKey()) : try requestedNames()
   }
 
   /// Reads a service and an account, each of which may be absent.

@@ -9,7 +9,8 @@ package struct Line: Sendable, Equatable {
 
   package init(_ content: Secret) { self.content = content }
 
-  /// Whether the operation serves only its client: it does not change, lock or unlock anything.
+  /// Whether the request is of use only to its client, because its operation changes, locks and
+  /// unlocks nothing.
   package var servesOnlyItsClient: Bool {
     let operation = try? JSONObject(content)["op"]?.string()
     switch operation.flatMap(OperationRow.effect) {

@@ -6,7 +6,7 @@ extension Operation where Input == WithEncoding<LoadRequest>, Output == WithEnco
   static var load: Self {
     Operation(
       name: "load", keys: ["service", "account", "encoding", "allowExpired"],
-      loggedNames: .key, request: loadRequest, reply: loadedCredential)
+      loggedNames: .ofCredential, request: loadRequest, reply: loadedCredential)
   }
 
   /// Returns the server's function, which encodes the secret as the client requested.
@@ -61,7 +61,7 @@ extension Operation where Input == SaveRequest, Output == CredentialSummary {
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
         "ifRevision", "keep",
       ],
-      loggedNames: .key, request: saveRequest, reply: savedCredential)
+      loggedNames: .ofCredential, request: saveRequest, reply: savedCredential)
   }
 }
 
@@ -102,7 +102,7 @@ extension Operation where Input == DeleteRequest, Output == Bool {
   static var delete: Self {
     Operation(
       name: "delete", effect: .change, keys: ["service", "account", "ifRevision"],
-      loggedNames: .key, request: deleteRequest, reply: deletedMember)
+      loggedNames: .ofCredential, request: deleteRequest, reply: deletedMember)
   }
 }
 
@@ -130,12 +130,13 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   static var find: Self {
     Operation(
       name: "find", keys: ["service", "account", "attributes", "limit", "after"],
-      loggedNames: .query, request: credentialQuery, reply: credentialPage)
+      loggedNames: .ofQuery, request: credentialQuery, reply: credentialPage)
   }
 
   /// Returns the server's function.
   ///
-  /// If a page is too long for a line, it looks up half as many credentials, until the page fits.
+  /// If a page is too long for a line, the function looks up half as many credentials, until the
+  /// page fits.
   func servedWithinALine(by find: @escaping Run) -> Exchange {
     { request throws(StorageError) in
       var query = try decodeRequest(request)
@@ -149,7 +150,9 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   }
 }
 
-/// The maximum number of bytes of `ok` and `id` in a reply, with an `id` of 128 escaped bytes.
+/// The number of bytes to leave free for `ok` and `id` in a reply.
+///
+/// An `id` has at most 128 bytes, and a JSON escape such as `\u0000` has 6 bytes for one of them.
 private let envelopeSize = 1024
 
 private let credentialQuery = Codec<CredentialQuery>(

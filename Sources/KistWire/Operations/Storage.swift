@@ -64,12 +64,12 @@ package struct Hello: Sendable, Equatable {
   package var operations = OperationRow.all.map(\.name).sorted()
   /// The additions to the protocol since 1.0, such as new JSON keys.
   package var features = [Hello.keepFeature, Hello.onBehalfOfFeature]
-  /// How durable an answered change is.
+  /// How durable a change is once kistd has answered it.
   package var durability: StorageStatus.Durability
 
-  /// The feature of a kistd that knows the key `keep` of `save`.
+  /// The feature of a kistd that accepts the key `keep` in a request of `save`.
   static let keepFeature = "keep"
-  /// The feature for the key `onBehalfOf` of every request.
+  /// The feature of a kistd that accepts the key `onBehalfOf` in every request.
   package static let onBehalfOfFeature = "onBehalfOf"
 
   package init(version: String, durability: StorageStatus.Durability) {
@@ -175,6 +175,8 @@ extension KeySlotSummary: JSONMembers {
   }
 
   /// Writes an element of `slots` in a reply.
+  ///
+  /// `passes` and `kibibytes` are the work to try a passphrase; a slot of a key file has neither.
   package func write(to writer: inout JSONWriter) {
     writer.member("number", number)
     writer.member("kind", kind.rawValue)

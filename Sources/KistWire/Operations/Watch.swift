@@ -10,7 +10,7 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   /// Reports each change from now on.
   static var watch: Self {
     Operation(
-      name: "watch", keys: ["service"], loggedNames: .query, request: watchRequest,
+      name: "watch", keys: ["service"], loggedNames: .ofQuery, request: watchRequest,
       reply: positionMember)
   }
 
@@ -28,8 +28,8 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   }
 }
 
-/// Sends a line over a new connection; returns the reply, and one function, which returns the next
-/// line at each call.
+/// Sends a line over a new connection; returns the reply, and a function that returns the next line
+/// at each call.
 package typealias WatchExchange =
   @Sendable (Line) async throws(StorageError) -> (reply: Line, next: NextLine)
 

@@ -17,9 +17,9 @@ package struct ClaimedProgram: Sendable, Equatable, JSONMembers {
     self.unit = unit
   }
 
-  /// The maximum bytes of the name of a program.
+  /// The maximum number of bytes of a program's name.
   package static let longestProgram = 128
-  /// The maximum bytes of the name of a unit, which is systemd's.
+  /// The maximum number of bytes of a unit's name, which is the same in systemd.
   package static let longestUnit = 255
 
   /// Reads the claim of a request, and refuses one that exceeds a limit.

@@ -6,7 +6,7 @@ private let fields: [(name: String, field: KeptFields)] = [
 ]
 
 extension KeptFields {
-  /// The names in the protocol of the fields of the stored credential that a save keeps.
+  /// The names of these fields in the protocol.
   var names: [String] { fields.filter { contains($0.field) }.map(\.name) }
 }
 

@@ -95,7 +95,7 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
     /// The name of the storage in `status`.
     package var storage: String
     package var reason: String
-    /// Why the storage would open locked; `nil` if it would not, or that is not known.
+    /// The reason why the storage would be locked; `nil` if it would not, or if this is not known.
     package var whyLocked: StorageError?
 
     package init(storage: String, reason: String, whyLocked: StorageError? = nil) {
@@ -203,7 +203,7 @@ extension KeyringProvider: JSONMembers {
           lockedItems: try object["lockedItems"]?.integer()))
   }
 
-  /// Writes the process that owns the name, and what the bus would start.
+  /// Writes the process that provides the Secret Service, and what the bus would start for it.
   package func write(to writer: inout JSONWriter) {
     switch owner {
     case nil: break

@@ -12,7 +12,7 @@ PATIENCE = 60.0
 
 
 class KistError(Exception):
-    """What kistd answered, or why it could not be asked; never a part of the question."""
+    """An error from kistd, or the reason why kistd could not be reached; contains no part of the request."""
 
     def __init__(self, code, message, hint=None):
         super().__init__(f"{message}; {hint}" if hint else message)
@@ -20,7 +20,7 @@ class KistError(Exception):
 
 
 def socket_path():
-    """Where this user's kistd listens: "Where" in docs/protocol.md."""
+    """Returns the path of this user's kistd socket: "Where" in docs/protocol.md."""
     if path := os.environ.get("KIST_SOCKET"):
         return path
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -42,8 +42,8 @@ def is_our_directory(path):
         return False
 
 
-def stands_for_strangers(uid):
-    """Whether the kernel shows users by it, too, that this user namespace has no number for: user_namespaces(7)."""
+def represents_other_users(uid):
+    """Returns whether users that this user namespace does not map may also have this uid: user_namespaces(7)."""
     if uid != int(text_of("/proc/sys/kernel/overflowuid") or 65534):
         return False
     return sum(int(row.split()[2]) for row in text_of("/proc/self/uid_map").splitlines()) < (1 << 32) - 1
@@ -58,18 +58,19 @@ def text_of(path):
 
 
 def connect(patience=PATIENCE):
-    """A connection to kistd; anybody else who listens there is told nothing."""
+    """Connects to kistd; sends nothing if the listening process may belong to another user."""
     path = socket_path()
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # Of the system, until it is connected: with one of Python's, a queue of clients that is full is an error at once.
+    # Until it is connected, the socket has a timeout of the kernel. With one of Python's, connect() fails at once if
+    # kistd's queue of new clients is full.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", *seconds_and_micros(patience)))
     try:
         connection.connect(path)
         connection.settimeout(patience)
         peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         uid = os.geteuid()
-        if struct.unpack("3i", peer)[1] != uid or stands_for_strangers(uid):
-            raise KistError("denied", "another user's process listens where kistd should")
+        if struct.unpack("3i", peer)[1] != uid or represents_other_users(uid):
+            raise KistError("denied", "the process that listens at kistd's socket may belong to another user")
     except OSError as error:
         connection.close()
         raise unreachable(error) from None
@@ -80,15 +81,15 @@ def connect(patience=PATIENCE):
 
 
 def unreachable(error):
-    """Why kistd could not be asked."""
+    """Returns the error for a kistd that could not be reached."""
     is_late = isinstance(error, (TimeoutError, BlockingIOError))
     reason = "it did not answer" if is_late else error.strerror or str(error)
     return KistError("unavailable", f"kistd cannot be reached: {reason}", "start it: kistd")
 
 
 def ask(op, **request):
-    """One request and its reply, which must be there within PATIENCE seconds."""
-    # What json writes is ASCII; a lone surrogate, which is no text, kistd refuses.
+    """Sends one request and returns its reply, which must arrive within PATIENCE seconds."""
+    # json writes ASCII. kistd refuses a lone surrogate, because it is not text.
     line = json.dumps({"op": op, **request}).encode() + b"\n"
     if len(line) > LONGEST_LINE + 1:
         raise KistError("tooLarge", f"the request is longer than {LONGEST_LINE} bytes; nothing was changed")
@@ -108,12 +109,12 @@ def ask(op, **request):
 
 
 def seconds_and_micros(patience):
-    """As the system takes a time; not none, which would be for ever."""
+    """Returns a time as the kernel expects it; never 0, which would mean no timeout."""
     return divmod(max(round(patience * 1_000_000), 1), 1_000_000)
 
 
 def until(end):
-    """The seconds until then, more than none: none would mean not to wait."""
+    """Returns the seconds until a time; more than 0, because 0 would mean not to wait."""
     return max(end - time.monotonic(), 0.001)
 
 
@@ -130,12 +131,12 @@ def read_line(connection, end):
     except ValueError:
         reply = None
     if not isinstance(reply, dict):
-        raise KistError("internal", "what answered is not kistd")
+        raise KistError("internal", "the reply does not follow kistd's protocol")
     return reply
 
 
 def secret(credential):
-    """The secret of a loaded credential, in bytes."""
+    """Returns the secret of a loaded credential, in bytes."""
     if "secretBase64" in credential:
         return base64.b64decode(credential["secretBase64"], validate=True)
     return credential["secret"].encode()

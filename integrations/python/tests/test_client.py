@@ -32,10 +32,10 @@ def test_the_socket_is_at_the_first_place_that_the_rule_names(case, monkeypatch)
 @pytest.mark.parametrize("uid, rows, expected", [
     (65534, "0 0 4294967295", False), (65534, "1000 1000 1", True), (65534, "0 1000 1\n1 100000 65536", True),
     (65534, "", True), (1000, "1000 1000 1", False)])
-def test_a_uid_that_others_are_shown_by_says_nothing(uid, rows, expected, monkeypatch):
+def test_a_uid_of_several_users_is_recognised(uid, rows, expected, monkeypatch):
     monkeypatch.setattr(
         client, "text_of", {"/proc/sys/kernel/overflowuid": "65534\n", "/proc/self/uid_map": rows}.get)
-    assert client.stands_for_strangers(uid) is expected
+    assert client.represents_other_users(uid) is expected
 
 
 def test_a_full_queue_of_clients_is_waited_for(tmp_path, monkeypatch):
