@@ -1,10 +1,11 @@
 import Foundation
 import KistCore
-import KistFile
 import KistSodium
 import KistTesting
 import Synchronization
 import Testing
+
+@testable import KistFile
 
 /// A program that frees disk space may empty or remove SQLite's log, which has the latest changes.
 @Suite(.timeLimit(.minutes(10))) struct `A log that is changed while kistd has it open` {
@@ -155,6 +156,35 @@ import Testing
       #expect(try await reopened.credentials.findAll().map(\.key) == [.sample])
       await reopened.close()
     }
+  }
+
+  @Test func `and removed leaves the database intact when kistd is killed while it writes the log`()
+    async throws
+  {
+    try await store.fill([.sample()])
+    let database = try store.bytes()
+    await #expect(processExitsWith: .signal(SIGXFSZ)) {
+      [path = store.path as String, keyPath = store.keyPath as String] in
+      let opened = try await EncryptedFile.open(
+        .init(path: path, keySource: .keyFile(path: keyPath)))
+      try await opened.credentials.save(.sample(.init(service: "example.org"), secret: "second"))
+      let log = try Descriptor.open(path + "-wal", O_RDONLY)
+      try FileManager.default.removeItem(atPath: path + "-wal")
+      // The system kills the process when it has written this much of the log.
+      var limit = rlimit(rlim_cur: 5000, rlim_max: 5000)
+      unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      signal(SIGXFSZ, SIG_DFL)
+      var signals = sigset_t()
+      unsafe sigfillset(&signals)
+      unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+      try log.restoreLog(of: path)
+    }
+    #expect(try store.bytes() == database)
+    #expect(try store.names().contains("credentials.db.new-wal"))
+    let reopened = try await store.open()
+    #expect(try await reopened.credentials.findAll().map(\.key) == [.sample])
+    await reopened.close()
+    #expect(try store.names() == ["credentials.db", "credentials.db.lock"])
   }
 
   private func open(

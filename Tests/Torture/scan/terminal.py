@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import signal
 import time
 
@@ -23,7 +24,7 @@ class Terminal:
         """Types a line once the program has prompted, and so has disabled the echo."""
         end = time.monotonic() + PATIENCE
         while after not in self.said:
-            if time.monotonic() > end:
+            if not select.select([self.descriptor], [], [], max(0, end - time.monotonic()))[0]:
                 raise RuntimeError(f"the program did not prompt: {self.said}")
             self.said += os.read(self.descriptor, 4096)
         os.write(self.descriptor, answer + b"\n")
