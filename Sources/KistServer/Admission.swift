@@ -127,7 +127,7 @@ final class Admission: Sendable {
       connection.handler.evictionPriority().map { (priority: $0, connection: connection) }
     }
     // On a busy machine, new clients connect before an earlier one has sent its first request. If
-    // at most a quarter of the limit have sent no request yet, they are evicted last.
+    // few connections have sent no request yet, these are evicted last.
     if evictable.count(where: \.priority.isNothing) <= server.maximumConnections / 4 {
       for index in evictable.indices {
         if case .nothing(let since) = evictable[index].priority {

@@ -147,9 +147,9 @@ package struct ByteServer: Sendable {
 
 /// The connections that a `ByteServer` is answering.
 ///
-/// Each has a place, and the number of places is limited. If no place is free, the server evicts a
-/// connection of the group with the most connections; it evicts clients without a group first. It
-/// closes the oldest connection whose answer it has begun to send. So a program with many
+/// Each has a place, and the number of places is limited. If no place is free, the server first
+/// chooses a group: the clients without a group, or else the group with the most connections. In it,
+/// the server closes the oldest connection to which it has begun to send. So a program with many
 /// connections takes places only from its own group. If each group has one connection, the server
 /// closes the oldest one that has had `crowdedDeadline` to read. So even if many groups hold all
 /// places, they delay a new client only for that time.

@@ -43,7 +43,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var stream: WatchStream?
   /// Whether `startAnswer` is running.
   private var isStartingAnswer = false
-  var outgoing = noReplies()
+  var outgoing = emptyReplyBuffer()
   /// The number of writes that the channel has not finished.
   private(set) var unwritten = 0
   private var lastWrite: EventLoopFuture<Void>?
@@ -178,8 +178,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Writing
 
-  /// Returns a buffer with space for nearly every reply.
-  private static func noReplies() -> WipedBytes { WipedBytes(capacity: 1024) }
+  /// Returns an empty buffer with space for nearly every reply.
+  private static func emptyReplyBuffer() -> WipedBytes { WipedBytes(capacity: 1024) }
 
   /// Writes the replies to the socket directly.
   ///
@@ -195,7 +195,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     if sent < outgoing.count { write(after: sent, context) }
     // Frees the memory of a large reply.
     if outgoing.capacity > 2 * Self.readSize {
-      outgoing = Self.noReplies()
+      outgoing = Self.emptyReplyBuffer()
     } else {
       outgoing.removeAll()
     }

@@ -20,7 +20,7 @@ package struct Header: Equatable, Sendable {
   /// The maximum sequence.
   ///
   /// SQLite stores the sequence of a row as a signed integer.
-  package static let lastSequence = UInt64(Int64.max)
+  package static let maximumSequence = UInt64(Int64.max)
 
   /// The size of the hash of the slots in bytes.
   static let slotsHashSize = 32
@@ -96,7 +96,7 @@ extension StoreKeys {
       header.slots = try reader.bytes(Header.slotsHashSize, from: bytes)
       try reader.finish(bytes)
       // Each row has a different sequence, so there cannot be more rows than changes.
-      guard header.count <= header.sequence, header.sequence <= Header.lastSequence else {
+      guard header.count <= header.sequence, header.sequence <= Header.maximumSequence else {
         throw .corrupt("the store's header has invalid numbers")
       }
       return header

@@ -65,7 +65,7 @@ extension Metadata {
   /// Decodes metadata; throws `corrupt` if the metadata breaks a rule that every save keeps.
   ///
   /// - Parameter found: the key by which the row was found. The metadata of another credential is
-  ///   `corrupt`. This key is not checked against the limits, because a request had it.
+  ///   `corrupt`. This key comes from a request, whose names were already checked against the limits.
   init(decoding bytes: Span<UInt8>, foundBy found: CredentialKey? = nil) throws(StorageError) {
     var reader = ByteReader()
     let flags = try Self.flags(&reader, from: bytes)
@@ -157,7 +157,7 @@ extension Metadata {
 package struct Fields: Equatable, Sendable {
   /// The maximum size in bytes of the fields with the metadata, and of the fields with the secret.
   static let mostBytes = 32_768
-  /// The bit in a field's number (its tag) that marks the field as critical.
+  /// The bit in a field's number that marks the field as critical.
   ///
   /// Versions that do not know such a field must not change the credential.
   private static let criticalBit: UInt32 = 1 << 31

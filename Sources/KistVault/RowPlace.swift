@@ -174,7 +174,7 @@ package struct RowTally {
   private let keys: StoreKeys?
   private var sum = RowSum.zero
   private var lastAddress = Int64.min
-  /// The tags of the latest rows whose possible addresses are the same.
+  /// The tags of the rows that were read last and share one set of possible addresses.
   private var neighbours: [RowTag] = []
   private var sequences: [UInt64] = []
   /// The number of rows.
@@ -215,7 +215,7 @@ package struct RowTally {
     in header: Header
   ) throws(StorageError) {
     let previous = lastAddress
-    guard add(metadata, secret, at: place, address: address) else { throw .misplacedRow }
+    guard add(metadata, secret, at: place, address: address) else { throw .wrongAddress }
     guard place.sequence <= header.sequence else { throw .wrongRows }
     // Rows with the same tags are next to each other.
     if !RowAddresses.of(place.tag).contains(previous) {

@@ -4,7 +4,7 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Seals, for the audit log, the service and the account in one request after another.
+/// Seals the service and the account of each request for the audit log, one request after another.
 ///
 /// Sealed names open only if the text before them in their line is unchanged.
 package struct NameSealing: ~Copyable {

@@ -58,7 +58,7 @@ extension StoreKeys {
 
   /// Opens the credential in a row that was found by its service and account.
   ///
-  /// Throws `corrupt` if the row could not come from a save at this place.
+  /// Throws `corrupt` if no save could have written this row with these tags and this sequence.
   package func openCredential(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey,
     in epoch: Epoch
@@ -71,7 +71,7 @@ extension StoreKeys {
 
   /// Opens the metadata of a row.
   ///
-  /// Throws `corrupt` if the row could not come from a save at this place.
+  /// Throws `corrupt` if no save could have written this row with these tags and this sequence.
   ///
   /// - Parameter key: the service and the account by which the row was found; without them, the
   ///   tags of the row are checked.
@@ -87,7 +87,7 @@ extension StoreKeys {
   }
 
   /// Opens only the service and the account of a row, even if other parts exceed the limits.
-  package func openKey(
+  package func openCredentialKey(
     _ sealed: Span<UInt8>, at place: RowPlace
   ) throws(StorageError) -> CredentialKey {
     try metadata.open(sealed, at: place)

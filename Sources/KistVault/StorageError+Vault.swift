@@ -31,7 +31,7 @@ extension StorageError {
     "credentials in the store were removed, changed or replaced by earlier versions")
 
   /// A row is at a wrong address, where no lookup finds it.
-  package static let misplacedRow = damagedRows(
+  package static let wrongAddress = damagedRows(
     "credentials in the store are stored under wrong addresses")
 
   /// The row of one credential is stored under the name of another one.

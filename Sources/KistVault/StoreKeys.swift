@@ -5,10 +5,12 @@ package import KistSodium
 //
 // - *Seal*: encrypt and authenticate. *Open*: verify and decrypt.
 // - *Row*: one stored credential. It has two sealed parts, the metadata and the secret.
+// - *Key*: in the names of functions about rows, the service and the account of a credential.
 // - *Tag*: a keyed hash of names, by which the store finds rows.
 // - *Address*: the number of a row in the table.
 // - *Sequence*: the number of a change. Each change of the store has the next number.
-// - *Place*: the identity of a row: its tags, and the sequence of the change that wrote it.
+// - *Place*: the identity of a row: its tags, and the sequence of the change that wrote it. It is not
+//   the location of the row, which is its address.
 // - *Header*: data about the whole store, such as the number of rows and the sum of their hashes.
 //   It reveals missing and replaced rows.
 // - *Associated data*: not encrypted, but authenticated with sealed data. If it differs, the sealed

@@ -147,7 +147,7 @@ struct RowInspection {
   init(keys: StoreKeys?, _ header: Header?) {
     self.keys = keys
     tally = RowTally(keys)
-    lastSequence = header?.sequence ?? Header.lastSequence
+    lastSequence = header?.sequence ?? Header.maximumSequence
   }
 
   /// Inspects a row, which may come twice, because it can be reached in two ways.
@@ -197,7 +197,7 @@ struct RowInspection {
   private mutating func noteUnreadable(
     _ row: ReachedRow, _ place: RowPlace, _ keys: StoreKeys, _ error: StorageError
   ) {
-    if let key = try? keys.openKey(row.metadata.span, at: place) {
+    if let key = try? keys.openCredentialKey(row.metadata.span, at: place) {
       guard key.isWithinLimits else { return unnamable += 1 }
       named.append(
         (

@@ -99,7 +99,7 @@ extension Database {
     statement.bind(.integer(addresses.upperBound), at: 2)
     while let columns = try statement.next() {
       let address = columns.integer(0)
-      guard address > last else { throw .misplacedRow }
+      guard address > last else { throw .wrongAddress }
       last = address
       if try columns.tag(2) == tag.key {
         let place = RowPlace(tag: tag, sequence: try columns.sequence)

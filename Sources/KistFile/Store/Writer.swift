@@ -94,7 +94,7 @@ final class Writer: Sendable {
       try connections.change { database throws(StorageError) in
         try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in
           let header = try session.header(in: database)
-          guard header.sequence <= Header.lastSequence - UInt64(changes.count) else {
+          guard header.sequence <= Header.maximumSequence - UInt64(changes.count) else {
             throw .noSequenceLeft
           }
           before = header
