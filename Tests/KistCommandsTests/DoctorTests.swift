@@ -186,6 +186,14 @@ import Testing
     #expect(status == expected)
   }
 
+  @Test func `with replaced files does not say what happens after a restart`() async {
+    var machine = Machine.healthy
+    Fault.closesAtRestart.befall(&machine)
+    Fault.replacedFile.befall(&machine)
+    let (output, _) = await examine(machine)
+    #expect(output.contains("problem\tstorage\t") && !output.contains("\trestart\t"), "\(output)")
+  }
+
   @Test(arguments: Fault.allCases)
   func `says what to do of whatever is not well`(_ fault: Fault) async {
     var machine = Machine.healthy

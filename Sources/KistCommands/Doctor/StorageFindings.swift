@@ -34,7 +34,8 @@ func storageFindings(
         hint: "raise it for kistd and restart it: `ulimit -l 1024`, or `LimitMEMLOCK=1M` in "
           + "`systemctl --user edit kistd`"))
   }
-  if !status.isLocked, !status.reopensAtRestart {
+  // With a problem, the next start may refuse the files.
+  if !status.isLocked, !status.reopensAtRestart, status.problem == nil {
     findings.append(
       status.unlocksWith == .keyFile
         ? .note(

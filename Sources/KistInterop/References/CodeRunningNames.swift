@@ -7,7 +7,9 @@
 // - bash(1), dash(1), zsh(1), python(1), perlrun(1), ruby(1), node(1), php(1), lua(1), java(1), R's
 //   `?Startup`, git(1), npm-config(7), make(1), less(1), openssl-env(7), and the documentation of
 //   .NET, Go, cargo, Erlang, kubectl, Hadoop, Spark, Maven, Gradle, uv, pip, Gunicorn and Ansible;
-// - the variables that make(1) starts programs by (`make -p`), autoconf, tpm2(1), w3m(1), mc(1), groff(1);
+// - the variables that make(1) puts into commands (`make -p`), autoconf, autoreconf(1), tpm2(1),
+//   w3m(1), mc(1), groff(1), debconf(7), texi2dvi(1), and the documentation of Uvicorn, Locust, asdf,
+//   mise, SDKMAN, Selenium, gopass, Open MPI, OpenTofu, libgphoto2, libpq and the Linux kernel's build;
 // - psql(1), apt.conf(5), gcc(1), wget(1), zip(1), rsync(1), hg(1), fzf(1), rg(1), screen(1), man(1),
 //   pass(1), restic(1), borg(1), debhelper(7), systemctl(1), rclone(1), sops(1), brew(1), octave(1),
 //   racket(1), task(1), nmap(1), virsh(1), prove(1), and the documentation of Airflow, Log4j, Spring
@@ -49,7 +51,7 @@ let codeRunningPrefixes = [
   "ERL_", "ELIXIR_ERL", "MIX_", "REBAR", "CGO_", "CARGO_", "RUST_", "RUSTC", "RUSTDOC", "RUSTFLAGS",
   "RUSTUP_", "SCCACHE_", "CCACHE_", "DISTCC_", "ICECC_", "CMAKE_", "CTEST_", "NINJA_", "MESON_",
   "BAZEL_", "PKG_CONFIG", "QMAKE", "LIBTOOL", "AUTOM4TE", "ACLOCAL", "GCC_", "CLANG_", "CCC_",
-  "DEB_", "DEBUILD_", "DPKG_", "DH_", "RPM_", "SWIFT_DRIVER_", "SWIFTPM_",
+  "DEB_", "DEBCONF_", "DEBUILD_", "DPKG_", "DH_", "RPM_", "SWIFT_DRIVER_", "SWIFTPM_",
   // Configuration that names code, and modules.
   "ANSIBLE_", "LIBMYSQL_PLUGIN", "TF_CLI_", "TERRAGRUNT_", "PACKER_", "VAGRANT_", "HELM_",
   "KUBECTL_", "BUILDKIT", "BUILDX_", "QEMU_", "CONTAINERS_",
@@ -61,7 +63,7 @@ let codeRunningPrefixes = [
   // Programs that start others.
   "FZF_", "SVN_", "HGRC", "CVS_", "SUDO_", "RIPGREP_", "TMUX", "NVIM", "VALGRIND_", "GROFF_",
   "MANROFF", "W3M",
-  "TPM2TOOLS_", "TPM2OPENSSL_",
+  "TPM2TOOLS_", "TPM2OPENSSL_", "ASDF_", "MISE_", "NODENV_", "SDKMAN_", "OMPI_", "PMIX_", "GOPASS_",
   "PASSWORD_STORE_", "BZR_", "DARCS_", "ELINKS_", "NNN_", "TIGRC_",
 ]
 
@@ -74,7 +76,8 @@ let codeRunningNames: Set<String> = [
   "GCONV_PATH", "GETCONF_DIR", "GLIBC_TUNABLES", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH",
   "MALLOC_TRACE", "NIS_PATH", "NLSPATH", "PATH_LOCALE", "RESOLV_HOST_CONF", "RES_OPTIONS", "TZDIR",
   // Other libraries: modules that they load, and configuration that names some.
-  "CUDA_INJECTION64_PATH", "FONTCONFIG_FILE", "GS_LIB", "GSS_MECH_CONFIG", "HDF5_PLUGIN_PRELOAD",
+  "CUDA_INJECTION64_PATH", "JACK_DRIVER_DIR", "PGSSLKEY", "WIRESHARK_EXTCAP_DIR", "FONTCONFIG_FILE",
+  "GS_LIB", "GSS_MECH_CONFIG", "HDF5_PLUGIN_PRELOAD",
   "KRB5_CONFIG", "KRB5_KTNAME", "LADSPA_PATH", "LDAPCONF", "LDAPRC", "MAGIC",
   "MAGICK_CODER_MODULE_PATH", "MAGICK_CONFIGURE_PATH", "ODBCINI", "ODBCINSTINI", "ODBCSYSINI",
   "OPENSSL_CONF", "OPENSSL_CONF_INCLUDE", "OPENSSL_ENGINES", "OPENSSL_MODULES", "SASL_CONF_PATH",
@@ -85,7 +88,9 @@ let codeRunningNames: Set<String> = [
   "IFS", "INPUTRC", "NULLCMD", "PROMPT", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4",
   "PSMODULEPATH", "READNULLCMD", "RPROMPT", "SHELL", "SHELLOPTS", "TMPPREFIX", "ZDOTDIR", "ZSH",
   // Python, Ruby, PHP and Java programs: the application that they load, and options.
-  "ASGI_APP", "CL_SOURCE_REGISTRY", "COMPOSER", "MPLBACKEND", "BLACK_CACHE_DIR", "CELERY_APP",
+  "ASGI_APP", "HF_MODULES_CACHE", "LOCUST_LOCUSTFILE", "NLTK_DATA", "UVICORN_APP",
+  "UVICORN_APP_DIR",
+  "CL_SOURCE_REGISTRY", "COMPOSER", "MPLBACKEND", "BLACK_CACHE_DIR", "CELERY_APP",
   "CLASSPATH", "DJANGO_SETTINGS_MODULE", "FLASK_APP",
   "JAVACMD",
   "MYPYPATH",
@@ -93,22 +98,34 @@ let codeRunningNames: Set<String> = [
   "TORCH_EXTENSIONS_DIR",
   "TRITON_CACHE_DIR", "VIRTUAL_ENV", "WORKON_HOME", "WSGI_APP",
   // Go, make and compilers.
-  "AR", "ARFLAGS", "AS", "CARGO", "CC", "CFLAGS", "COMPILER_PATH", "CONFIG_SHELL", "CONFIG_SITE",
+  "AR", "ARFLAGS", "AS", "AUTOHEADER", "AUTOMAKE", "AUTOPOINT", "AWK", "CARGO", "CC", "CFLAGS",
+  "COMPILER_PATH", "CONFIG_SHELL", "CONFIG_SITE",
   "CPATH",
-  "CPLUS_INCLUDE_PATH", "CPP", "CPPFLAGS", "CO", "CTANGLE", "CUDACXX", "CWEAVE", "CXX", "CXXFLAGS",
-  "DC", "DMD", "C_INCLUDE_PATH",
-  "DEPENDENCIES_OUTPUT", "DEVELOPER_DIR", "F77", "FC", "FFLAGS", "FORTRAN", "GET", "GNATMAKE",
-  "GNUMAKEFLAGS", "GOAUTH", "GOBIN",
+  "CPLUS_INCLUDE_PATH", "CROSS_COMPILE", "CPP", "CPPFLAGS", "CO", "CTANGLE", "CUDACXX", "CWEAVE",
+  "CXX", "CXXFLAGS",
+  "DC", "DLLTOOL", "DMD", "C_INCLUDE_PATH",
+  "DEPENDENCIES_OUTPUT", "DEVELOPER_DIR", "EGREP", "F77", "FGREP", "FC", "FFLAGS", "FORTRAN", "GET",
+  "GNATMAKE",
+  "GCCGO", "GNUMAKEFLAGS", "GOAUTH", "GOBIN", "GOPACKAGESDRIVER", "GREP", "GTKDOCIZE", "HOSTCC",
+  "HOSTCXX", "INSTALL", "LLVM",
+  "LN_S", "LOADLIBES", "MKDIR_P",
   "GOCACHE", "GOCACHEPROG", "GODEBUG", "GOENV", "GOFLAGS", "GOINSECURE", "GOMODCACHE", "GONOSUMDB",
   "GOPATH", "GOPRIVATE", "GOPROXY", "GOROOT", "GOSUMDB", "GOTOOLCHAIN", "GOTOOLDIR", "GOVCS",
   "GOWORK", "LD", "LDFLAGS", "LEX", "LIBRARY_PATH", "LINT", "M2C", "M4", "MAKE", "MAKEFILES",
   "MAKEINDEX", "MAKEINFO", "MAKEFLAGS",
-  "MAKEOVERRIDES", "MFLAGS", "NM", "NVCC", "OBJC", "OBJCOPY", "PC", "RANLIB", "RM", "SDKROOT",
+  "MAKEOVERRIDES", "MFLAGS", "NM", "NVCC", "OBJC", "OBJCOPY", "OBJDUMP", "OUTPUT_OPTION", "PC",
+  "RANLIB", "RM", "SDKROOT",
   "STACK_ROOT",
-  "STACK_YAML", "STRIP", "SUNPRO_DEPENDENCIES", "SWIFT_BACKTRACE", "TANGLE", "TEX", "TEXI2DVI",
+  "STACK_YAML", "SED", "STRIP", "TARGET_ARCH", "TARGET_MACH", "SUNPRO_DEPENDENCIES",
+  "SWIFT_BACKTRACE", "TANGLE", "TEX", "TEXI2DVI",
   "TOOLCHAINS", "WEAVE", "WINDRES", "YACC",
   // Programs that other programs start, and options that can name one.
-  "AWKLIBPATH", "AWKPATH", "BC_ENV_ARGS", "BORG_PASSCOMMAND", "BORG_RSH", "BROWSER", "BZIP",
+  "AT_SPI_BUS_ADDRESS", "AWKLIBPATH", "AWKPATH", "BIBTEX", "CHROME_DEVEL_SANDBOX", "CVSROOT",
+  "DEBIAN_FRONTEND",
+  "GITPERLLIB", "HG", "LATEX", "LUAINPUTS", "LUALATEX", "LUATEX", "PDFLATEX", "PDFTEX", "XELATEX",
+  "XETEX",
+  "BUILDAH_RUNTIME", "SE_CHROMEDRIVER", "SE_EDGEDRIVER", "SE_GECKODRIVER", "BC_ENV_ARGS",
+  "BORG_PASSCOMMAND", "BORG_RSH", "BROWSER", "BZIP",
   "BZIP2", "DC_ENV_ARGS", "DIALOGRC", "DIFF", "DIFFPROG", "ED", "EDITOR", "ENSCRIPT", "EXINIT",
   "GREP_OPTIONS",
   "GVIMINIT", "GZIP", "HELIX_RUNTIME", "HGEDITOR", "HGMERGE", "INFOPATH",
@@ -135,7 +152,8 @@ let codeRunningNames: Set<String> = [
   "MYSQL_HOME", "NETRC", "NIX_CONFIG", "NIX_PATH", "NIX_REMOTE", "NIX_USER_CONF_FILES",
   "NOTMUCH_CONFIG", "PGOPTIONS", "PGSERVICEFILE", "PGSYSCONFDIR", "PDFVIEWER", "PRE_COMMIT_HOME",
   "PSQLRC",
-  "REGISTRY_AUTH_FILE", "TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", "WGETRC",
+  "REGISTRY_AUTH_FILE", "TF_DATA_DIR", "TF_ENCRYPTION", "TIMEWARRIORDB", "ZOOCFG",
+  "TF_PLUGIN_CACHE_DIR", "WGETRC",
 ]
 
 /// Names with such a prefix or ending that run no code, and that files of variables often have.
@@ -145,7 +163,9 @@ let ordinaryNames: Set<String> = [
   "NODE_PORT", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_NO_WARNINGS",
   "YARN_NPM_AUTH_TOKEN", "DENO_DEPLOY_TOKEN", "CARGO_REGISTRY_TOKEN", "CARGO_TERM_COLOR",
   "RUST_LOG", "RUST_BACKTRACE", "GEM_HOST_API_KEY", "COMPOSER_AUTH", "UV_PUBLISH_TOKEN",
-  "GIT_TOKEN", "GIT_USERNAME", "GIT_PASSWORD", "NUGET_API_KEY", "JAVA_VERSION", "RUBY_VERSION",
+  "GIT_TOKEN", "GIT_USERNAME", "GIT_PASSWORD", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
+  "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "DOTNET_RUNNING_IN_CONTAINER", "NUGET_API_KEY",
+  "JAVA_VERSION", "RUBY_VERSION",
   "DOTNET_ENVIRONMENT", "MIX_ENV", "JUPYTER_TOKEN", "FEATURE_FLAGS", "X_FRAME_OPTIONS", "MAIL_CC",
   "EMAIL_CC", "HOMEBREW_GITHUB_API_TOKEN", "LOG4J_FORMAT_MSG_NO_LOOKUPS",
   "AIRFLOW__CORE__EXECUTOR", "AIRFLOW__CORE__FERNET_KEY", "AIRFLOW__CORE__LOAD_EXAMPLES",

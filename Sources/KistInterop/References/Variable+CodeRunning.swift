@@ -57,13 +57,12 @@ extension Variable {
 
 /// The last words of names whose value is code, options, a program, or the place of one of these.
 private let lastWords: Set<Substring> = [
-  "AR", "ARG", "ARGS", "ARGUMENTS", "ASKPASS", "BIN", "BINARY", "CC", "CFG", "CFGDIR", "CMD",
-  "CMDLINE",
+  "AR", "ARG", "ARGS", "ARGUMENTS", "ASKPASS", "BIN", "BINARY", "CC", "CFG", "CFGDIR", "CMDLINE",
   "COMMANDS", "CONFIGS", "CONFIGURATION", "CPP", "CXX", "DAGS", "DEBUGGER", "DIFF", "DIFFTOOL",
   "ENGINES", "ENTRYPOINT", "EVAL", "EXE", "EXEC", "EXECUTABLE", "EXECUTABLES", "EXTENSION",
   "EXTENSIONS", "HELPER", "HOOK", "HOOKS",
   "INCLUDE", "INI", "INIT", "INTERPRETER", "JAR", "LAUNCHER", "LD", "LIB", "LIBDIR", "LIBRARIES",
-  "LIBRARY", "LIBS", "LINKER", "MAPPER", "MERGETOOL", "MODULE", "MODULES", "OPEN", "OPENER",
+  "LIBRARY", "LINKER", "MAPPER", "MERGETOOL", "MODULE", "MODULES", "OPEN", "OPENER",
   "PATHS",
   "PINENTRY", "PLUGIN", "PLUGINS", "PROFILER", "PROG", "PROGRAM", "RC", "REMOTE", "RSH", "RUNNER",
   "SCRIPT", "SCRIPTS", "SSH", "SUDO", "TCTI", "TERMINAL", "TOOLCHAIN", "TYPESETTER",
@@ -71,9 +70,11 @@ private let lastWords: Set<Substring> = [
 
 /// The endings of last words, also without an underscore before them: `CFLAGS`, `GNUPGHOME`.
 private let wordEndings = [
-  "BROWSER", "CFGDIR", "COMMAND", "COMPILER", "CONF", "CONFDIR", "CONFIG", "CONFIGDIR", "EDITOR",
+  "BROWSER", "CFGDIR", "CMD", "COMMAND", "COMPILER", "CONF", "CONFDIR", "CONFIG", "CONFIGDIR",
+  "EDITOR",
   "FLAGS",
-  "HOME", "INITFILE", "LOADER", "OPT", "OPTIONS", "OPTS", "PAGER", "PATH", "PRELOAD", "PYTHON",
+  "HOME", "INITFILE", "LIBS", "LOADER", "OPT", "OPTIONS", "OPTS", "PAGER", "PATH", "PLUGINDIR",
+  "PRELOAD", "PYTHON",
   "RCFILE", "SHELL", "STARTUP", "VIEWER", "WRAPPER",
 ]
 
