@@ -67,7 +67,7 @@ extension StorageError {
 
   /// The error for a directory in whose place, or above which, there is a file; `nil` if there is none.
   package static func fileInPlace(of directory: String) -> StorageError? {
-    file(inPlaceOf: directory).map { file in
+    fileBlocking(directory: directory).map { file in
       StorageError(
         .unavailable, "\(file) is a file, but kistd needs a directory there",
         hint:

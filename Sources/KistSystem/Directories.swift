@@ -49,7 +49,7 @@ package func checkWritable(directory path: String) throws(UnfitFile) {
 
 /// Returns the file that prevents the creation of a directory, because it has the path of this
 /// directory or of one above it; `nil` if there is no such file.
-package func file(inPlaceOf directory: String) -> String? {
+package func fileBlocking(directory: String) -> String? {
   let path = nearestExisting(directory)
   guard let status = fileStatus(of: path), !status.isKind(S_IFDIR) else { return nil }
   return path
