@@ -163,7 +163,9 @@ func connectedSocket(
   to path: String, by deadline: ContinuousClock.Instant, orFind find: FindDaemon?
 ) throws(SocketError) -> Socket {
   do throws(SocketError) { return try Socket(connectingTo: path, by: deadline) } catch {
-    guard let find, error.meansNothingListens else { throw error }
+    guard let find,
+      error.meansNothingListens || StorageError.foreignRuntimeDirectory(of: path) != nil
+    else { throw error }
     let found: String
     do throws(StorageError) { found = try find() } catch { throw .refused(error) }
     return try Socket(connectingTo: found, by: deadline)
@@ -211,9 +213,10 @@ func storageError(
   case .refused(let error): error
   case _ where error.meansNothingListens: nothingListening(at: path)
   case .notConnected(EACCES), .notConnected(EPERM):
-    StorageError(
-      .denied, "you may not use the socket \(path)",
-      hint: "kistd serves only the user that it runs as")
+    .foreignRuntimeDirectory(of: path)
+      ?? StorageError(
+        .denied, "you may not use the socket \(path)",
+        hint: "kistd serves only the user that it runs as")
   case .notOurs:
     StorageError(
       .denied, "another user's process listens at \(path)",

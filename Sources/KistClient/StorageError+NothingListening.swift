@@ -5,6 +5,7 @@ internal import KistWire
 
 /// Returns the error for a path where no process listens, with a hint.
 func nothingListening(at path: String) -> StorageError {
+  if let error = StorageError.foreignRuntimeDirectory(of: path) { return error }
   if let status = fileStatus(of: path), !status.isKind(S_IFSOCK) {
     return StorageError(
       .unavailable, "\(path) is not a socket",
@@ -25,6 +26,28 @@ func nothingListening(at path: String) -> StorageError {
       : remedy(forMissingRuntimeDirectoryOf: path, environment: environmentVariable)
         ?? "kistd cannot listen there: name a socket in a directory of your own with mode 700, "
         + "with --socket or KIST_SOCKET")
+}
+
+extension StorageError {
+  /// Returns the error for the usual socket in an XDG_RUNTIME_DIR of another user; `nil` for any
+  /// other path.
+  ///
+  /// For example, `su` and `sudo` may keep this variable.
+  package static func foreignRuntimeDirectory(
+    of path: String, environment: (String) -> String? = environmentVariable
+  ) -> StorageError? {
+    guard let directory = environment("XDG_RUNTIME_DIR"), directory.hasPrefix("/"),
+      path == directory.appendingPath("kist/kist.sock"), belongsToAnotherUser(directory)
+    else { return nil }
+    return StorageError(
+      .denied, "XDG_RUNTIME_DIR names \(directory), which belongs to another user",
+      hint: "do without it: `unset XDG_RUNTIME_DIR`")
+  }
+}
+
+private func belongsToAnotherUser(_ directory: String) -> Bool {
+  guard let status = fileStatus(of: directory) else { return errno == EACCES }
+  return status.st_uid != geteuid()
 }
 
 /// Returns the default socket if it is a different one and this user's kistd listens there.

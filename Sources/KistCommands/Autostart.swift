@@ -64,6 +64,7 @@ struct Autostart: Sendable {
   /// Returns that socket, for a command that starts no kistd.
   func findRunning() throws(StorageError) -> String {
     if let running = running() { return running }
+    if let error = StorageError.foreignRuntimeDirectory(of: socket) { throw error }
     // A unit that does not listen was stopped, or failed. The error of a connection explains that.
     if host.daemonUnit(listeningAt: socket) == .installed { return socket }
     throw StorageError(
@@ -81,7 +82,8 @@ struct Autostart: Sendable {
   ///
   /// Then kistd's own lock still prevents a second kistd.
   private func lock() -> CInt? {
-    guard makeDirectory(directory(of: socket)),
+    guard StorageError.foreignRuntimeDirectory(of: socket) == nil,
+      makeDirectory(directory(of: socket)),
       let file = try? openOwnFile(socket + ".start", O_RDWR | O_CREAT)
     else { return nil }
     if takeLock(file, attempts: 3000) { return file }
@@ -154,12 +156,18 @@ extension StorageError {
         String($0.dropFirst(start.count))
       }
     }
-    // A wrong option of kistd is not the fault of this request.
-    let code = Code(exitStatus: status).flatMap { $0 == .badRequest ? nil : $0 }
-    self.init(
-      code ?? .unavailable,
+    self = StorageError(
+      Code(exitStatus: status) ?? .unavailable,
       "kistd did not start: \(last("kistd: ") ?? "it ended with status \(status)")",
-      hint: last("hint: ") ?? "`kistd` shows why")
+      hint: last("hint: ") ?? "`kistd` shows why"
+    ).ofStart
+  }
+
+  /// The same error for a command of kist: a wrong variable of kistd is not a fault of its request.
+  var ofStart: StorageError {
+    var error = self
+    if error.code == .badRequest { error.code = .unavailable }
+    return error
   }
 }
 

@@ -101,7 +101,7 @@ import Testing
   @Test(arguments: [
     ("chmod 644 ~/.local/state/kist/key", 6, "has mode 644", "chmod 600"),
     ("export KISTD_DEADLINE=3", 7, "KISTD_DEADLINE has no unit", "write 3s"),
-    ("export KISTD_DATA=store", 7, "--detach needs absolute paths", "$PWD"),
+    ("export KISTD_DATA=store", 7, "KISTD_DATA must be an absolute path", "$PWD"),
     ("echo x > ~/.local/share/kist/credentials.db", 10, "credentials.db", "kistd fsck"),
   ])
   func `reports why kistd did not start`(

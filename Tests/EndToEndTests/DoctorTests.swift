@@ -111,14 +111,21 @@ import Testing
     }
   }
 
-  @Test(arguments: ["KISTD_DATA=store", "KISTD_DEADLINE=3"])
-  func `a variable with which kist cannot start kistd is a problem for doctor`(
-    variable: String
+  @Test(arguments: [
+    ("KISTD_DATA=store", "KISTD_DATA must be an absolute path"),
+    ("KISTD_DEADLINE=3", "KISTD_DEADLINE has no unit"),
+    ("KISTD_IDLE_EXIT=5m", "KISTD_IDLE_EXIT "),
+  ])
+  func `a variable with which kist cannot start kistd is named by doctor and kist`(
+    variable: String, problem: String
   ) async throws {
     try await withAutostart { home in
       let end = try await command("env", [variable, "kist", "doctor"], in: home)
       #expect(end.status == .exited(7), "\(end.output)")
-      #expect(end.output.contains("\nproblem\tstorage\tkistd cannot start with these variables\t"))
+      #expect(end.output.contains("\nproblem\tstorage\t\(problem)"), "\(end.output)")
+      let list = try await command("env", [variable, "kist", "list"], in: home)
+      #expect(list.status == .exited(7))
+      #expect(list.error.hasPrefix("kist: kistd did not start: \(problem)"), "\(list.error)")
     }
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import KistTesting
 import Subprocess
 import Testing
 
@@ -17,6 +18,12 @@ import Testing
       ("rm -r ~/.local; mkdir -p ~/.local/state; touch ~/.local/state/kist", "move the file away"),
       ("rm -r ~/.local; touch ~/.local", "move the file away"),
       ("rm -r ~/.local/share/kist; touch ~/.local/share/kist", "move the file away"),
+      (
+        "printf s | kistd -- kist save a; rm -r ~/.local/share/kist; touch ~/.local/share/kist",
+        "move the file away"
+      ),
+      ("mkdir ~/.local/state/kist/kist.sock.lock", "move it away"),
+      ("touch ~/.local/state/kist/kist.sock", "move it away"),
       (
         "mv ~/.local/share/kist/credentials.db ~/c; ln -s ~/c ~/.local/share/kist/credentials.db",
         "replace the link"
@@ -80,6 +87,36 @@ import Testing
       let end = try await command("sh", ["-c", script], in: home)
       #expect(end.status != .exited(0), "\(end.output)")
       #expect(end.output.hasPrefix("storage: none\n"), "\(end.output)")
+    }
+  }
+
+  @Test(.needsRoot("to give a directory away"), arguments: ["700", "755"])
+  func `in an XDG_RUNTIME_DIR of another user is left alone, and the hint names this variable`(
+    mode: String
+  ) async throws {
+    try await withHome { home in
+      var home = home
+      home.startsKistd = true
+      // Root may enter any directory, so another user runs the programs, except in the second case.
+      let script = """
+        mkdir ~/foreign; export XDG_RUNTIME_DIR="$HOME/foreign"; chmod \(mode) ~/foreign
+        if [ \(mode) = 700 ]; then
+          chown 61234 ~; as="setpriv --reuid=61234 --clear-groups"
+        else
+          chown 61234 ~/foreign; as=
+        fi
+        for words in "kistd probe" "kist doctor" "kist list" "kist status" "kistd" \
+          "env KIST_AUTOSTART=0 kist list"
+        do
+          $as $words 2>&1; echo "status $?"
+        done
+        find ~/foreign -mindepth 1
+        """
+      let end = try await command("sh", ["-c", script], in: home)
+      let parts = end.output.split(separator: "status 6\n")
+      let fault = "XDG_RUNTIME_DIR names \(home.path)/foreign, which belongs to another user"
+      #expect(parts.count == 6, "\(end.output)\(end.error)")
+      #expect(parts.allSatisfy { $0.contains(fault) && $0.contains("`unset XDG_RUNTIME_DIR`") })
     }
   }
 

@@ -115,6 +115,26 @@ import Testing
     }
   }
 
+  @Test(.needsRoot("to give a directory away"), arguments: [0o755, 0o000])
+  func `because XDG_RUNTIME_DIR belongs to another user, the error says so`(mode: Int) async {
+    // In a process of its own, whose environment names the folder.
+    await #expect(processExitsWith: .success) { [mode = mode as Int] in
+      try await withFolder { folder in
+        unsafe setenv("XDG_RUNTIME_DIR", folder, 1)
+        unsafe chmod(folder, mode_t(mode))
+        seteuid(65534)
+        let error = await failure { () throws(StorageError) in
+          try await connect(to: folder + "/kist/kist.sock")(Line("change"))
+        }
+        seteuid(getuid())
+        #expect(error?.code == .denied)
+        #expect(
+          error?.message == "XDG_RUNTIME_DIR names \(folder), which belongs to another user")
+        #expect(error?.hint?.hasSuffix("`unset XDG_RUNTIME_DIR`") == true)
+      }
+    }
+  }
+
   @Test func `because its path has 200 bytes, the error names the path`() async {
     let path = "/" + String(repeating: "x", count: 199)
     let error = await failure { () throws(StorageError) in

@@ -58,6 +58,16 @@ import Testing
     #expect(status == 0)
   }
 
+  @Test func `shows which variable of kistd is wrong`() async {
+    var machine = Machine.healthy
+    machine.isLeftToStart = true
+    machine.status = .failure(StorageError(.unavailable, "nothing listens"))
+    machine.diagnosis.choice = .failure(.badRequest("KISTD_IDLE_EXIT has no unit"))
+    let (output, status) = await examine(machine)
+    #expect(output.contains("\nproblem\tstorage\tKISTD_IDLE_EXIT has no unit\t"), "\(output)")
+    #expect(status == 7)
+  }
+
   @Test(arguments: [
     (["LoadState=masked"], true, "its unit is masked"),
     ([], false, "there is no program kistd"),

@@ -160,9 +160,7 @@ import Testing
     Case(arguments: ["--audit", "63KiB"]),
     Case(arguments: ["--audit", "0"]), Case(environment: ["KISTD_AUDIT": "17GiB"]),
     Case(arguments: ["--audit", "9223372036854775807KiB"]),
-    Case(arguments: ["--detach", "--", "true"]), Case(arguments: ["--detach", "--data", "d"]),
-    Case(arguments: ["--detach", "--key-file", "k"]),
-    Case(arguments: ["--detach", "--socket", "s"]),
+    Case(arguments: ["--detach", "--", "true"]),
     Case(arguments: ["--nonsense"]), Case(arguments: ["--deadline", "5"]),
   ])
   func `a bad value is an error of status 64 that names where it came from`(
@@ -174,6 +172,20 @@ import Testing
     let source = example.arguments.first ?? example.environment.keys.first ?? ""
     #expect(error.message.contains(source))
     #expect(error.hint != nil)
+  }
+
+  @Test(arguments: [
+    (["--data", "d"], [:], "--data"), (["--key-file", "k"], [:], "--key-file"),
+    (["--socket", "s"], [:], "--socket"), ([], ["KISTD_DATA": "d"], "KISTD_DATA"),
+    ([], ["KISTD_KEY_FILE": "k"], "KISTD_KEY_FILE"), ([], ["HOME": "h"], "HOME"),
+  ])
+  func `a relative path in the background is an error that names its option or variable`(
+    arguments: [String], environment: [String: String], source: String
+  ) throws {
+    let error = try Self.error(["--detach"] + arguments, Self.home.merging(environment) { $1 })
+    #expect(error.code.exitStatus == 64)
+    #expect(error.message.contains(source) && !error.message.contains("--detach"))
+    #expect(error.hint?.contains("$PWD") == true)
   }
 
   @Test(arguments: [

@@ -123,6 +123,51 @@ import Testing
     #expect(error.hint?.hasSuffix("`unset XDG_RUNTIME_DIR`") == true)
   }
 
+  @Test(.needsRoot("to give a directory away"))
+  func `the usual place in an XDG_RUNTIME_DIR of another user is refused, also by the check`()
+    async throws
+  {
+    try await withDirectory { directory in
+      unsafe chown(directory, 65534, 65534)
+      let location = try SocketLocation(path: directory + "/kist/kist.sock")
+      let environment = { $0 == "XDG_RUNTIME_DIR" ? directory : nil }
+      let claiming = try #require(throws: StorageError.self) {
+        try DaemonSocket(claiming: location, environment: environment)
+      }
+      let checking = try #require(throws: StorageError.self) {
+        try checkSocketPlace(location.path, environment: environment)
+      }
+      #expect(claiming == checking && claiming.code == .denied)
+      #expect(
+        claiming.message == "XDG_RUNTIME_DIR names \(directory), which belongs to another user")
+      #expect(claiming.hint?.hasSuffix("`unset XDG_RUNTIME_DIR`") == true)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+    }
+  }
+
+  @Test(arguments: ["/kist.sock", "/kist.sock.lock"], [true, false])
+  func `what is in the place of the socket or its lock is found by the check, as by the start`(
+    name: String, isDirectory: Bool
+  ) async throws {
+    try await withDirectory { directory in
+      let path = directory + "/kist.sock"
+      try checkSocketPlace(path) { _ in nil }
+      if isDirectory {
+        unsafe mkdir(directory + name, 0o700)
+      } else if name == "/kist.sock" {
+        try Data().write(to: URL(fileURLWithPath: path))
+      } else {
+        unsafe symlink("nowhere", directory + name)
+      }
+      let checking = try #require(throws: StorageError.self) {
+        try checkSocketPlace(path) { _ in nil }
+      }
+      let claiming = try #require(throws: StorageError.self) { try claim(path) }
+      #expect(checking == claiming && checking.code == .denied)
+      #expect(checking.message.contains(directory + name))
+    }
+  }
+
   @Test func `a file in the place of the directory is refused`() async throws {
     try await withDirectory { directory in
       try Data("precious".utf8).write(to: URL(fileURLWithPath: directory + "/file"))

@@ -22,6 +22,17 @@ import Testing
     await opened.close()
   }
 
+  @Test func `reports a file in the place of the store's directory`() throws {
+    let store = try TestStore()
+    let file = store.directory("data")
+    try Data("precious".utf8).write(to: URL(filePath: file))
+    guard case .unreadable(let error) = EncryptedFile.presence(at: store.path) else {
+      Issue.record("not unreadable")
+      return
+    }
+    #expect(error.message == "\(file) is a file, but kistd needs a directory there")
+  }
+
   @Test func `creates nothing where there is no store`() throws {
     let store = try TestStore()
     #expect(EncryptedFile.presence(at: store.path) == .absent)

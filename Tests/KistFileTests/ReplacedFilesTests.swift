@@ -164,6 +164,32 @@ import Testing
     await opened.close()
   }
 
+  @Test func `in whose directory's place is a file is not missing, but the file is named`()
+    async throws
+  {
+    try await store.fill([.sample()])
+    let (directory, former) = (store.directory("data"), store.directory("former"))
+    let opened = try await store.open()
+    try #require(unsafe rename(directory, former) == 0)
+    try Data().write(to: URL(filePath: directory))
+    let requests: [@Sendable () async throws -> Any] = [
+      { try await opened.credentials.save(second) },
+      {
+        _ = try await opened.access.lock()
+        return try await opened.access.unlock(nil)
+      },
+      { try await opened.access.status() },
+    ]
+    for request in requests {
+      let error = await expect(.unavailable, from: request)
+      #expect(error?.message == "\(directory) is a file, but kistd needs a directory there")
+    }
+    try FileManager.default.removeItem(atPath: directory)
+    try #require(unsafe rename(former, directory) == 0)
+    #expect(try await !opened.access.unlock(nil).isLocked)
+    await opened.close()
+  }
+
   @Test func `in a replaced directory is opened only by a restart`() async throws {
     try await store.fill([.sample()])
     let (directory, former) = (store.directory("data"), store.directory("former"))

@@ -19,7 +19,7 @@ func storageFindings(
         } ?? .ok("storage", opening)
       return [storage]
         + diagnosis.external.map { finding(of: $0, isUsed: $0.storage == choice.storage) }
-    case .failure(let error): return [Finding(error, about: "storage")]
+    case .failure(let error): return [Finding(error.ofStart, about: "storage")]
     }
   }
   var findings = [state(of: status, whyLocked)]

@@ -52,9 +52,10 @@ extension Options {
         "--detach and a command cannot be combined", hint: "`kistd -- COMMAND` needs no --detach")
     }
     let paths = StorageKind.all.map { $0.files(self) }.flatMap { $0.own + $0.store + $0.read }
-    guard (paths + [socket, pinFile].compactMap(\.self)).allSatisfy({ $0.hasPrefix("/") }) else {
+    guard (paths + [pinFile]).allSatisfy({ $0.hasPrefix("/") }) else {
       throw .wrongUsage(
-        "--detach needs absolute paths", hint: "kistd leaves the current directory: write `$PWD/…`")
+        "a kistd in the background needs absolute paths in HOME and CREDENTIALS_DIRECTORY",
+        hint: "kistd leaves the current directory: write `$PWD/…`")
     }
   }
 }

@@ -63,6 +63,10 @@ extension Kistd {
       let name = "KISTD_" + flag.uppercased().replacing("-", with: "_")
       return variable(name).map { Setting(name: name, text: $0) }
     }
+    func path(_ flag: String, _ value: String?) throws(StorageError) -> String? {
+      guard let setting = setting(flag, value) else { return nil }
+      return try detach ? setting.absolutePath() : setting.path()
+    }
     /// Returns a directory of the XDG Base Directory Specification, which ignores relative paths.
     func home(_ name: String, _ standard: String) -> String? {
       if let path = variable(name), path.hasPrefix("/") {
@@ -71,7 +75,7 @@ extension Kistd {
       return variable("HOME").map { $0.appendingPath(standard + "/kist") }
     }
 
-    let ownData = try setting("data", store.place.data)?.path()
+    let ownData = try path("data", store.place.data)
     guard let data = ownData ?? home("XDG_DATA_HOME", ".local/share") else {
       throw .wrongUsage("HOME is not set", hint: "name the directory of the store with --data")
     }
@@ -84,7 +88,7 @@ extension Kistd {
       keySource = credential
     } else if let descriptor = setting("passphrase-fd", store.passphraseFd) {
       keySource = .passphrase(descriptor: CInt(try descriptor.integer(in: 0...Int(CInt.max))))
-    } else if let path = try setting("key-file", store.place.keyFile)?.path() {
+    } else if let path = try path("key-file", store.place.keyFile) {
       keySource = .file(path: path)
       namesKeyFile = true
     } else if let path = home("XDG_STATE_HOME", ".local/state").map({ $0 + "/key" }) {
@@ -101,7 +105,7 @@ extension Kistd {
     let stateHome = home("XDG_STATE_HOME", ".local/state")
     let state = stateHome ?? data
     let options = Options(
-      socket: try setting("socket", socket)?.path(),
+      socket: try path("socket", socket),
       storage: kind,
       dataDirectory: data,
       keySource: keySource,

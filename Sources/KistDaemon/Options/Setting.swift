@@ -12,6 +12,17 @@ struct Setting {
     return text
   }
 
+  /// Returns the path for a kistd that leaves the current directory.
+  func absolutePath() throws(StorageError) -> String {
+    let path = try path()
+    guard path.hasPrefix("/") else {
+      throw .wrongUsage(
+        "\(name) must be an absolute path for a kistd in the background",
+        hint: "write `$PWD/…`, because that kistd leaves the current directory")
+    }
+    return path
+  }
+
   func flag() throws(StorageError) -> Bool {
     guard let value = ["1": true, "0": false][text] else { throw error("must be 1 or 0") }
     return value

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KistClient
 internal import KistCore
 internal import KistFile
 internal import KistServer
@@ -68,7 +69,11 @@ struct DaemonSocket: Sendable {
 
 /// Takes the lock of a socket's path; a socket whose lock is free is stale.
 func socketLock(beside path: String) throws(StorageError) -> ProcessLock {
-  try ProcessLock(at: path + ".lock", hint: otherSocketHint) { owner in
+  try ProcessLock(at: path + ".lock", hint: otherSocketHint) { .alreadyRunning($0, at: path) }
+}
+
+extension StorageError {
+  fileprivate static func alreadyRunning(_ owner: LockOwner, at path: String) -> StorageError {
     StorageError(
       .unavailable, "kistd is already running, \(owner)",
       hint: "use it at \(path), or name another socket and store with --socket and --data")
@@ -90,8 +95,18 @@ private func socketPath(of descriptor: CInt) -> String {
 }
 
 private func removeStaleSocket(_ path: String) throws(StorageError) {
+  guard try isOwnSocket(path) else { return }
+  guard !isListenedOn(path) else {
+    throw StorageError(
+      .unavailable, "another program is listening at \(path)", hint: otherSocketHint)
+  }
+  guard unsafe unlink(path) == 0 else { throw .failed("replace", path, hint: otherSocketHint) }
+}
+
+/// Returns whether a socket of this user is at a path, or nothing; throws if anything else is there.
+private func isOwnSocket(_ path: String) throws(StorageError) -> Bool {
   guard let status = fileStatus(ofLink: path) else {
-    if errno == ENOENT { return }
+    if errno == ENOENT { return false }
     throw .failed("look at", path, hint: otherSocketHint)
   }
   guard status.isKind(S_IFSOCK), status.st_uid == geteuid() else {
@@ -99,11 +114,7 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
       .denied, "\(path) is not a socket of yours",
       hint: "it was not changed; move it away, or name another path with --socket")
   }
-  guard !isListenedOn(path) else {
-    throw StorageError(
-      .unavailable, "another program is listening at \(path)", hint: otherSocketHint)
-  }
-  guard unsafe unlink(path) == 0 else { throw .failed("replace", path, hint: otherSocketHint) }
+  return true
 }
 
 func isListenedOn(_ path: String) -> Bool {
@@ -129,6 +140,10 @@ func checkSocketPlace(_ path: String, environment: (String) -> String?) throws(S
   try advising(about: path, environment: environment) { () throws(StorageError) in
     try checkSocketPlace(directory(of: path))
   }
+  try ProcessLock.checkIsFree(at: path + ".lock", hint: otherSocketHint) {
+    .alreadyRunning($0, at: path)
+  }
+  _ = try isOwnSocket(path)
 }
 
 private func checkSocketPlace(_ directory: String) throws(StorageError) {
@@ -136,10 +151,14 @@ private func checkSocketPlace(_ directory: String) throws(StorageError) {
   try checkWritable(directory, orElse: otherSocketHint)
 }
 
-/// Replaces the hint of an error about a socket if its XDG_RUNTIME_DIR does not exist.
+/// Replaces the hint of an error about a socket if its XDG_RUNTIME_DIR does not exist; throws before
+/// that if it belongs to another user.
 private func advising(
   about path: String, environment: (String) -> String?, _ body: () throws(StorageError) -> Void
 ) throws(StorageError) {
+  if let error = StorageError.foreignRuntimeDirectory(of: path, environment: environment) {
+    throw error
+  }
   do throws(StorageError) { try body() } catch {
     var error = error
     error.hint = remedy(forMissingRuntimeDirectoryOf: path, environment: environment) ?? error.hint

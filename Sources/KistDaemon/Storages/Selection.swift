@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import KistClient
 internal import KistCore
 internal import KistFile
 internal import KistSystem
@@ -153,10 +154,18 @@ func probe(
   _ arguments: [String], environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) -> CInt {
   let command = try parse(ProbeCommand.self, arguments)
-  let options = try command.options(environment: environment) { kistd in
-    kistd.storage = command.storage
-    kistd.detach = command.detach
-    kistd.store = command.store
+  let options: Options
+  do throws(StorageError) {
+    options = try command.options(environment: environment) { kistd in
+      kistd.storage = command.storage
+      kistd.detach = command.detach
+      kistd.store = command.store
+    }
+  } catch {
+    // `kist doctor` shows which variable is wrong.
+    guard command.output.json else { throw error }
+    printJSON(StorageDiagnosis(choice: .failure(error), external: []).json())
+    return error.code.exitStatus
   }
   let logger = Logger.kistd(level: options.logLevel)
   let context = StorageContext(
@@ -191,8 +200,8 @@ extension StorageDiagnosis {
       try Claim.check(context.options)
       try context.options.checkLog()
       let socket = try socketLocation(context.options, context.environment).path
-      // If a program listens there already, kistd would get that socket or not start.
-      if !isListenedOn(socket) { try checkSocketPlace(socket, environment: context.environment) }
+      // Where a program of this user listens, kistd would get that socket or not start.
+      if !isListening(at: socket) { try checkSocketPlace(socket, environment: context.environment) }
       choice = .success(chosen)
     } catch { choice = .failure(error) }
     self.init(choice: choice, external: [])

@@ -1,4 +1,5 @@
 package import KistCore
+internal import KistSystem
 internal import KistVault
 
 extension EncryptedFile {
@@ -15,7 +16,10 @@ extension EncryptedFile {
   /// Inspects a path without changing anything, not even the mode or the log of a store.
   package static func presence(at path: String) -> Presence {
     do throws(StorageError) {
-      guard try exists(path) else { return .absent }
+      guard try exists(path) else {
+        if let error = StorageError.fileInPlace(of: directory(of: path)) { throw error }
+        return .absent
+      }
       let owner = try OwnerLock(beside: path)
       defer { owner.release() }
       try FileHeader.check(path, settingMode: false)

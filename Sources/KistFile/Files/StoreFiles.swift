@@ -23,16 +23,21 @@ final class StoreFiles: Sendable {
     logSize = Int(logStatus?.st_size ?? 0)
   }
 
-  var hasDatabase: Bool { database != nil }
   var hasLog: Bool { log != nil }
 
   func hasDatabase(of other: StoreFiles) -> Bool { database == other.database }
 
-  /// Throws where another directory is in the place of the directory of these files.
+  /// Throws where there is no database.
+  func checkDatabase() throws(StorageError) {
+    if database == nil { throw .fileInPlace(of: directory(of: path)) ?? .storeIsGone }
+  }
+
+  /// Throws where a file or another directory is in the place of the directory of these files.
   ///
   /// kistd holds no lock in that directory, and may have no access to it, because it confined itself
   /// to the former one.
   func checkDirectory() throws(StorageError) {
+    if let error = StorageError.fileInPlace(of: directory(of: path)) { throw error }
     guard let now = fileStatus(of: directory(of: path)) else { return }
     guard folder == FileIdentity(now) else { throw .directoryReplaced(path) }
   }

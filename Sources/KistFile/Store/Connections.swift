@@ -90,7 +90,7 @@ final class Connections: Sendable {
     let inspected = try state.withLock { state throws(StorageError) -> Result? in
       guard case .locked = state.access else { return nil }
       let found = try StoreFiles(path)
-      guard found.hasDatabase else { throw .storeIsGone }
+      try found.checkDatabase()
       try state.oldestFiles?.checkDirectory()
       try FileHeader.check(path, settingMode: false)
       let database = try Database(inspecting: path, hasLog: found.hasLog)
@@ -226,7 +226,7 @@ final class Connections: Sendable {
     if let files = state.files { return files }
     let log = path + "-wal"
     let found = try StoreFiles(path)
-    guard found.hasDatabase else { throw .storeIsGone }
+    try found.checkDatabase()
     try state.oldestFiles?.checkDirectory()
     // Only an unlock checks whether other files are older than the last change.
     if let first = state.firstFiles, !found.hasDatabase(of: first) { throw .filesReplaced(path) }

@@ -91,9 +91,8 @@ extension Checkup {
 }
 
 extension Finding {
-  /// For example a variable of kistd has a wrong value.
   fileprivate static let noDiagnosis = Finding(
-    .problem(.unavailable), "storage", "kistd cannot start with these variables",
+    .problem(.unavailable), "storage", "kistd does not report which storage it would open",
     hint: "`kistd probe --detach` shows why")
 }
 
