@@ -156,11 +156,12 @@ extension StorageError {
         String($0.dropFirst(start.count))
       }
     }
-    self = StorageError(
-      Code(exitStatus: status) ?? .unavailable,
-      "kistd did not start: \(last("kistd: ") ?? "it ended with status \(status)")",
-      hint: last("hint: ") ?? "`kistd` shows why"
-    ).ofStart
+    self =
+      StorageError(
+        Code(exitStatus: status) ?? .unavailable,
+        "kistd did not start: \(last("kistd: ") ?? "it ended with status \(status)")",
+        hint: last("hint: ") ?? "`kistd` shows why"
+      ).ofStart
   }
 
   /// The same error for a command of kist: a wrong variable of kistd is not a fault of its request.

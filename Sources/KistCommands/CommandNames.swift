@@ -138,6 +138,9 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
   if let error = invalidValue(message, help) { return error }
   let hasWord = repeatsAWord(message, of: arguments)
   if arguments.first == Run._commandName, hasWord { return .commandBeforeDashes }
+  let isMissing = message.hasPrefix("Missing ")
+  // The commands for which the refused word, or an unknown option, may be meant as a secret.
+  let takers = ["save", "unlock", "passphrase"] + (hasWord ? ["backup"] : [])
   let message =
     hasWord
     ? "`\(command)` does not accept one of the arguments or options"
@@ -150,7 +153,7 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
       "write the command after --, with its arguments"
     case _ where arguments.prefix(while: { $0 != "--" }).contains(where: isDashed):
       "write a name that begins with a dash after --, and such a value as `--option=-value`"
-    case "save", "unlock", "passphrase", "backup":
+    case let name? where !isMissing && takers.contains(name):
       "pipe the secret in or type it at the prompt; it is never an argument; \(help)"
     default: help
     }

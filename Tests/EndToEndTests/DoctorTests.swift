@@ -79,6 +79,22 @@ import Testing
     }
   }
 
+  @Test func `probe beside a running kistd says that it runs, and what shows it`() async throws {
+    try await withHome { home in
+      let script = "kistd -- sh -c 'kistd probe; echo $PPID; kist status >&2'"
+      let end = try await command("sh", ["-c", script], in: home)
+      let lines = end.output.split(separator: "\n")
+      #expect(
+        lines.prefix(3) == [
+          "storage: cannot be opened",
+          "reason: kistd (pid \(lines.last ?? "")) is running with this store",
+          "hint: use that kistd, as `kist` does: `kist status` shows it; "
+            + "or stop it: `kill \(lines.last ?? "")`",
+        ], "\(end.output)")
+      #expect(end.error.contains("storage: encrypted-file"), "\(end.error)")
+    }
+  }
+
   @Test(arguments: [".local/share/kist", ".local/state/kist", "data", "notes/kist"])
   func `a directory that others may write to is refused by the start, by probe and by doctor`(
     name: String

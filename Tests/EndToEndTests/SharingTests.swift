@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("--socket $XDG_RUNTIME_DIR/other/s", "the store is in use by pid"),
+    ("--socket $XDG_RUNTIME_DIR/other/s", ") is running with this store"),
     ("--data $HOME/other", ""),
   ])
   func `with another socket or store does not use that kistd`(options: String, error: String)

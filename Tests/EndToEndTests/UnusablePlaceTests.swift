@@ -86,7 +86,7 @@ import Testing
       let script = "kistd -- true; \(fault); kistd probe"
       let end = try await command("sh", ["-c", script], in: home)
       #expect(end.status != .exited(0), "\(end.output)")
-      #expect(end.output.hasPrefix("storage: none\n"), "\(end.output)")
+      #expect(end.output.hasPrefix("storage: cannot be opened\n"), "\(end.output)")
     }
   }
 

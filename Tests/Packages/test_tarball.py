@@ -94,6 +94,16 @@ class Installing:
         shell("./kist/install.sh", user="alice")
         self.assertEqual(shell("PATH=$HOME/.local/bin:$PATH; kistd -- kist load s", user="alice"), "pw")
 
+    def test_an_unknown_argument_installs_nothing(self):
+        self.unpack("alice")
+        for words, status in [(["unistall"], 64), (["uninstall", "x"], 64), ([""], 64), (["--help"], 0)]:
+            end = self.system.run(["./kist/install.sh", *words], user="alice")
+            self.assertEqual(end.returncode, status, words)
+            shown, other = (end.stdout, end.stderr) if status == 0 else (end.stderr, end.stdout)
+            self.assertIn("usage: ./install.sh [uninstall]\n", shown)
+            self.assertEqual(other, "")
+        self.assertEqual(self.system.shell("ls -A .local || true", user="alice"), "")
+
     def test_a_place_that_systemd_cannot_name_is_refused(self):
         self.unpack("alice")
         for place in ["relative", "/home/alice/a b", "/home/alice/$x"]:

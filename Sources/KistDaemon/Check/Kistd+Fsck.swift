@@ -33,8 +33,9 @@ func fsck(
   let options = try command.options(environment: environment) { $0.store = command.store }
   let report: FsckReport
   do throws(StorageError) {
-    // Comes first, so that the user does not type a passphrase in vain.
+    // These come first, so that the user does not type a passphrase in vain.
     try EncryptedFile.requireStore(at: options.storePath)
+    try EncryptedFile.checkIsClosed(at: options.storePath)
     report = try FsckReport(
       of: options.storePath, keySource: try EncryptedFile.KeySource(options),
       progress: EncryptedFile.ProgressOptions(options, logger: .kistd(level: options.logLevel)),

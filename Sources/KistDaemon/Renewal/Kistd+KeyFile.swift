@@ -60,8 +60,9 @@ func addKeyFile(
   let (options, keyFile) = try command.options(environment: environment)
   guard let keyFile else { throw .internal("no key file") }
   _ = try PinFile(path: options.pinFile).read(of: .encryptedFile, orElse: moveHint)
-  // This comes first, so that the user does not type a passphrase in vain.
+  // These come first, so that the user does not type a passphrase in vain.
   try EncryptedFile.requireStore(at: options.storePath)
+  try EncryptedFile.checkIsClosed(at: options.storePath)
   var store = options.ofEncryptedFile(try EncryptedFile.KeySource(options))
   store.progress = EncryptedFile.ProgressOptions(options, logger: .kistd(level: options.logLevel))
   let number = try await EncryptedFile.addKeyFile(keyFile, to: store)

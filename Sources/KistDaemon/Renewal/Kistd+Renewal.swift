@@ -58,8 +58,9 @@ func rekey(
   let (options, keyFile, newPassphrase) = try command.options(environment: environment)
   let pinFile = PinFile(path: options.pinFile)
   _ = try pinFile.read(of: .encryptedFile, orElse: moveHint)
-  // This comes first, so that the user does not type a passphrase in vain.
+  // These come first, so that the user does not type a passphrase in vain.
   try EncryptedFile.requireStore(at: options.storePath)
+  try EncryptedFile.checkIsClosed(at: options.storePath)
   let keySource = try EncryptedFile.KeySource(options)
   var store = options.ofEncryptedFile(keySource)
   store.progress = EncryptedFile.ProgressOptions(options, logger: .kistd(level: options.logLevel))

@@ -219,7 +219,8 @@ extension StorageDiagnosis {
       case .success(let choice):
         ["storage: \(choice.storage)", "reason: \(choice.reason)"]
           + (choice.whyLocked.map { ["locked: \($0.message)"] + hint(of: $0) } ?? [])
-      case .failure(let error): ["storage: none", "reason: \(error.message)"] + hint(of: error)
+      case .failure(let error):
+        ["storage: cannot be opened", "reason: \(error.message)"] + hint(of: error)
       }
     return external.reduce(chosen) { lines, other in
       switch other.probe {

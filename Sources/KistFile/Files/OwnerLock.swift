@@ -41,9 +41,14 @@ final class OwnerLock: Sendable {
   }
 
   private static func refusal(_ code: StorageError.Code, _ owner: LockOwner) -> StorageError {
-    StorageError(
-      code, "the store is in use by \(owner.pid == nil ? "another process" : "\(owner)")",
-      hint: (code == .busy ? "" : "use that kistd, as `kist` does, or ") + owner.stop)
+    guard code != .busy else {
+      let name = owner.pid == nil ? "another process" : "\(owner)"
+      return StorageError(code, "the store is in use by \(name)", hint: owner.stop)
+    }
+    let name = owner.pid.map { "kistd (pid \($0))" } ?? "another kistd"
+    return StorageError(
+      code, "\(name) is running with this store",
+      hint: "use that kistd, as `kist` does: `kist status` shows it; or \(owner.stop)")
   }
 
   private static var bootID: Substring {

@@ -168,7 +168,8 @@ import Testing
   @Test func `of a store that kistd serves ends with status 12, and of none with 2`() async throws {
     try await withStore { home, path in
       let store = try await EncryptedFile.open(options(in: home))
-      let busy = try await fsck(in: home, endsWith: 12).error
+      // It does not read a passphrase before.
+      let busy = try await fsck(["--passphrase-fd", "70"], in: home, endsWith: 12).error
       #expect(busy.contains("the store is in use by pid \(getpid())"))
       await store.close()
       let none = try await fsck(["--data", home + "/none"], in: home, endsWith: 2).error

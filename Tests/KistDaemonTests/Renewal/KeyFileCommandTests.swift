@@ -78,10 +78,10 @@ import Testing
     }
   }
 
-  @Test func `refuses a store that kistd has open`() async throws {
+  @Test func `refuses a store that kistd has open, and reads no passphrase before`() async throws {
     try await withPassphraseOnly { home in
       let file = try await EncryptedFile.open(home.options)
-      let end = try await home.kistd(["key-file", "add"], [0: passphrase], endsWith: 12)
+      let end = try await home.kistd(["key-file", "add", "--passphrase-fd", "70"], endsWith: 12)
       #expect(end.error.contains("the store is in use by pid "))
       #expect(end.error.contains("hint: stop it: `kill \(getpid())`"))
       await file.close()

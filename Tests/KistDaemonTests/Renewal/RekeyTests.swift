@@ -110,7 +110,8 @@ import Testing
   {
     try await withHome { home in
       let file = try await EncryptedFile.open(home.options)
-      let error = try await home.kistd(["rekey"], endsWith: 12).error
+      // It does not read a passphrase before.
+      let error = try await home.kistd(["rekey", "--passphrase-fd", "70"], endsWith: 12).error
       #expect(error.contains("the store is in use by pid \(getpid())"))
       #expect(error.contains("hint: stop it: `kill \(getpid())`"))
       await file.close()

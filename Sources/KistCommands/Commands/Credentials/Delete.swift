@@ -25,11 +25,14 @@ struct Delete: RequiresUserStorage {
     let request = DeleteRequest(
       key: try target.key(), ifRevision: ifRevision.map(Revision.init(rawValue:)))
     let wasThere = try await storage.delete(request)
-    // A service alone may be meant for a credential with an account, which would then stay.
-    if !wasThere, request.key.account.isEmpty,
-      let error = try await storage.nearby(request.key, for: "kist delete")
+    let mayStay = request.key.account.isEmpty
+    // With an account, only a user reads the note; a script does not wait for the search.
+    if !wasThere, mayStay || terminal.outputIsTerminal && !common.json,
+      let nearby = try await storage.nearby(request.key, for: "kist delete")
     {
-      throw error.withOutcome(.unchanged)
+      // A service alone may be meant for a credential with an account, which would then stay.
+      if mayStay { throw nearby.withOutcome(.unchanged) }
+      return terminal.note(nearby.message, hint: nearby.hint)
     }
     try terminal.reportSuccess(
       wasThere ? "deleted" : "there was no such credential", or: json(deleted: wasThere),
