@@ -65,7 +65,8 @@ final class Connection: Sendable {
       let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
       let wasClosedWhileIdle = isUnsent && !socket.isNew
       // kistd may have sent an error line and closed the connection without reading the request. If
-      // it closed an idle connection, the line does not answer the request. Otherwise it does.
+      // the connection was idle, kistd sent the line before this request, so the line is not the
+      // answer. On any other connection, the line is the answer.
       if !wasClosedWhileIdle, let refusal = socket.unsolicitedLine() {
         kept = nil
         return refusal
@@ -96,14 +97,15 @@ final class Connection: Sendable {
 /// again, once, and sends the request. If the connection ends later, the request fails with the
 /// outcome `unknown`. The function does not send it again, because kistd may have performed it.
 ///
-/// A cancelled task still waits for the reply, because kistd may already be performing it.
+/// A cancelled task still waits for the reply, because kistd may already be performing the request.
 ///
 /// - Parameter threads: the number of threads. Each thread has its own connection, and sends one
 ///   request at a time. With several threads, kistd can write several changes in one transaction.
 ///   With 0 threads, there is one connection, and each request blocks the calling thread.
 /// - Parameter deadline: the time for a whole request, including the wait for earlier requests on
 ///   its connection.
-/// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
+/// - Parameter find: if no process listens, the function connects to the socket path that `find`
+///   returns.
 package func connect(
   to socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
   orFind find: FindDaemon? = nil

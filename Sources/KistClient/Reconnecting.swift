@@ -91,7 +91,7 @@ private struct Backoff {
 
   /// Returns twice the previous wait, but at most 10 seconds.
   ///
-  /// Starts again with the shortest wait if the last connection lasted more than 10 seconds.
+  /// Starts again with the shortest wait if the last try lasted more than 10 seconds.
   mutating func next() -> Duration {
     let hasLasted = ContinuousClock.now - latestTry > latest + Self.longest
     latest = hasLasted ? Self.shortest : min(latest * 2, Self.longest)

@@ -23,8 +23,8 @@ package func names(in directory: String) -> [String] {
 ///
 /// On failure, `errno` says why. It does not flush the new directory entries to the disk.
 package func makeDirectory(_ path: String) -> Bool {
-  // Does not try more than twice. If a parent is a link to a missing directory, mkdir fails with
-  // ENOENT each time, so a loop would not end.
+  // After the parent is created, tries only once more: if a parent is a link to a missing directory,
+  // mkdir always fails with ENOENT.
   makeOneDirectory(path)
     || errno == ENOENT && path.contains("/") && makeDirectory(directory(of: path))
       && makeOneDirectory(path)
@@ -47,8 +47,9 @@ package func checkWritable(directory path: String) throws(UnfitFile) {
   guard unsafe access(folder, W_OK | X_OK) == 0 else { throw .notOpened(errno) }
 }
 
-/// Returns the file that prevents the creation of a directory, because it has the path of this
-/// directory or of one above it; `nil` if there is no such file.
+/// Returns the path of a file that prevents the creation of a directory; `nil` if there is none.
+///
+/// Such a file has the path of the directory, or of a parent of it, and is not a directory.
 package func fileBlocking(directory: String) -> String? {
   let path = nearestExisting(directory)
   guard let status = fileStatus(of: path), !status.isKind(S_IFDIR) else { return nil }

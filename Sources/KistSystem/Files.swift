@@ -87,8 +87,8 @@ package func readAll(
 
 /// Returns the bytes of a range of a file; fewer if the file ends earlier or cannot be read.
 package func bytes(of descriptor: CInt, _ range: Range<Int>) -> [UInt8] {
-  // Avoids the initializer for an empty array: it would write the count into memory that all empty
-  // arrays share.
+  // For an empty array, the initializer would write to memory that all empty arrays share, which is
+  // a data race.
   guard !range.isEmpty else { return [] }
   return [UInt8](capacity: range.count) { output in
     _ = readAll(into: &output, from: descriptor, at: range.lowerBound)
@@ -120,7 +120,7 @@ package func takeLock(_ descriptor: CInt, _ kind: CInt = LOCK_EX, attempts: Int 
 /// Replaces the content of a lock file with a text for other processes to read.
 ///
 /// Returns `false` if the file cannot be written, and `errno` says why. The text is only
-/// information: without disk space, the file stays empty, and the lock is still held.
+/// information: without disk space, the file is left empty, and the lock is still held.
 package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
   let bytes = Array(text.utf8)
   // Overwrites the old content, whose space is already allocated.

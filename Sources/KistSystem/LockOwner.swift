@@ -4,7 +4,8 @@ package struct LockOwner: Sendable, Equatable {
   package var pid: String?
   /// Whether it is the systemd user service.
   ///
-  /// After a signal, systemd would start the service again. So the user must stop its units.
+  /// If the user ended the service with `kill`, systemd would start it again. So the user must stop
+  /// its units instead.
   package var isService: Bool
 
   package init(pid: String?, isService: Bool) {

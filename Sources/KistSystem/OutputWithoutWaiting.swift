@@ -18,7 +18,7 @@ package final class OutputWithoutWaiting {
     } else {
       guard status.isKind(S_IFIFO) else { return nil }
       // Opens the pipe again: on the shared descriptor, O_NONBLOCK would also affect the other
-      // process.
+      // processes that share it.
       descriptor = unsafe open("/proc/self/fd/\(shared)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
     }
     if descriptor < 0 { return nil }

@@ -109,9 +109,10 @@ private func openWithStatus(
   return (descriptor, status)
 }
 
-/// Returns whether only this user has the uid of this process.
+/// Returns whether the uid of this process means one user only.
 ///
-/// If other users may have the same uid, this process cannot distinguish them from its own user.
+/// In a user namespace, one uid can mean several users, as `representsOtherUsers` explains. This
+/// process cannot distinguish them from its own user.
 package func isOwnUserKnown() -> Bool {
   !representsOtherUsers(
     uid: geteuid(), overflowUID: text(ofProcFile: "/proc/sys/kernel/overflowuid"),
@@ -120,7 +121,7 @@ package func isOwnUserKnown() -> Bool {
 
 /// Returns whether several users may have this uid in the user namespace of this process.
 ///
-/// A user namespace may not map all users to uids of its own. The kernel then shows the unmapped
+/// A user namespace can leave some users without a uid of its own. The kernel then shows these
 /// users with the same uid, the overflow uid (user_namespaces(7), "Unmapped user and group IDs").
 ///
 /// - Parameters:
