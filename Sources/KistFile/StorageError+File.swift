@@ -50,7 +50,8 @@ extension StorageError {
       "the log \(path)-wal was shortened while kistd had it open, so the latest changes are lost; "
         + "kistd did not change the files",
       hint:
-        "save what can still be read with `kist export`; then restart kistd, and restore a backup")
+        "save what can still be read with `kist export`; then stop kistd, and restore a backup: the next "
+        + "start may refuse the shortened store")
   }
 
   /// The store was closed, and its log was not merged, for this reason.

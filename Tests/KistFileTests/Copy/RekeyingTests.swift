@@ -202,7 +202,7 @@ import Testing
           Issue.record("somebody else could open it")
           return
         }
-        #expect(error.message.contains("in use by pid \(getpid())"))
+        #expect(error.message.contains("kistd (pid \(getpid()))"))
       })
   }
 
