@@ -48,7 +48,11 @@ extension Daemon {
 
   private func directories() throws(StorageError) -> (always: [String], ofStore: [String]) {
     var always = [options.pinFile, options.auditFile] + filesOfStorages.flatMap(\.own)
-    if sockets.requests == nil { always.append(try socketLocation().path) }
+    if sockets.requests == nil {
+      let socket = try socketLocation().path
+      try checkRuntimeDirectory(of: socket, environment: environment)
+      always.append(socket)
+    }
     var directories = always.map(directory)
     // The store opens without a progress note if its directory cannot be made.
     if let directory = options.progressDirectory, makeDirectory(directory) {

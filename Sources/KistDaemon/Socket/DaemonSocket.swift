@@ -151,14 +151,20 @@ private func checkSocketPlace(_ directory: String) throws(StorageError) {
   try checkWritable(directory, orElse: otherSocketHint)
 }
 
-/// Replaces the hint of an error about a socket if its XDG_RUNTIME_DIR does not exist; throws before
-/// that if it belongs to another user.
-private func advising(
-  about path: String, environment: (String) -> String?, _ body: () throws(StorageError) -> Void
+/// Throws if a socket's XDG_RUNTIME_DIR belongs to another user.
+func checkRuntimeDirectory(
+  of path: String, environment: (String) -> String?
 ) throws(StorageError) {
   if let error = StorageError.foreignRuntimeDirectory(of: path, environment: environment) {
     throw error
   }
+}
+
+/// Checks a socket's XDG_RUNTIME_DIR, and replaces the hint of an error if it does not exist.
+private func advising(
+  about path: String, environment: (String) -> String?, _ body: () throws(StorageError) -> Void
+) throws(StorageError) {
+  try checkRuntimeDirectory(of: path, environment: environment)
   do throws(StorageError) { try body() } catch {
     var error = error
     error.hint = remedy(forMissingRuntimeDirectoryOf: path, environment: environment) ?? error.hint
