@@ -23,8 +23,7 @@ package func names(in directory: String) -> [String] {
 ///
 /// On failure, `errno` says why. It does not flush the new directory entries to the disk.
 package func makeDirectory(_ path: String) -> Bool {
-  // After the parent is created, tries only once more: if a parent is a link to a missing directory,
-  // mkdir always fails with ENOENT.
+  // Tries only twice: if a parent is a link to a missing directory, mkdir always fails with ENOENT.
   makeOneDirectory(path)
     || errno == ENOENT && path.contains("/") && makeDirectory(directory(of: path))
       && makeOneDirectory(path)

@@ -62,10 +62,10 @@ struct OperationRow: Sendable {
     all.first { $0.name == name }?.effect
   }
 
-  /// Takes the server's endpoints, and returns a function.
+  /// Returns the function that performs a request.
   ///
-  /// That function takes the `BeginStream` of a connection, and returns the function that performs
-  /// a request.
+  /// It is called once with the server's endpoints, and then with the `BeginStream` of each
+  /// connection.
   let serve: @Sendable (Endpoints) -> @Sendable (@escaping BeginStream) -> Exchange
 }
 

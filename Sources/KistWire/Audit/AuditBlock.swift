@@ -47,8 +47,8 @@ package struct AuditBlock: Sendable {
   /// Appends the bytes that the chain authenticates in a line without a link, which is any line
   /// except the last of its block.
   ///
-  /// If the line has names, these bytes are only the last 16 bytes of the sealed names: they
-  /// authenticate the names and the whole line before them. Covering more bytes would take more
+  /// If the line has names, these are only the last 16 bytes of the sealed names. These 16 bytes
+  /// already authenticate the names and the text before the names. To cover more would take more
   /// time.
   package static func append(
     _ line: Span<UInt8>, sealed: Span<UInt8>, to parts: inout [UInt8]

@@ -34,7 +34,8 @@ package struct AuditLink: Sendable, Equatable {
     beforeChain.utf8CodeUnitCount + base64Count(of: chainSize)
     + ReadAuditLine.afterNames.utf8CodeUnitCount
 
-  /// The text between the last member of a line and `,"chain":`.
+  /// The members of the link, without `chain`: the text between the content of a line and
+  /// `,"chain":`.
   package var members: [UInt8] {
     var text = WipedBytes(capacity: Self.longest)
     Self.beforeNumber.withBytes { text.append($0) }

@@ -6,7 +6,8 @@ package struct RequestNotes: Sendable {
   package struct Note: Sendable {
     /// The operation; empty if it could not be read, or does not exist.
     package var operation = ""
-    /// The names in the request; `nil` if one of them is too long for a credential.
+    /// The names in the request; `nil` if there are none to log, or one of them is too long for a
+    /// credential.
     package var names: RequestedNames?
     /// The encoded member `onBehalfOf` of the log's line, if the request named a program.
     ///

@@ -9,8 +9,9 @@ package struct Line: Sendable, Equatable {
 
   package init(_ content: Secret) { self.content = content }
 
-  /// Whether the request is of use only to its client, because its operation changes, locks and
-  /// unlocks nothing.
+  /// Whether kistd may drop the request if its client has disconnected.
+  ///
+  /// This is so if the operation changes no stored data, and does not lock or unlock the storage.
   package var servesOnlyItsClient: Bool {
     let operation = try? JSONObject(content)["op"]?.string()
     switch operation.flatMap(OperationRow.effect) {

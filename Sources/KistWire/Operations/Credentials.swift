@@ -152,7 +152,8 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
 
 /// The number of bytes to leave free for `ok` and `id` in a reply.
 ///
-/// An `id` has at most 128 bytes, and a JSON escape such as `\u0000` has 6 bytes for one of them.
+/// An `id` has at most 128 bytes. In JSON, one of its bytes may become an escape of 6 bytes, such as
+/// `\u0000`.
 private let envelopeSize = 1024
 
 private let credentialQuery = Codec<CredentialQuery>(

@@ -176,7 +176,8 @@ extension KeySlotSummary: JSONMembers {
 
   /// Writes an element of `slots` in a reply.
   ///
-  /// `passes` and `kibibytes` are the work to try a passphrase; a slot of a key file has neither.
+  /// `passes` and `kibibytes` say how much computation and memory one try of a passphrase costs. A
+  /// slot of a key file has neither.
   package func write(to writer: inout JSONWriter) {
     writer.member("number", number)
     writer.member("kind", kind.rawValue)

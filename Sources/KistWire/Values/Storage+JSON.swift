@@ -203,7 +203,8 @@ extension KeyringProvider: JSONMembers {
           lockedItems: try object["lockedItems"]?.integer()))
   }
 
-  /// Writes the process that provides the Secret Service, and what the bus would start for it.
+  /// Writes which process provides the Secret Service, and which program the bus would start to
+  /// provide it.
   package func write(to writer: inout JSONWriter) {
     switch owner {
     case nil: break
