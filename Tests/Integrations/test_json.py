@@ -186,7 +186,10 @@ class Output(IntegrationTest):
         self.fails("kistd", "fsck", code="busy")
         self.fails("kistd", "fsck", "--data", "nowhere", code="notFound")
         self.fails("kistd", "probe", "--nonsense", code="badRequest")
-        self.fails("kistd", "probe", code="badRequest", KISTD_LOG_LEVEL="loud")
+        # `kistd probe` prints this error as its result, for `kist doctor`.
+        end = self.run_("kistd", "probe", "--json", fails=True, KISTD_LOG_LEVEL="loud")
+        validate("kistd-probe", end.stdout)
+        self.assertEqual(json.loads(end.stdout)["error"]["code"], "badRequest")
         self.world.stop_kistd()
         self.fails("kist", "status", code="unavailable")
 
