@@ -35,12 +35,12 @@ extension Keyring {
     let startable = try await bus.startableNames(by: deadline)
     var provider = KeyringProvider()
     if startable.contains(name) {
-      provider.startable = startable.contains(ownName) ? .kists : .other
+      provider.startable = startable.contains(ownName) ? .kist : .other
     }
     if let owner = try await bus.currentOwner(of: name, by: deadline) {
       let pid = try await bus.processIdentifier(of: owner, by: deadline)
-      let isKists = try await bus.currentOwner(of: ownName, by: deadline) == owner
-      provider.owner = isKists ? .kists(pid: pid) : .other(.init(pid: pid))
+      let isKist = try await bus.currentOwner(of: ownName, by: deadline) == owner
+      provider.owner = isKist ? .kist(pid: pid) : .other(.init(pid: pid))
     }
     return provider
   }

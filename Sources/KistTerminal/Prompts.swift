@@ -21,11 +21,11 @@ package func shownLine(asking question: String, on path: String) throws(StorageE
 
 /// Asks for a line on a terminal; asks again when a stopped process continues.
 ///
-/// - Parameter withEcho: Calls the function in its last argument, which asks and reads, while the
+/// - Parameter applyingEcho: Calls the function in its last argument, which asks and reads, while the
 ///   terminal shows or hides what is typed.
 private func line(
   asking question: String, on path: String,
-  withEcho: (CInt, termios, () throws(StorageError) -> Answer) throws(StorageError) -> Answer
+  applyingEcho: (CInt, termios, () throws(StorageError) -> Answer) throws(StorageError) -> Answer
 ) throws(StorageError) -> Secret {
   let (terminal, settings) = try openTerminal(path)
   defer { close(terminal) }
@@ -34,7 +34,7 @@ private func line(
     // and then raises them again with `raiseUnblocked`.
     let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
     let answer = Result { () throws(StorageError) in
-      try withEcho(terminal, settings) { () throws(StorageError) in
+      try applyingEcho(terminal, settings) { () throws(StorageError) in
         show(question, on: terminal)
         return try readLine(from: terminal, orSignalFrom: signals.source)
       }

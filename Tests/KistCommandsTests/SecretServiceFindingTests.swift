@@ -6,10 +6,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `The finding about the Secret Service` {
   @Test(arguments: [
     (
-      KeyringProvider(owner: .kists(pid: 9), startable: .kists),
+      KeyringProvider(owner: .kist(pid: 9), startable: .kist),
       "get kist's credentials, from kist-secret-service (process 9)"
     ),
-    (.init(startable: .kists), "get kist's credentials; the session bus starts it"),
+    (.init(startable: .kist), "get kist's credentials; the session bus starts it"),
     (.init(startable: .other), "get another keyring, which the session bus starts"),
     (
       .init(owner: .other(.init(pid: 9, program: "kwalletd5"))),
@@ -18,7 +18,7 @@ import Testing
   ])
   func `names the keyring that programs get`(provider: KeyringProvider, clause: String) {
     var machine = Machine.healthy
-    if provider.startable == .kists { machine.setUpSecretService() }
+    if provider.startable == .kist { machine.setUpSecretService() }
     #expect(
       machine.host.secretServiceFindings(provider) == [
         .ok(

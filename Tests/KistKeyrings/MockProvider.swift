@@ -55,7 +55,7 @@ package final class MockProvider: Sendable {
     /// Refuses encrypted sessions.
     case plainOnly
     /// Also owns the name of kist's own provider.
-    case isKists
+    case isKist
 
     package enum Prompt: String, Sendable {
       case accepted, dismissed
@@ -101,7 +101,7 @@ package final class MockProvider: Sendable {
       case .replacesInPlace: "replaces-in-place"
       case .altersValues: "alters-values"
       case .plainOnly: "plain-only"
-      case .isKists: "is-kists"
+      case .isKist: "is-kist"
       }
     }
   }

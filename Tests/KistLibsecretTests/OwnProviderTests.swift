@@ -21,7 +21,7 @@
     @Test func `is not a keyring for kistd, which reads nothing from it`() async throws {
       try await withPrivateBus { bus in
         let items = [MockProvider.Item("example.org", "alice", value: "x")]
-        let provider = try await MockProvider([.isKists], holding: items, on: bus)
+        let provider = try await MockProvider([.isKist], holding: items, on: bus)
         let options = Libsecret.Options(busAddress: bus.address)
         for request in requests {
           let error = try await request.error(from: Libsecret.open(options))
@@ -39,7 +39,7 @@
 
     @Test func `has no items to import`() async throws {
       try await withPrivateBus { bus in
-        _ = try await MockProvider([.isKists], on: bus)
+        _ = try await MockProvider([.isKist], on: bus)
         let error = await #expect(throws: StorageError.self) {
           try await Libsecret.foreignItems(
             with: [["xdg:schema": "org.git.Password"]], prompting: false,
@@ -66,11 +66,11 @@
       defer { try? FileManager.default.removeItem(atPath: mark) }
       try await withPrivateBus(activation: .ofKist(["/usr/bin/touch", mark])) { bus in
         let options = Libsecret.Options(busAddress: bus.address)
-        #expect(await Libsecret.provider(options) == .init(startable: .kists))
-        let provider = try await MockProvider([.isKists], on: bus)
+        #expect(await Libsecret.provider(options) == .init(startable: .kist))
+        let provider = try await MockProvider([.isKist], on: bus)
         let pid = Int(provider.processIdentifier)
         #expect(
-          await Libsecret.provider(options) == .init(owner: .kists(pid: pid), startable: .kists))
+          await Libsecret.provider(options) == .init(owner: .kist(pid: pid), startable: .kist))
       }
       #expect(!FileManager.default.fileExists(atPath: mark))
     }

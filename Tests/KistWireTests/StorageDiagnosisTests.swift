@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [
-    KeyringProvider(), .init(startable: .kists), .init(owner: .kists(pid: 7), startable: .other),
+    KeyringProvider(), .init(startable: .kist), .init(owner: .kist(pid: 7), startable: .other),
     .init(owner: .other(.init(pid: 7))),
     .init(owner: .other(.init(pid: 7, program: "a b", items: 3, lockedItems: 0))),
   ])

@@ -67,17 +67,18 @@ extension Host {
   private func fault(of path: String) -> Finding? {
     guard let directory = file(path) else { return nil }
     // Other directories, such as /tmp, may be shared. A hint must not change them.
-    let isKists = path.split(separator: "/").last == "kist"
+    let isOwnDirectory = path.split(separator: "/").last == "kist"
     let useAnother = "use a directory of your own with mode 700"
     if directory.owner != uid {
       return Finding(
         .problem(.denied), "files", "\(path) belongs to another user",
-        hint: isKists ? "move it away, or ask its owner or the administrator to" : useAnother)
+        hint: isOwnDirectory ? "move it away, or ask its owner or the administrator to" : useAnother
+      )
     }
     guard directory.mode & 0o077 != 0 else { return nil }
     return .note(
       "files", "other users have access to \(path)",
-      hint: isKists ? "remove this access: `chmod 700 \(shellQuoted(path))`" : useAnother)
+      hint: isOwnDirectory ? "remove this access: `chmod 700 \(shellQuoted(path))`" : useAnother)
   }
 
   /// Checks the nearest existing parent if a directory does not exist yet.

@@ -12,14 +12,14 @@ extension Host {
     }
     let isCurrent = isSetUp?.allSatisfy { $0 == .current } ?? false
     switch (provider.owner, provider.startable) {
-    case (.kists(let pid), _):
+    case (.kist(let pid), _):
       let served = "\(programs) get kist's credentials, from kist-secret-service (process \(pid))"
       guard !isCurrent else { return [.ok(subject, served)] }
       return [
         .note(
           subject, "\(served); but the session bus would not start it again", hint: apply)
       ]
-    case (.other(let running), .kists):
+    case (.other(let running), .kist):
       return [
         .note(
           subject,
@@ -28,7 +28,7 @@ extension Host {
       ]
     case (.other(let running), _):
       return [.ok(subject, "\(programs) get the keyring of \(running.name)")]
-    case (nil, .kists):
+    case (nil, .kist):
       guard !isCurrent else {
         return [.ok(subject, "\(programs) get kist's credentials; the session bus starts it")]
       }

@@ -3,7 +3,7 @@ package struct KeyringProvider: Sendable, Equatable {
   /// A program that the bus starts for the first client.
   package enum Startable: String, Sendable {
     /// The adapter of kist, `kist-secret-service`.
-    case kists
+    case kist
     case other
   }
 
@@ -28,7 +28,7 @@ package struct KeyringProvider: Sendable, Equatable {
   /// The provider that runs now.
   package enum Owner: Sendable, Equatable {
     /// The adapter of kist, `kist-secret-service`.
-    case kists(pid: Int)
+    case kist(pid: Int)
     case other(Running)
   }
 

@@ -45,7 +45,7 @@ struct AuditReader {
         }
         examined += 1
         bytes += end - lines.position
-        guard let line, let content = ReadAuditLine(Secret(copying: line)) else {
+        guard let line, let content = ParsedAuditLine(Secret(copying: line)) else {
           page.skipped += 1
           continue
         }
@@ -59,7 +59,7 @@ struct AuditReader {
   }
 
   private func record(
-    of content: ReadAuditLine, _ query: AuditQuery
+    of content: ParsedAuditLine, _ query: AuditQuery
   ) throws(StorageError) -> AuditRecord? {
     guard query.matches(content.record) else { return nil }
     guard content.hasNames, case .request(var request) = content.record.event else {
@@ -73,7 +73,7 @@ struct AuditReader {
   }
 
   private func names(
-    of content: ReadAuditLine, _ query: AuditQuery
+    of content: ParsedAuditLine, _ query: AuditQuery
   ) throws(StorageError) -> AuditedRequest.Names? {
     guard let seal else { return .sealed(.unavailable) }
     do throws(StorageError) {

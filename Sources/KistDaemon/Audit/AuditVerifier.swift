@@ -148,7 +148,7 @@ struct AuditVerifier {
     var parts: [UInt8] = []
     var number = section.first + link.unchained
     while let line = lines.next() {
-      guard let content = ReadAuditLine(Secret(copying: line)), try areOpened(content) else {
+      guard let content = ParsedAuditLine(Secret(copying: line)), try areOpened(content) else {
         return section.fault(.changed, lines: number...number)
       }
       moments.append(content.record.moment)
@@ -166,7 +166,7 @@ struct AuditVerifier {
   }
 
   /// Returns whether a line's names, if any, open together with the text before them.
-  private func areOpened(_ content: ReadAuditLine) throws(StorageError) -> Bool {
+  private func areOpened(_ content: ParsedAuditLine) throws(StorageError) -> Bool {
     do throws(StorageError) {
       _ = try content.names(openedBy: seal)
       return true

@@ -1,8 +1,7 @@
-/// Lines of the audit log that are written together, and the parts of these lines that the chain
-/// authenticates.
+/// Lines of the audit log that are written together.
 ///
-/// When the block is written, its last line gets the members of an `AuditLink` (docs/audit.md, "The
-/// chain").
+/// The chain is a keyed hash of all lines of the log (docs/audit.md, "The chain"). When the block is
+/// written, its last line gets the members of an `AuditLink`, which hold this hash.
 package struct AuditBlock: Sendable {
   /// The lines, each with its newline.
   package private(set) var text: [UInt8] = []

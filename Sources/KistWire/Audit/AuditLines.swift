@@ -1,7 +1,7 @@
 package import KistCore
 internal import KistJSON
 
-/// Writes consecutive lines of the audit log, which `ReadAuditLine` reads.
+/// Writes consecutive lines of the audit log, which `ParsedAuditLine` reads.
 ///
 /// Encoding takes most of the time. So text that several lines have in common is encoded only once.
 package struct AuditLineWriter: ~Copyable {
@@ -48,7 +48,7 @@ package struct AuditLineWriter: ~Copyable {
     sealed.removeAll()
     if let names = note.names, let seal {
       Self.seal(names, with: seal, boundTo: line, into: &sealed)
-      ReadAuditLine.beforeNames.withBytes { line.append($0) }
+      ParsedAuditLine.beforeNames.withBytes { line.append($0) }
       Self.append(sealed, to: &line)
       line.append(UInt8(ascii: "\""))
     }
@@ -156,7 +156,7 @@ extension AuditLineWriter {
 ///
 /// It contains a record, then the sealed member `names`, then the members of an `AuditLink`. The
 /// last two may be absent. The names can be opened only with the unchanged text before them.
-package struct ReadAuditLine: Sendable {
+package struct ParsedAuditLine: Sendable {
   static let beforeNames: StaticString = ",\"names\":\""
   static let afterNames: StaticString = "\"}"
 

@@ -32,7 +32,7 @@ package struct AuditLink: Sendable, Equatable {
   /// The number of bytes from the comma before `"chain":` to the end of a line.
   private static let tail =
     beforeChain.utf8CodeUnitCount + base64Count(of: chainSize)
-    + ReadAuditLine.afterNames.utf8CodeUnitCount
+    + ParsedAuditLine.afterNames.utf8CodeUnitCount
 
   /// The members of the link, without `chain`: the text between the content of a line and
   /// `,"chain":`.

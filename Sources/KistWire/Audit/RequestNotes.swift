@@ -45,7 +45,7 @@ extension RequestNotes.Note {
     guard let row = OperationRow.all.first(where: { $0.name == request.operation }) else { return }
     operation = row.name
     if row.loggedNames != .none, let names = try? request.object().names(row.loggedNames),
-      names.canBeOfCredential
+      names.areShortEnough
     {
       self.names = names
     }
@@ -64,8 +64,8 @@ extension JSONObject {
 }
 
 extension RequestedNames {
-  /// Whether there are names, none of them too long for a credential.
-  fileprivate var canBeOfCredential: Bool {
+  /// Whether there is a name, and no name is too long for a credential.
+  fileprivate var areShortEnough: Bool {
     (service != nil || account != nil)
       && (service?.utf8.count ?? 0) <= Limits.keyPart
       && (account?.utf8.count ?? 0) <= Limits.keyPart

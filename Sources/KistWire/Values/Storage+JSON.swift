@@ -194,8 +194,8 @@ extension KeyringProvider: JSONMembers {
     self.init(startable: startable.flatMap { Startable(rawValue: $0) })
     guard let pid = try object["pid"]?.integer() else { return }
     owner =
-      try object["isKists"]?.bool() == true
-      ? .kists(pid: pid)
+      try object["isKist"]?.bool() == true
+      ? .kist(pid: pid)
       : .other(
         Running(
           pid: pid, program: try object["program"]?.string(),
@@ -208,12 +208,12 @@ extension KeyringProvider: JSONMembers {
   package func write(to writer: inout JSONWriter) {
     switch owner {
     case nil: break
-    case .kists(let pid):
+    case .kist(let pid):
       writer.member("pid", pid)
-      writer.member("isKists", true)
+      writer.member("isKist", true)
     case .other(let running):
       writer.member("pid", running.pid)
-      writer.member("isKists", false)
+      writer.member("isKist", false)
       writer.member("program", running.program)
       writer.member("items", running.items)
       writer.member("lockedItems", running.lockedItems)

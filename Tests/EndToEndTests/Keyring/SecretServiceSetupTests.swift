@@ -82,8 +82,8 @@
         let output = end.output
         #expect(output.hasPrefix("applied\n"), "\(end.error)")
         // kistd did not start it to keep credentials there.
-        #expect(output.contains("}],\"provider\":{\"startable\":\"kists\"}}\n"), "\(output)")
-        #expect(output.contains("\n{\"startable\":\"kists\"}\n"), "\(output)")
+        #expect(output.contains("}],\"provider\":{\"startable\":\"kist\"}}\n"), "\(output)")
+        #expect(output.contains("\n{\"startable\":\"kist\"}\n"), "\(output)")
         #expect(output.contains("(uint32 1,)\n"), "\(output) \(end.error)")
         #expect(
           output.contains(

@@ -12,11 +12,11 @@ let auditLines = Target("audit-lines") { input in
   if !hasService { names.service = nil }
   let changed = Int(input.byte())
   let line = Secret(copying: input.rest)
-  guard let content = ReadAuditLine(line) else { return }
+  guard let content = ParsedAuditLine(line) else { return }
   demand(
     (try? content.names(openedBy: nameSeal)) == nil, "no names are opened that were not sealed")
   let text = content.record.json()
-  guard let again = ReadAuditLine(text), !again.hasNames else {
+  guard let again = ParsedAuditLine(text), !again.hasNames else {
     return demand(false, "a record that was written can be read")
   }
   demand(again.record == content.record, "a record is read as it was written")
@@ -28,13 +28,13 @@ let auditLines = Target("audit-lines") { input in
   request.names = nil
   let record = AuditRecord(moment: content.record.moment, event: .request(request))
   let sealed = sealedLine(of: request, names, at: content.record.moment).dropLast()
-  let read = ReadAuditLine(Secret(copying: sealed))
+  let read = ParsedAuditLine(Secret(copying: sealed))
   demand(read?.record == record, "a record is read with its names")
   demand((try? read?.names(openedBy: nameSeal)) == names, "names are read as they were written")
   checkLink(of: Array(sealed), record, names, changed)
   var forged = Array(sealed)
   forged[changed % forged.count] ^= 1
-  guard let read = ReadAuditLine(Secret(copying: forged)), read.hasNames else { return }
+  guard let read = ParsedAuditLine(Secret(copying: forged)), read.hasNames else { return }
   demand(
     (try? read.names(openedBy: nameSeal)) == nil, "names are bound to all bytes before them")
 }
@@ -66,7 +66,7 @@ private func checkLink(
   demand(
     Array(AuditLink.covered(of: linked)) == line.dropLast() + link.members,
     "the chain covers all that is before it")
-  let content = ReadAuditLine(Secret(copying: linked))
+  let content = ParsedAuditLine(Secret(copying: linked))
   demand(content?.record == record, "a record is read with its link")
   demand((try? content?.names(openedBy: nameSeal)) == names, "names are read before a link")
 }

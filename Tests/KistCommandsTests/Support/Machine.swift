@@ -190,15 +190,15 @@ enum Fault: CaseIterable {
     case .nearlyFullDisk: machine.freeBytes = 63 << 20
     case .noSecretService: machine.diagnosis.provider = KeyringProvider()
     case .secretServiceNotStarted:
-      machine.diagnosis.provider = KeyringProvider(owner: .kists(pid: 9))
+      machine.diagnosis.provider = KeyringProvider(owner: .kist(pid: 9))
     case .secretServiceOutdated:
       machine.setUpSecretService(program: "/usr/local/bin/kist-secret-service")
-      machine.diagnosis.provider = KeyringProvider(startable: .kists)
+      machine.diagnosis.provider = KeyringProvider(startable: .kist)
     case .nameTaken:
       machine.setUpSecretService()
       machine.diagnosis.provider = KeyringProvider(
         owner: .other(.init(pid: 9, program: "gnome-keyring-d", items: 0, lockedItems: 0)),
-        startable: .kists)
+        startable: .kist)
     case .disabled: machine.isEnabled = "disabled"
     case .masked: machine.isEnabled = "masked"
     case .notInstalled: machine.isEnabled = nil

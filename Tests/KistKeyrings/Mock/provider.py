@@ -173,7 +173,7 @@ def main():
     faults = Faults(words, log)
     bus.add_message_filter(faults.filter)
     provider = Provider(bus, state, faults)
-    if faults.has("is-kists"):
+    if faults.has("is-kist"):
         bus.request_name("io.kist.SecretService", dbus.bus.NAME_FLAG_DO_NOT_QUEUE)
     bus.request_name("org.freedesktop.secrets", dbus.bus.NAME_FLAG_DO_NOT_QUEUE)
     print("ready", flush=True)

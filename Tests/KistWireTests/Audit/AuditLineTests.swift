@@ -53,7 +53,7 @@ private let open = NameSeal(
     let line = text(names, open)
     #expect(line.hasSuffix("\"}\n"))
     #expect(line.split(separator: "\n").count == 1)
-    let content = try #require(ReadAuditLine(Secret(utf8: String(line.dropLast()))))
+    let content = try #require(ParsedAuditLine(Secret(utf8: String(line.dropLast()))))
     #expect(content.record == record)
     #expect(content.hasNames)
     #expect(try content.names(openedBy: open) == names)
@@ -66,7 +66,7 @@ private let open = NameSeal(
       text(RequestedNames(.sample), sealsNothing),
     ] {
       #expect(!line.contains("names"))
-      let content = try #require(ReadAuditLine(Secret(utf8: String(line.dropLast()))))
+      let content = try #require(ParsedAuditLine(Secret(utf8: String(line.dropLast()))))
       #expect(content.record == record)
       #expect(try content.names(openedBy: open) == nil)
     }
@@ -78,7 +78,7 @@ private let open = NameSeal(
       line.replacing("\"pid\":1", with: "\"pid\":7"), line.replacing("notFound", with: "locked"),
       line.dropLast() + #","pid2":1}"#, line.replacing(",\"names\"", with: " ,\"names\""),
     ] {
-      let content = try #require(ReadAuditLine(Secret(utf8: String(changed))))
+      let content = try #require(ParsedAuditLine(Secret(utf8: String(changed))))
       #expect(throws: StorageError.self) { try content.names(openedBy: open) }
     }
   }
@@ -95,7 +95,7 @@ private let open = NameSeal(
     #expect(
       text.contains(
         #""evidence":"pid","onBehalfOf":{"program":"gh","pid":42,"unit":"a.scope"},"names":""#))
-    let content = try #require(ReadAuditLine(Secret(utf8: String(text.dropLast()))))
+    let content = try #require(ParsedAuditLine(Secret(utf8: String(text.dropLast()))))
     request.microseconds = 0
     request.onBehalfOf = ClaimedProgram(program: "gh", pid: 42, unit: "a.scope")
     #expect(content.record.event == .request(request))
@@ -111,12 +111,12 @@ private let open = NameSeal(
     #"{"time":"2026-11-20T10:00:00.007Z","lost":1"#,
   ])
   func `is not read from any other text`(line: String) {
-    #expect(ReadAuditLine(Secret(utf8: line)) == nil)
+    #expect(ParsedAuditLine(Secret(utf8: line)) == nil)
   }
 
   @Test func `whose names are not base64 has no names`() throws {
     let line = #"{"time":"2026-11-20T10:00:00.007Z","lost":1,"names":"?"}"#
-    let content = try #require(ReadAuditLine(Secret(utf8: line)))
+    let content = try #require(ParsedAuditLine(Secret(utf8: line)))
     #expect(!content.hasNames)
   }
 }

@@ -14,7 +14,7 @@ extension UserStorage {
   ) async throws(StorageError) -> StorageError? {
     if key.account.isEmpty {
       let error = try await error(
-        "the service has no credential without an account, but with", hint: "name the account",
+        "every credential of the service has an account", hint: "name the account",
         naming: CredentialQuery(service: key.service), for: command)
       if let error { return error }
     }

@@ -65,7 +65,7 @@ extension Setup {
     of provider: KeyringProvider?, in host: Host
   ) throws(StorageError) {
     switch provider?.owner {
-    case .kists: return
+    case .kist: return
     case .other: break
     // The diagnosis would start a keyring, even one that was never used.
     case nil: guard host.keyringFile != nil else { return }
@@ -87,7 +87,7 @@ extension Setup {
     let hint =
       "import what kist can: `kist import keyring`; then run this command with --hide-keyring"
     switch provider?.owner {
-    case .kists: return
+    case .kist: return
     case .other(let running):
       guard let items = running.items, let locked = running.lockedItems else {
         throw .refused(
@@ -129,7 +129,7 @@ extension Setup {
     } else {
       terminal.note("no other program is set up to provide a keyring")
     }
-    if case .kists(let pid) = host.keyringProvider()?.owner {
+    if case .kist(let pid) = host.keyringProvider()?.owner {
       terminal.note(
         "kist-secret-service still runs", hint: "end it: `kill \(pid)`")
     }
