@@ -66,7 +66,7 @@ import Testing
       output == """
         verified 4 lines from 2026-11-20T10:00:00.007Z to 2026-11-20T10:00:40.007Z
         1 line without a chain: kistd had no key, or another program wrote it.
-        kist did not check 12 earlier lines, because they use another key.
+        kist could not check 12 earlier lines: their chain is of another key, or was changed.
 
         """)
     #expect(
@@ -130,7 +130,7 @@ import Testing
     #expect(
       output == """
         ok: no line uses the current key
-        kist did not check 1 earlier line, because it uses another key.
+        kist could not check 1 earlier line: its chain is of another key, or was changed.
 
         """)
     #expect(error == "")

@@ -187,8 +187,10 @@ extension AuditVerdict {
           + (unchained == 1 ? "it." : "them."))
     }
     if unchecked > 0 {
-      let reason = unchecked == 1 ? "it uses another key" : "they use another key"
-      lines.append("kist did not check \(count(unchecked, "earlier line")), because \(reason).")
+      let its = unchecked == 1 ? "its" : "their"
+      lines.append(
+        "kist could not check \(count(unchecked, "earlier line")): "
+          + "\(its) chain is of another key, or was changed.")
     }
     return lines
   }

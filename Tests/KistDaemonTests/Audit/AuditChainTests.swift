@@ -189,6 +189,34 @@ import Testing
     }
   }
 
+  /// Without the mark, these lines look like those of an earlier key.
+  @Test func `counts lines as not checked if its mark is missing and each link was changed`()
+    async throws
+  {
+    try await withLog { log in
+      let storage = try await log.store()
+      var audit = log.open()
+      await audit.seal(with: storage.nameSeal)
+      await log.fill(audit)
+      let lines = try log.lines()
+      try log.replace(lines.map(Self.withOtherChain))
+      unsafe unlink(log.path + ".mark")
+      audit = log.open()
+      await audit.seal(with: storage.nameSeal)
+      audit.put(11)
+      let verdict = try await verify(audit, storage)
+      #expect(verdict.fault == nil)
+      #expect((verdict.verified, verdict.unchecked) == (1, lines.count))
+      await storage.close()
+    }
+  }
+
+  private static func withOtherChain(_ line: String) -> String {
+    guard let start = line.range(of: "\"chain\":\"")?.upperBound else { return line }
+    let first = line[start] == "A" ? "B" : "A"
+    return line[..<start] + first + line[line.index(after: start)...]
+  }
+
   @Test func `continues if kistd was killed before it wrote the mark, or within a line`()
     async throws
   {
