@@ -45,7 +45,7 @@ final class Connection: Sendable {
         // to the next request.
         socket = nil
         throw storageError(
-          for: error, at: socketPath, timeout: timeout, mayHaveChanged: wasSent
+          for: error, at: socketPath, timeout: timeout, wasSent: wasSent
         ).withOutcome(wasSent ? .unknown : .unchanged)
       }
     }
@@ -65,8 +65,8 @@ final class Connection: Sendable {
       let isUnsent = if case .ended = error { socket.bytesSent == 0 } else { false }
       let wasClosedWhileIdle = isUnsent && !socket.isNew
       // kistd may have sent an error line and closed the connection without reading the request. If
-      // the connection was idle, kistd sent the line before this request, so the line is not the
-      // answer. On any other connection, the line is the answer.
+      // the connection was kept from an earlier request and no byte of this one was sent, then kistd
+      // sent the line before this request, so the line is not the answer. Otherwise it is.
       if !wasClosedWhileIdle, let refusal = socket.unsolicitedLine() {
         kept = nil
         return refusal

@@ -28,7 +28,7 @@ package func openWatch(
       try await thread.run { () throws(StorageError) in
         do throws(SocketError) { return try body() } catch {
           throw storageError(
-            for: error, at: socketPath, timeout: timeout, mayHaveChanged: false)
+            for: error, at: socketPath, timeout: timeout, wasSent: false)
         }
       }
     }

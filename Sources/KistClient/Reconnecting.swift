@@ -6,7 +6,8 @@ extension WatchCredentials {
   /// restarts.
   ///
   /// If changes may have been missed, it reports a `reset`. The first retry comes 100 ms after the
-  /// loss. Each further wait is twice as long, up to 10 seconds. The watch retries while kistd does
+  /// loss. Each further wait is twice as long, up to 10 seconds; after 10 seconds without a loss, the
+  /// waits start again at 100 ms. The watch retries while kistd does
   /// not run, has no free connection, or does not answer. Any other error ends the watch. If the
   /// very first connection fails, there is no retry.
   ///
@@ -32,7 +33,7 @@ extension WatchCredentials {
 private final class ReconnectingWatch: Sendable {
   private struct State {
     var changes: CredentialChanges
-    /// The revision of the latest reported change; `nil` if it is not known.
+    /// The position of the watch: the revision of the latest change; `nil` if it is not known.
     var latest: Revision?
     var backoff = Backoff()
   }
@@ -87,15 +88,16 @@ private struct Backoff {
   private static let longest = Duration.seconds(10)
 
   private var latest = shortest / 2
-  private var latestTry = ContinuousClock.now
+  private var latestLoss = ContinuousClock.now
 
   /// Returns twice the previous wait, but at most 10 seconds.
   ///
-  /// Starts again with the shortest wait if the last try lasted more than 10 seconds.
+  /// Starts again with the shortest wait if the connection worked for more than 10 seconds after the
+  /// previous wait.
   mutating func next() -> Duration {
-    let hasLasted = ContinuousClock.now - latestTry > latest + Self.longest
+    let hasLasted = ContinuousClock.now - latestLoss > latest + Self.longest
     latest = hasLasted ? Self.shortest : min(latest * 2, Self.longest)
-    latestTry = .now
+    latestLoss = .now
     return latest
   }
 }

@@ -205,9 +205,9 @@ package func isListening(at path: String) -> Bool {
 
 /// Converts a failure of the socket at a path to the error that a caller gets.
 ///
-/// - Parameter mayHaveChanged: whether a part of the request was sent, and the request may be a change.
+/// - Parameter wasSent: whether a part of the request was sent, which may be a change.
 func storageError(
-  for error: SocketError, at path: String, timeout: Duration, mayHaveChanged: Bool
+  for error: SocketError, at path: String, timeout: Duration, wasSent: Bool
 ) -> StorageError {
   switch error {
   case .refused(let error): error
@@ -237,7 +237,7 @@ func storageError(
     StorageError(
       .timeout, "kistd did not answer within \(timeout)",
       hint: "check whether kistd still runs, and its log"
-        + (mayHaveChanged ? "; a change may have been carried out" : ""))
+        + (wasSent ? "; if this was a change, kistd may have made it" : ""))
   case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
   }
 }

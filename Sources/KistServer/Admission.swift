@@ -126,8 +126,9 @@ final class Admission: Sendable {
     var evictable = all.compactMap { connection in
       connection.handler.evictionPriority().map { (priority: $0, connection: connection) }
     }
-    // On a busy machine, new clients connect before an earlier one has sent its first request. If
-    // few connections have sent no request yet, these are evicted last.
+    // Connections without a request are usually evicted first. But on a busy machine, new clients
+    // connect before an earlier one has sent its first request. So if connections without a request
+    // are at most a quarter of the limit, they are evicted last.
     if evictable.count(where: \.priority.isNothing) <= server.maximumConnections / 4 {
       for index in evictable.indices {
         if case .nothing(let since) = evictable[index].priority {

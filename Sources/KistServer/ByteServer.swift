@@ -150,9 +150,9 @@ package struct ByteServer: Sendable {
 /// Each has a place, and the number of places is limited. If no place is free, the server first
 /// chooses a group: the clients without a group, or else the group with the most connections. In it,
 /// the server closes the oldest connection to which it has begun to send. So a program with many
-/// connections takes places only from its own group. If each group has one connection, the server
-/// closes the oldest one that has had `crowdedDeadline` to read. So even if many groups hold all
-/// places, they delay a new client only for that time.
+/// connections loses its own connections, not those of other groups. If each group has one
+/// connection, the server closes the oldest one that has had `crowdedDeadline` to read. So even if
+/// many groups hold all places, they delay a new client only for that time.
 final class BytePlaces: Sendable {
   private struct Place {
     var channel: any Channel
@@ -231,9 +231,9 @@ final class BytePlaces: Sendable {
   /// Returns the index of the connection to evict for a new client of a group; `nil` if there is
   /// none.
   ///
-  /// Clients without a group are evicted first. A group with only one place keeps it for
-  /// `crowdedDeadline`: if kistd closed this connection early, systemd would take the bytes that it
-  /// has received as the complete credential.
+  /// Clients without a group are evicted first. If the new client is of another group, a group with
+  /// only one place keeps it for `crowdedDeadline`: if kistd closed this connection early, systemd
+  /// would take the bytes that it has received as the complete credential.
   private func evictable(among places: [Place], for group: String?) -> Int? {
     var counts = [group: 1]
     for place in places { counts[place.group, default: 0] += 1 }

@@ -122,8 +122,8 @@ extension WipedBytes {
 extension ByteBuffer {
   /// Overwrites the readable bytes in memory.
   ///
-  /// Nothing may use the bytes afterwards. NIO's receive buffers and pending writes share this
-  /// memory. A write through `ByteBuffer` would make a copy and leave the original bytes in memory.
+  /// Nothing may use the bytes afterwards. NIO may still refer to the memory of this buffer. So a
+  /// write through `ByteBuffer` would change a copy, and leave the original bytes in memory.
   func wipe() {
     unsafe withUnsafeReadableBytes { bytes in
       guard let start = bytes.baseAddress else { return }

@@ -38,11 +38,11 @@ package struct Server: Sendable {
   /// Returns the function that answers the lines of a connection, in order.
   ///
   /// The server never cancels the task that answers a line.
-  package var serve: @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
+  package var serve: @Sendable (Peer, @escaping RegisterStream) -> @Sendable (Line) async -> Line
 
   package init(
     logger: Logger,
-    serve: @escaping @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
+    serve: @escaping @Sendable (Peer, @escaping RegisterStream) -> @Sendable (Line) async -> Line
   ) {
     self.logger = logger
     self.serve = serve

@@ -35,7 +35,7 @@ package func isPrivateFile(_ descriptor: CInt) -> Bool {
   fileStatus(of: descriptor).map { $0.isKind(S_IFREG) && $0.isPrivate } ?? false
 }
 
-/// Returns whether a descriptor is a socket, or a pipe that no other user may open.
+/// Returns whether a descriptor is a socket, or a pipe that only its owner may open.
 ///
 /// A named pipe may have any mode. An unnamed pipe always has mode 0600, so it always passes.
 package func isPrivatePipe(_ descriptor: CInt) -> Bool {

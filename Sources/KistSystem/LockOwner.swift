@@ -13,7 +13,7 @@ package struct LockOwner: Sendable, Equatable {
     self.isService = isService
   }
 
-  /// Reads the process id at the beginning of a lock file.
+  /// Reads the process id at the beginning of a lock file, such as `credentials.db.lock`.
   package init(of descriptor: CInt) {
     let digits = bytes(of: descriptor, 0..<16).prefix { (0x30...0x39).contains($0) }
     pid = digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)

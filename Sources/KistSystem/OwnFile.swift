@@ -121,8 +121,8 @@ package func isOwnUserKnown() -> Bool {
 
 /// Returns whether several users may have this uid in the user namespace of this process.
 ///
-/// A user namespace can leave some users without a uid of its own. The kernel then shows these
-/// users with the same uid, the overflow uid (user_namespaces(7), "Unmapped user and group IDs").
+/// A user namespace may map no uid to some users. The kernel then shows these users with the same
+/// uid, the overflow uid (user_namespaces(7), "Unmapped user and group IDs").
 ///
 /// - Parameters:
 ///   - overflowUID: the text of /proc/sys/kernel/overflowuid; `nil` if it cannot be read.

@@ -157,14 +157,14 @@ extension Metadata {
 package struct Fields: Equatable, Sendable {
   /// The maximum size in bytes of the fields with the metadata, and of the fields with the secret.
   static let mostBytes = 32_768
-  /// The bit in a field's number that marks the field as critical.
+  /// The bit in a field's tag that marks the field as critical.
   ///
-  /// Versions that do not know such a field must not change the credential.
+  /// Versions that do not know such a field must not save over the credential.
   private static let criticalBit: UInt32 = 1 << 31
 
   /// The tag, size and value of each field, ordered by tag.
   package let bytes: Secret
-  /// Whether this version must not change the credential.
+  /// Whether this version must not save over the credential.
   let forbidsChange: Bool
 
   /// Reads fields up to the end of the bytes; throws `corrupt` if there is none, or one is

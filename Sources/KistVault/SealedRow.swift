@@ -58,7 +58,8 @@ extension StoreKeys {
 
   /// Opens the credential in a row that was found by its service and account.
   ///
-  /// Throws `corrupt` if no save could have written this row with these tags and this sequence.
+  /// Throws `corrupt` if the row is not authentic at this place, is malformed, exceeds a limit, or
+  /// belongs to another credential.
   package func openCredential(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey,
     in epoch: Epoch
@@ -71,7 +72,8 @@ extension StoreKeys {
 
   /// Opens the metadata of a row.
   ///
-  /// Throws `corrupt` if no save could have written this row with these tags and this sequence.
+  /// Throws `corrupt` if the row is not authentic at this place, is malformed, exceeds a limit, or
+  /// belongs to another credential.
   ///
   /// - Parameter key: the service and the account by which the row was found; without them, the
   ///   tags of the row are checked.

@@ -15,7 +15,8 @@ package import KistSodium
 //   It reveals missing and replaced rows.
 // - *Associated data*: not encrypted, but authenticated with sealed data. If it differs, the sealed
 //   data does not open. So sealed data opens only in its own place.
-// - *Fields*: data of a credential that a later version of kist added.
+// - *Fields*: data of a credential that a later version of kist added. Each field begins with a
+//   *field tag*, which is the number of its kind, and not a hash.
 
 /// The fixed values of the file format, which docs/file-format.md specifies.
 package enum StoreFormat {

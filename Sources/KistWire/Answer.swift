@@ -6,7 +6,7 @@ internal import KistJSON
 /// An answer is a line with a reply or an error. It has the `id` of the request, if kistd could read
 /// it. `notes` receives a note of each request, for the audit log.
 package func answer(
-  with dispatch: @escaping Dispatch, beginStream: @escaping BeginStream = { _ in },
+  with dispatch: @escaping Dispatch, registerStream: @escaping RegisterStream = { _ in },
   noting notes: RequestNotes? = nil
 ) -> @Sendable (Line) async -> Line {
   { line in
@@ -18,7 +18,7 @@ package func answer(
       var claim: ClaimedProgram?
       let request = try readRequest(line, id: &id, claim: &claim)
       if notes != nil { note.add(request, onBehalfOf: claim) }
-      reply = try successLine(await dispatch(request, beginStream)(request), id: id)
+      reply = try successLine(await dispatch(request, registerStream)(request), id: id)
     } catch {
       note.failure = error.code
       reply = failureLine(error, id: id)

@@ -4,16 +4,16 @@ internal import KistCore
 ///
 /// The second argument is for `watch`: it starts the stream of events on the connection of the
 /// request.
-package typealias Dispatch = @Sendable (Message, @escaping BeginStream) -> Exchange
+package typealias Dispatch = @Sendable (Message, @escaping RegisterStream) -> Exchange
 
 /// Returns a function that finds the operation of each request in the table of operations.
 package func dispatch(_ endpoints: Endpoints) -> Dispatch {
   let handlers = OperationRow.all.map { Handler(operation: $0.name, serve: $0.serve(endpoints)) }
-  return { request, beginStream in
+  return { request, registerStream in
     guard let handler = handlers.first(where: { $0.operation == request.operation }) else {
       return refuseUnknown
     }
-    return handler.serve(beginStream)
+    return handler.serve(registerStream)
   }
 }
 
@@ -23,7 +23,7 @@ package func dispatch(_ endpoints: Endpoints) -> Dispatch {
 /// dictionary.
 private struct Handler: Sendable {
   let operation: String
-  let serve: @Sendable (@escaping BeginStream) -> Exchange
+  let serve: @Sendable (@escaping RegisterStream) -> Exchange
 }
 
 @Sendable private func refuseUnknown(_ request: Message) async throws(StorageError) -> Message {
@@ -64,9 +64,9 @@ struct OperationRow: Sendable {
 
   /// Returns the function that performs a request.
   ///
-  /// It is called once with the server's endpoints, and then with the `BeginStream` of each
+  /// It is called once with the server's endpoints, and then with the `RegisterStream` of each
   /// connection.
-  let serve: @Sendable (Endpoints) -> @Sendable (@escaping BeginStream) -> Exchange
+  let serve: @Sendable (Endpoints) -> @Sendable (@escaping RegisterStream) -> Exchange
 }
 
 extension Operation {
@@ -82,7 +82,7 @@ extension Operation {
   }
 
   fileprivate func row(
-    streaming serve: @escaping @Sendable (Endpoints, @escaping BeginStream) -> Exchange
+    streaming serve: @escaping @Sendable (Endpoints, @escaping RegisterStream) -> Exchange
   ) -> OperationRow {
     OperationRow(name: name, effect: effect, loggedNames: loggedNames) { endpoints in
       { serve(endpoints, $0) }

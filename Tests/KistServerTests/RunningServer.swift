@@ -5,7 +5,7 @@ import KistServer
 import KistWire
 import Logging
 
-typealias Serve = @Sendable (Peer, @escaping BeginStream) -> @Sendable (Line) async -> Line
+typealias Serve = @Sendable (Peer, @escaping RegisterStream) -> @Sendable (Line) async -> Line
 
 /// Answers each line with itself.
 let echo: Serve = { _, _ in { $0 } }
@@ -13,7 +13,7 @@ let echo: Serve = { _, _ in { $0 } }
 /// Answers as kistd does, from a storage.
 func serve(_ storage: OpenStorage) -> Serve {
   let dispatch = dispatch(Endpoints(serving: storage))
-  return { _, beginStream in answer(with: dispatch, beginStream: beginStream) }
+  return { _, registerStream in answer(with: dispatch, registerStream: registerStream) }
 }
 
 /// A server on a socket in a directory of its own.

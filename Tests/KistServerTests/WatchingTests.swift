@@ -80,10 +80,10 @@ import Testing
     async throws
   {
     let taken = Atomic(0)
-    let endless: Serve = { _, beginStream in
+    let endless: Serve = { _, registerStream in
       { line in
         if line.text == "watch" {
-          beginStream { () throws(StorageError) in
+          registerStream { () throws(StorageError) in
             taken.add(1, ordering: .relaxed)
             return Line(String(repeating: "x", count: 1000))
           }
@@ -111,9 +111,9 @@ import Testing
   @Test func `releases the storage when its client disconnects`() async throws {
     let (ended, end) = AsyncStream.makeStream(of: Bool.self)
     let changes = try await storage.watch()
-    let listening: Serve = { _, beginStream in
+    let listening: Serve = { _, registerStream in
       { line in
-        beginStream { () throws(StorageError) in
+        registerStream { () throws(StorageError) in
           let change = try await changes.makeAsyncIterator().next()
           end.yield(change == nil)
           return change.map { Line($0.json()) }

@@ -29,11 +29,11 @@ struct ServedStorage: Sendable {
 
   /// Returns the handler of the lines of a client.
   func answer(
-    _ peer: Peer, _ beginStream: @escaping BeginStream
+    _ peer: Peer, _ registerStream: @escaping RegisterStream
   ) -> @Sendable (Line) async -> Line {
     let handle: Exchange = { request throws(StorageError) in
       try await perform { served throws(StorageError) in
-        try await served.dispatch(request, beginStream)(request)
+        try await served.dispatch(request, registerStream)(request)
       }
     }
     return KistWire.answer(with: { _, _ in handle }, noting: audit?.notes(of: peer))

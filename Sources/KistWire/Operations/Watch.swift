@@ -4,7 +4,7 @@ package import KistJSON
 /// Starts a watch stream on a connection.
 ///
 /// Its lines follow the reply, and kistd answers no further request on this connection.
-package typealias BeginStream = @Sendable (@escaping NextLine) -> Void
+package typealias RegisterStream = @Sendable (@escaping NextLine) -> Void
 
 extension Operation where Input == WatchRequest, Output == Revision? {
   /// Reports each change from now on.
@@ -17,10 +17,10 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   /// Returns the server's function, which starts a stream and replies with the position.
   ///
   /// The position is the revision of the latest change in the whole storage.
-  func served(by watch: WatchCredentials, _ beginStream: @escaping BeginStream) -> Exchange {
+  func served(by watch: WatchCredentials, _ registerStream: @escaping RegisterStream) -> Exchange {
     served { request throws(StorageError) in
       let changes = try await watch.begin(request)
-      beginStream { () throws(StorageError) in
+      registerStream { () throws(StorageError) in
         try await changes.makeAsyncIterator().next().map { Line($0.json()) }
       }
       return changes.position

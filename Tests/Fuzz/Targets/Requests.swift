@@ -11,7 +11,7 @@ let requests = Target("requests") { input in
   wait {
     let storage = OpenStorage.inMemory(now: { Timestamp(clamping: 1_800_000_000) })
     let watches = Box<[NextLine]>([])
-    let reply = answer(with: service(on: storage), beginStream: { watches.value.append($0) })
+    let reply = answer(with: service(on: storage), registerStream: { watches.value.append($0) })
     for line in input.rest.split(separator: UInt8(ascii: "\n"), maxSplits: 7) {
       let line = Line(Secret(copying: Array(line)))
       let before = line.servesOnlyItsClient ? await page(of: storage) : nil

@@ -26,18 +26,18 @@ extension Hello {
 /// Everything that kistd serves, without a socket.
 func service(
   _ credentials: UserStorage = .unimplemented, _ access: StorageAccess = .stub,
-  watch: WatchCredentials = .none, beginStream: @escaping BeginStream = { _ in }
+  watch: WatchCredentials = .none, registerStream: @escaping RegisterStream = { _ in }
 ) -> Exchange {
   service(
     Endpoints(credentials, access, watch: watch, hello: { () throws(StorageError) in .stub }),
-    beginStream: beginStream)
+    registerStream: registerStream)
 }
 
 func service(
-  _ endpoints: Endpoints, beginStream: @escaping BeginStream = { _ in }
+  _ endpoints: Endpoints, registerStream: @escaping RegisterStream = { _ in }
 ) -> Exchange {
   let dispatch = dispatch(endpoints)
-  return { request throws(StorageError) in try await dispatch(request, beginStream)(request) }
+  return { request throws(StorageError) in try await dispatch(request, registerStream)(request) }
 }
 
 extension WatchCredentials {
