@@ -4,9 +4,8 @@ private import Synchronization
 
 /// Asks for a line on a terminal, and hides what is typed: termios(3).
 ///
-/// The echo is restored in the end, and before a signal stops or ends the process. Only SIGKILL and
-/// SIGSTOP, which no process can catch, leave it off. When a stopped process continues, it asks the
-/// question again.
+/// The echo is restored in the end, and before SIGHUP, SIGINT, SIGQUIT, SIGTERM or SIGTSTP stops or
+/// ends the process. When a stopped process continues, it asks the question again.
 package func hiddenLine(asking question: String, on path: String) throws(StorageError) -> Secret {
   try line(asking: question, on: path) { (terminal, settings, body) throws(StorageError) in
     try hiding(settings, on: terminal, body)

@@ -64,8 +64,8 @@ struct OperationRow: Sendable {
 
   /// Returns the function that performs a request.
   ///
-  /// It is called once with the server's endpoints, and then with the `RegisterStream` of each
-  /// connection.
+  /// It is called once, with the server's endpoints. The function that it returns is called for each
+  /// request, with the `RegisterStream` of the connection.
   let serve: @Sendable (Endpoints) -> @Sendable (@escaping RegisterStream) -> Exchange
 }
 

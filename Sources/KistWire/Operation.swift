@@ -96,8 +96,8 @@ enum OperationEffect: Sendable {
   case none
   /// The operation begins a backup, asks for its progress, or reads a part of it.
   ///
-  /// A client does not send the request again. It might begin a second backup, or ask for a backup
-  /// that kistd has discarded because its last part was read. kistd need not perform the request if
+  /// A client does not send the request again. A repeated request could begin a second backup. Or it
+  /// could ask for a backup that kistd has discarded, because its last part was read. kistd need not perform the request if
   /// the client has disconnected.
   case backup
   /// The operation locks or unlocks the storage.

@@ -8,7 +8,7 @@
 //   `?Startup`, git(1), npm-config(7), make(1), less(1), openssl-env(7), and the documentation of
 //   .NET, Go, cargo, Erlang, kubectl, Hadoop, Spark, Maven, Gradle, uv, pip, Gunicorn and Ansible;
 // - the variables that make(1) puts into commands (`make -p`), autoconf, autoreconf(1), tpm2(1),
-//   w3m(1), mc(1), groff(1), debconf(7), texi2dvi(1), and the documentation of Uvicorn, Locust, asdf,
+//   w3m(1), mc(1), groff(1), debconf(7), texi2dvi(1), and the documentation of Uvicorn, Flask, Quart, Litestar, RQ, Locust, asdf,
 //   mise, SDKMAN, Selenium, gopass, Open MPI, OpenTofu, libgphoto2, libpq and the Linux kernel's build;
 // - psql(1), apt.conf(5), gcc(1), wget(1), zip(1), rsync(1), hg(1), fzf(1), rg(1), screen(1), man(1),
 //   pass(1), restic(1), borg(1), debhelper(7), systemctl(1), rclone(1), sops(1), brew(1), octave(1),
@@ -31,7 +31,7 @@ let codeRunningPrefixes = [
   // Python and its tools.
   "PYTHON", "PIP_", "PIPX_", "PIPENV_", "POETRY_", "PDM_", "UV_", "CONDA_", "MAMBA_", "PYENV_",
   "PYTEST_", "TOX_", "NOX_", "JUPYTER_", "IPYTHON", "COVERAGE_PROCESS_", "PEX_", "SHIV_",
-  "VIRTUALENV",
+  "UVICORN_", "VIRTUALENV",
   // Node.js, Ruby, Perl, PHP, Lua, Julia, R, Tcl, Emacs Lisp, OCaml and Haskell.
   "NODE_", "NPM_CONFIG_", "NVM_", "YARN_", "PNPM_", "COREPACK_", "BUN_", "DENO_", "TS_NODE_",
   "ELECTRON_", "RUBY", "BUNDLE_", "BUNDLER_", "GEM_", "RBENV_", "IRB", "PERL", "PHP_INI",
@@ -88,10 +88,10 @@ let codeRunningNames: Set<String> = [
   "IFS", "INPUTRC", "NULLCMD", "PROMPT", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4",
   "PSMODULEPATH", "READNULLCMD", "RPROMPT", "SHELL", "SHELLOPTS", "TMPPREFIX", "ZDOTDIR", "ZSH",
   // Python, Ruby, PHP and Java programs: the application that they load, and options.
-  "ASGI_APP", "HF_MODULES_CACHE", "LOCUST_LOCUSTFILE", "NLTK_DATA", "UVICORN_APP",
-  "UVICORN_APP_DIR",
+  "ASGI_APP", "HF_MODULES_CACHE", "LITESTAR_APP", "LOCUST_LOCUSTFILE", "NLTK_DATA", "QUART_APP",
+  "RQ_CONNECTION_CLASS", "RQ_JOB_CLASS", "RQ_QUEUE_CLASS", "RQ_WORKER_CLASS",
   "CL_SOURCE_REGISTRY", "COMPOSER", "MPLBACKEND", "BLACK_CACHE_DIR", "CELERY_APP",
-  "CLASSPATH", "DJANGO_SETTINGS_MODULE", "FLASK_APP",
+  "CLASSPATH", "DJANGO_SETTINGS_MODULE", "FLASK_APP", "FLASK_ENV_FILE",
   "JAVACMD",
   "MYPYPATH",
   "NUMBA_CACHE_DIR", "PHPRC", "PRYRC", "RAKEOPT", "SPEC_OPTS", "SPRING_APPLICATION_JSON",
@@ -165,7 +165,8 @@ let ordinaryNames: Set<String> = [
   "RUST_LOG", "RUST_BACKTRACE", "GEM_HOST_API_KEY", "COMPOSER_AUTH", "UV_PUBLISH_TOKEN",
   "GIT_TOKEN", "GIT_USERNAME", "GIT_PASSWORD", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
   "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "DOTNET_RUNNING_IN_CONTAINER", "NUGET_API_KEY",
-  "JAVA_VERSION", "RUBY_VERSION",
+  "JAVA_VERSION", "RUBY_VERSION", "UVICORN_HOST", "UVICORN_PORT", "UVICORN_WORKERS",
+  "UVICORN_LOG_LEVEL", "UVICORN_RELOAD", "UVICORN_ROOT_PATH",
   "DOTNET_ENVIRONMENT", "MIX_ENV", "JUPYTER_TOKEN", "FEATURE_FLAGS", "X_FRAME_OPTIONS", "MAIL_CC",
   "EMAIL_CC", "HOMEBREW_GITHUB_API_TOKEN", "LOG4J_FORMAT_MSG_NO_LOOKUPS",
   "AIRFLOW__CORE__EXECUTOR", "AIRFLOW__CORE__FERNET_KEY", "AIRFLOW__CORE__LOAD_EXAMPLES",

@@ -1,7 +1,7 @@
 /// Lines of the audit log that are written together.
 ///
 /// The chain is a keyed hash of all lines of the log (docs/audit.md, "The chain"). When the block is
-/// written, its last line gets the members of an `AuditLink`, which hold this hash.
+/// written, its last line gets the members of an `AuditLink`, and this hash.
 package struct AuditBlock: Sendable {
   /// The lines, each with its newline.
   package private(set) var text: [UInt8] = []
@@ -46,9 +46,9 @@ package struct AuditBlock: Sendable {
   /// Appends the bytes that the chain authenticates in a line without a link, which is any line
   /// except the last of its block.
   ///
-  /// If the line has names, these are only the last 16 bytes of the sealed names. These 16 bytes
-  /// already authenticate the names and the text before the names. To cover more would take more
-  /// time.
+  /// Of a line with names, the chain authenticates only the last 16 bytes of the sealed names. These
+  /// 16 bytes already authenticate the names and the text before the names. To cover more would take
+  /// more time.
   package static func append(
     _ line: Span<UInt8>, sealed: Span<UInt8>, to parts: inout [UInt8]
   ) {

@@ -10,9 +10,9 @@ package struct AuditLink: Sendable, Equatable {
   ///
   /// `nil` means: take it from the previous link in the file.
   package var after: [UInt8]?
-  /// The number of lines without a chain before the block of this link.
+  /// The number of lines without a chain between the previous link and the block of this link.
   package var unchained: Int
-  /// Whether kistd knows that another program wrote to the file before this line.
+  /// Whether kistd knows that another program wrote to the file since kistd's last write.
   package var isForeign: Bool
 
   package init(number: Int, after: [UInt8]?, unchained: Int, isForeign: Bool) {

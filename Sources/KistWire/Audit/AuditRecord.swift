@@ -3,7 +3,7 @@ package import KistJSON
 
 /// One line of the audit log: a request, or the number of requests that were not written.
 package struct AuditRecord: Sendable, Equatable, JSONMembers {
-  /// When the request arrived.
+  /// When the request arrived; of lost requests, when their number was written.
   package var moment: Moment
   package var event: Event
 

@@ -62,7 +62,7 @@ package struct Hello: Sendable, Equatable {
   package var version: String
   /// The names of the served operations, sorted.
   package var operations = OperationRow.all.map(\.name).sorted()
-  /// The additions to the protocol since 1.0, such as new JSON keys.
+  /// The names of the additions to version 1 of the protocol, such as new JSON keys.
   package var features = [Hello.keepFeature, Hello.onBehalfOfFeature]
   /// How durable a change is once kistd has answered it.
   package var durability: StorageStatus.Durability
