@@ -121,10 +121,16 @@ def visit(kistd, visitor, uid, seen, row):
     """Lets a visitor connect and send a line before kistd checks the connection."""
     row.tries += 1
     kistd.process.send_signal(signal.SIGSTOP)
-    process = subprocess.Popen(["/usr/bin/python3", STRANGER, visitor, kistd.socket], stdout=subprocess.PIPE, text=True)
+    # All threads have stopped, or kistd could close the connection before the visitor sends.
+    os.waitid(os.P_PID, kistd.process.pid, os.WSTOPPED)
+    process = subprocess.Popen(["/usr/bin/python3", STRANGER, visitor, kistd.socket], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
     sent = process.stdout.readline()
     kistd.process.send_signal(signal.SIGCONT)
-    answer, _ = process.communicate(timeout=60)
+    answer, errors = process.communicate(timeout=60)
+    if process.returncode != 0:
+        row.wrong.append(f"{visitor} failed: {errors}")
+        return
     if sent != "sent\n":
         row.wrong.append(f"{visitor} could not connect")
     elif uid == stranger.USER:
