@@ -145,6 +145,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("/home/u/my p", "'/home/u/my p'"), ("~/my p", "~/'my p'"), ("~alice/p;q", "~alice/'p;q'"),
+    ("'/home/u/my p'", "'/home/u/my p'"), ("~/'my p'", "~/'my p'"), (#"~/my\ p"#, #"~/my\ p"#),
+    (#""$HOME/my p""#, #""$HOME/my p""#), ("~/p", "~/p"),
+  ])
+  func `quotes the file of git's store for the shell, unless git's configuration does`(
+    file: String, quoted: String
+  ) async {
+    var machine = Machine.healthy
+    machine.gitHelpers = ["store --file \(file)"]
+    let said = await setUp("git", on: machine)
+    #expect(said.contains("`store` writes them to \(quoted) in plain text"), "\(said)")
+    #expect(said.contains("`kist import git-credentials \(quoted)`"), "\(said)")
+  }
+
   @Test func `reports that git could not change its configuration, and runs no other command`()
     async
   {

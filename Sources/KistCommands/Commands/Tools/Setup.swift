@@ -108,14 +108,14 @@ struct Setup: AsyncParsableCommand {
     _ change: ToolSetup.Asked.TakingOut, _ terminal: Terminal,
     running run: ([String]) -> StorageError?
   ) throws(StorageError) {
-    let imports = change.passwords.map { file in
+    let files = change.passwords.map(shellSyntax)
+    let imports = files.map { file in
       "`kist import git-credentials" + (file == "~/.git-credentials" ? "`" : " \(file)`")
     }.joined(separator: ", ")
     let found = StorageError.refused(
       "git already has another helper, which keeps passwords outside kist"
-        + (change.passwords.isEmpty
-          ? ""
-          : "; `store` writes them to \(change.passwords.joined(separator: ", ")) in plain text"),
+        + (files.isEmpty
+          ? "" : "; `store` writes them to \(files.joined(separator: ", ")) in plain text"),
       as: .conflict,
       hint: (imports.isEmpty ? "" : "import them: \(imports); ")
         + "take the helper out: `kist setup git --apply --take-out`")
@@ -134,6 +134,16 @@ struct Setup: AsyncParsableCommand {
       if let failure = run(command) { throw failure }
     }
   }
+}
+
+/// Returns a path from git's configuration in shell syntax; one with quotes of the shell stays.
+///
+/// git removes its own quotes, so a path can have spaces without quotes.
+private func shellSyntax(ofPath path: String) -> String {
+  guard !path.contains(where: { #"'"\$"#.contains($0) }) else { return path }
+  guard path.hasPrefix("~"), let slash = path.firstIndex(of: "/") else { return shellQuoted(path) }
+  // The shell replaces a ~ only outside of quotes.
+  return path[...slash] + shellQuoted(String(path[path.index(after: slash)...]))
 }
 
 /// A tool with a helper, or the service that programs with a keyring use.
