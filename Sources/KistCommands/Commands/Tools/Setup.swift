@@ -47,8 +47,8 @@ struct Setup: AsyncParsableCommand {
         hint: "docs/integrations.md says how to undo the setup of \(tool.rawValue)")
     }
     let setup = tool.setup(
-      linkingTo: host.linkTarget, dockerFile: host.dockerFile,
-      isNewDockerFile: dockerPlace(in: host).map { host.file($0) == nil } ?? true)
+      linkingTo: host.linkTarget, dockerFile: host.dockerFile, docker: host.dockerState,
+      podman: host.podmanState)
     for line in setup.lines {
       terminal.writeErrorLines(["in \(line.place):"])
       try terminal.writeLines([line.text])
@@ -63,6 +63,11 @@ struct Setup: AsyncParsableCommand {
         "there is no \(missing) on PATH, so the tool cannot ask kist",
         hint: host.hint(atMissing: missing))
     }
+    func noteDone(_ name: String) {
+      terminal.note(
+        missing == nil ? "\(name) already asks kist" : "\(name) is already set to ask kist")
+    }
+    setup.done.forEach(noteDone)
     guard let words = setup.command else {
       guard apply else { return }
       if tool == .docker {
@@ -83,11 +88,7 @@ struct Setup: AsyncParsableCommand {
       if let change = asked.takingOut(of: lines, thenRunning: words) {
         return try takeOut(change, terminal, running: run)
       }
-      if helpers.contains(asked.kist) {
-        return terminal.note(
-          missing == nil
-            ? "\(tool.rawValue) already asks kist" : "\(tool.rawValue) is already set to ask kist")
-      }
+      if helpers.contains(asked.kist) { return noteDone(tool.rawValue) }
       if !helpers.isEmpty {
         if apply { throw asked.conflict }
         terminal.report(asked.conflict, asJSON: false)
