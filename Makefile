@@ -260,8 +260,8 @@ dist: release ## Make the tarball .build-release/dist/kist-*.tar.gz, which needs
 	$(SWIFT) build $(STATIC_KISTD)
 	@rm -rf .build-release/dist
 	@$(MAKE) --no-print-directory install DESTDIR=$(CURDIR)/.build-release/dist PREFIX=/usr UNITS=/usr/lib/systemd/user >/dev/null
-	@# It needs libsystemd and libgcrypt.
-	@rm .build-release/dist/usr/bin/kist-secret-service
+	@# It needs libsystemd, of which Debian has no static library. Its unit and its manual page are useless without it.
+	@find .build-release/dist -name 'kist-secret-service*' -delete
 	@mv .build-release/dist/usr .build-release/dist/$(DIST)
 	@install -s -m 755 .build-release/kistd-static/release/kistd .build-release/dist/$(DIST)/bin
 	@install -m 755 scripts/install-tarball .build-release/dist/$(DIST)/install.sh

@@ -65,7 +65,7 @@ private func preparation(
   }
   // For `nonsense --help`, the parser would explain kistd.
   if let first = arguments.first, !first.hasPrefix("-") {
-    throw StorageError.unexpectedArgument(of: Kistd.self, in: arguments)
+    throw StorageError.unexpectedArgument(of: Kistd.self)
   }
   let command = try parse(Kistd.self, arguments)
   // A script may take the command's words from an empty variable.

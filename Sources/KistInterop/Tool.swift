@@ -56,9 +56,18 @@ package struct ToolSetup: Sendable, Equatable {
     package var conflict: StorageError
   }
 
+  /// The state of the file that a line is for.
+  package enum File: Sendable {
+    case missing, existing
+    /// It already has the line.
+    case done
+  }
+
   /// The program that the tool then looks for on PATH; one of the lines may create it.
   package var program: String?
   package var lines: [Line] = []
+  /// The tools that already ask kist, so that they need no line.
+  package var done: [String] = []
   /// A command of the tool, to run after the lines.
   package var command: [String]?
   /// The existing settings that the command would replace.
@@ -71,10 +80,11 @@ extension Tool {
   /// - Parameters:
   ///   - kist: The program for a link to point to, in shell syntax.
   ///   - dockerFile: The configuration of docker.
-  ///   - isNewDockerFile: Whether that file does not exist yet.
+  ///   - docker: The state of that file.
+  ///   - podman: The state of podman's file.
   package func setup(
     linkingTo kist: String, dockerFile: String = "~/.docker/config.json",
-    isNewDockerFile: Bool = true
+    docker: ToolSetup.File = .missing, podman: ToolSetup.File = .missing
   ) -> ToolSetup {
     switch self {
     case .git:
@@ -91,16 +101,7 @@ extension Tool {
             hint: "see `git config --show-origin --get-all credential.helper`; to use both: "
               + "`git config --global --add credential.helper kist`")))
     case .docker:
-      ToolSetup(
-        program: program,
-        lines: [
-          isNewDockerFile
-            ? line(#"{"credsStore": "kist"}"#, "\(dockerFile), a new file")
-            : line(#""credsStore": "kist","#, "\(dockerFile), after its first {"),
-          line(
-            #"credential-helpers = ["kist", "containers-auth.json"]"#,
-            "~/.config/containers/registries.conf.d/kist.conf, a new file, for podman and skopeo"),
-        ])
+      containerSetup(docker, file: dockerFile, podman)
     case .cargo:
       ToolSetup(
         program: program,
@@ -146,6 +147,33 @@ extension Tool {
     }
   }
 }
+
+/// Returns the steps for docker and podman, without the lines that their files already have.
+private func containerSetup(
+  _ docker: ToolSetup.File, file: String, _ podman: ToolSetup.File
+) -> ToolSetup {
+  var setup = ToolSetup(program: Tool.docker.program)
+  switch docker {
+  case .missing:
+    setup.lines.append(line(#"{"credsStore": "kist"}"#, "\(file), a new file"))
+  case .existing:
+    setup.lines.append(line(#""credsStore": "kist","#, "\(file), after its first {"))
+  case .done: setup.done.append("docker")
+  }
+  if podman == .done {
+    setup.done.append("podman")
+  } else {
+    setup.lines.append(
+      line(podmanLine, "~/\(podmanFile), a new file, for podman and skopeo"))
+  }
+  return setup
+}
+
+/// The file that makes podman and skopeo ask kist, below the home directory.
+package let podmanFile = ".config/containers/registries.conf.d/kist.conf"
+
+/// The line of that file.
+package let podmanLine = #"credential-helpers = ["kist", "containers-auth.json"]"#
 
 private func line(_ text: String, _ place: String) -> ToolSetup.Line {
   ToolSetup.Line(text: text, place: place)

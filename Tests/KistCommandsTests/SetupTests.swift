@@ -145,6 +145,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("/home/u/my p", "'/home/u/my p'"), ("~/my p", "~/'my p'"), ("~alice/p;q", "~alice/'p;q'"),
+    ("'/home/u/my p'", "'/home/u/my p'"), ("~/'my p'", "~/'my p'"), (#"~/my\ p"#, #"~/my\ p"#),
+    (#""$HOME/my p""#, #""$HOME/my p""#), ("~/p", "~/p"),
+  ])
+  func `quotes the file of git's store for the shell, unless git's configuration does`(
+    file: String, quoted: String
+  ) async {
+    var machine = Machine.healthy
+    machine.gitHelpers = ["store --file \(file)"]
+    let said = await setUp("git", on: machine)
+    #expect(said.contains("`store` writes them to \(quoted) in plain text"), "\(said)")
+    #expect(said.contains("`kist import git-credentials \(quoted)`"), "\(said)")
+  }
+
   @Test func `reports that git could not change its configuration, and runs no other command`()
     async
   {
@@ -174,6 +189,43 @@ import Testing
     let text = await setUp("docker", on: machine)
     #expect(text.contains("in /home/u/docker/config.json, after its first {:\n"))
     #expect(text.contains("\"credsStore\": \"kist\",\n"))
+  }
+
+  @Test(arguments: [
+    (true, "kist: docker already asks kist\nkist: podman already asks kist\n"),
+    (
+      false, "kist: docker is already set to ask kist\nkist: podman is already set to ask kist\n"
+    ),
+  ])
+  func `says that docker and podman ask kist, and prints no line for them`(
+    isThere: Bool, expected: String
+  ) async {
+    var machine = Machine.healthy
+    if isThere { machine.install("/usr/bin/docker-credential-kist") }
+    machine.homeFiles["/home/u/.docker/config.json"] = .text(
+      Secret(utf8: #"{"auths": {}, "credsStore": "kist"}"#), isCut: false)
+    let podman = "/home/u/.config/containers/registries.conf.d/kist.conf"
+    machine.homeFiles[podman] = .text(
+      Secret(utf8: "# podman\ncredential-helpers = [\"kist\", \"containers-auth.json\"]\n"),
+      isCut: false)
+    let said = await setUp("docker", on: machine)
+    #expect(said.hasSuffix(expected), "\(said)")
+    #expect(!said.contains("credsStore") && !said.contains("credential-helpers"))
+    machine.homeFiles[podman] = nil
+    let half = await setUp("docker", on: machine)
+    #expect(half.hasPrefix("credential-helpers = "), "\(half)")
+    #expect(!half.contains("credsStore") && !half.contains("podman already"))
+  }
+
+  @Test(arguments: [#"{"credsStore": "pass"}"#, #"{"auths": {}}"#, "{", ""])
+  func `prints the line for a docker that does not ask kist`(text: String) async {
+    var machine = Machine.healthy
+    machine.install("/usr/bin/docker-credential-kist")
+    machine.install("/home/u/.docker/config.json")
+    machine.homeFiles["/home/u/.docker/config.json"] = .text(Secret(utf8: text), isCut: false)
+    let said = await setUp("docker", on: machine)
+    #expect(said.hasPrefix("\"credsStore\": \"kist\",\n"), "\(said)")
+    #expect(!said.contains("already"))
   }
 
   @Test func `does not make pip ask a keyring that is missing`() async {

@@ -200,10 +200,21 @@ import Testing
     #expect(!"\(error.message) \(error.hint ?? "")".contains("hunter2"))
   }
 
-  @Test func `a command of kistd after options has the hint to put it first`() throws {
-    let arguments = ["--data", "/d", "fsck"]
+  @Test(arguments: [
+    ["--data", "/d", "fsck"], ["--data", "/d", "fsck", "--salvage", "/e"], ["--json", "fsck"],
+  ])
+  func `a command of kistd after options has the hint to put it first`(
+    arguments: [String]
+  ) throws {
     let thrown = try #require(throws: StorageError.self) { try parse(Kistd.self, arguments) }
+    #expect(thrown.message == "the command fsck must come before the options")
     #expect(thrown.hint == "write `kistd fsck` first, then its options")
+  }
+
+  @Test func `a program after -- is not taken for a command of kistd`() throws {
+    let arguments = ["--nonsense", "--", "fsck"]
+    let thrown = try #require(throws: StorageError.self) { try parse(Kistd.self, arguments) }
+    #expect(thrown.hint == "`kistd --help` shows the options")
   }
 
   @Test func `a command without its dashes has a hint with them`() throws {

@@ -1,6 +1,7 @@
 """The tarball of `make dist`: built twice; installed, used and removed on bare Debian systems. Needs root (`make test-dist`)."""
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -32,6 +33,17 @@ class Building(unittest.TestCase):
                 (program,) = [entry for entry in entries if entry.name.endswith(f"/bin/{name}")]
                 content = archive.extractfile(program).read()
                 self.assertNotIn(3, segments(content), f"{name} has an interpreter")
+
+    def test_each_unit_and_each_page_of_a_daemon_has_its_program(self):
+        with tarfile.open(tarball()) as archive:
+            files = {Path(entry.name).relative_to(Path(entry.name).parts[0]): entry for entry in archive.getmembers()}
+            named = {path.stem for path in files if path.match("man8/*.8")}
+            for path in files:
+                if path.suffix == ".service":
+                    text = archive.extractfile(files[path]).read().decode()
+                    named |= set(re.findall(r"^ExecStart=/usr/bin/(\S+)", text, re.M))
+        self.assertIn("kistd", named)
+        self.assertEqual({name for name in named if Path("bin", name) not in files}, set())
 
 
 def segments(program):

@@ -75,30 +75,29 @@ func usageError<Command: ParsableCommand>(
 ) -> StorageError {
   if let error = error as? StorageError { return error }
   let message = Command.message(for: error)
-  // The parser has no error type for an unexpected argument.
-  if message.contains("nexpected argument") {
-    return .unexpectedArgument(of: command, in: arguments)
+  // The parser has no error types for an unexpected argument and an unknown option.
+  let isUnexpected = message.contains("nexpected argument")
+  if command == Kistd.self, isUnexpected || message.contains("nknown option"),
+    let late = arguments.prefix(while: { $0 != "--" }).lazy.compactMap(KistdCommand.init).first
+  {
+    return .wrongUsage(
+      "the command \(late.rawValue) must come before the options",
+      hint: "write `kistd \(late.rawValue)` first, then its options")
   }
+  if isUnexpected { return .unexpectedArgument(of: command) }
   return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
 }
 
 extension StorageError {
   static func unexpectedArgument<Command: ParsableCommand>(
-    of command: Command.Type, in arguments: [String]
+    of command: Command.Type
   ) -> StorageError {
-    .wrongUsage(
+    let commands = KistdCommand.allCases.map(\.rawValue).joined(separator: ", ")
+    return .wrongUsage(
       "unexpected argument", of: command,
-      hint: command == Kistd.self ? commandHint(forArguments: arguments) : nil)
+      hint: command == Kistd.self
+        ? "the commands of kistd are \(commands); to run another program: `kistd -- COMMAND`" : nil)
   }
-}
-
-/// Returns the hint for an unexpected argument; `kistd -- migrate` would run a program `migrate`.
-private func commandHint(forArguments arguments: [String]) -> String {
-  if let command = arguments.lazy.compactMap(KistdCommand.init(rawValue:)).first {
-    return "write `kistd \(command.rawValue)` first, then its options"
-  }
-  let commands = KistdCommand.allCases.map(\.rawValue).joined(separator: ", ")
-  return "the commands of kistd are \(commands); to run another program: `kistd -- COMMAND`"
 }
 
 extension StorageError {

@@ -26,7 +26,7 @@ struct GitHelperSetting {
   /// Whether it keeps passwords by git's own means.
   var isPlain: Bool { ["store", "cache"].contains(helper.prefix { $0 != " " }) }
 
-  /// The file with passwords, in shell syntax, as git passes it to a shell; `nil` for `cache`.
+  /// The file with passwords, as git passes it to a shell; `nil` for `cache`.
   var passwords: String? {
     guard helper.hasPrefix("store") else { return nil }
     guard let option = helper.firstRange(of: "--file") else { return "~/.git-credentials" }
@@ -39,7 +39,7 @@ extension ToolSetup.Asked {
   package struct TakingOut: Sendable, Equatable {
     /// The commands to run, one after another.
     package var commands: [[String]]
-    /// The files with passwords in plain text, in shell syntax.
+    /// The files with passwords in plain text, as git passes them to a shell.
     package var passwords: [String]
   }
 

@@ -11,6 +11,9 @@ extension Setup {
       throw .refused(
         "docker's configuration cannot be found, because HOME is not set", hint: "set HOME")
     }
+    if let configuration = host.dockerConfiguration, configuration.changed == nil {
+      return noteLogins(of: configuration, in: path, terminal)
+    }
     let text = try dockerConfiguration(at: path)
     let configuration = try DockerConfiguration(of: text)
     if let changed = configuration.changed {
@@ -19,20 +22,46 @@ extension Setup {
       try file.append(changed)
       try file.finish()
       try terminal.reportSuccess("docker asks kist now: \(path)")
-    } else {
-      terminal.note("docker already asks kist")
     }
-    if configuration.plainLogins > 0 {
-      terminal.note(
-        "logins in plain text are still in \(path): \(configuration.plainLogins)",
-        hint: "import them: `kist import docker`; then remove `auths` from the file")
-    }
+    noteLogins(of: configuration, in: path, terminal)
+  }
+
+  private func noteLogins(
+    of configuration: DockerConfiguration, in path: String, _ terminal: Terminal
+  ) {
+    guard configuration.plainLogins > 0 else { return }
+    terminal.note(
+      "logins in plain text are still in \(path): \(configuration.plainLogins)",
+      hint: "import them: `kist import docker`; then remove `auths` from the file")
   }
 }
 
 /// Returns the path of docker's `config.json`; `nil` if HOME is not set.
 func dockerPlace(in host: Host) -> String? {
   ImportSource.foreign(.docker).usualPlace(host.environment)
+}
+
+extension Host {
+  /// docker's configuration, if it is readable.
+  fileprivate var dockerConfiguration: DockerConfiguration? {
+    guard let path = dockerPlace(in: self),
+      case .text(let text, isCut: false) = homeFile(path, DockerConfiguration.longestFile)
+    else { return nil }
+    return try? DockerConfiguration(of: text)
+  }
+
+  var dockerState: ToolSetup.File {
+    if let dockerConfiguration, dockerConfiguration.changed == nil { return .done }
+    return dockerPlace(in: self).flatMap(file) == nil ? .missing : .existing
+  }
+
+  var podmanState: ToolSetup.File {
+    guard let home = value("HOME"),
+      case .text(let text, isCut: false) = homeFile("\(home)/\(podmanFile)", 64 << 10)
+    else { return .missing }
+    let lines = text.withBytes { String(repairing: $0) }.split(separator: "\n")
+    return lines.contains { $0 == podmanLine } ? .done : .existing
+  }
 }
 
 /// Returns the contents of the file; `nil` only if there is none.

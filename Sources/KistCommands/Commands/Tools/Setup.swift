@@ -47,8 +47,8 @@ struct Setup: AsyncParsableCommand {
         hint: "docs/integrations.md says how to undo the setup of \(tool.rawValue)")
     }
     let setup = tool.setup(
-      linkingTo: host.linkTarget, dockerFile: host.dockerFile,
-      isNewDockerFile: dockerPlace(in: host).map { host.file($0) == nil } ?? true)
+      linkingTo: host.linkTarget, dockerFile: host.dockerFile, docker: host.dockerState,
+      podman: host.podmanState)
     for line in setup.lines {
       terminal.writeErrorLines(["in \(line.place):"])
       try terminal.writeLines([line.text])
@@ -63,6 +63,11 @@ struct Setup: AsyncParsableCommand {
         "there is no \(missing) on PATH, so the tool cannot ask kist",
         hint: host.hint(atMissing: missing))
     }
+    func noteDone(_ name: String) {
+      terminal.note(
+        missing == nil ? "\(name) already asks kist" : "\(name) is already set to ask kist")
+    }
+    setup.done.forEach(noteDone)
     guard let words = setup.command else {
       guard apply else { return }
       if tool == .docker {
@@ -83,11 +88,7 @@ struct Setup: AsyncParsableCommand {
       if let change = asked.takingOut(of: lines, thenRunning: words) {
         return try takeOut(change, terminal, running: run)
       }
-      if helpers.contains(asked.kist) {
-        return terminal.note(
-          missing == nil
-            ? "\(tool.rawValue) already asks kist" : "\(tool.rawValue) is already set to ask kist")
-      }
+      if helpers.contains(asked.kist) { return noteDone(tool.rawValue) }
       if !helpers.isEmpty {
         if apply { throw asked.conflict }
         terminal.report(asked.conflict, asJSON: false)
@@ -108,14 +109,14 @@ struct Setup: AsyncParsableCommand {
     _ change: ToolSetup.Asked.TakingOut, _ terminal: Terminal,
     running run: ([String]) -> StorageError?
   ) throws(StorageError) {
-    let imports = change.passwords.map { file in
+    let files = change.passwords.map(shellSyntax)
+    let imports = files.map { file in
       "`kist import git-credentials" + (file == "~/.git-credentials" ? "`" : " \(file)`")
     }.joined(separator: ", ")
     let found = StorageError.refused(
       "git already has another helper, which keeps passwords outside kist"
-        + (change.passwords.isEmpty
-          ? ""
-          : "; `store` writes them to \(change.passwords.joined(separator: ", ")) in plain text"),
+        + (files.isEmpty
+          ? "" : "; `store` writes them to \(files.joined(separator: ", ")) in plain text"),
       as: .conflict,
       hint: (imports.isEmpty ? "" : "import them: \(imports); ")
         + "take the helper out: `kist setup git --apply --take-out`")
@@ -134,6 +135,16 @@ struct Setup: AsyncParsableCommand {
       if let failure = run(command) { throw failure }
     }
   }
+}
+
+/// Returns a path from git's configuration in shell syntax; one with quotes of the shell stays.
+///
+/// git removes its own quotes, so a path can have spaces without quotes.
+private func shellSyntax(ofPath path: String) -> String {
+  guard !path.contains(where: { #"'"\$"#.contains($0) }) else { return path }
+  guard path.hasPrefix("~"), let slash = path.firstIndex(of: "/") else { return shellQuoted(path) }
+  // The shell replaces a ~ only outside of quotes.
+  return path[...slash] + shellQuoted(String(path[path.index(after: slash)...]))
 }
 
 /// A tool with a helper, or the service that programs with a keyring use.
