@@ -53,12 +53,7 @@ struct Autostart: Sendable {
 
   /// Returns the socket of the kistd that serves the storage; `nil` if there is none.
   func running() -> String? {
-    if isListening(socket) { return socket }
-    // For example the socket of `kistd -- COMMAND`, or of a session with other variables.
-    guard let other = host.claimFile.flatMap(socketPath(ofKistdHolding:)), isListening(other) else {
-      return nil
-    }
-    return other
+    isListening(socket) ? socket : host.claimedSocket(isListening)
   }
 
   /// Returns that socket, for a command that starts no kistd.
@@ -110,6 +105,14 @@ struct Autostart: Sendable {
 enum DaemonUnit { case absent, masked, installed }
 
 extension Host {
+  /// Returns the socket of the kistd that serves the storage, at any place, if it listens there.
+  ///
+  /// For example that of `kistd -- COMMAND`, or of a session with other variables.
+  func claimedSocket(_ isListening: (_ path: String) -> Bool) -> String? {
+    let socket = claimFile.flatMap(socketPath(ofKistdHolding:))
+    return socket.flatMap { isListening($0) ? $0 : nil }
+  }
+
   /// Returns whether this user's service manager has a unit that listens at the socket.
   func daemonUnit(listeningAt socket: String) -> DaemonUnit {
     guard file("/run/systemd/system") != nil else { return .absent }

@@ -9,7 +9,8 @@ package struct Kist: AsyncParsableCommand {
     abstract: "Save, load and delete credentials that kistd keeps.",
     discussion: """
       A secret comes from standard input or from a hidden prompt, never from the command line:
-        printf %s "$TOKEN" | kist save github.com alice
+        printf %s "$TOKEN" |
+          kist save github.com alice
         kist load github.com alice
       """,
     version: KistVersion.current,
@@ -82,8 +83,7 @@ extension Kist {
         if first != "help", !first.hasPrefix("-"), let error = noSuchCommand(among: Array(ours)) {
           throw error
         }
-        let help = message(for: error).split(separator: "\n", omittingEmptySubsequences: false)
-        try terminal.writeLines(help.map(String.init))
+        try terminal.writeLines(terminal.lines(ofHelp: message(for: error)))
       } catch {
         throw usageError(message(for: error), of: arguments)
       }

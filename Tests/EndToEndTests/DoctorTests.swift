@@ -95,6 +95,27 @@ import Testing
     }
   }
 
+  @Test(arguments: ["KIST_AUTOSTART=0", "KIST_SOCKET=/proc/none"])
+  func `doctor names the socket of a kistd that kist does not look for`(variable: String)
+    async throws
+  {
+    try await withHome { home in
+      let script = """
+        kistd -- sh -c '
+          echo "$KIST_SOCKET"
+          env --unset=KIST_SOCKET \(variable) kist doctor
+          env --unset=KIST_SOCKET \(variable) kist status >&2'
+        """
+      let end = try await command("sh", ["-c", script], in: home)
+      let lines = end.output.split(separator: "\n")
+      let socket = try #require(lines.first)
+      #expect(lines[1].contains("but one serves the storage at \(socket)\t"), "\(end.output)")
+      #expect(lines[1].hasSuffix("\tuse that socket: `export KIST_SOCKET=\(socket)`"))
+      #expect(!end.output.contains("as `kist` does"), "\(end.output)")
+      #expect(end.error.contains("no kistd is listening"), "\(end.error)")
+    }
+  }
+
   @Test(arguments: [".local/share/kist", ".local/state/kist", "data", "notes/kist"])
   func `a directory that others may write to is refused by the start, by probe and by doctor`(
     name: String

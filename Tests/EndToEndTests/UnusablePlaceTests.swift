@@ -23,6 +23,18 @@ import Testing
         "move the file away"
       ),
       ("mkdir ~/.local/state/kist/kist.sock.lock", "move it away"),
+      (
+        "touch ~/.local/state/kist/kist.sock.lock; chmod 400 ~/.local/state/kist/kist.sock.lock",
+        "name another path with --socket"
+      ),
+      (
+        "chmod 400 ~/.local/share/kist/credentials.db.lock",
+        "`chmod 600 HOME/.local/share/kist/credentials.db.lock`"
+      ),
+      (
+        "rm ~/.local/share/kist/credentials.db; chmod 400 ~/.local/share/kist/credentials.db.lock",
+        "`chmod 600 HOME/.local/share/kist/credentials.db.lock`"
+      ),
       ("touch ~/.local/state/kist/kist.sock", "move it away"),
       (
         "mv ~/.local/share/kist/credentials.db ~/c; ln -s ~/c ~/.local/share/kist/credentials.db",

@@ -1,5 +1,6 @@
 import ArgumentParser
 import KistCore
+import KistTerminal
 import Testing
 
 @testable import KistCommands
@@ -24,6 +25,18 @@ import Testing
       command.map { Kist.helpMessage(for: $0, columns: 80) } ?? Kist.helpMessage(columns: 80)
     for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
     #expect(help.contains("USAGE: kist \(verb ?? "<subcommand>")"))
+  }
+
+  @Test(arguments: [nil] + Kist.configuration.subcommands.map { $0._commandName })
+  func `fits a terminal of 40 columns, with its examples as they are`(verb: String?) {
+    let command = Kist.configuration.subcommands.first { $0._commandName == verb } ?? Kist.self
+    let terminal = Recorder().terminal(isTerminal: true, width: 40)
+    let lines = terminal.lines(ofHelp: Kist.helpMessage(for: command, columns: 40))
+    for line in lines { #expect(line.terminalWidth <= 40, "\(line)") }
+    let examples = command.configuration.discussion.split(separator: "\n").map(String.init)
+      .filter { $0.hasPrefix("  ") }
+    #expect(!examples.isEmpty)
+    for example in examples { #expect(lines.contains(example), "\(example)") }
   }
 
   @Test func `says that a keyring is locked for every program`() async {

@@ -39,6 +39,29 @@ import Testing
     #expect(recorder.error.contains("slot 1 would be the only key slot"))
   }
 
+  @Test func `fits a terminal of 40 columns`() async {
+    var slots = KeySlots.unimplemented
+    slots.list = {
+      [
+        KeySlotSummary(number: 1, kind: .keyFile),
+        KeySlotSummary(number: 12, kind: .passphrase, passes: 3, kibibytes: 262144),
+      ]
+    }
+    let recorder = Recorder()
+    let terminal = recorder.terminal(isTerminal: true, width: 40)
+    let status = await Kist.status(of: ["slots"], on: terminal) { [slots] command in
+      try await (command as! any RequiresKeySlots).perform(slots, terminal)
+    }
+    #expect(status == 0)
+    #expect(
+      recorder.output == """
+        1  key file
+        12  passphrase (Argon2id, 3 passes over
+            262144 KiB)
+
+        """)
+  }
+
   @Test(arguments: [
     (1, true, ""),
     (2, true, ""),

@@ -2,9 +2,11 @@ internal import KistCore
 internal import KistWire
 
 /// Returns the findings about a storage, and about the storages of other programs.
+///
+/// - Parameter isServed: Whether a kistd that kist does not ask has the store open.
 func storageFindings(
   _ status: Result<StorageStatus, StorageError>, kistdAnswers: Bool, _ diagnosis: StorageDiagnosis?,
-  whyLocked: StorageError?
+  isServed: Bool = false, whyLocked: StorageError?
 ) -> [Finding] {
   if kistdAnswers, case .failure(let error) = status { return [Finding(error, about: "storage")] }
   guard case .success(let status) = status else {
@@ -19,7 +21,9 @@ func storageFindings(
         } ?? .ok("storage", opening)
       return [storage]
         + diagnosis.external.map { finding(of: $0, isUsed: $0.storage == choice.storage) }
-    case .failure(let error): return [Finding(error.ofStart, about: "storage")]
+    case .failure(let error):
+      return isServed && error.code == .unavailable
+        ? [] : [Finding(error.ofStart, about: "storage")]
     }
   }
   var findings = [state(of: status, whyLocked)]

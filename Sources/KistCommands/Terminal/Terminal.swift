@@ -140,6 +140,23 @@ extension Terminal {
     return width.map { wrapped(text, to: $0) } ?? [text]
   }
 
+  /// Splits a help text into lines; on a terminal, they fit its width, from 40 columns.
+  ///
+  /// The parser does not wrap the usage, and indents words that then do not fit a narrow terminal.
+  func lines(ofHelp help: String) -> [String] {
+    help.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
+      guard outputIsTerminal, String(line).terminalWidth > outputWidth else {
+        return [String(line)]
+      }
+      let parts = wrapped(String(line), to: outputWidth - 2)
+      guard parts.count > 1 else {
+        let room = max(outputWidth - parts[0].terminalWidth, 0)
+        return [String(repeating: " ", count: room) + parts[0]]
+      }
+      return [parts[0]] + parts.dropFirst().map { "  " + $0 }
+    }
+  }
+
   private func text(of lines: [String]) -> Secret {
     Secret(utf8: lines.map { visible($0) + "\n" }.joined())
   }

@@ -13,7 +13,7 @@ final class OpenLog {
   /// Opens a file, or returns `nil` if it is missing; `locking` waits for the end of writes to it.
   init?(_ path: String, locking: Bool = true, hint: String) throws(StorageError) {
     self.path = path
-    guard let descriptor = try openIfPresent(path, hint: hint) else { return nil }
+    guard let descriptor = try openIfPresent(path, O_RDONLY, hint: hint) else { return nil }
     self.descriptor = descriptor
     let isLocked = !locking || lockLog(descriptor, LOCK_SH)
     let status = fileStatus(of: descriptor) ?? stat()

@@ -10,9 +10,9 @@ func openOwnFile(_ path: String, _ flags: CInt, hint: String) throws(StorageErro
   }
 }
 
-/// Opens a small file of kistd for reading; `nil` if there is none.
-func openIfPresent(_ path: String, hint: String) throws(StorageError) -> CInt? {
-  do throws(UnfitFile) { return try openOwnFile(path, O_RDONLY) } catch {
+/// Opens a small file of kistd; `nil` if there is none.
+func openIfPresent(_ path: String, _ flags: CInt, hint: String) throws(StorageError) -> CInt? {
+  do throws(UnfitFile) { return try openOwnFile(path, flags) } catch {
     if error.isMissing { return nil }
     throw .unfit(error, path, hint: hint)
   }

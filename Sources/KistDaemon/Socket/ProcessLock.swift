@@ -23,11 +23,13 @@ final class ProcessLock: Sendable {
     }
   }
 
-  /// Throws the error that `refusal` returns for the owner, if any; keeps no lock, creates no file.
+  /// Throws where `init` would, for example because it could not write the file.
+  ///
+  /// Keeps no lock, and creates and changes no file.
   static func checkIsFree(
     at path: String, hint: String, orElse refusal: (LockOwner) -> StorageError
   ) throws(StorageError) {
-    guard let descriptor = try openIfPresent(path, hint: hint) else { return }
+    guard let descriptor = try openIfPresent(path, O_RDWR, hint: hint) else { return }
     defer { close(descriptor) }
     guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
       throw refusal(LockOwner(of: descriptor))

@@ -39,6 +39,7 @@ extension EncryptedFile {
     try checkWritable(directory(of: options.path))
     let isNew = try !exists(options.path)
     if !isNew { try checkWritable(store: options.path) }
+    try OwnerLock.checkFile(beside: options.path)
     for unfinished in UnfinishedStore.leftovers(of: options.path) { try unfinished.check() }
     // A progress note is optional, so another fault of its directory does not prevent the start.
     if let notes = options.progress?.directory, let status = fileStatus(of: notes),

@@ -30,6 +30,14 @@ final class OwnerLock: Sendable {
     self.descriptor = Mutex(descriptor)
   }
 
+  /// Throws where `init` could not open the file of the lock; accepts a missing one.
+  static func checkFile(beside path: String) throws(StorageError) {
+    let path = path + ".lock"
+    do throws(UnfitFile) { _ = try Descriptor.openOwn(path, O_RDWR) } catch {
+      guard error.isMissing else { throw .unfit(error, "lock", path) }
+    }
+  }
+
   deinit { release() }
 
   func release() {

@@ -18,6 +18,7 @@ struct Machine: Sendable {
   var unit: [String] = []
   var whenUnitStarts: @Sendable () -> Void = {}
   var isLeftToStart = false
+  var unusedSocket: String?
   var session: String?
   var variables: [String: String] = [:]
   var gitHelpers: [String] = []
@@ -62,7 +63,8 @@ struct Machine: Sendable {
     kistd.access.status = { () throws(StorageError) in try status.get() }
     kistd.credentials.find = { _ throws(StorageError) in throw whyLocked }
     return Checkup(
-      socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host, isLeftToStart: isLeftToStart)
+      socket: "/run/user/7/kist/kist.sock", kistd: kistd, host: host, isLeftToStart: isLeftToStart,
+      unusedSocket: unusedSocket)
   }
 
   var host: Host {

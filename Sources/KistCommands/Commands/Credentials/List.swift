@@ -12,7 +12,8 @@ struct List: RequiresUserStorage {
       by service and account.
 
         kist list github
-        kist list --service github.com --attribute kind=token
+        kist list --service github.com \\
+          --attribute kind=token
         kist list --expiring 14d
       """)
 

@@ -10,8 +10,10 @@ struct Load: RequiresUserStorage {
       On a terminal, kist adds a newline. With --attribute, prints the secret of the only \
       credential that matches, and fails if there are several.
 
-        PGPASSWORD=$(kist load db.example alice) psql -U alice
-        kist load --attribute application=vivaldi
+        PGPASSWORD=$(kist load db alice) \\
+          psql -U alice
+        kist load \\
+          --attribute application=vivaldi
       """)
 
   @OptionGroup var target: OptionalKeyArguments

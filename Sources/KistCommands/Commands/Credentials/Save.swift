@@ -12,8 +12,10 @@ struct Save: RequiresUserStorage {
       attributes and expiry unless you give new ones. At a terminal, without arguments, kist also \
       asks for service and account.
 
-        printf %s "$TOKEN" | kist save github.com alice --expires-in 90d
-        kist save deploy.example key < ~/.ssh/id_deploy
+        printf %s "$TOKEN" | kist save \\
+          github.com alice --expires-in 90d
+        kist save deploy.example key \\
+          < ~/.ssh/id_deploy
       """)
 
   @OptionGroup var target: OptionalKeyArguments

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistSystem
 internal import KistWire
 
 struct Doctor: AsksKistd {
@@ -19,9 +20,12 @@ struct Doctor: AsksKistd {
     let socket = try common.socketPath()
     let autostart = common.socket == nil ? Autostart(at: socket, on: .live) : nil
     let running = autostart?.running()
-    let checkup = Checkup(
+    var checkup = Checkup(
       socket: running ?? socket, kistd: try common.kistd(starting: false), host: .live,
       isLeftToStart: autostart != nil && running == nil)
+    if autostart == nil, !isListening(at: socket) {
+      checkup.unusedSocket = Host.live.claimedSocket(isListening(at:))
+    }
     try await perform(checkup, .live)
   }
 
@@ -44,6 +48,8 @@ struct Checkup: Sendable {
   var host: Host
   /// Whether no kistd listens yet, and a command that needs one starts it.
   var isLeftToStart = false
+  /// The socket of a kistd that serves the storage, which kist may not look for.
+  var unusedSocket: String?
 }
 
 extension Checkup {
@@ -59,7 +65,7 @@ extension Checkup {
     return await [greeting]
       + storageFindings(
         status, kistdAnswers: !isLeftToStart && greeting.state.code == nil, diagnosis,
-        whyLocked: whyLocked(status))
+        isServed: unusedSocket != nil, whyLocked: whyLocked(status))
       + (isLeftToStart && diagnosis == nil && host.daemonProgram != nil ? [.noDiagnosis] : [])
       + host.secretServiceFindings(diagnosis?.provider) + host.serviceFindings()
       + host.fileFindings(socket: socket)
@@ -79,6 +85,12 @@ extension Checkup {
   }
 
   private func greeting() async -> Finding {
+    if let unusedSocket {
+      return Finding(
+        .problem(.unavailable), "kistd",
+        "no kistd is listening at \(socket), but one serves the storage at \(unusedSocket)",
+        hint: "use that socket: `export KIST_SOCKET=\(shellQuoted(unusedSocket))`")
+    }
     do throws(StorageError) {
       let hello = try await kistd.hello()
       let answer = "\(hello.version) answers at \(socket)"

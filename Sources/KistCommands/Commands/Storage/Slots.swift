@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import KistClient
 internal import KistSystem
+internal import KistTerminal
 internal import KistWire
 
 struct Slots: RequiresKeySlots {
@@ -33,13 +34,25 @@ struct Slots: RequiresKeySlots {
       if hadKeyFile, !all.contains(where: { $0.kind == .keyFile }) { reportNoKeyFile(terminal) }
     }
     for slot in all {
-      try terminal.writeRow(
-        ["\(slot.number)", slot.description], or: slot.json(), asJSON: common.json)
+      if terminal.outputIsTerminal, !common.json {
+        try terminal.writeLines(lines(of: slot, to: terminal.outputWidth))
+      } else {
+        try terminal.writeRow(
+          ["\(slot.number)", slot.description], or: slot.json(), asJSON: common.json)
+      }
     }
   }
 }
 
 extension Slots {
+  /// Returns the lines that show a slot on a terminal: its number, and its description beside that.
+  private func lines(of slot: KeySlotSummary, to width: Int) -> [String] {
+    let number = "\(slot.number)  "
+    let indent = String(repeating: " ", count: number.count)
+    let description = wrapped(slot.description, to: width - number.count)
+    return description.enumerated().map { ($0 == 0 ? number : indent) + $1 }
+  }
+
   /// Reports that no key file opens the store now, and names the key file that the user may remove.
   private func reportNoKeyFile(_ terminal: Terminal) {
     let back = "to use a key file again, stop kistd, and run `kistd key-file add`"

@@ -16,7 +16,9 @@ struct Helper: AsyncParsableCommand {
       Other tools run this command, usually through a link such as git-credential-kist. Input and \
       output follow the tool's protocol.
 
-        printf 'protocol=https\\nhost=github.com\\n' | kist helper git get
+        printf '%s\\n' protocol=https \\
+          host=github.com |
+          kist helper git get
       """)
 
   @Argument(help: "The tool that asks.")

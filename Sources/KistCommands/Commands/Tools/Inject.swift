@@ -11,7 +11,8 @@ struct Inject: RequiresUserStorage {
       Replaces each {{ kist://SERVICE/ACCOUNT }} with the secret, and changes nothing else. If a \
       secret is missing or locked, kist writes nothing. With --json, only errors are JSON.
 
-        kist inject --in app.conf.kist --out app.conf
+        kist inject --in app.conf.kist \\
+          --out app.conf
       """)
 
   @Option(

@@ -16,7 +16,9 @@ struct Run: RequiresUserStorage {
       Only the command gets the secrets. If one is missing or locked, kist does not start the \
       command. With --json, only errors are JSON.
 
-        kist run --env PGPASSWORD=kist://db.example/alice -- psql -U alice
+        kist run \\
+          --env PGPASSWORD=kist://db/alice \\
+          -- psql -U alice
       """)
 
   @Option(

@@ -15,7 +15,8 @@ struct Export: RequiresUserStorage {
       it back.
 
         kist export --encrypt age1… backup.age
-        kist export --encrypt gpg:alice@example.com backup.gpg
+        kist export backup.gpg \\
+          --encrypt gpg:alice@example.com
         kist export backup.jsonl
       """)
 
