@@ -127,7 +127,9 @@ actor Provider {
     do { try client.add(call) } catch { return refuse(call, with: error) }
     if !client.isServed {
       client.isServed = true
-      Task.immediate { await serve(name) }
+      // Without the preference, the task continues on a thread of the system after each wait, and
+      // that thread only switches back to this one.
+      Task(executorPreference: bus) { await self.serve(name) }
     }
   }
 
