@@ -296,10 +296,3 @@ extension Duration {
     return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }
 }
-
-/// Returns 16 bytes that are the same at each start on this machine, and differ from machine to
-/// machine; `nil` if the machine has no identifier.
-package func machineIdentifier() -> [UInt8]? {
-  var bytes = [UInt8](repeating: 0, count: 16)
-  return unsafe kist_machine_identifier(&bytes) != 0 ? bytes : nil
-}
