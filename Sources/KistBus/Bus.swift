@@ -17,6 +17,7 @@ private import Synchronization
   private let thread: pthread_t
   // Used only on the thread.
   private var timers: [Timer] = []
+  private var readers: [Reader] = []
   private var receive: (sending BusMessage) -> Void = { _ in }
   private var objects: [String: (BusMessage) -> Void] = [:]
   /// The calls of this process whose replies have not arrived.
@@ -27,6 +28,13 @@ private import Synchronization
 
   private struct Timer {
     let moment: ContinuousClock.Instant
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
+  /// A task that waits until it can read from a descriptor, or until a moment.
+  private struct Reader {
+    let descriptor: CInt
+    let end: ContinuousClock.Instant
     let continuation: CheckedContinuation<Void, Never>
   }
 
@@ -90,8 +98,6 @@ private import Synchronization
     self.receive = receive
     receiveMessages()
     while true {
-      runJobs()
-      fireTimers()
       let status = unsafe sd_bus_process(bus, nil)
       if [-ENOBUFS, -EXFULL].contains(status) {
         do throws(BusError) { try connectAgain() } catch { return error }
@@ -100,8 +106,10 @@ private import Synchronization
       }
       if status < 0 { return .disconnected(status) }
       if unsafe sd_bus_is_open(bus) <= 0 { return .disconnected(ECONNRESET) }
+      runJobs()
+      fireTimers()
       resumeSenders()
-      if status == 0 { wait() }
+      wait()
     }
   }
 
@@ -167,7 +175,7 @@ private import Synchronization
       let moment = UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec) / 1000
       milliseconds = limit <= moment ? 0 : Int64((limit - moment + 999) / 1000)
     }
-    if let first = timers.map(\.moment).min() {
+    if let first = (timers.map(\.moment) + readers.map(\.end)).min() {
       let rest = max(0, (first - .now).wholeMilliseconds)
       milliseconds = milliseconds < 0 ? rest : min(milliseconds, rest)
     }
@@ -176,10 +184,26 @@ private import Synchronization
         fd: unsafe sd_bus_get_fd(bus), events: Int16(unsafe sd_bus_get_events(bus)), revents: 0),
       pollfd(fd: alarm, events: Int16(POLLIN), revents: 0),
     ]
-    _ = unsafe poll(&descriptors, 2, CInt(clamping: milliseconds))
+    for reader in readers {
+      descriptors.append(pollfd(fd: reader.descriptor, events: Int16(POLLIN), revents: 0))
+    }
+    _ = unsafe poll(&descriptors, nfds_t(descriptors.count), CInt(clamping: milliseconds))
     if descriptors[1].revents != 0 {
       var count: UInt64 = 0
       _ = unsafe read(alarm, &count, 8)
+    }
+    if !readers.isEmpty { resumeReaders(descriptors.dropFirst(2)) }
+  }
+
+  private func resumeReaders(_ descriptors: ArraySlice<pollfd>) {
+    let waiting = readers
+    readers = []
+    for (reader, descriptor) in zip(waiting, descriptors) {
+      if descriptor.revents != 0 || reader.end <= .now {
+        reader.continuation.resume()
+      } else {
+        readers.append(reader)
+      }
     }
   }
 
@@ -203,6 +227,16 @@ private import Synchronization
     let due = timers.filter { $0.moment <= now }
     timers.removeAll { $0.moment <= now }
     for timer in due { timer.continuation.resume() }
+  }
+
+  /// Waits until a descriptor can be read, or until a moment, on the thread of the bus.
+  package nonisolated(nonsending) func waitToRead(
+    _ descriptor: CInt, until end: ContinuousClock.Instant
+  ) async {
+    await withCheckedContinuation { continuation in
+      precondition(isOnThread)
+      readers.append(Reader(descriptor: descriptor, end: end, continuation: continuation))
+    }
   }
 
   /// Waits for some time, on the thread of the bus.
@@ -261,11 +295,4 @@ extension Duration {
     let (seconds, attoseconds) = components
     return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }
-}
-
-/// Returns 16 bytes that are the same at each start on this machine, and differ from machine to
-/// machine; `nil` if the machine has no identifier.
-package func machineIdentifier() -> [UInt8]? {
-  var bytes = [UInt8](repeating: 0, count: 16)
-  return unsafe kist_machine_identifier(&bytes) != 0 ? bytes : nil
 }

@@ -20,9 +20,14 @@ final class Connection: Sendable {
 
   /// Returns the reply to a request.
   ///
-  /// A separate thread waits for the reply.
-  func reply(to line: Line) async throws(StorageError) -> Line {
-    let deadline = ContinuousClock.now + timeout
+  /// A separate thread waits for the reply. With `wait`, the caller's own thread sends a short line
+  /// over an open connection and waits for its reply.
+  func reply(
+    to line: Line, by deadline: ContinuousClock.Instant, waiting wait: ReplyWait?
+  ) async throws(StorageError) -> Line {
+    if let wait, let descriptor = send(line) {
+      return try await reply(from: descriptor, by: deadline, waiting: wait)
+    }
     return try await thread.run { [self] () throws(StorageError) in
       try reply(to: line, by: deadline)
     }
@@ -35,6 +40,37 @@ final class Connection: Sendable {
     try reply(to: line, by: .now + timeout)
   }
 
+  /// Sends a line if the connection is open and takes the whole line at once; returns its
+  /// descriptor.
+  private func send(_ line: Line) -> CInt? {
+    socket.withLock { socket in
+      guard let socket, socket.isReusable, socket.sendAtOnce(line) else { return nil }
+      return socket.descriptor
+    }
+  }
+
+  /// Returns the reply to the line that was sent.
+  private func reply(
+    from descriptor: CInt, by deadline: ContinuousClock.Instant, waiting wait: ReplyWait
+  ) async throws(StorageError) -> Line {
+    while true {
+      await wait(descriptor, deadline)
+      let line = try socket.withLock { kept throws(StorageError) -> Line? in
+        do throws(SocketError) {
+          guard let reply = try kept?.receivePiece() else { return nil }
+          if reply.mustClose { kept = nil }
+          return reply.line
+        } catch {
+          if case .timedOut = error, .now < deadline { return nil }
+          // Otherwise the late reply would be taken for the reply to the next request.
+          kept = nil
+          throw storageError(for: error, wasSent: true)
+        }
+      }
+      if let line { return line }
+    }
+  }
+
   private func reply(
     to line: Line, by deadline: ContinuousClock.Instant
   ) throws(StorageError) -> Line {
@@ -44,11 +80,15 @@ final class Connection: Sendable {
         // Disconnects even after a timeout. Otherwise the late reply would be taken for the reply
         // to the next request.
         socket = nil
-        throw storageError(
-          for: error, at: socketPath, timeout: timeout, wasSent: wasSent
-        ).withOutcome(wasSent ? .unknown : .unchanged)
+        throw storageError(for: error, wasSent: wasSent)
       }
     }
+  }
+
+  private func storageError(for error: SocketError, wasSent: Bool) -> StorageError {
+    KistClient.storageError(
+      for: error, at: socketPath, timeout: timeout, wasSent: wasSent
+    ).withOutcome(wasSent ? .unknown : .unchanged)
   }
 
   private func reply(
@@ -102,25 +142,67 @@ final class Connection: Sendable {
 /// - Parameter threads: the number of threads. Each thread has its own connection, and sends one
 ///   request at a time. With several threads, kistd can write several changes in one transaction.
 ///   With 0 threads, there is one connection, and each request blocks the calling thread.
-/// - Parameter deadline: the time for a whole request, including the wait for earlier requests on
-///   its connection.
+/// - Parameter deadline: the time for a whole request, including the wait for a free connection.
 /// - Parameter find: if no process listens, the function connects to the socket path that `find`
 ///   returns.
+/// - Parameter wait: with this function, the threads are used only to connect and for long requests.
 package func connect(
   to socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
-  orFind find: FindDaemon? = nil
+  orFind find: FindDaemon? = nil, waiting wait: ReplyWait? = nil
 ) -> LineExchange {
   let all = (0..<max(threads, 1)).map { _ in
     Connection(to: socketPath, timeout: deadline, orFind: find)
   }
   if threads == 0 { return { line throws(StorageError) in try all[0].replyHere(to: line) } }
-  let turns = Turns()
-  return { line throws(StorageError) in try await all[turns.next() % threads].reply(to: line) }
+  let connections = FreeConnections(all)
+  return { line throws(StorageError) in
+    let end = ContinuousClock.now + deadline
+    let connection = await connections.take()
+    defer { connections.add(connection) }
+    return try await connection.reply(to: line, by: end, waiting: wait)
+  }
 }
 
-/// A counter that distributes the requests over the connections.
-private final class Turns: Sendable {
-  private let taken = Atomic(0)
+/// Waits until a descriptor can be read, or until a moment, on the calling thread's event loop.
+///
+/// It may return earlier.
+package typealias ReplyWait =
+  @Sendable (_ descriptor: CInt, _ end: ContinuousClock.Instant) async -> Void
 
-  func next() -> Int { taken.wrappingAdd(1, ordering: .relaxed).oldValue }
+/// The connections that wait for no reply.
+private final class FreeConnections: Sendable {
+  private struct State {
+    var free: [Connection]
+    /// The requests that wait for a connection, the first one first.
+    var waiting: [CheckedContinuation<Connection, Never>] = []
+  }
+
+  private let state: Mutex<State>
+
+  init(_ connections: [Connection]) { state = Mutex(State(free: connections)) }
+
+  /// Waits for a connection, and removes it.
+  ///
+  /// It returns the one that was used last, because that one is more likely to be open.
+  func take() async -> Connection {
+    if let connection = state.withLock({ $0.free.popLast() }) { return connection }
+    return await withCheckedContinuation { continuation in
+      let free = state.withLock { state -> Connection? in
+        // Another request may have ended before this runs.
+        if let connection = state.free.popLast() { return connection }
+        state.waiting.append(continuation)
+        return nil
+      }
+      if let free { continuation.resume(returning: free) }
+    }
+  }
+
+  func add(_ connection: Connection) {
+    let next = state.withLock { state -> CheckedContinuation<Connection, Never>? in
+      if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+      state.free.append(connection)
+      return nil
+    }
+    next?.resume(returning: connection)
+  }
 }

@@ -17,12 +17,15 @@ extension Endpoints {
   ///   - program: Returns the program for which the calling task makes a request. So one process,
   ///     such as kist-secret-service, can make requests for many programs over one connection.
   ///     kistd records the program in its audit log.
+  ///   - wait: Waits for the replies to short requests on the thread that makes them.
   package static func remote(
     socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
     orFind find: FindDaemon? = nil,
-    onBehalfOf program: @escaping @Sendable () -> ClaimedProgram? = { nil }
+    onBehalfOf program: @escaping @Sendable () -> ClaimedProgram? = { nil },
+    waiting wait: ReplyWait? = nil
   ) -> Endpoints {
-    let lines = connect(to: socketPath, threads: threads, deadline: deadline, orFind: find)
+    let lines = connect(
+      to: socketPath, threads: threads, deadline: deadline, orFind: find, waiting: wait)
     return .remote(
       over: exchange(onBehalfOf: program, over: repeatingReads(exchange(over: lines))),
       openWatch(at: socketPath, deadline: deadline, orFind: find))

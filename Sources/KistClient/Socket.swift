@@ -9,6 +9,8 @@ internal import KistWire
 final class Socket {
   let descriptor: CInt
   private var received = WipedBytes(capacity: chunk)
+  /// What was received of the reply.
+  private var splitter = LineSplitter()
 
   /// Whether nothing was received over this connection yet.
   private(set) var isNew = true
@@ -64,18 +66,30 @@ final class Socket {
 
   func send(_ line: Line, by deadline: ContinuousClock.Instant) throws(SocketError) {
     bytesSent = 0
-    var bytes = WipedBytes(capacity: line.content.count + 1)
-    line.content.withBytes { bytes.append($0) }
-    bytes.append(UInt8(ascii: "\n"))
+    let bytes = line.withNewline
     while bytesSent < bytes.count {
       try setTimeout(SO_SNDTIMEO, until: deadline)
-      let count = bytes.withBytes { bytes in
-        unsafe bytes.extracting(bytesSent...).withUnsafeBufferPointer { rest in
-          unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, CInt(MSG_NOSIGNAL))
-        }
-      }
-      bytesSent += try transferred(count)
+      try sendPiece(bytes)
     }
+  }
+
+  /// Sends a short line without waiting; returns whether it was sent.
+  func sendAtOnce(_ line: Line) -> Bool {
+    // The kernel takes a line of this size whole or not at all, even with the smallest buffer.
+    guard line.content.count < 2 << 10 else { return false }
+    bytesSent = 0
+    splitter = LineSplitter()
+    try? sendPiece(line.withNewline, flags: CInt(MSG_DONTWAIT))
+    return bytesSent > 0
+  }
+
+  private func sendPiece(_ line: borrowing WipedBytes, flags: CInt = 0) throws(SocketError) {
+    let count = line.withBytes { bytes in
+      unsafe bytes.extracting(bytesSent...).withUnsafeBufferPointer { rest in
+        unsafe Glibc.send(descriptor, rest.baseAddress, rest.count, CInt(MSG_NOSIGNAL) | flags)
+      }
+    }
+    bytesSent += try transferred(count)
   }
 
   /// Returns the line that kistd sent without a request, if there is one.
@@ -88,18 +102,26 @@ final class Socket {
   func receive(
     by deadline: ContinuousClock.Instant?, flags: CInt = 0
   ) throws(SocketError) -> (line: Line, mustClose: Bool) {
-    var splitter = LineSplitter()
+    splitter = LineSplitter()
+    while true {
+      if let reply = try receivePiece(by: deadline, flags: flags) { return reply }
+    }
+  }
+
+  /// Takes the bytes of the reply that have arrived; returns the reply if it is complete.
+  func receivePiece(
+    by deadline: ContinuousClock.Instant? = nil, flags: CInt = CInt(MSG_DONTWAIT)
+  ) throws(SocketError) -> (line: Line, mustClose: Bool)? {
     var first: LineSplitter.Event?
     var mustClose = false
-    while first == nil {
-      try receivePiece(by: deadline, flags: flags) { bytes in
-        splitter.append(bytes) { event in
-          mustClose = first != nil
-          first = first ?? event
-        }
-        if let byte = bytes.indices.last, bytes[byte] != UInt8(ascii: "\n") { mustClose = true }
+    try receivePiece(by: deadline, flags: flags) { bytes in
+      splitter.append(bytes) { event in
+        mustClose = first != nil
+        first = first ?? event
       }
+      if let byte = bytes.indices.last, bytes[byte] != UInt8(ascii: "\n") { mustClose = true }
     }
+    guard let first else { return nil }
     isNew = false
     guard case .line(let line) = first else { throw .tooLong }
     return (line, mustClose)
@@ -112,7 +134,7 @@ final class Socket {
   func receivePiece(
     by deadline: ContinuousClock.Instant?, flags: CInt = 0, _ body: (Span<UInt8>) -> Void
   ) throws(SocketError) {
-    try setTimeout(SO_RCVTIMEO, until: deadline)
+    if flags & CInt(MSG_DONTWAIT) == 0 { try setTimeout(SO_RCVTIMEO, until: deadline) }
     let count = received.append(upTo: chunk) { free in
       unsafe free.withUnsafeMutableBufferPointer { buffer, initializedCount in
         let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, flags)
@@ -150,6 +172,16 @@ final class Socket {
       time.tv_usec = Int(rest.attoseconds / 1_000_000_000_000) + 1
     }
     unsafe setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
+  }
+}
+
+extension Line {
+  /// The line as it is sent.
+  fileprivate var withNewline: WipedBytes {
+    var bytes = WipedBytes(capacity: content.count + 1)
+    content.withBytes { bytes.append($0) }
+    bytes.append(UInt8(ascii: "\n"))
+    return bytes
   }
 }
 

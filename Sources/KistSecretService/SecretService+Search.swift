@@ -30,14 +30,14 @@ extension SecretService {
     let fromMemory = inMemory ? pathsInMemory(attributes) : []
     if collection == Collection.session { return (fromMemory, []) }
     let canAsk = await functions.asking.canAsk()
+    // kistd does not report that it was locked, and the index does not notice it. Only a locked
+    // item leads to a prompt, and no search may find nothing because kist is locked.
+    if !canAsk, !mustProveOpen, isReady {
+      let stored = storedPaths(attributes, in: collection)
+      if !stored.isEmpty { return (stored + fromMemory, []) }
+    }
     do throws(ServiceError) {
-      // kistd does not report that it was locked, and the index does not notice it. Only a locked
-      // item leads to a prompt, and no search may find nothing because kist is locked.
-      if canAsk || mustProveOpen || storedPaths(attributes, in: collection).isEmpty,
-        !(try await isOpen())
-      {
-        noteLocked(.locked("the storage is locked"))
-      }
+      if !(try await isOpen()) { noteLocked(.locked("the storage is locked")) }
       // A lock right after the reading has emptied the index.
       repeat { try await ready() } while !isReady
     } catch {

@@ -94,8 +94,7 @@ extension SecretService {
   package func openSession(
     _ algorithm: Algorithm, for client: String
   ) throws(ServiceError) -> (output: [UInt8]?, path: String) {
-    let (output, identifier) = try sessions.open(algorithm, for: client)
-    return (output, ObjectPath.session(identifier).path)
+    try sessions.open(algorithm, for: client)
   }
 
   package func closeSession(_ identifier: String, of client: String) throws(ServiceError) {

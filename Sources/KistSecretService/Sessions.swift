@@ -9,15 +9,16 @@ struct Sessions {
     let cipher: SessionCipher?
   }
 
+  /// The sessions by their paths.
   private var sessions: [String: Session] = [:]
   private var opened = 0
 
   var isEmpty: Bool { sessions.isEmpty }
 
-  /// Opens a session and returns the output of the algorithm, and its identifier.
+  /// Opens a session and returns the output of the algorithm, and its path.
   mutating func open(
     _ algorithm: Algorithm, for client: String
-  ) throws(ServiceError) -> (output: [UInt8]?, identifier: String) {
+  ) throws(ServiceError) -> (output: [UInt8]?, path: String) {
     guard sessions.values.count(where: { $0.client == client }) < ServiceLimits.sessions else {
       throw .overLimit("a program may have \(ServiceLimits.sessions) sessions; close one")
     }
@@ -32,23 +33,23 @@ struct Sessions {
       output = exchange.publicKey
     }
     opened += 1
-    let identifier = "s\(opened)"
-    sessions[identifier] = Session(client: client, cipher: cipher)
-    return (output, identifier)
+    let path = ObjectPath.session("s\(opened)").path
+    sessions[path] = Session(client: client, cipher: cipher)
+    return (output, path)
   }
 
   func has(_ identifier: String, of client: String) -> Bool {
-    sessions[identifier]?.client == client
+    sessions[ObjectPath.session(identifier).path]?.client == client
   }
 
   mutating func close(_ identifier: String, of client: String) throws(ServiceError) {
     guard has(identifier, of: client) else { throw .noSession }
-    sessions[identifier] = nil
+    sessions[ObjectPath.session(identifier).path] = nil
   }
 
   mutating func closeAll(of client: String) {
-    for (identifier, session) in sessions where session.client == client {
-      sessions[identifier] = nil
+    for (path, session) in sessions where session.client == client {
+      sessions[path] = nil
     }
   }
 
@@ -80,9 +81,7 @@ struct Sessions {
   }
 
   private func session(_ path: String, of client: String) throws(ServiceError) -> Session {
-    guard case .session(let identifier)? = ObjectPath(path, alias: { _ in nil }),
-      let session = sessions[identifier], session.client == client
-    else { throw .noSession }
+    guard let session = sessions[path], session.client == client else { throw .noSession }
     return session
   }
 }

@@ -22,6 +22,8 @@ struct Argument: Sendable {
 struct Method: Sendable {
   let name: String
   let input: [Argument]
+  /// The types of the input, as the signature of a call.
+  let inputTypes: String
   let output: [Argument]
   let run: @Sendable (SecretService, Call) async throws -> BusMessage
 
@@ -31,6 +33,7 @@ struct Method: Sendable {
   ) {
     self.name = name
     self.input = input
+    inputTypes = input.map(\.type).joined()
     self.output = output
     self.run = run
   }

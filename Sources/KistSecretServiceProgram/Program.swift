@@ -88,7 +88,8 @@ private func functions(
   let patience = try duration(options.waitForUnlock, of: "--wait-for-unlock")
   // Programs on the bus wait 25 seconds for a reply, so the true error must arrive before that.
   let kistd = Endpoints.remote(
-    socketPath: socketPath, threads: 4, deadline: .seconds(20), onBehalfOf: { Caller.program })
+    socketPath: socketPath, threads: 4, deadline: .seconds(20), onBehalfOf: { Caller.program },
+    waiting: { await bus.waitToRead($0, until: $1) })
   let prompts = UserPrompts(
     bus, kistd.access, pinentry: try pinentry(options.pinentry), patience: patience)
   return SecretService.Functions(

@@ -118,7 +118,8 @@ actor Provider {
     guard fcntl(middleDescriptor, F_GETFD) < 0 else {
       return refuse(call, with: ServiceError.overLimit("too many file descriptors are open"))
     }
-    guard !call.signature.contains("h") || service.object(at: call.path) == .portal else {
+    guard !call.signature.utf8.contains(UInt8(ascii: "h")) || call.path == ObjectPath.portal.path
+    else {
       return refuse(
         call, with: BusError.invalidArguments("only the Secret portal takes a file descriptor"))
     }
@@ -127,7 +128,9 @@ actor Provider {
     do { try client.add(call) } catch { return refuse(call, with: error) }
     if !client.isServed {
       client.isServed = true
-      Task.immediate { await serve(name) }
+      // Without the preference, the task continues on a thread of the system after each wait, and
+      // that thread only switches back to this one.
+      Task(executorPreference: bus) { await self.serve(name) }
     }
   }
 
@@ -142,7 +145,7 @@ actor Provider {
       await bus.waitUntilSent()
       if client.isOwn != true {
         answer(call, with: ServiceError.denied("kist serves only the programs of its own user"))
-      } else if service.object(at: call.path) == .portal {
+      } else if call.path == ObjectPath.portal.path {
         answerApart(call, from: name, client)
       } else {
         await answer(call, from: name)
@@ -207,13 +210,15 @@ actor Provider {
       // Not UnknownObject, which ends programs that use SecretStorage before 3.5.
       throw BusError(ServiceError.noSuchObject)
     }
-    let methods = try object.interfaces(named: message.interface).flatMap(\.methods)
-    guard let method = methods.first(where: { $0.name == message.member }) else {
+    let member = message.member
+    let interfaces = try object.interfaces(named: message.interface)
+    guard
+      let method = interfaces.lazy.flatMap(\.methods).first(where: { $0.name == member })
+    else {
       throw BusError("org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
     }
-    let types = method.input.map(\.type).joined()
-    guard message.signature == types else {
-      throw .invalidArguments("the arguments of \(method.name) have the types \(types)")
+    guard message.signature == method.inputTypes else {
+      throw .invalidArguments("the arguments of \(method.name) have the types \(method.inputTypes)")
     }
     return (Call(message, from: client, to: object, on: bus, stop: stop), method)
   }

@@ -51,7 +51,8 @@ package struct WipedBytes: ~Copyable, @unchecked Sendable {
 
   /// Overwrites and removes all bytes, and keeps the memory.
   package mutating func removeAll() {
-    unsafe Self.wipe(memory)
+    // The rest of the memory was never written, or was overwritten before.
+    unsafe Self.wipe(UnsafeMutableBufferPointer(rebasing: memory[..<count]))
     count = 0
   }
 

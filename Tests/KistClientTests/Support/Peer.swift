@@ -51,6 +51,8 @@ final class Peer: Sendable {
       while true {
         let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0 else { break }
+        // Otherwise a program that another test starts keeps the connection open.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         serve(Connection(number: number, descriptor: descriptor))
         close(descriptor)
         continuation.yield(number)
