@@ -62,7 +62,7 @@ final class Connection: Sendable {
           return reply.line
         } catch {
           if case .timedOut = error, .now < deadline { return nil }
-          // Otherwise the late reply would be taken for the reply to the next request.
+          // Disconnects. Otherwise the late reply would be taken for the reply to the next request.
           kept = nil
           throw storageError(for: error, wasSent: true)
         }
@@ -145,7 +145,8 @@ final class Connection: Sendable {
 /// - Parameter deadline: the time for a whole request, including the wait for a free connection.
 /// - Parameter find: if no process listens, the function connects to the socket path that `find`
 ///   returns.
-/// - Parameter wait: with this function, the threads are used only to connect and for long requests.
+/// - Parameter wait: waits for the reply to a short request on the event loop of the caller. If it is
+///   given, the threads only connect, and send long requests.
 package func connect(
   to socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
   orFind find: FindDaemon? = nil, waiting wait: ReplyWait? = nil
@@ -169,7 +170,7 @@ package func connect(
 package typealias ReplyWait =
   @Sendable (_ descriptor: CInt, _ end: ContinuousClock.Instant) async -> Void
 
-/// The connections that wait for no reply.
+/// The connections that no request is using.
 private final class FreeConnections: Sendable {
   private struct State {
     var free: [Connection]

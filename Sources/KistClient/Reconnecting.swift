@@ -8,7 +8,7 @@ extension WatchCredentials {
   /// If changes may have been missed, it reports a `reset`. The first retry comes 100 ms after the
   /// loss. Each further wait is twice as long, up to 10 seconds; after 10 seconds without a loss, the
   /// waits start again at 100 ms. The watch retries while kistd does
-  /// not run, has no free connection, or does not answer. Any other error ends the watch. If the
+  /// not run, has too many clients, or does not answer. Any other error ends the watch. If the
   /// very first connection fails, there is no retry.
   ///
   /// - Parameters:

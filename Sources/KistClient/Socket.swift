@@ -190,7 +190,7 @@ package typealias FindDaemon = @Sendable () throws(StorageError) -> String
 
 /// Returns a connected socket.
 ///
-/// If no process listens at the path, connects to the kistd that `find` returns.
+/// If no process listens at the path, connects to the path that `find` returns.
 func connectedSocket(
   to path: String, by deadline: ContinuousClock.Instant, orFind find: FindDaemon?
 ) throws(SocketError) -> Socket {
@@ -215,7 +215,7 @@ enum SocketError: Error {
   case notConnected(CInt)
   /// Another user's process listens there.
   case notOurs
-  /// This process cannot distinguish its own user from other users (`isOwnUserKnown`).
+  /// In this user namespace, other users may have the same uid as this process (`isOwnUserKnown`).
   case ownUserUnknown
   /// kistd closed the connection.
   case ended
@@ -237,7 +237,8 @@ package func isListening(at path: String) -> Bool {
 
 /// Converts a failure of the socket at a path to the error that a caller gets.
 ///
-/// - Parameter wasSent: whether a part of the request was sent, which may be a change.
+/// - Parameter wasSent: whether any byte of the request was sent. If so, and the request is a change,
+///   kistd may have made it.
 func storageError(
   for error: SocketError, at path: String, timeout: Duration, wasSent: Bool
 ) -> StorageError {

@@ -76,7 +76,8 @@ private func mayListen(at path: String) -> Bool {
 ///
 /// The systemd unit listens only at the default path. So the command starts the unit only if the
 /// path is the default, and if the machine runs systemd (sd_booted(3)). If KIST_SOCKET is set, the
-/// command contains the path, because the user may have set the variable for only one call of kist.
+/// command contains the path, because the variable may be missing in the shell where the user runs
+/// the command.
 package func startCommand(
   for path: String, environment: (String) -> String? = environmentVariable,
   exists: (String) -> Bool = { unsafe access($0, F_OK) == 0 }

@@ -60,7 +60,8 @@ package struct ByteServer: Sendable {
         .childChannelOption(.autoRead, value: false)
         // systemd shuts down its side as soon as it is connected.
         .childChannelOption(.allowRemoteHalfClosure, value: true)
-        // The buffer is small, because the kernel keeps unread bytes until the client closes.
+        // The kernel keeps unread bytes until the client closes, even after kistd has closed. With a
+        // small buffer, few bytes of a secret stay there.
         .childChannelOption(.socketOption(.so_sndbuf), value: 16 << 10)
         .bind(
           descriptor, serverBackPressureStrategy: .init(lowWatermark: 1, highWatermark: 1)

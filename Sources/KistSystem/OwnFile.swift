@@ -71,7 +71,7 @@ package func openRegularFile(_ path: String, _ flags: CInt) throws(UnfitFile) ->
 
 /// Opens a regular file of this user, in a directory where only this user and root can replace it.
 ///
-/// Follows no symbolic link, and never waits for the other end of a FIFO. Opens no hard link for
+/// Opens no symbolic link, and never waits for the other end of a FIFO. Opens no hard link for
 /// writing. With `O_CREAT` it creates a missing file with mode 0600, whatever the umask.
 package func openOwnFile(_ path: String, _ flags: CInt) throws(UnfitFile) -> CInt {
   guard let folder = fileStatus(of: directory(of: path)) else { throw .notOpened(errno) }

@@ -43,7 +43,7 @@ private func words(of text: String) -> [String] {
 }
 
 extension String {
-  /// The number of terminal columns that the text needs, according to wcwidth(3).
+  /// The number of terminal columns that the text needs: the sum of the widths of its scalars.
   package var terminalWidth: Int { unicodeScalars.reduce(0) { $0 + $1.terminalWidth } }
 
   /// Returns the text if it fits; otherwise shortens it, and ends it with an ellipsis.
@@ -63,7 +63,8 @@ extension Unicode.Scalar {
   /// The number of terminal columns: 0 for a scalar that combines with the one before it, 2 for a
   /// wide one (Unicode's EastAsianWidth.txt), else 1.
   ///
-  /// The C library's wcwidth(3) needs a locale, which a static program may not find.
+  /// It does not use wcwidth(3) of the C library, because a static program may not find the locale
+  /// that this function needs.
   fileprivate var terminalWidth: Int {
     if value < 0x300 { return 1 }
     switch properties.generalCategory {

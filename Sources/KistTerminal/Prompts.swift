@@ -243,7 +243,7 @@ private func isIgnoring(_ handler: SignalHandler?) -> Bool {
 
 /// Raises a signal immediately, even on a thread that blocks it.
 ///
-/// Without a handler, the signal ends or stops the process.
+/// Without a handler, the signal ends or stops the process, or does nothing (SIGCONT).
 package func raiseUnblocked(_ number: CInt) {
   // If this thread blocks the signal, the signal has no effect until the thread unblocks it. Threads
   // of a pool may never do that.

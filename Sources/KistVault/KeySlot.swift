@@ -190,7 +190,7 @@ package func openSlot(
   return nil
 }
 
-/// Returns the slot that a passphrase opens, and the master key.
+/// Returns the number of the slot that a passphrase opens, and the master key.
 package func openSlot(
   with passphrase: Secret, among slots: [KeySlot], storeID: [UInt8]
 ) throws(StorageError) -> (number: UInt32, master: GuardedKey) {

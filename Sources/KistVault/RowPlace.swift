@@ -217,7 +217,8 @@ package struct RowTally {
     let previous = lastAddress
     guard add(metadata, secret, at: place, address: address) else { throw .wrongAddress }
     guard place.sequence <= header.sequence else { throw .wrongRows }
-    // Rows with the same tags are next to each other.
+    // Rows with the same tags have addresses of the same group. Rows with other tags may be between
+    // them.
     if !RowAddresses.of(place.tag).contains(previous) {
       neighbours.removeAll(keepingCapacity: true)
     } else if neighbours.contains(place.tag) {

@@ -14,7 +14,8 @@ package import KistSodium
 // - *Header*: data about the whole store, such as the number of rows and the sum of their hashes.
 //   It reveals missing and replaced rows.
 // - *Associated data*: not encrypted, but authenticated with sealed data. If it differs, the sealed
-//   data does not open. So sealed data opens only in its own place.
+//   data does not open. So sealed data opens only in its own store and as its own kind of data, and
+//   a row only at its own place.
 // - *Fields*: data of a credential that a later version of kist added. Each field begins with a
 //   *field tag*, which is the number of its kind, and not a hash.
 

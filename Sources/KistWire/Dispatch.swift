@@ -17,7 +17,7 @@ package func dispatch(_ endpoints: Endpoints) -> Dispatch {
   }
 }
 
-/// An operation's name, and the function that performs it.
+/// An operation's name, and the function that returns the `Exchange` for a request.
 ///
 /// `dispatch` searches an array of handlers. With so few operations, this is faster than a
 /// dictionary.
@@ -62,10 +62,11 @@ struct OperationRow: Sendable {
     all.first { $0.name == name }?.effect
   }
 
-  /// Returns the function that performs a request.
+  /// Makes the function that performs requests of this operation, in two steps.
   ///
-  /// It is called once, with the server's endpoints. The function that it returns is called for each
-  /// request, with the `RegisterStream` of the connection.
+  /// `serve` is called once, with the server's endpoints. The function that it returns is called for
+  /// each request, with the `RegisterStream` of the connection. It returns the `Exchange` that
+  /// performs the request.
   let serve: @Sendable (Endpoints) -> @Sendable (@escaping RegisterStream) -> Exchange
 }
 

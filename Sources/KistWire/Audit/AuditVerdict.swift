@@ -5,9 +5,8 @@ package struct AuditVerdict: Sendable, Equatable, JSONMembers {
   /// The number of unchanged lines that kistd wrote with the key of this storage, before the first
   /// fault.
   package var verified = 0
-  /// The number of lines without a chain, between the start of this key's chain and the first fault.
-  ///
-  /// kistd had no key when it wrote them, or another program wrote them.
+  /// The number of lines between the start of this key's chain and the first fault that kistd wrote
+  /// without a key, or that another program wrote.
   package var unchained = 0
   /// The number of lines before this key's chain begins.
   ///
@@ -17,12 +16,12 @@ package struct AuditVerdict: Sendable, Equatable, JSONMembers {
   package var since: AuditRecord.Moment?
   /// The time of the last request in a verified line.
   package var until: AuditRecord.Moment?
-  /// The first place where the log differs from what kistd wrote.
+  /// The first place where the log differs from what kistd wrote, or cannot be checked.
   package var fault: Fault?
 
   package init() {}
 
-  /// A place where the log was changed.
+  /// A place where the log was changed, or a file that is too large to check.
   package struct Fault: Sendable, Equatable {
     package var kind: Kind
     /// The name of the file.

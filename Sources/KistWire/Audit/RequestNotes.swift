@@ -34,7 +34,8 @@ package struct RequestNotes: Sendable {
 }
 
 extension RequestNotes.Note {
-  /// Adds the operation, and the names unless one of them is too long for a credential.
+  /// Adds the operation, the program for which it was made, and the names unless one of them is too
+  /// long for a credential.
   ///
   /// Thousands of notes may wait in memory, and a name in a request may be as long as a line.
   mutating func add(_ request: Message, onBehalfOf program: ClaimedProgram?) {

@@ -24,7 +24,7 @@ package struct Line: Sendable, Equatable {
 /// A function that sends a request line and returns the reply line.
 package typealias LineExchange = @Sendable (Line) async throws(StorageError) -> Line
 
-/// Waits for the next of several lines; returns `nil` if the task is cancelled.
+/// Waits for the next line of a watch stream; returns `nil` if the task is cancelled.
 package typealias NextLine = @Sendable () async throws(StorageError) -> Line?
 
 /// Splits a stream of bytes into lines.

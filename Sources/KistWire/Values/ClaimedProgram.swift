@@ -19,7 +19,9 @@ package struct ClaimedProgram: Sendable, Equatable, JSONMembers {
 
   /// The maximum number of bytes of a program's name.
   package static let longestProgram = 128
-  /// The maximum number of bytes of a unit's name, which is the same in systemd.
+  /// The maximum number of bytes of a unit's name.
+  ///
+  /// systemd has the same maximum.
   package static let longestUnit = 255
 
   /// Reads the claim of a request, and refuses one that exceeds a limit.

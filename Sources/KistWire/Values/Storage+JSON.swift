@@ -84,7 +84,7 @@ extension StorageError: JSONMembers {
 
   /// The error as a line on standard error, for `--json` of both programs.
   ///
-  /// It writes characters that mislead on a terminal as JSON escapes (`\u…`).
+  /// In this line, a JSON escape (`\u…`) replaces each character that misleads on a terminal.
   package var jsonLine: Secret { visible(json: json()).withNewline }
 }
 
