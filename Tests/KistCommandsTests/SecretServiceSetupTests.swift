@@ -156,6 +156,11 @@ import Testing
     #expect(
       await setUp("--apply", on: machine).error.hasSuffix(
         "kist: the session bus starts kist-secret-service already\n"))
+    machine.isEnabled = nil
+    machine.setUpSecretService(hasUnit: false)
+    #expect(
+      await setUp("--apply", on: machine).error.hasSuffix(
+        "hint: run `kistd --detach` after each start of the machine\n"))
   }
 
   @Test func `is the only setup that can be undone`() async {

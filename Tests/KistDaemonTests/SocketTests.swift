@@ -94,13 +94,14 @@ import Testing
     }
   }
 
-  @Test(arguments: [0o755, 0o710, 0o701, 0o777])
+  @Test(arguments: [0o755, 0o710, 0o701, 0o777, 0o1777])
   func `a directory that others may enter is refused`(_ mode: Int) async throws {
     try await withDirectory { directory in
       unsafe chmod(directory, mode_t(mode))
       let error = try #require(throws: StorageError.self) { try claim(directory + "/s") }
       #expect(error.code == .denied)
       #expect(error.message.contains(directory))
+      #expect(error.hint?.contains("chmod") == (mode & 0o002 == 0))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
     }
   }

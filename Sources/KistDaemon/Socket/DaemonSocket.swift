@@ -192,9 +192,9 @@ private func checkSocketDirectory(_ directory: String) throws(StorageError) {
       .denied,
       "other users may enter the socket's directory \(directory): its mode is "
         + String(status.permissions, radix: 8),
-      hint:
-        "`chmod 700 \(shellQuoted(directory))`, or name a socket in another directory with --socket"
-    )
+      // Other programs need a directory that every user may write to, such as /tmp.
+      hint: (status.st_mode & 0o002 == 0 ? "`chmod 700 \(shellQuoted(directory))`, or " : "")
+        + "name a socket in another directory with --socket")
   }
 }
 

@@ -107,11 +107,13 @@ struct Machine: Sendable {
   }
 
   /// Puts the program of the Secret Service there, and the files that start it.
-  mutating func setUpSecretService(program: String = "/usr/bin/kist-secret-service") {
+  mutating func setUpSecretService(
+    program: String = "/usr/bin/kist-secret-service", hasUnit: Bool = true
+  ) {
     install("/usr/bin/kist-secret-service")
     for name in ActivationFiles.names {
       let files = ActivationFiles(
-        data: "/home/u/.local/share", program: program, hasUnit: true)
+        data: "/home/u/.local/share", program: program, hasUnit: hasUnit)
       homeFiles[files.path(of: name)] = .text(Secret(utf8: files.text(of: name)), isCut: false)
     }
   }

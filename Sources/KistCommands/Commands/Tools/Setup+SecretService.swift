@@ -36,6 +36,11 @@ extension Setup {
       reloadBus(terminal, in: host)
       try terminal.reportSuccess("programs that use a keyring get the credentials of kist now")
     }
+    if !files.hasUnit {
+      terminal.note(
+        "without systemd, kist-secret-service does not start kistd",
+        hint: "run `kistd --detach` after each start of the machine")
+    }
     if case .other(let running) = provider?.owner {
       terminal.note(
         "\(running.name) still provides the keyring, until it ends",
