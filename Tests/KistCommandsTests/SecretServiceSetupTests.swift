@@ -118,6 +118,20 @@ import Testing
     #expect(end.error.contains("run `kistd migrate --to encrypted-file`") == hasCredentials)
   }
 
+  @Test(arguments: [(true, 3), (false, 0)] as [(Bool, CInt)])
+  func `is refused if kistd is running and a keyring has credentials of kist`(
+    hasCredentials: Bool, status: CInt
+  ) async {
+    var machine = Self.machine
+    machine.diagnosis.provider = .init(owner: .other(.init(pid: 9, items: 1, lockedItems: 0)))
+    machine.diagnosis.choice = .failure(StorageError(.unavailable, "another kistd serves it"))
+    machine.diagnosis.external[0].probe = .open(hasCredentials: hasCredentials)
+    let end = await setUp(
+      hasCredentials ? ["--apply", "--hide-keyring"] : ["--hide-keyring"], on: machine)
+    #expect(end.status == status)
+    #expect(end.error.contains("stop kistd, check it with `kistd probe`") == hasCredentials)
+  }
+
   @Test(arguments: ["keyrings/login.keyring", "kwalletd/kdewallet.kwl"])
   func `is refused if a keyring that does not run has a file`(name: String) async {
     var machine = Self.machine

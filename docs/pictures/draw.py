@@ -51,7 +51,7 @@ class Picture:
 
 
 def modules() -> str:
-    p = Picture(1000, 470, "The modules of kist and their imports")
+    p = Picture(1330, 470, "The modules of kist and their imports")
     p.box(40, 20, 150, 44, "kist", kind="program")
     p.box(470, 20, 150, 44, "kistd", kind="program")
     p.box(20, 104, 170, 56, "KistCommands", ["the CLI"], "program")
@@ -67,7 +67,12 @@ def modules() -> str:
     p.box(735, 308, 130, 56, "KistSodium", ["libsodium"], "io")
     p.box(20, 308, 130, 56, "KistInterop", ["tools' protocols"], "wire")
     p.box(185, 404, 150, 46, "KistJSON", kind="wire")
-    p.box(400, 404, 570, 46, "KistCore: the vocabulary", kind="core")
+    p.box(1050, 20, 190, 44, "kist-secret-service", kind="program")
+    p.box(1030, 104, 230, 56, "KistSecretServiceProgram", ["calls on the bus, windows"], "program")
+    p.box(1010, 206, 170, 56, "KistSecretService", ["items, their index"], "core")
+    p.box(1200, 206, 110, 56, "KistBus", ["sd-bus"], "io")
+    p.box(1030, 308, 130, 56, "KistGcrypt", ["libgcrypt"], "io")
+    p.box(400, 404, 910, 46, "KistCore: the shared types", kind="core")
     for start, end in [
         ((115, 64), (115, 104)), ((545, 64), (545, 104)), ((115, 160), (115, 206)),
         ((510, 160), (430, 206)), ((480, 160), (212, 218)), ((590, 160), (665, 206)), ((150, 262), (230, 308)),
@@ -75,9 +80,12 @@ def modules() -> str:
         ((335, 350), (440, 404)), ((645, 364), (645, 404)), ((800, 364), (800, 404)), ((335, 427), (400, 427)),
         ((190, 132), (255, 132)), ((470, 132), (405, 132)), ((615, 150), (825, 206)), ((895, 262), (895, 404)), ((30, 160), (30, 308)),
         ((110, 364), (190, 404)), ((425, 262), (450, 308)), ((640, 262), (545, 308)),
+        ((1145, 64), (1145, 104)), ((1110, 160), (1095, 206)), ((1220, 160), (1255, 206)), ((1095, 262), (1095, 308)),
+        ((1020, 262), (865, 318)), ((1095, 364), (1095, 404)), ((1255, 262), (1255, 404)),
     ]:
         p.arrow(start, end)
-    p.text(988, 462, "an arrow reads “imports”; the table has every edge", 11, FAINT, anchor="end")
+    p.arrow((1030, 132), (990, 132), (990, 184), (180, 184), (180, 206))
+    p.text(1318, 465, "an arrow means “imports”; the table has every import", 11, FAINT, anchor="end")
     return p.done()
 
 

@@ -75,12 +75,20 @@ extension Setup {
     // The diagnosis would start a keyring, even one that was never used.
     case nil: guard host.keyringFile != nil else { return }
     }
-    guard let diagnosis = host.diagnosis(), case .success(let choice) = diagnosis.choice,
-      let used = diagnosis.external.first(where: { $0.storage == choice.storage }),
-      case .open(hasCredentials: true, id: _) = used.probe
+    guard let diagnosis = host.diagnosis(),
+      let keyring = diagnosis.external.first(where: {
+        if case .open(hasCredentials: true, id: _) = $0.probe { true } else { false }
+      })
     else { return }
+    guard case .success(let choice) = diagnosis.choice else {
+      throw .refused(
+        "kistd is running, or cannot start, so kist does not know whether it keeps your credentials "
+          + "in the \(keyring.label), which it could no longer reach",
+        as: .conflict, hint: "stop kistd, check it with `kistd probe`, and run this command again")
+    }
+    guard choice.storage == keyring.storage else { return }
     throw .refused(
-      "kistd keeps your credentials in the \(used.label), which it could no longer reach",
+      "kistd keeps your credentials in the \(keyring.label), which it could no longer reach",
       as: .conflict,
       hint: "stop kistd, run `kistd migrate --to encrypted-file`, and then this command again")
   }
