@@ -95,6 +95,28 @@ import Testing
     }
   }
 
+  @Test
+  func `a recorded keyring without a session bus is refused by the start, by probe and by doctor`()
+    async throws
+  {
+    try await withHome { home in
+      let script = """
+        mkdir -p -m 700 ~/.local/state/kist
+        umask 077
+        echo 'kist-storage-1 libsecret' > ~/.local/state/kist/storage
+        kistd || echo "start $?"
+        kistd probe || echo "probe $?"
+        kist doctor || echo "doctor $?"
+        """
+      let end = try await command("sh", ["-c", script], in: home)
+      let expected = [
+        "start 7", "storage: cannot be opened", "reason: there is no session bus", "probe 7",
+        "problem\tstorage\tthere is no session bus", "doctor 7",
+      ]
+      for line in expected { #expect(end.output.contains(line), "\(end.output) \(end.error)") }
+    }
+  }
+
   @Test(arguments: ["KIST_AUTOSTART=0", "KIST_SOCKET=/proc/none"])
   func `doctor names the socket of a kistd that kist does not look for`(variable: String)
     async throws

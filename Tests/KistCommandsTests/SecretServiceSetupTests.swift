@@ -100,22 +100,26 @@ import Testing
     #expect(await !setUp("--hide-keyring", on: machine).error.contains(reason))
   }
 
-  @Test(arguments: [(true, 3), (false, 0)] as [(Bool, CInt)])
+  @Test(
+    arguments: [
+      (.open(hasCredentials: true), true), (.locked, true), (.open(hasCredentials: false), false),
+      (.unusable(StorageError(.unavailable, "no bus")), true),
+    ] as [(StorageProbe, Bool)])
   func `is refused if kistd itself keeps credentials in a keyring, also with --hide-keyring`(
-    hasCredentials: Bool, status: CInt
+    probe: StorageProbe, isRefused: Bool
   ) async {
     var machine = Self.machine
     machine.diagnosis.provider = .init(owner: .other(.init(pid: 9, items: 1, lockedItems: 0)))
     machine.diagnosis.choice = .success(.init(storage: "libsecret", reason: "the keyring"))
-    machine.diagnosis.external[0].probe = .open(hasCredentials: hasCredentials)
+    machine.diagnosis.external[0].probe = probe
     // Writing would need a real home, so the other case only shows the files.
     let end = await setUp(
-      hasCredentials ? ["--apply", "--hide-keyring"] : ["--hide-keyring"], on: machine)
-    #expect(end.status == status)
+      isRefused ? ["--apply", "--hide-keyring"] : ["--hide-keyring"], on: machine)
+    #expect(end.status == (isRefused ? 3 : 0))
     #expect(
       end.error.contains("kistd keeps your credentials in the keyring, which it could no longer")
-        == hasCredentials)
-    #expect(end.error.contains("run `kistd migrate --to encrypted-file`") == hasCredentials)
+        == isRefused)
+    #expect(end.error.contains("run `kistd migrate --to encrypted-file`") == isRefused)
   }
 
   @Test(arguments: [(true, 3), (false, 0)] as [(Bool, CInt)])

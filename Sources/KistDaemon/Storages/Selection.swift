@@ -209,6 +209,12 @@ extension StorageDiagnosis {
       external.append(
         External(storage: kind.rawValue, label: kind.label, probe: await kind.probe(context)))
     }
+    if case .success(let chosen) = self.choice,
+      case .unusable(let error) = external.first(where: { $0.storage == chosen.storage })?.probe,
+      error.code == .unavailable
+    {
+      self.choice = .failure(error)
+    }
     // After the probes, which may have started a provider.
     provider = await context.keyringProvider()
   }

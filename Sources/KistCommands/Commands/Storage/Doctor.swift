@@ -60,8 +60,8 @@ extension Checkup {
       status = .failure(error)
     }
     let unit = host.daemonUnit(listeningAt: socket)
-    let greeting = isLeftToStart ? startFinding(of: unit) : await greeting()
     let diagnosis = host.diagnosis(ofDetached: isLeftToStart && unit == .absent)
+    let greeting = isLeftToStart ? startFinding(of: unit, diagnosis) : await greeting()
     return await [greeting]
       + storageFindings(
         status, kistdAnswers: !isLeftToStart && greeting.state.code == nil, diagnosis,
@@ -79,9 +79,14 @@ extension Checkup {
     return nil
   }
 
-  private func startFinding(of unit: DaemonUnit) -> Finding {
-    host.obstacle(toStarting: unit, at: socket).map { Finding($0, about: "kistd") }
-      ?? .ok("kistd", "it does not run; the first command that needs it starts it")
+  private func startFinding(of unit: DaemonUnit, _ diagnosis: StorageDiagnosis?) -> Finding {
+    if let obstacle = host.obstacle(toStarting: unit, at: socket) {
+      return Finding(obstacle, about: "kistd")
+    }
+    if case .failure = diagnosis?.choice {
+      return .note("kistd", "it does not run, and cannot start")
+    }
+    return .ok("kistd", "it does not run; the first command that needs it starts it")
   }
 
   private func greeting() async -> Finding {

@@ -76,9 +76,7 @@ extension Setup {
     case nil: guard host.keyringFile != nil else { return }
     }
     guard let diagnosis = host.diagnosis(),
-      let keyring = diagnosis.external.first(where: {
-        if case .open(hasCredentials: true, id: _) = $0.probe { true } else { false }
-      })
+      let keyring = diagnosis.external.first(where: { $0.probe != .open(hasCredentials: false) })
     else { return }
     guard case .success(let choice) = diagnosis.choice else {
       throw .refused(
