@@ -14,12 +14,12 @@ struct `A socket of another user` {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
       }
       let socket = shared + "/kist.sock"
-      // Prints what one client sends, until it disconnects or ten seconds have passed.
+      // Prints what one client sends, until it disconnects or two minutes have passed.
       let script = """
         import os, socket, sys
         listener = socket.socket(socket.AF_UNIX); listener.bind(sys.argv[1])
-        os.chmod(sys.argv[1], 0o777); listener.listen(); listener.settimeout(10)
-        client = listener.accept()[0]; client.settimeout(10)
+        os.chmod(sys.argv[1], 0o777); listener.listen(); listener.settimeout(120)
+        client = listener.accept()[0]; client.settimeout(120)
         while part := client.recv(4096): sys.stdout.buffer.write(part)
         print("gone")
         """
