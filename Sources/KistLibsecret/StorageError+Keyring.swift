@@ -131,8 +131,9 @@ extension StorageError {
     case .unreachableBus:
       self.init(
         .unavailable, "nothing answers at the address of the session bus",
-        hint: "after a new login, run the command again, so that a kistd with the new address "
-          + "starts; otherwise check that DBUS_SESSION_BUS_ADDRESS names a running bus")
+        hint: "after a new login, wait two seconds and run the command again, so that a kistd with "
+          + "the new address starts; otherwise check that DBUS_SESSION_BUS_ADDRESS names a running bus"
+      )
     case .wrongBusAddress:
       self.init(
         .unavailable, "the address of the session bus is not one that D-Bus can read",
