@@ -10,7 +10,7 @@ final class RawClient: Sendable {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.descriptor = descriptor
     // Only so that a test that went wrong ends; a full backlog keeps connect(2) waiting.
-    var limit = timeval(tv_sec: 120, tv_usec: 0)
+    var limit = timeval(tv_sec: 300, tv_usec: 0)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
       unsafe setsockopt(
         descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
