@@ -6,8 +6,7 @@ internal import KistCore
 extension [UInt8] {
   /// Copies the bytes of a span.
   package init(copying bytes: Span<UInt8>) {
-    self = []
-    append(bytes)
+    self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
   }
 
   mutating func append(_ bytes: Span<UInt8>) {

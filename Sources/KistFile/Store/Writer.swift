@@ -85,6 +85,7 @@ final class Writer: Sendable {
     _ changes: [Queued], in session: Session
   ) throws(StorageError) -> [Answered] {
     var answers: [Answered] = []
+    answers.reserveCapacity(changes.count)
     var before: Header?
     var after: Header?
     var mustErase = false
