@@ -70,23 +70,31 @@ extension Database {
 
   /// Returns the row of a credential, or a free address for it.
   func find(_ tag: RowTag) throws(StorageError) -> FoundRow {
-    let (row, address) = try lookUp(tag) { place, metadata, secret in
+    let found = try lookUp(tag, amongOthers: true) { place, metadata, secret in
       SealedRow(place: place, metadata: Array(copying: metadata), secret: Array(copying: secret))
+    }
+    guard let (row, address) = found, RowAddresses.of(tag).contains(address) else {
+      throw .internal("there is no address left for this name")
     }
     return FoundRow(tag: tag, address: address, row: row)
   }
 
   /// Looks up a credential and calls the body with its place, sealed metadata and sealed secret.
   ///
-  /// Returns the body's result and the credential's address, or a free address for it.
+  /// Returns the body's result and the credential's address. If there is no such row, it returns the
+  /// first free address, which is above the credential's addresses if all are taken.
   ///
   /// A load does not wait for the integrity check, and SQLite follows forged pages without end. So
   /// this checks the address of each row. It selects `service_tag` so that SQLite checks its
   /// length; a forged length would lead SQLite through overflow pages to the columns after it.
+  ///
+  /// - Parameter amongOthers: whether to read all rows at the credential's addresses. Otherwise, it
+  ///   returns `nil` if the first row is of another credential.
   @inline(__always)
   func lookUp<Result>(
-    _ tag: RowTag, _ body: (RowPlace, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
-  ) throws(StorageError) -> (found: Result?, address: Int64) {
+    _ tag: RowTag, amongOthers: Bool,
+    _ body: (RowPlace, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
+  ) throws(StorageError) -> (found: Result?, address: Int64)? {
     let addresses = RowAddresses.of(tag)
     var (last, free) = (addresses.lowerBound - 1, addresses.lowerBound)
     let statement = try statement(
@@ -110,10 +118,8 @@ extension Database {
         }
         return (found, address)
       }
+      guard amongOthers else { return nil }
       if address == free { free += 1 }
-    }
-    guard addresses.contains(free) else {
-      throw .internal("there is no address left for this name")
     }
     return (nil, free)
   }

@@ -56,6 +56,20 @@ extension Attack {
           sql: "UPDATE credential SET service_tag = CAST(service_tag || x'00' AS BLOB)")
       },
     ]
+    + [false, true].map { keepsRow in
+      Attack("rows of other names at all its addresses\(keepsRow ? " but the last" : "")", .damaged)
+      {
+        scene, database in
+        let row = try scene.present.newestRow()
+        try database.execute(sql: "DELETE FROM credential WHERE key_tag = ?", arguments: [row[2]])
+        let first = Int64.fromDatabaseValue(row[0])! & ~63
+        for number in first..<first + 64 {
+          let isOther = !keepsRow || number < first + 63
+          let tag = isOther ? Data(repeating: UInt8(number & 63), count: 16).databaseValue : row[2]
+          try database.put([number.databaseValue, row[1], tag] + Array(row[3...]))
+        }
+      }
+    }
     // Which columns of one row, or of an older one at the same place, are put into another.
     + [["metadata", "secret", "sequence"], ["metadata", "secret"], ["metadata"], ["secret"]].map {
       columns in
