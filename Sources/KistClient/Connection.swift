@@ -146,7 +146,8 @@ final class Connection: Sendable {
 /// - Parameter find: if no process listens, the function connects to the socket path that `find`
 ///   returns.
 /// - Parameter wait: waits for the reply to a short request on the event loop of the caller. If it is
-///   given, the threads only connect, and send long requests.
+///   given, a thread carries out only long requests, and short ones that cannot be sent at once over
+///   an open connection.
 package func connect(
   to socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
   orFind find: FindDaemon? = nil, waiting wait: ReplyWait? = nil
@@ -164,7 +165,7 @@ package func connect(
   }
 }
 
-/// Waits until a descriptor can be read, or until a moment, on the calling thread's event loop.
+/// Waits on the calling thread's event loop until a descriptor can be read, at most until `end`.
 ///
 /// It may return earlier.
 package typealias ReplyWait =

@@ -7,11 +7,12 @@ package import KistWire
 extension Endpoints {
   /// Returns functions that send their requests to the kistd that listens at a socket.
   ///
-  /// The functions share the connections, one for each thread. With 0 threads, there is one
-  /// connection, and each request blocks the calling thread. Each watch has its own connection. If
-  /// no kistd listens, the functions use the kistd that `find` returns.
+  /// The functions share some threads, each with one connection to kistd. Each watch has its own
+  /// connection. If no kistd listens, the functions use the kistd that `find` returns.
   ///
   /// - Parameters:
+  ///   - threads: The number of threads; with 0, there is one connection, and each request blocks
+  ///     the calling thread.
   ///   - deadline: The time for a whole request, including the wait for earlier requests on its
   ///     connection.
   ///   - program: Returns the program for which the calling task makes a request. So one process,

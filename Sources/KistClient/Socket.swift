@@ -108,7 +108,9 @@ final class Socket {
     }
   }
 
-  /// Takes the bytes of the reply that have arrived; returns the reply if it is complete.
+  /// Takes the next bytes of the reply; returns the reply if it is now complete.
+  ///
+  /// With `MSG_DONTWAIT`, it takes only bytes that have arrived. Without it, it waits for bytes.
   func receivePiece(
     by deadline: ContinuousClock.Instant? = nil, flags: CInt = CInt(MSG_DONTWAIT)
   ) throws(SocketError) -> (line: Line, mustClose: Bool)? {
@@ -190,7 +192,8 @@ package typealias FindDaemon = @Sendable () throws(StorageError) -> String
 
 /// Returns a connected socket.
 ///
-/// If no process listens at the path, connects to the path that `find` returns.
+/// If no process listens at the path, or the path is in the runtime directory of another user,
+/// connects to the path that `find` returns.
 func connectedSocket(
   to path: String, by deadline: ContinuousClock.Instant, orFind find: FindDaemon?
 ) throws(SocketError) -> Socket {

@@ -132,8 +132,9 @@ package func writeLockText(_ text: String, to descriptor: CInt) -> Bool {
 
 /// Returns the path of the socket of the kistd that holds a lock; `nil` if no kistd holds it.
 ///
-/// - Parameter lockPath: The path of the file with kistd's socket path, which kistd locks while it
-///   serves a storage (`Claim` of KistDaemon). It is not the lock file of the store.
+/// - Parameter lockPath: The path of a file that contains the path of kistd's socket as text. kistd
+///   locks this file while it serves a storage (`Claim` of KistDaemon). It is not the lock file of the
+///   store.
 package func socketPath(ofKistdHolding lockPath: String) -> String? {
   guard let file = try? openOwnFile(lockPath, O_RDONLY) else { return nil }
   defer { close(file) }
