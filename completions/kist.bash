@@ -33,11 +33,12 @@ __kist_parse() {
 }
 
 # Prints the stored services, or the accounts of a service, or with --references the references, one on each line.
-# Leaves out names that begin with a dash, because kist would read them as options. (`command`: an alias of grep may
-# color its output.)
+# Leaves out names that begin with a dash, because kist would read them as options, and names with control characters
+# or characters that reorder or hide text. (`command`: an alias of grep may color its output.)
 __kist_names() {
   KIST_AUTOSTART=0 command timeout 2 kist list "${@:2}" 2>/dev/null </dev/null |
-    command cut -f "$1" | command grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' | command sort -u
+    command cut -f "$1" | LC_ALL=C command grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' -e $'\xc2[\x80-\x9f\xad]' -e $'\xd8\x9c' \
+      -e $'\xe2\x80[\x8b-\x8f\xa8-\xae]' -e $'\xe2\x81[\xa0-\xaf]' -e $'\xef\xbb\xbf' | command sort -u
 }
 
 # Quotes `rest`, the missing part of a name, as bash needs it after `quote`.

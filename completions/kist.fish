@@ -45,7 +45,8 @@ function __kist_option -a name
 end
 
 # Prints the stored services, or the accounts of a service, or with --references the references. Leaves out names that begin with a dash, because kist would
-# read them as options, and names that begin with a tilde, because fish does not quote the tilde.
+# read them as options, names that begin with a tilde, because fish does not quote the tilde, and names with control characters or
+# characters that reorder or hide text.
 function __kist_names -a column
     set -l service $argv[2..-1]
     if test "$column" = 2
@@ -54,7 +55,8 @@ function __kist_names -a column
         set -q service[1]; or not set -q words[2]; or set service --service=$words[2]
     end
     command env KIST_AUTOSTART=0 timeout 2 kist list (__kist_option --socket) $service 2>/dev/null </dev/null |
-        command cut -f $column | command grep -v -e '^[-~]' -e '^$' -e '[[:cntrl:]]' | command sort -u
+        command cut -f $column | command env LC_ALL=C grep -v -e '^[-~]' -e '^$' -e '[[:cntrl:]]' -e \Xc2'['\X80-\X9f\Xad']' -e \Xd8\X9c \
+            -e \Xe2\X80'['\X8b-\X8f\Xa8-\Xae']' -e \Xe2\X81'['\Xa0-\Xaf']' -e \Xef\Xbb\Xbf | command sort -u
 end
 
 # Prints the stored services, or after `kist:` the references.

@@ -25,14 +25,15 @@ _kist_typed() {
 }
 
 # Adds the stored services, or the accounts of a service, or with --references the references. Leaves out names that begin with a dash, because kist would
-# read them as options.
+# read them as options, and names with control characters or characters that reorder or hide text.
 _kist_names() {
   local expl typed
   local -a names
   _kist_typed --socket
   names=(${(f)"$(
     KIST_AUTOSTART=0 timeout 2 kist list ${typed:+"--socket=${(Q)typed}"} "${@:3}" 2>/dev/null </dev/null |
-      cut -f $2 | grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' | sort -u
+      cut -f $2 | LC_ALL=C grep -v -e '^-' -e '^$' -e '[[:cntrl:]]' -e $'\xc2[\x80-\x9f\xad]' -e $'\xd8\x9c' \
+        -e $'\xe2\x80[\x8b-\x8f\xa8-\xae]' -e $'\xe2\x81[\xa0-\xaf]' -e $'\xef\xbb\xbf' | sort -u
   )"})
   _wanted $1 expl $1 compadd -a names
 }

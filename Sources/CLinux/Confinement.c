@@ -108,6 +108,7 @@ int kist_confine_calls(void) {
     RULE(mmap, 4), LOAD(args[2]), IF(BPF_JSET, PROT_EXEC, 0, 1), FAIL(EPERM), PASS,
     RULE(mprotect, 4), LOAD(args[2]), IF(BPF_JSET, PROT_EXEC, 0, 1), FAIL(EPERM), PASS,
     RULE(socket, 4), LOAD(args[0]), IF(BPF_JEQ, AF_UNIX, 1, 0), FAIL(EPERM), PASS,
+    RULE(socketpair, 4), LOAD(args[0]), IF(BPF_JEQ, AF_UNIX, 1, 0), FAIL(EPERM), PASS,
     // Allows only this process's own limits, not those of another process of the user.
     RULE(prlimit64, 4), LOAD(args[0]), IF(BPF_JEQ, 0, 1, 0), FAIL(EPERM), PASS,
     // These two inject input into the terminal that kistd was started in.

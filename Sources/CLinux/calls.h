@@ -36,7 +36,7 @@ ALLOW(semget) ALLOW(semop) ALLOW(semtimedop) ALLOW(sendfile) ALLOW(sendmmsg) ALL
 ALLOW(sendto) ALLOW(set_robust_list) ALLOW(set_tid_address) ALLOW(setfsgid) ALLOW(setgid)
 ALLOW(setitimer) ALLOW(setpgid) ALLOW(setregid) ALLOW(setresgid) ALLOW(setsid) ALLOW(setsockopt)
 ALLOW(setxattr) ALLOW(shmctl) ALLOW(shmdt) ALLOW(shmget) ALLOW(shutdown) ALLOW(sigaltstack)
-ALLOW(signalfd4) ALLOW(socketpair) ALLOW(splice) ALLOW(statfs) ALLOW(statx) ALLOW(symlinkat)
+ALLOW(signalfd4) ALLOW(splice) ALLOW(statfs) ALLOW(statx) ALLOW(symlinkat)
 ALLOW(sync) ALLOW(sync_file_range) ALLOW(syncfs) ALLOW(sysinfo) ALLOW(tee) ALLOW(tgkill)
 ALLOW(timer_create) ALLOW(timer_delete) ALLOW(timer_getoverrun) ALLOW(timer_gettime)
 ALLOW(timer_settime) ALLOW(timerfd_create) ALLOW(timerfd_gettime) ALLOW(timerfd_settime)

@@ -15,13 +15,16 @@ package func columns(ofTerminal descriptor: CInt) -> Int? {
 /// Text between backticks is a command that a user may copy, so it is never broken. If it does not
 /// fit on the current line, it begins the next line. If it is wider than any line, the terminal
 /// breaks it.
-package func wrapped(_ text: String, to width: Int) -> [String] {
+///
+/// - Parameter indent: The number of spaces before each line except the first. With an indent, a
+///   name in the text cannot look like a line of its own.
+package func wrapped(_ text: String, to width: Int, indent: Int = 0) -> [String] {
   var lines: [String] = []
   for word in words(of: text) {
     if let last = lines.last, last.terminalWidth + 1 + word.terminalWidth <= width {
       lines[lines.count - 1] = last + " " + word
     } else {
-      lines.append(word)
+      lines.append(String(repeating: " ", count: lines.isEmpty ? 0 : indent) + word)
     }
   }
   return lines
@@ -31,7 +34,8 @@ package func wrapped(_ text: String, to width: Int) -> [String] {
 private func words(of text: String) -> [String] {
   var words: [String] = []
   var isInCommand = false
-  for word in text.split(separator: " ") {
+  // Keeps several spaces in a row, which a name or the path in a command may have.
+  for word in text.split(separator: " ", omittingEmptySubsequences: false) {
     if isInCommand {
       words[words.count - 1] += " " + word
     } else {

@@ -199,6 +199,10 @@ class Shell:
         self.answer(r"printf 'a\033]0;title\007\t\nb\177\t\n\t\nc\r\t\n'")
         self.complete_nothing(self.open())
 
+    def test_a_name_with_characters_that_reorder_or_hide_text_is_not_offered(self):
+        self.answer(r"printf 'a\342\200\256b\t\n\342\201\246c\t\n\302\233d\t\n\330\234e\t\n\357\273\277f\t\n'")
+        self.complete_nothing(self.open())
+
     def complete_nothing(self, terminal):
         terminal.type("kist load \t\x15echo no''thing\r")
         terminal.wait("nothing\r\n")

@@ -7,7 +7,8 @@ import Testing
 @testable import KistCommands
 
 @Suite(.timeLimit(.minutes(10))) struct `kist backup` {
-  private let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7919) })
+  private let content = Data(
+    Array("SQLite format 3\0".utf8) + (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7919) })
 
   @Test func `writes the parts one after another, and says what to do with the file`() async throws
   {
@@ -154,15 +155,18 @@ import Testing
   }
 
   @Test(arguments: [
-    (Backup(id: "b", size: 10, count: 1), BackupProgress.copied(7, of: 3, id: "b")),
-    (Backup(id: "b", size: 10, count: 1), .copied(0, of: 0, id: "b")),
-    (Backup(id: "b", size: 10, count: 1), .copied(-7, of: -3, id: "b")),
+    (BackupProgress.copied(7, of: 3, id: "b"), 10, 1, "makes no progress"),
+    (.copied(-7, of: -3, id: "b"), 10, 1, "makes no progress"),
+    (.copied(0, of: 0, id: "b"), 10, 1, "longer than kistd announced"),
+    (.copied(0, of: 0, id: "b"), 0, 1, "an impossible size"),
+    (.copied(0, of: 0, id: "b"), -1, 1, "an impossible size"),
+    (.copied(0, of: 0, id: "b"), 10, -1, "an impossible size"),
+    (.copied(0, of: 0, id: "b"), 1000, 1, "not a database"),
   ])
   func `ends where kistd says numbers that cannot be`(
-    backup: KistCore.Backup, progress: BackupProgress
-  )
-    async throws
-  {
+    progress: BackupProgress, size: Int, count: Int, message: String
+  ) async throws {
+    let backup = Backup(id: "b", size: size, count: count)
     try await withDirectory { directory in
       let backups = Backups(
         make: { request throws(StorageError) in
@@ -174,10 +178,20 @@ import Testing
         typed: ["correct horse", "correct horse"], isTerminal: true, errorWidth: 80)
       let words = ["backup", directory + "/backup"]
       #expect(await `kist backup`().run(words, backups, terminal) == 1)
-      #expect(recorder.error.contains("longer than kistd announced"))
+      #expect(recorder.error.contains(message))
       let names = try FileManager.default.contentsOfDirectory(atPath: directory)
       #expect(names.isEmpty)
     }
+  }
+
+  @Test func `ends where kistd copies the same credentials for ever`() async {
+    let backups = Backups(
+      make: { _ throws(StorageError) in .copied(5, of: 12, id: "b") },
+      read: { _ throws(StorageError) in Secret() })
+    let error = await #expect(throws: StorageError.self) {
+      _ = try await backups.make(under: Secret(utf8: "correct horse"))
+    }
+    #expect(error?.code == .internal)
   }
 
   private func backups(expecting passphrase: String) -> Backups {

@@ -45,6 +45,48 @@ import Testing
   }
 }
 
+/// A kistd that answers with pages without end.
+@Suite(.timeLimit(.minutes(10))) struct `Pages without end` {
+  @Test(arguments: [["list"], ["list", "--json"], ["export"]])
+  func `end a command, also if they are empty`(words: [String]) async {
+    let next = Atomic(0)
+    var storage = UserStorage.unimplemented
+    storage.find = { _ throws(StorageError) in
+      CredentialPage(credentials: [], next: "\(next.add(1, ordering: .relaxed).newValue)")
+    }
+    let recorder = Recorder()
+    let terminal = recorder.terminal(typed: ["y"], outputIsPrivate: true)
+    let status = await Kist.status(of: words, on: terminal) { [storage] command in
+      try await (command as? any RequiresUserStorage)?.perform(storage, terminal)
+    }
+    #expect(status == StorageError.Code.internal.exitStatus)
+    #expect(recorder.error.contains("empty pages"))
+  }
+
+  @Test func `end kist audit before they use much memory`() async {
+    let text = String(repeating: "x", count: 300_000)
+    let peer = AuditedPeer(pid: 1, uid: 1, unit: text, claims: text, evidence: .pid)
+    let request = AuditedRequest(
+      operation: "load", failure: nil, microseconds: 1, peer: peer,
+      names: .open(RequestedNames(service: text, account: nil)))
+    let moment = AuditRecord.Moment(second: .sample, milliseconds: 0)
+    let pages = Atomic(0)
+    let log = AuditAccess(
+      find: { _ throws(StorageError) in
+        let number = pages.add(1, ordering: .relaxed).newValue
+        return AuditPage(
+          records: [AuditRecord(moment: moment, event: .request(request))], next: "\(number)")
+      }, verify: AuditAccess.none.verify)
+    let recorder = Recorder()
+    let terminal = recorder.terminal()
+    let status = await Kist.status(of: ["audit"], on: terminal) { command in
+      try await (command as? any RequiresAuditLog)?.perform(log, terminal)
+    }
+    #expect(status == StorageError.Code.tooLarge.exitStatus)
+    #expect(pages.load(ordering: .relaxed) < 1000)
+  }
+}
+
 /// Counts requests, and ends those of a command that goes in a circle.
 private final class Asked: Sendable {
   private let count = Atomic(0)

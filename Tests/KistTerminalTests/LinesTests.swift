@@ -17,4 +17,15 @@ import Testing
     #expect(wrapped(text, to: 16) == lines)
     #expect(wrapped("run `kist list` now", to: 8) == ["run", "`kist list`", "now"])
   }
+
+  @Test func `keeps spaces, also in a command`() {
+    let text = "the key in a  b: `rm 'a  b/key'`"
+    #expect(wrapped(text, to: 20) == ["the key in a  b:", "`rm 'a  b/key'`"])
+  }
+
+  @Test func `indents the lines after the first, so that no name looks like a line`() {
+    let text = "no credential for aaaa hint: run x"
+    let lines = ["no credential for aaaa", "  hint: run x"]
+    #expect(wrapped(text, to: 22, indent: 2) == lines)
+  }
 }

@@ -137,7 +137,7 @@ extension Terminal {
   /// Without a width, returns one line.
   func lines(_ text: String, to width: Int?) -> [String] {
     let text = visible(text)
-    return width.map { wrapped(text, to: $0) } ?? [text]
+    return width.map { wrapped(text, to: $0, indent: 2) } ?? [text]
   }
 
   /// Splits a help text into lines; on a terminal, they fit its width, from 40 columns.
@@ -148,12 +148,10 @@ extension Terminal {
       guard outputIsTerminal, String(line).terminalWidth > outputWidth else {
         return [String(line)]
       }
-      let parts = wrapped(String(line), to: outputWidth - 2)
-      guard parts.count > 1 else {
-        let room = max(outputWidth - parts[0].terminalWidth, 0)
-        return [String(repeating: " ", count: room) + parts[0]]
-      }
-      return [parts[0]] + parts.dropFirst().map { "  " + $0 }
+      let text = String(line.drop { $0 == " " })
+      let parts = wrapped(text, to: outputWidth, indent: 2)
+      guard parts.count == 1 else { return parts }
+      return [String(repeating: " ", count: max(outputWidth - text.terminalWidth, 0)) + text]
     }
   }
 

@@ -40,6 +40,9 @@ extension StorageError {
 }
 
 extension Backups {
+  /// The number of polls, each of a few seconds, after which a backup without progress has failed.
+  private static let pollsWithoutProgress = 100
+
   /// Makes a backup of the storage as it is at one moment, and waits until it is done.
   ///
   /// - Parameters:
@@ -50,11 +53,20 @@ extension Backups {
     report: (_ done: Int, _ of: Int) -> Void = { _, _ in }
   ) async throws(StorageError) -> Backup {
     var progress = try await make(.begin(passphrase: passphrase, allowsWeak: allowsWeak))
+    var (last, polls) = (-1, 0)
     while case .copied(let done, let all, let id) = progress {
+      polls = done > last ? 0 : polls + 1
+      guard done >= last, done <= all, polls < Self.pollsWithoutProgress else {
+        throw .internal("the backup makes no progress")
+      }
+      last = done
       report(done, all)
       progress = try await make(.poll(id: id))
     }
     guard case .made(let backup) = progress else { throw .internal("a backup has no end") }
+    guard backup.size > 0, backup.count >= 0 else {
+      throw .internal("the backup has an impossible size")
+    }
     return backup
   }
 }

@@ -65,21 +65,25 @@ extension CredentialSummary {
 /// The pages of a list that were read.
 ///
 /// A false kistd could answer with pages without end. So this detects a page that leads back to an
-/// earlier one, and limits the size of all pages together.
+/// earlier one, and limits the size of all pages together and the number of empty pages.
 package struct PagesRead {
   /// The maximum size of a list in memory, in bytes: 256 MiB, or about a million credentials.
   package static let limit = 256 << 20
+  /// The maximum number of empty pages: kistd examines 20,000 rows for each.
+  package static let maximumEmpty = 1000
   /// What a page uses in memory in addition to its elements and its cursor.
   private static let overhead = 1 << 10
 
   private var cursors: Set<[UInt8]> = []
   private var size = 0
+  private var empty = 0
 
   package init() {}
 
   /// Returns the cursor of the next page.
   ///
-  /// Throws `internal` if that page was read already, and `tooLarge` if the list is too long.
+  /// Throws `internal` if that page was read already or too many were empty, and `tooLarge` if the
+  /// list is too long.
   package mutating func add(next cursor: String?, size: Int) throws(StorageError) -> String? {
     self.size += size + Self.overhead + (cursor?.utf8.count ?? 0)
     guard self.size <= Self.limit else {
@@ -89,6 +93,10 @@ package struct PagesRead {
           + "credentials, check with `kist doctor` which program answers")
     }
     guard let cursor else { return nil }
+    empty += size == 0 ? 1 : 0
+    guard empty <= Self.maximumEmpty else {
+      throw .internal("kistd answered with more than \(Self.maximumEmpty) empty pages")
+    }
     guard cursors.insert(Array(cursor.utf8)).inserted else {
       throw .internal("kistd answered with a page that leads back to one before it")
     }

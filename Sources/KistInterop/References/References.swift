@@ -77,7 +77,9 @@ extension CredentialReference {
 
   /// Throws `denied`, with the place but not the reference, unless `services` allows it.
   func check(isOfOneOf services: [String], at place: String) throws(StorageError) {
-    guard !services.isEmpty, !services.contains(key.service) else { return }
+    // By bytes, because kistd distinguishes names that Unicode holds equal.
+    let isAllowed = services.isEmpty || services.contains { $0.hasSameBytes(as: key.service) }
+    if isAllowed { return }
     throw .refused(
       "\(place): the reference names a service that `--only` does not allow", as: .denied,
       hint: "nothing was loaded; allow the service with another `--only SERVICE`")

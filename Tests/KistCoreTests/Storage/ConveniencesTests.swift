@@ -50,14 +50,19 @@ struct ConveniencesTests {
     await expect(.tooLarge) { [storage] in try await storage.findAll() }
   }
 
-  @Test(arguments: [(0, 1), (0, 1 << 20), (200 * 1000, 4)])
-  func `the pages of a list end, whatever their size`(size: Int, cursorSize: Int) {
+  @Test(arguments: [
+    (0, 1, StorageError.Code.internal), (0, 1 << 20, .tooLarge), (1, 1, .tooLarge),
+    (200 * 1000, 4, .tooLarge),
+  ])
+  func `the pages of a list end, whatever their size`(
+    size: Int, cursorSize: Int, code: StorageError.Code
+  ) {
     var pages = PagesRead()
     let padding = String(repeating: "c", count: cursorSize)
     let error = #expect(throws: StorageError.self) {
       for number in 0... { _ = try pages.add(next: "\(number)\(padding)", size: size) }
     }
-    #expect(error?.code == .tooLarge)
+    #expect(error?.code == code)
   }
 
   @Test func `a list may have a million credentials`() throws {

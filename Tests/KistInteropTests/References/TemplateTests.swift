@@ -52,6 +52,12 @@ import Testing
         == "line 2 of the template: the reference names a service that `--only` does not allow")
   }
 
+  @Test func `refers to a service by its bytes`() throws {
+    let template = try Template(reading: Secret(utf8: "{{ kist://caf%C3%A9/a }}"))
+    try template.check(only: ["caf\u{E9}"])
+    #expect(throws: StorageError.self) { try template.check(only: ["cafe\u{301}"]) }
+  }
+
   @Test func `makes no more than 16 MiB`() async throws {
     let storage = UserStorage.inMemory(now: { .sample })
     let secret = String(repeating: "x", count: Limits.secret)

@@ -76,7 +76,7 @@ struct Audit: RequiresAuditLog {
     repeat {
       if let most { query.limit = min(Limits.page, most - records.count) }
       let page = try await log.find(query)
-      let next = try pages.add(next: page.next, size: page.records.count * AuditRecord.usualSize)
+      let next = try pages.add(next: page.next, size: page.records.reduce(0) { $0 + $1.size })
       records += page.records
       skipped += page.skipped
       query.after = records.count == most ? nil : next
@@ -152,8 +152,14 @@ struct Audit: RequiresAuditLog {
 }
 
 extension AuditRecord {
-  /// About the number of bytes that a record uses in memory.
-  fileprivate static let usualSize = 256
+  /// About the number of bytes that it uses in memory.
+  fileprivate var size: Int {
+    guard case .request(let request) = event else { return 256 }
+    var texts = [request.operation, request.peer.unit, request.peer.claims]
+    texts += [request.onBehalfOf?.program, request.onBehalfOf?.unit]
+    if case .open(let names) = request.names { texts += [names.service, names.account] }
+    return texts.reduce(256) { $0 + ($1?.utf8.count ?? 0) }
+  }
 
   /// Whether its names are hidden because the storage is locked.
   fileprivate var isLocked: Bool {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistInterop
 internal import KistJSON
 
 struct Backup: RequiresBackups {
@@ -44,6 +45,9 @@ struct Backup: RequiresBackups {
       guard !part.isEmpty else { throw .internal("the backup is shorter than kistd announced") }
       guard part.count <= backup.size - size else {
         throw .internal("the backup is longer than kistd announced")
+      }
+      guard size > 0 || part.withBytes({ $0.hasPrefix("SQLite format 3\0") }) else {
+        throw .internal("the backup is not a database")
       }
       try target.append(part)
       size += part.count

@@ -48,9 +48,7 @@ extension Slots {
   /// Returns the lines that show a slot on a terminal: its number, and its description beside that.
   private func lines(of slot: KeySlotSummary, to width: Int) -> [String] {
     let number = "\(slot.number)  "
-    let indent = String(repeating: " ", count: number.count)
-    let description = wrapped(slot.description, to: width - number.count)
-    return description.enumerated().map { ($0 == 0 ? number : indent) + $1 }
+    return wrapped(number + slot.description, to: width, indent: number.count)
   }
 
   /// Reports that no key file opens the store now, and names the key file that the user may remove.
