@@ -12,7 +12,8 @@ struct Audit: RequiresAuditLog {
       A request of an adapter also has the program, pid and unit that it was made for. The oldest \
       request is first. A program can choose the name that is shown.
 
-        kist audit --since 1h --outcome denied
+        kist audit --since 1h \\
+          --outcome denied
 
       --verify checks whether lines were changed, removed or added. It reports the first such \
       place, and the exit status is then 10.

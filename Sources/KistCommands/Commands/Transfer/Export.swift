@@ -14,7 +14,8 @@ struct Export: RequiresUserStorage {
       line is one credential as JSON, and the last line their number; `kist import kist` reads \
       it back.
 
-        kist export --encrypt age1… backup.age
+        kist export backup.age \\
+          --encrypt age1…
         kist export backup.gpg \\
           --encrypt gpg:alice@example.com
         kist export backup.jsonl
