@@ -16,10 +16,12 @@ private import Synchronization
 ///
 /// - Parameter timeout: the time limit for the reply; events have no time limit.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
+///   After the first connection, it no longer calls `find`, which may start a kistd.
 package func openWatch(
   at socketPath: String, deadline timeout: Duration = .seconds(60), orFind find: FindDaemon? = nil
 ) -> WatchExchange {
-  { line throws(StorageError) in
+  let search = find.map(FirstSearch.init)
+  return { line throws(StorageError) in
     let thread = BlockingThread()
     let deadline = ContinuousClock.now + timeout
     @Sendable func run<Output: Sendable>(
@@ -33,7 +35,8 @@ package func openWatch(
       }
     }
     let (reader, reply) = try await run { () throws(SocketError) in
-      let socket = try connectedSocket(to: socketPath, by: deadline, orFind: find)
+      let socket = try connectedSocket(to: socketPath, by: deadline, orFind: search?.find)
+      search?.end()
       let reader = ConnectionReader(socket)
       return (reader, try reader.reply(to: line, by: deadline))
     }
@@ -51,6 +54,33 @@ package func openWatch(
       }
     )
   }
+}
+
+/// Finds a kistd until the first connection; then only returns the one that it found, if any.
+///
+/// A watch may outlive its desktop session. If it started kistd later, that kistd would use the
+/// session bus of the old session.
+private final class FirstSearch: Sendable {
+  private struct State {
+    var hasEnded = false
+    var found: String?
+  }
+
+  private let search: FindDaemon
+  private let state = Mutex(State())
+
+  init(_ search: @escaping FindDaemon) { self.search = search }
+
+  @Sendable func find() throws(StorageError) -> String {
+    let state = state.withLock(\.self)
+    if let found = state.found { return found }
+    guard !state.hasEnded else { throw StorageError(.unavailable, "kistd is not running") }
+    let found = try search()
+    self.state.withLock { $0.found = found }
+    return found
+  }
+
+  func end() { state.withLock { $0.hasEnded = true } }
 }
 
 /// Reads one line after another from a connection.

@@ -100,8 +100,9 @@ private func preparation(
     attempts: attempts, environment: environment, logger: logger)
   var daemon = Daemon(
     options: options,
-    open: { () throws(StorageError) in
+    open: { whenCutOff throws(StorageError) in
       var context = context
+      context.whenCutOff = whenCutOff
       context.keySource = keySource.take()
       return try await OpenStorage.open(context, since: start)
     },

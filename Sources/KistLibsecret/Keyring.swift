@@ -5,6 +5,8 @@ actor Keyring {
   let options: Libsecret.Options
   nonisolated let loop = MainLoop()
   private var service: SecretService?
+  /// Reports the end of the bus, even after the provider went away and `service` was released.
+  private var busEnd: Registration?
   private(set) var isClosed = false
   /// Whether a prompt is open; only one is open at a time.
   var isUnlocking = false
@@ -33,6 +35,7 @@ actor Keyring {
     following = nil
     watchers.end(.closed)
     service = nil
+    busEnd = nil
   }
 
   func nextRevision() -> Revision {
@@ -62,7 +65,10 @@ actor Keyring {
     let new = try await SecretService(connectingTo: address, on: loop, by: deadline)
     let provider = Provider(service: new, deadline: deadline)
     if !isToStayLocked { try await openWithoutPrompt(provider) }
-    if !isClosed { service = new }
+    if !isClosed {
+      service = new
+      busEnd = new.bus.subscribeToClosing(options.whenBusEnds)
+    }
     return provider
   }
 

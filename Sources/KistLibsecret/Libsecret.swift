@@ -8,14 +8,18 @@ package enum Libsecret {
     package var busAddress: String?
     /// How long a request may take, including the work of the provider.
     package var deadline: Duration
+    /// Called when the bus closes the connection.
+    package var whenBusEnds: @Sendable () -> Void
     package var now: @Sendable () -> Timestamp
 
     package init(
       busAddress: String?, deadline: Duration = .seconds(30),
+      whenBusEnds: @escaping @Sendable () -> Void = {},
       now: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
       self.busAddress = busAddress
       self.deadline = deadline
+      self.whenBusEnds = whenBusEnds
       self.now = now
     }
   }

@@ -86,7 +86,7 @@ import Testing
         try makeFile(outside)
         let daemon = Daemon(
           options: options,
-          open: { () throws(StorageError) in throw .internal("never opened") },
+          open: { _ throws(StorageError) in throw .internal("never opened") },
           environment: { ["XDG_RUNTIME_DIR": directory][$0] }, logger: .kistd(level: .critical))
         try daemon.confine()
         func canOpen(_ path: String, _ flags: CInt) -> Bool {
@@ -126,7 +126,7 @@ import Testing
         }
         try Daemon(
           options: options,
-          open: { () throws(StorageError) in throw .internal("never opened") },
+          open: { _ throws(StorageError) in throw .internal("never opened") },
           environment: { ["XDG_RUNTIME_DIR": directory][$0] }, logger: .kistd(level: .info)
         ).confine()
         #expect(unsafe mkdir(directory + "/absent", 0o700) != 0 && errno == EACCES)

@@ -15,7 +15,7 @@ private func daemon(
   options.socket = command.isEmpty ? directory + "/s" : nil
   var daemon = Daemon(
     options: options,
-    open: { () throws(StorageError) in
+    open: { _ throws(StorageError) in
       opening()
       let (never, continuation) = AsyncStream.makeStream(of: Void.self)
       for await _ in never {}

@@ -191,6 +191,25 @@
       }
     }
 
+    @Test(arguments: [false, true])
+    func `reports the end of the bus, even if the provider ended before`(
+      providerEnds: Bool
+    ) async throws {
+      try await withPrivateBus { bus in
+        let keyring = try await GnomeKeyring(.password("pw"), on: bus)
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let storage = Libsecret.open(
+          .init(busAddress: bus.address, whenBusEnds: { end.yield() }))
+        try await storage.credentials.save(.sample())
+        if providerEnds {
+          try await keyring.stop()
+          #expect(try await requests[1].error(from: storage).code == .unavailable)
+        }
+        await bus.kill()
+        for await _ in ends { break }
+      }
+    }
+
     @Test(arguments: requests)
     func `for the storage was closed is unavailable`(request: Request) async throws {
       try await withPrivateBus { bus in

@@ -9,7 +9,11 @@ internal import Logging
 struct Daemon: Sendable {
   var options: Options
   /// Opens the storage; an opening that has begun cannot be cancelled.
-  var open: @Sendable () async throws(StorageError) -> OpenStorage
+  ///
+  /// The storage calls the function when its connection to another program ends.
+  var open:
+    @Sendable (_ whenCutOff: @escaping @Sendable () -> Void) async throws(StorageError)
+      -> OpenStorage
   /// Delays the answer to a failed request, such as one with a wrong passphrase.
   var holdBack: @Sendable (StorageError) async -> Void = { _ in }
   var environment: @Sendable (String) -> String?
@@ -128,7 +132,7 @@ struct Daemon: Sendable {
   /// Without a passed socket, it throws instead and kistd ends, which informs the user. The clients
   /// of a passed socket learn about the error only from an answer.
   func openToServe() async throws(StorageError) -> OpenStorage {
-    do throws(StorageError) { return try await open() } catch {
+    do throws(StorageError) { return try await open(stopWhenCutOff) } catch {
       guard sockets.requests != nil else { throw error }
       claim?.withdraw()
       return failing(error)
@@ -150,20 +154,34 @@ struct Daemon: Sendable {
         return served
       }
       await served.storage.close()
-      do throws(StorageError) { return await Served(try await open(), audit) } catch {
+      do throws(StorageError) { return await Served(try await open(stopWhenCutOff), audit) } catch {
         return await Served(failing(error), audit)
       }
     }
   }
 
-  /// Returns a watch for failed requests, after which kistd stops if its storage is unavailable.
+  /// Whether the next client starts kistd again, with the session bus of that time.
+  private var isStartedByClients: Bool { sockets.requests != nil || options.logFile != nil }
+
+  /// Stops kistd if the next client starts it again; first waits for commands that use it.
   ///
-  /// The next client starts kistd again, with the session bus that systemd or the user has by then.
-  /// Without this, a kistd from before a login to the desktop would never find the keyring. It waits
-  /// for a second without such requests, so that clients that try again do not start it each time.
-  private func watchForUnavailable(_ storage: Leased<Served>) -> QuietWatch? {
-    guard sockets.requests != nil || options.logFile != nil else { return nil }
-    return QuietWatch(after: .seconds(1)) {
+  /// The session bus ends at a logout, and the bus of the next login may have another address.
+  @Sendable private func stopWhenCutOff() {
+    guard isStartedByClients else { return }
+    Task {
+      try? await claim?.untilUnused()
+      logger.notice("stopping, because the session bus ended; the next client starts kistd")
+      stop()
+    }
+  }
+
+  /// Returns a check that stops kistd if its storage is unavailable, for use after failed requests.
+  ///
+  /// Without this, a kistd from before a login to the desktop would never find the keyring. The
+  /// check waits for a second, so that clients that try again do not start kistd each time.
+  private func watchForUnavailable(_ storage: Leased<Served>) -> DelayedCheck? {
+    guard isStartedByClients else { return nil }
+    return DelayedCheck(after: .seconds(1)) {
       guard claim?.isUsed != true, await isUnavailable(storage) else { return }
       logger.notice("stopping, because the storage is unavailable; the next client starts kistd")
       stop()

@@ -23,8 +23,8 @@ struct ServedStorage: Sendable {
   let lease: Leased<Served>
   let audit: AuditLog?
   let quiet: QuietWatch
-  /// Notes the requests that fail because the storage is unavailable.
-  let unavailable: QuietWatch?
+  /// Performed after requests that fail because the storage is unavailable.
+  let unavailable: DelayedCheck?
   let holdBack: @Sendable (StorageError) async -> Void
 
   /// Returns the handler of the lines of a client.
@@ -67,7 +67,7 @@ struct ServedStorage: Sendable {
   ) async throws(StorageError) -> Output {
     quiet.note()
     do throws(StorageError) { return try await lease.use(request) } catch {
-      if error.code == .unavailable { unavailable?.note() }
+      if error.code == .unavailable { unavailable?.request() }
       // Delays after the lease, so that a reload, and the requests that wait for it, do not wait.
       await holdBack(error)
       throw error

@@ -59,6 +59,33 @@ final class QuietWatch: Sendable {
   }
 }
 
+/// Performs a check some time after the first request for it; later requests do not delay it.
+final class DelayedCheck: Sendable {
+  private let time: Duration
+  private let isWaiting = Atomic(false)
+  private let sleep: @Sendable (Duration) async -> Void
+  private let check: @Sendable () async -> Void
+
+  init(
+    after time: Duration, sleep: @escaping @Sendable (Duration) async -> Void = sleepUnwatched,
+    check: @escaping @Sendable () async -> Void
+  ) {
+    self.time = time
+    self.sleep = sleep
+    self.check = check
+  }
+
+  func request() {
+    guard !isWaiting.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    Task {
+      await sleep(time)
+      // A request during the check needs another check.
+      isWaiting.store(false, ordering: .sequentiallyConsistent)
+      await check()
+    }
+  }
+}
+
 extension Duration {
   fileprivate var nanoseconds: Int64 {
     let (seconds, attoseconds) = components

@@ -39,7 +39,8 @@ private func openKeyring(_ context: StorageContext) throws(StorageError) -> Open
   let path = context.options.keyringLock
   try makeDirectory(directory(of: path), hint: lockHint)
   let lock = try ProcessLock(at: path, hint: lockHint, orElse: StorageError.keyringServed)
-  var storage = try openKeyring(busAddress: busAddress, deadline: context.options.deadline)
+  var storage = try openKeyring(
+    busAddress: busAddress, deadline: context.options.deadline, whenBusEnds: context.whenCutOff)
   storage.close = { [close = storage.close] in
     await close()
     lock.release()
@@ -150,10 +151,11 @@ func foreignItems(
 }
 
 private func openKeyring(
-  busAddress: String?, deadline: Duration
+  busAddress: String?, deadline: Duration, whenBusEnds: @escaping @Sendable () -> Void
 ) throws(StorageError) -> OpenStorage {
   #if Libsecret
-    Libsecret.open(Libsecret.Options(busAddress: busAddress, deadline: deadline))
+    Libsecret.open(
+      Libsecret.Options(busAddress: busAddress, deadline: deadline, whenBusEnds: whenBusEnds))
   #else
     throw .noKeyrings
   #endif

@@ -84,6 +84,8 @@ struct StorageContext: Sendable {
   var progress: EncryptedFile.ProgressOptions?
   /// The passphrase attempts, which successive openings share.
   var attempts = PassphraseAttempts()
+  /// Called when an open storage loses its connection to another program.
+  var whenCutOff: @Sendable () -> Void = {}
   var environment: @Sendable (String) -> String?
   var logger: Logger
 }

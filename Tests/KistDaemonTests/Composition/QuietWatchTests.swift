@@ -44,6 +44,24 @@ import Testing
   }
 }
 
+@Suite(.timeLimit(.minutes(10))) struct `A delayed check` {
+  @Test func `follows the first of several requests, and then the next one`() async {
+    let sleeps = Sleeps()
+    let (checks, check) = AsyncStream.makeStream(of: Void.self)
+    let delayed = DelayedCheck(after: .seconds(1), sleep: sleeps.sleep) { check.yield() }
+    var times = checks.makeAsyncIterator()
+    for _ in 0..<2 {
+      for _ in 0..<10 {
+        delayed.request()
+        await sleeps.untilOneSleeps()
+        #expect(sleeps.count == 1)
+      }
+      await sleeps.wakeOne()
+      await times.next()
+    }
+  }
+}
+
 /// A clock that advances only when a sleeper is woken.
 private final class Sleeps: Sendable {
   private struct State {

@@ -61,7 +61,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
       let count = Mutex(0)
       var daemon = Daemon(
         options: options,
-        open: { () throws(StorageError) in
+        open: { _ throws(StorageError) in
           try await openings(
             count.withLock {
               $0 += 1
@@ -127,6 +127,21 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
       }
       #expect(error?.message == "there is no bus")
       for await _ in stops { break }
+    }
+  }
+
+  @Test func `ends such a service even while clients try again all the time`() async throws {
+    let (stops, stop) = AsyncStream.makeStream(of: Void.self)
+    try await withDaemon(
+      opening: { _ throws(StorageError) in throw StorageError(.unavailable, "there is no bus") },
+      manager: Manager(), stop: { stop.yield() }
+    ) { socket, _, _ in
+      let clients = Task {
+        let storage = UserStorage.remote(socketPath: socket)
+        while !Task.isCancelled { _ = try? await storage.findAll() }
+      }
+      for await _ in stops { break }
+      clients.cancel()
     }
   }
 
@@ -208,7 +223,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
         let count = Mutex(0)
         let daemon = Daemon(
           options: options,
-          open: { () throws(StorageError) in
+          open: { _ throws(StorageError) in
             let count = count.withLock {
               $0 += 1
               return $0
