@@ -33,7 +33,8 @@ package struct ByteServer: Sendable {
   package var maximumConnections = 64
   /// How long a client may take to read its bytes.
   package var deadline = Duration.seconds(30)
-  /// How long a client may take to read while another client waits, because the server is full.
+  /// How long the only client of a group may take to read while another client waits, because the
+  /// server is full.
   package var crowdedDeadline = Duration.seconds(2)
   /// How long a stopped server may continue, to answer the connections that it has accepted.
   package var grace = Duration.seconds(10)
@@ -48,7 +49,7 @@ package struct ByteServer: Sendable {
 
   /// Serves until the task is cancelled.
   ///
-  /// Then it answers the accepted connections within `grace`, and closes the socket.
+  /// Then it closes the socket, and answers the accepted connections within `grace`.
   ///
   /// Throws if the socket cannot listen.
   package func run(listeningOn descriptor: CInt) async throws {
@@ -149,11 +150,12 @@ package struct ByteServer: Sendable {
 /// The connections that a `ByteServer` is answering.
 ///
 /// Each has a place, and the number of places is limited. If no place is free, the server first
-/// chooses a group: the clients without a group, or else the group with the most connections. In it,
-/// the server closes the oldest connection to which it has begun to send. So a program with many
-/// connections loses its own connections, not those of other groups. If each group has one
-/// connection, the server closes the oldest one that has had `crowdedDeadline` to read. So even if
-/// many groups hold all places, they delay a new client only for that time.
+/// chooses a group: the clients without a group, or else the group with the most connections. The new
+/// client counts as a connection of its group. In the chosen group, the server closes the oldest
+/// connection to which it has begun to send. So a program with many connections loses its own
+/// connections, not those of other groups. If no group has more than one connection, the server closes
+/// the oldest one that has had `crowdedDeadline` to read. So even if many groups hold all places, they
+/// delay a new client only for that time.
 final class BytePlaces: Sendable {
   private struct Place {
     var channel: any Channel
@@ -178,7 +180,8 @@ final class BytePlaces: Sendable {
     self.logger = logger
   }
 
-  /// Waits for a free place and takes it; returns `false` if the task is cancelled.
+  /// Waits for a free place, or evicts a client, and takes the place; returns `false` if the task is
+  /// cancelled.
   ///
   /// Only one caller may wait at a time.
   func take(for channel: any Channel, _ peer: Peer, _ group: String?) async -> Bool {

@@ -27,7 +27,8 @@ package struct Server: Sendable {
   package var logInterval = Duration.seconds(10)
   /// Decides which peers are served.
   package var admits: @Sendable (Peer) -> Bool = Peer.isOwner
-  /// Called for each connection that is refused or evicted, and for each invalid line.
+  /// Called for each connection that is refused or evicted while the server runs, and for each line
+  /// that is too long or has no end.
   package var whenRefused: @Sendable (Peer, Refusal) -> Void = { _, _ in }
   /// Called once, as soon as the server is ready to answer requests.
   package var whenServing: @Sendable () -> Void = {}
@@ -50,7 +51,7 @@ package struct Server: Sendable {
 
   /// Serves until the task is cancelled.
   ///
-  /// Then it answers the received requests, and closes the socket.
+  /// Then it closes the socket, and answers the received requests.
   ///
   /// Throws if the socket cannot listen.
   package func run(listeningOn descriptor: CInt) async throws {
@@ -150,7 +151,7 @@ package struct Heartbeat: Sendable {
   }
 }
 
-/// A connection that the server refused or evicted, or an invalid line.
+/// A connection that the server refused or evicted, or a line that it did not accept.
 package enum Refusal: Sendable {
   case connection(StorageError)
   /// A line that is too long or has no end.

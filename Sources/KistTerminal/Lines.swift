@@ -19,6 +19,7 @@ package func columns(ofTerminal descriptor: CInt) -> Int? {
 /// - Parameter indent: The number of spaces before each line except the first. With an indent, a
 ///   name in the text cannot look like a line of its own.
 package func wrapped(_ text: String, to width: Int, indent: Int = 0) -> [String] {
+  if text.isEmpty { return [] }
   var lines: [String] = []
   for word in words(of: text) {
     if let last = lines.last, last.terminalWidth + 1 + word.terminalWidth <= width {
@@ -67,8 +68,8 @@ extension Unicode.Scalar {
   /// The number of terminal columns: 0 for a scalar that combines with the one before it, 2 for a
   /// wide one (Unicode's EastAsianWidth.txt), else 1.
   ///
-  /// It does not use wcwidth(3) of the C library, because a static program may not find the locale
-  /// that this function needs.
+  /// wcwidth(3) of the C library needs a locale, which a static program may not find. So it is not
+  /// used here.
   fileprivate var terminalWidth: Int {
     if value < 0x300 { return 1 }
     switch properties.generalCategory {

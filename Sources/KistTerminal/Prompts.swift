@@ -20,11 +20,11 @@ package func shownLine(asking question: String, on path: String) throws(StorageE
 
 /// Asks for a line on a terminal; asks again when a stopped process continues.
 ///
-/// - Parameter applyingEcho: Calls the function in its last argument, which asks and reads, while the
-///   terminal shows or hides what is typed.
+/// - Parameter withEchoSet: Sets whether the terminal shows what is typed, and meanwhile calls its
+///   last argument, which asks the question and reads the answer.
 private func line(
   asking question: String, on path: String,
-  applyingEcho: (CInt, termios, () throws(StorageError) -> Answer) throws(StorageError) -> Answer
+  withEchoSet: (CInt, termios, () throws(StorageError) -> Answer) throws(StorageError) -> Answer
 ) throws(StorageError) -> Secret {
   let (terminal, settings) = try openTerminal(path)
   defer { close(terminal) }
@@ -33,7 +33,7 @@ private func line(
     // and then raises them again with `raiseUnblocked`.
     let signals = try CaughtSignals([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])
     let answer = Result { () throws(StorageError) in
-      try applyingEcho(terminal, settings) { () throws(StorageError) in
+      try withEchoSet(terminal, settings) { () throws(StorageError) in
         show(question, on: terminal)
         return try readLine(from: terminal, orSignalFrom: signals.source)
       }

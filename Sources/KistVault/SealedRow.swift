@@ -22,7 +22,7 @@ package struct SealedRow: Equatable, Sendable {
     /// The fields sealed with the secret.
     let secretFields: Fields?
 
-    /// Whether this version must not change the credential.
+    /// Whether this version must not save over the credential.
     var forbidsChange: Bool { fields?.forbidsChange == true || secretFields?.forbidsChange == true }
   }
 }

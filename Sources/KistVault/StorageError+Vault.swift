@@ -28,7 +28,7 @@ extension StorageError {
 
   /// The sum or the number of the rows differs from the header.
   package static let wrongRows = damagedRows(
-    "credentials in the store were removed, changed or replaced by earlier versions")
+    "credentials in the store were removed, changed or replaced by earlier copies")
 
   /// A row is at a wrong address, where no lookup finds it.
   package static let wrongAddress = damagedRows(

@@ -34,8 +34,8 @@ package func answer(
 extension Line {
   /// Returns the line of an error that is not the answer to a request.
   ///
-  /// kistd sends it for an invalid line, for a connection that it does not serve, or at the end of
-  /// a watch.
+  /// kistd sends it for a line that is too long or has no end, for a connection that it does not
+  /// serve, or at the end of a watch.
   package static func refusal(_ error: StorageError) -> Line {
     failureLine(error.withOutcome(.unchanged), id: nil)
   }

@@ -128,7 +128,7 @@ package func exchange(
 /// A read is a request whose operation has no effect (`OperationEffect.none`). The exchange does not
 /// repeat other requests, because kistd may have performed them.
 ///
-/// The errors of a read have no `outcome`, because a read changes nothing.
+/// It removes the `outcome` from the errors of a read, because a read changes nothing.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
     guard OperationRow.effect(of: request.operation) == OperationEffect.none else {

@@ -126,7 +126,7 @@ extension Terminal {
   /// Prints a note and its hint for the user on standard error.
   func note(_ message: String, hint: String? = nil) {
     let texts = ["kist: \(message)"] + (hint.map { ["hint: \($0)"] } ?? [])
-    writeErrorLines(texts.flatMap { lines($0, to: errorWidth) })
+    writeErrorLines(texts.flatMap { lines($0, to: errorWidth, indent: 2) })
   }
 
   func writeErrorLines(_ lines: [String]) { writeError(text(of: lines)) }
@@ -134,10 +134,11 @@ extension Terminal {
   /// Escapes the control and misleading characters of a text, and splits the text into lines of
   /// this width.
   ///
-  /// Without a width, returns one line.
-  func lines(_ text: String, to width: Int?) -> [String] {
+  /// Without a width, returns one line. With an indent, each line except the first begins with this
+  /// number of spaces.
+  func lines(_ text: String, to width: Int?, indent: Int = 0) -> [String] {
     let text = visible(text)
-    return width.map { wrapped(text, to: $0, indent: 2) } ?? [text]
+    return width.map { wrapped(text, to: $0, indent: indent) } ?? [text]
   }
 
   /// Splits a help text into lines; on a terminal, they fit its width, from 40 columns.

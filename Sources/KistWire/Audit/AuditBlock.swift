@@ -13,7 +13,7 @@ package struct AuditBlock: Sendable {
 
   package init() {}
 
-  /// The bytes that the chain authenticates, of all lines except the last.
+  /// For each line of this block except the last: the part that the chain authenticates.
   package var partsBeforeLastLine: ArraySlice<UInt8> { parts[..<partsBeforeLast] }
   /// The last line, without its closing brace and newline.
   package var openLastLine: ArraySlice<UInt8> { text[lastLine..<max(lastLine, text.count - 2)] }
@@ -43,8 +43,7 @@ package struct AuditBlock: Sendable {
     text += members
   }
 
-  /// Appends the bytes that the chain authenticates in a line without a link, which is any line
-  /// except the last of its block.
+  /// Appends the part of a line that the chain authenticates, if the line is not the last of its block.
   ///
   /// Of a line with names, the chain authenticates only the last 16 bytes of the sealed names. These
   /// 16 bytes already authenticate the names and the text before the names. To cover more would take

@@ -127,9 +127,9 @@ extension AuditLineWriter {
     }
   }
 
-  /// The encoded operation and outcome of a request.
+  /// The encoded operation of a request, and its result: `ok` or the code of the error.
   ///
-  /// Consecutive lines often have the same operation and outcome.
+  /// Consecutive lines often have the same operation and result.
   private struct Kind {
     private let operation: String
     private let failure: StorageError.Code?

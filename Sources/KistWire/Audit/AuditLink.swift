@@ -1,8 +1,10 @@
 internal import KistCore
 internal import KistJSON
 
-/// A link of the chain: members at the end of a line, which authenticate all lines since the last
-/// link, except `unchained` ones.
+/// A link of the chain: members at the end of a line.
+///
+/// They authenticate all lines since the previous link. For `unchained` lines, they do not prove that
+/// kistd wrote them.
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
@@ -10,8 +12,9 @@ package struct AuditLink: Sendable, Equatable {
   ///
   /// `nil` means: take it from the previous link in the file.
   package var after: [UInt8]?
-  /// The number of lines between the previous link and the block of this link that kistd wrote
-  /// without a key, or that another program wrote.
+  /// The number of lines that kistd wrote without a key, or that another program wrote.
+  ///
+  /// They are between the previous link and the block of this link.
   package var unchained: Int
   /// Whether kistd knows that another program wrote to the file since kistd's last write.
   package var isForeign: Bool

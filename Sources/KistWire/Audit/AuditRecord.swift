@@ -61,7 +61,7 @@ package struct AuditRecord: Sendable, Equatable, JSONMembers {
   }
 }
 
-/// A request, its client, and its outcome.
+/// A request, its client, and its result: `ok` or the code of the error.
 package struct AuditedRequest: Sendable, Equatable {
   /// The operation; `nil` if it could not be read or does not exist.
   package var operation: String?

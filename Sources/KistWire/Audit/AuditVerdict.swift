@@ -5,8 +5,9 @@ package struct AuditVerdict: Sendable, Equatable, JSONMembers {
   /// The number of unchanged lines that kistd wrote with the key of this storage, before the first
   /// fault.
   package var verified = 0
-  /// The number of lines between the start of this key's chain and the first fault that kistd wrote
-  /// without a key, or that another program wrote.
+  /// The number of lines that kistd wrote without a key, or that another program wrote.
+  ///
+  /// Counted from the start of this key's chain to the first fault.
   package var unchained = 0
   /// The number of lines before this key's chain begins.
   ///
