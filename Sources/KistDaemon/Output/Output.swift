@@ -95,8 +95,8 @@ func printJSON(_ json: Secret) { print(visible(json: json).withBytes(String.init
 /// Returns a text as one visible line, wrapped between words to the width of a terminal.
 func asLines(_ text: String, of descriptor: CInt) -> String {
   let line = visible(text)
-  return columns(ofTerminal: descriptor).map { wrapped(line, to: $0, indent: 2).joined(separator: "\n") }
-    ?? line
+  guard let width = columns(ofTerminal: descriptor) else { return line }
+  return wrapped(line, to: width, indent: 2).joined(separator: "\n")
 }
 
 /// Shows a command's progress on one terminal line, which the next update or an error overwrites.
