@@ -65,8 +65,10 @@ private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios
 /// Leaves one column free for the space before the answer.
 private func show(_ question: String, on terminal: CInt) {
   let width = (columns(ofTerminal: terminal) ?? 80) - 1
-  let lines = wrapped(visible(question), to: width, indent: 2)
-  let text = lines.joined(separator: "\n") + (question.last == " " ? " " : "")
+  let endsWithSpace = question.last == " "
+  let words = visible(endsWithSpace ? String(question.dropLast()) : question)
+  let lines = wrapped(words, to: width, indent: 2)
+  let text = lines.joined(separator: "\n") + (endsWithSpace ? " " : "")
   _ = unsafe write(terminal, text, text.utf8.count)
 }
 
