@@ -114,7 +114,7 @@ TREE_PROGRAMS := $(KEYRING_PROGRAMS) libgcrypt20 pinentry-gtk2 python-is-python3
 test-keyring-programs: deb ## Test kist's package with the programs of Debian 12 and 13 that use a keyring, as root
 	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm programs $(TREE_PROGRAMS)); \
-	newest=$$(scripts/systemd-tree trixie programs $(TREE_PROGRAMS)); \
+	newest=$$(scripts/systemd-tree trixie programs $(TREE_PROGRAMS) flatpak xdg-desktop-portal); \
 	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages -p 'test_programs.py'
 
 test-integrations: release ## Test kist with the real git, docker, cargo, AWS, kubectl and others
