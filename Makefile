@@ -53,7 +53,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-secret-service test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
+.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -98,8 +98,8 @@ test-transcript: release ## Run the sessions of Tests/Transcript, on a terminal 
 	Tests/Transcript/run $(BIN)
 
 # The programs that use a keyring, and what shows their windows without a screen.
-KEYRING_PROGRAMS := adwaita-icon-theme at-spi2-core chromium dbus-bin dbus-daemon fonts-dejavu-core gcc gir1.2-atspi-2.0 \
-  gir1.2-secret-1 git golang-docker-credential-helpers imagemagick libc6-dev libglib2.0-bin libsecret-1-dev \
+KEYRING_PROGRAMS := adwaita-icon-theme at-spi2-core chromium dbus-bin dbus-daemon fonts-dejavu-core gcc gh \
+  gir1.2-atspi-2.0 gir1.2-secret-1 git golang-docker-credential-helpers imagemagick libc6-dev libglib2.0-bin libsecret-1-dev \
   libsecret-tools pkg-config python3-gi python3-venv seahorse xdotool xvfb
 
 test-secret-service: release ## Test kist-secret-service with the real secret-tool, Python's keyring, Chromium and others
@@ -107,8 +107,18 @@ test-secret-service: release ## Test kist-secret-service with the real secret-to
 	@set -e; tools=$$(scripts/python-tools); export KIST_PROGRAMS=$(CURDIR)/$(BIN) PYTHONDONTWRITEBYTECODE=1; \
 	PATH=$$tools:$$PATH /usr/bin/python3 -m unittest discover -s Tests/Integrations -p 'test_secret_service*.py'
 
+# What else the trees need: Debian's Python modules in place of pip's, a pinentry, and a library of kist's package.
+TREE_PROGRAMS := $(KEYRING_PROGRAMS) libgcrypt20 pinentry-gtk2 python-is-python3 python3-jeepney python3-keyring \
+  python3-secretstorage
+
+test-keyring-programs: deb ## Test kist's package with the programs of Debian 12 and 13 that use a keyring, as root
+	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
+	@set -e; oldest=$$(scripts/systemd-tree bookworm programs $(TREE_PROGRAMS)); \
+	newest=$$(scripts/systemd-tree trixie programs $(TREE_PROGRAMS) flatpak xdg-desktop-portal); \
+	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages -p 'test_programs.py'
+
 test-integrations: release ## Test kist with the real git, docker, cargo, AWS, kubectl and others
-	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish gh git gnome-keyring gradle isync keepassxc \
+	@scripts/install-packages ansible-core bash borgbackup curl dbus-daemon fish git gnome-keyring gradle isync keepassxc \
 	  libglib2.0-bin libsecret-tools mariadb-client-core mariadb-server-core maven msmtp openssh-client openssl podman \
 	  postgresql python3-jsonschema python3-venv rclone restic skopeo strace wget xz-utils zsh $(KEYRING_PROGRAMS)
 	@command -v npm >/dev/null || scripts/install-packages npm

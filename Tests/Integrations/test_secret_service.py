@@ -183,7 +183,8 @@ class PythonKeyring(Round, ServiceTest):
             PYTHON_KEYRING_BACKEND=self.backend)
 
     def save(self, secret):
-        return self.keyring("set", secret)
+        # keyring drops the newline. Without it, keyring 23 drops the whole secret.
+        return self.keyring("set", secret + "\n")
 
     def load(self):
         return self.keyring("get")
