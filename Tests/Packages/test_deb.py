@@ -85,7 +85,8 @@ class Installing:
         self.assertEqual(shell("dpkg-query --show --showformat '${db:Status-Status} ${Conffiles}' kist"), "installed")
         self.assertEqual(shell("dpkg --verify kist"), "")
 
-        self.assertEqual(shell("stat --format %a:%U /usr/bin/kistd /usr/bin/kist"), "711:root\n711:root")
+        modes = shell("cd /usr/bin && stat --format %a:%U kistd kist kist-secret-service")
+        self.assertEqual(modes, "711:root\n711:root\n711:root")
 
         # No socket starts for logged-in users until they start it or log in again.
         for user in ["alice", "bob"]:

@@ -231,6 +231,22 @@ class Program(unittest.TestCase):
         for name in ("fields", "secretFields"):
             self.assertEqual(printed[name], EXTENDED[name])
 
+    def test_prints_the_golden_store_with_a_key_slot_and_fields_of_a_later_version(self) -> None:
+        golden = DEFAULT.parent
+        shutil.copy(golden / "v1-extended.db", self.store)
+        shutil.copy(golden / "v1-key-file.key", self.key_file)
+        result = self.run_reader("--key-file", str(self.key_file))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        printed = [json.loads(line) for line in result.stdout.splitlines()]
+        later = {"1": b"of a later version".hex(), "256": ""}
+        self.assertEqual([each.pop("fields") for each in printed if "fields" in each], [later])
+        self.assertEqual([each.pop("secretFields") for each in printed if "secretFields" in each], [later])
+        for each in printed:
+            each["revision"] = each["revision"].partition(".")[2]
+            each["secretHex"] = base64.b64decode(each.pop("secretBase64")).hex()
+        content = json.loads((golden / "content.json").read_text("utf-8"))["credentials"]
+        self.assertEqual(printed, sorted(content, key=lambda each: (each["service"], each["account"])))
+
     def test_prints_the_keys(self) -> None:
         result = self.run_reader("--key-file", str(self.key_file), "--keys")
         self.assertEqual(result.stdout.split(), [key.hex() for key in [MASTER, *KEYS]])
