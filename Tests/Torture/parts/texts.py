@@ -1,26 +1,30 @@
 """Untrusted text and files: what reaches a terminal, and what a file of variables can start."""
 
 import itertools
-import json
 import os
+import resource
 import shutil
-import socket
 import subprocess
-import threading
 import time
 import unicodedata
 
 from frame.row import Row
+from hostile.impostor import Empty, Impostor, Large, Repeating, Stalled
 from scan.terminal import Terminal
 
 # Characters that control a terminal, that hide or reorder text, or that imitate another line.
 PIECES = ("\x1b]0;title\x07", "\x1b[2J", "\x1b[31m", "\r", "\n", "\nhint: forged", "\t", "\b", "\x7f", "\x9b2J", "\x85",
           "\u202e", "\u2066", "\u200b", "\u2028", "\U000e0041", "\ufeff", "`id`", "plain", "\u05e9", "\u6f22")
-MOMENT = "2026-11-20T10:00:00Z"
 # Each prints the answer of a daemon; none prints a secret.
 COMMANDS = ("status", "status --json", "list", "list --json", "lock --json", "slots", "slots --json", "audit", "audit --json",
             "watch --no-reconnect", "watch --no-reconnect --json", "delete s --no-prompt", "doctor", "doctor --json",
             "unlock --json")
+# Commands that read pages until there is no other.
+LISTS = (("list",), ("list", "--json"), ("audit", "--json"), ("audit",))
+# The expected exit statuses.
+INTERNAL, TOO_LARGE = 1, 9
+# The seconds and the memory after which a command should have ended.
+LONGEST, MOST_MEMORY = 60, 1 << 30
 # Variables that make a program run code from FOLDER, which creates a file.
 ATTACKS = (
     ("BASH_ENV", "FOLDER/code.sh", ("bash", "-c", "true")),
@@ -34,7 +38,7 @@ ATTACKS = (
 
 
 def run(context):
-    for attack in (answers, variables):
+    for attack in (answers, endless, variables):
         row, began = Row(what=attack.__doc__.rstrip(".")), time.monotonic()
         attack(row, context)
         row.seconds = time.monotonic() - began
@@ -75,60 +79,25 @@ def ask(row, context, command, path, text):
         row.wrong.append(f"`kist {command}` shows {sorted(map(ascii, bad))} of {text!a}")
 
 
-class Impostor:
-    """Answers each request with a text in every possible field."""
-
-    def __init__(self, path, text):
-        self.text, self.fails = text, False
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(str(path))
-        self.listener.listen()
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
-    def accept(self):
-        try:
-            while True:
-                threading.Thread(target=self.serve, args=[self.listener.accept()[0]], daemon=True).start()
-        except OSError:
-            pass  # It was closed.
-
-    def serve(self, client):
-        with client, client.makefile("rb") as lines:
-            for line in lines:
-                request = json.loads(line)
-                reply = {"id": request["id"]} if "id" in request else {}
-                answer = None if self.fails else self.answer(request["op"])
-                reply |= {"ok": True} | answer if answer is not None else {"ok": False, "error": self.names("code", "message", "hint")}
-                client.sendall(json.dumps(reply).encode() + b"\n")
-                if request["op"] == "watch" and answer is not None:
-                    event = {"event": "saved"} | self.names("service", "account", "revision")
-                    client.sendall(json.dumps(event).encode() + b"\n")
-                    return
-
-    def names(self, *names):
-        return {name: name[0] + self.text for name in names}
-
-    def answer(self, operation):
-        credential = self.names("service", "account", "label", "revision") | {
-            "attributes": {"k": self.text}, "createdAt": MOMENT, "modifiedAt": MOMENT, "expiresAt": MOMENT}
-        status = self.names("storage", "reason", "keyProtection", "durability", "integrity") | {
-            "locked": False, "reopensAtRestart": True, "unlocksWith": self.text, "count": 1, "uptime": 1,
-            "limits": dict.fromkeys(("line", "secret", "service", "account", "label", "attributes", "attributeName",
-                                     "attributeValue", "attributesTotal", "page", "passphrase"), 1)}
-        record = self.names("operation", "unit", "claims", "service", "account") | {
-            "time": "2026-11-20T10:00:00.007Z", "outcome": "ok", "microseconds": 1, "pid": 1, "uid": 1, "evidence": "pidfd"}
-        hello = {"protocol": 1, "version": self.text, "operations": [self.text], "features": [self.text],
-                 "limits": status["limits"], "durability": self.text}
-        return {"hello": hello, "delete": {"deleted": True}, "find": {"credentials": [credential]},
-                "audit": {"records": [record]}, "watch": {}, "slots": {"slots": [{"number": 1, "kind": self.text}]},
-                "status": {"status": status}, "lock": {"status": status}, "unlock": {"status": status}}.get(operation)
+def endless(row, context):
+    """Lists and backups that never end."""
+    backup = ("backup", "--replace", context.folder / "backup")
+    attacks = [*itertools.product((Repeating, Empty), LISTS), (Stalled, backup),
+               *((Large, words) for words in (LISTS[-1:] if context.short else LISTS))]
+    for number, (kind, words) in enumerate(attacks):
+        path = context.folder / f"endless-{number}"
+        with kind(path, "plain"):
+            end = subprocess.run(
+                ["timeout", "-s", "KILL", str(LONGEST), context.kist, *words, "--socket", path],
+                env={"HOME": str(context.folder), "PATH": os.environ["PATH"]}, input=b"a new passphrase\n",
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        row.tries += 1
+        case = f"`kist {' '.join(map(str, words))}` with {kind.__doc__.rstrip('.')}"
+        if end.returncode not in (INTERNAL, TOO_LARGE):
+            row.wrong.append(f"{case}: status {end.returncode}, {end.stderr[-300:]}")
+        if (memory := resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10) > MOST_MEMORY:
+            row.wrong.append(f"{case}: {memory >> 20} MiB of memory")
+            return
 
 
 def variables(row, context):
