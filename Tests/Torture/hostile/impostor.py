@@ -120,3 +120,16 @@ class Stalled(Impostor):
         if operation == "backup":
             return {"backup": "b", "count": 2, "copied": 1}
         return super().answer(operation)
+
+
+class Loading(Impostor):
+    """A secret for each load, and a count of the loads."""
+
+    loads = 0
+
+    def answer(self, operation):
+        if operation != "load":
+            return super().answer(operation)
+        self.loads += 1
+        names = self.names("service", "account", "revision")
+        return {"credential": names | {"secret": self.text, "attributes": {}, "createdAt": MOMENT, "modifiedAt": MOMENT}}

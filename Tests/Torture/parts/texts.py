@@ -9,7 +9,7 @@ import time
 import unicodedata
 
 from frame.row import Row
-from hostile.impostor import Empty, Impostor, Large, Repeating, Stalled
+from hostile.impostor import Empty, Impostor, Large, Loading, Repeating, Stalled
 from scan.terminal import Terminal
 
 # Characters that control a terminal, that hide or reorder text, or that imitate another line.
@@ -35,10 +35,15 @@ ATTACKS = (
     ("HOME", "FOLDER", ("bash", "-i", "-c", "true")),
     ("LD_PRELOAD", "FOLDER/code.so", ("/bin/true",)),
 )
+# A service for --only, and references that may look like references to it.
+ALLOWED, ALLOWED_REFERENCE = "caf\u00e9", "kist://caf%C3%A9/a"
+OTHER_REFERENCES = (
+    "kist://other/a", "kist://cafe%CC%81/a", "kist://CAF%C3%89/a", "kist://caf%C3%A9x/a", "kist://caf/a", "kist://caf%C3%A9%20/a",
+    "kist://caf%C3%A9%2F..%2Fother/a", "kist://%6F%74%68%65%72/a")
 
 
 def run(context):
-    for attack in (answers, endless, variables):
+    for attack in (answers, endless, variables, only):
         row, began = Row(what=attack.__doc__.rstrip(".")), time.monotonic()
         attack(row, context)
         row.seconds = time.monotonic() - began
@@ -143,3 +148,27 @@ def variables(row, context):
     # Each attack must work when it is allowed. Otherwise its refusal would prove nothing.
     if harmless:
         row.wrong.append(f"{', '.join(harmless)}: run nothing even if allowed")
+
+
+def only(row, context):
+    """Files and templates that refer to other services than `--only` names."""
+    file, path = context.folder / "references", context.folder / "only"
+    with Loading(path, "plain") as impostor:
+        for reference in (ALLOWED_REFERENCE, *OTHER_REFERENCES):
+            for words, content in (
+                    (("inject", "--in", file), f"{{{{ {ALLOWED_REFERENCE} }}}} {{{{ {reference} }}}}\n"),
+                    (("run", "--env-file", file), f"A={ALLOWED_REFERENCE}\nB={reference}\n"),
+                    (("run", "--env", f"B={reference}"), "")):
+                file.write_text(content)
+                impostor.loads = 0
+                command = ("--", "sh", "-c", "echo $A $B") if words[0] == "run" else ()
+                end = subprocess.run(
+                    [context.kist, *words, "--only", ALLOWED, "--socket", path, *command],
+                    env={"HOME": str(context.folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
+                    stdin=subprocess.DEVNULL, capture_output=True)
+                row.tries += 1
+                if reference == ALLOWED_REFERENCE and (end.returncode != 0 or not impostor.loads):
+                    row.wrong.append(f"`kist {words[0]}` refuses the service that --only names: {end.stderr}")
+                if reference != ALLOWED_REFERENCE and (end.returncode == 0 or impostor.loads or end.stdout):
+                    row.got_in.append(f"`kist {words[0]} --only {ALLOWED}` with {reference}: status {end.returncode}, "
+                                      f"{impostor.loads} loads, {end.stdout}")
