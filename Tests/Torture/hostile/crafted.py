@@ -119,7 +119,8 @@ def try_crafted(context, row):
     intact = restore(context, "intact", {}, {})[1]
     if intact != 0:
         raise RuntimeError(f"kistd cannot restore a store of the test: status {intact}")
-    for name, wrong in (ROWS | HEADERS).items():
+    cases = list((ROWS | HEADERS).items())
+    for name, wrong in context.random("crafted").sample(cases, 8) if context.short else cases:
         row.tries += 1
         of_row, of_header = (wrong, {}) if name in ROWS else ({}, wrong)
         folder, status = restore(context, f"crafted-{row.tries}", of_row, of_header)

@@ -176,7 +176,8 @@ def key_slots(context):
         requests.append({"op": "slotRemove", "number": before[0]["number"]})
         for proof, code in (({}, "badRequest"), ({"currentKey": key}, "denied"), ({"currentKey": "AAAA"}, "badRequest"),
                             ({"current": "a guess of a passphrase"}, "wrongPassphrase")):
-            for request in requests:
+            # kistd delays each guess.
+            for request in requests[:1] if context.short and "current" in proof else requests:
                 reply = connection.ask(**request, **proof)
                 row.tries += 1
                 if reply["ok"] or reply["error"]["code"] != code:
