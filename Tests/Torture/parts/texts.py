@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import resource
 import shutil
 import subprocess
 import time
@@ -92,17 +91,25 @@ def endless(row, context):
     for number, (kind, words) in enumerate(attacks):
         path = context.folder / f"endless-{number}"
         with kind(path, "plain"):
-            end = subprocess.run(
-                ["timeout", "-s", "KILL", str(LONGEST), context.kist, *words, "--socket", path],
-                env={"HOME": str(context.folder), "PATH": os.environ["PATH"]}, input=b"a new passphrase\n",
-                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            status, memory, said = measured(context, ["timeout", "-s", "KILL", str(LONGEST), context.kist, *words, "--socket", path])
         row.tries += 1
         case = f"`kist {' '.join(map(str, words))}` with {kind.__doc__.rstrip('.')}"
-        if end.returncode not in (INTERNAL, TOO_LARGE):
-            row.wrong.append(f"{case}: status {end.returncode}, {end.stderr[-300:]}")
-        if (memory := resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10) > MOST_MEMORY:
+        if status not in (INTERNAL, TOO_LARGE):
+            row.wrong.append(f"{case}: status {status}, {said[-300:]}")
+        if memory > MOST_MEMORY:
             row.wrong.append(f"{case}: {memory >> 20} MiB of memory")
-            return
+
+
+def measured(context, words):
+    """Runs a command that reads a new passphrase; returns its status, its peak memory in bytes, and its standard error."""
+    typed, said = context.folder / "typed", context.folder / "said"
+    typed.write_text("a new passphrase\n")
+    with open(typed) as reading, open(said, "w") as writing:
+        process = subprocess.Popen(words, env={"HOME": str(context.folder), "PATH": os.environ["PATH"]}, stdin=reading,
+                                   stdout=subprocess.DEVNULL, stderr=writing)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss << 10, said.read_text(errors="replace")
 
 
 def variables(row, context):
