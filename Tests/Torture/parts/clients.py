@@ -16,7 +16,7 @@ from frame.kistd import Kistd
 from frame.row import Row
 from hostile.attackers import Attack
 from hostile.others import Others
-from scan.units import MANAGER, OTHER_UNIT, UNIT, control_groups
+from scan.units import BELOW_OTHER_UNIT, BELOW_UNIT, MANAGER, OTHER_UNIT, SILENT_UNITS, UNIT, control_groups
 
 ATTACKERS = Path(__file__).resolve().parents[1] / "hostile" / "attackers.py"
 # The default number of connections that kistd serves at once.
@@ -30,10 +30,16 @@ ATTEMPTS = 3
 # The number of files that kistd may open in the attack with few files.
 FEW_FILES = 80
 
-# For clients at cred.sock: the control group that they are in, and the unit that they claim.
+# For clients at cred.sock: the control groups that they are in, the unit that they claim, and the connections in each group.
 SILENT_AT_CREDENTIALS = {
-    "without an address of systemd": (UNIT, ""), "for a unit that they are not in": (OTHER_UNIT, UNIT),
-    "in another unit": (OTHER_UNIT, OTHER_UNIT), "outside of any unit": ("", UNIT)}
+    "without an address of systemd": ([UNIT], "", 1000), "for a unit that they are not in": ([OTHER_UNIT], UNIT, 1000),
+    "in another unit": ([OTHER_UNIT], OTHER_UNIT, 1000), "outside of any unit": ([""], UNIT, 1000),
+    "in a group with the unit's name below another unit": ([BELOW_OTHER_UNIT], UNIT, 1000),
+    f"in {len(SILENT_UNITS)} other units": (SILENT_UNITS, "own", 1)}
+# Where clients claim to be the unit, and whether they are in it.
+CLAIMANTS = {UNIT: True, BELOW_UNIT: True, OTHER_UNIT: False, BELOW_OTHER_UNIT: False, "": False}
+# kistd refuses a credential with more zeros than systemd accepts.
+MOST_BYTES = 1 << 20
 # The sizes of a unit's credentials. The unit must read the larger one in several pieces.
 CREDENTIALS = (100, 500_000)
 
@@ -49,33 +55,72 @@ def run(context):
     yield key_slots(context)
     yield attack(context, "few_silent", True, f", kistd may open {FEW_FILES} files", ("prlimit", f"--nofile={FEW_FILES}"))
     if os.geteuid() == 0:
-        with control_groups(context.folder / "cgroup") as manager:
-            for name, (group, unit) in SILENT_AT_CREDENTIALS.items():
-                yield silent_at_credentials(context, name, manager, group, unit)
+        yield from units(context)
 
 
-def silent_at_credentials(context, name, manager, group, unit):
+def units(context):
+    """Yields the rows about clients of cred.sock."""
+    with control_groups(context.folder / "cgroup") as manager:
+        yield claims(context, manager)
+        for name, silent in SILENT_AT_CREDENTIALS.items():
+            yield silent_at_credentials(context, name, manager, *silent)
+
+
+def claims(context, manager):
+    """Requests the credentials of a unit from inside and from outside of it."""
+    began = time.monotonic()
+    row = Row(what="clients of cred.sock that claim to be a unit")
+    path = context.folder / "claims.sock"
+    kistd = Kistd(context.kistd, context.folder / "claims", under=(sys.executable, "-c", MANAGER, path))
+    with kistd.start() as connection:
+        for size in CREDENTIALS:
+            connection.ask(op="save", service=UNIT, account=str(size), secret="x" * size)
+    for group, belongs in CLAIMANTS.items():
+        for size in CREDENTIALS:
+            given = request(manager / group, path, size, 2 * MOST_BYTES)
+            row.tries += 1
+            if belongs and given != b"x" * size:
+                row.wrong.append(f"a client in {group} received {len(given)} bytes of a credential of {size}")
+            if not belongs and given.strip(b"\0"):
+                row.got_in.append(f"a client in {group or 'no unit'} received a credential of {UNIT}")
+            elif not belongs and len(given) <= MOST_BYTES:
+                row.wrong.append(f"a client in {group or 'no unit'} received only {len(given)} zeros")
+    kistd.stop()
+    row.seconds = time.monotonic() - began
+    return row
+
+
+def request(group, path, size, wanted):
+    """Requests a credential of the unit as a process in a control group; returns at most the wanted number of bytes."""
+    return subprocess.run([sys.executable, "-m", "scan.units", group, path, str(size), str(wanted)],
+                          cwd=TORTURE, stdout=subprocess.PIPE, check=True, timeout=10).stdout
+
+
+def silent_at_credentials(context, name, manager, groups, unit, number):
     """Lets a unit request its credentials while many clients of cred.sock read nothing."""
     began = time.monotonic()
-    row = Row(what=f"1,000 connections to cred.sock that read nothing, {name}, while a unit requests its credential")
+    total = number * len(groups)
+    row = Row(what=f"{total:,} connections to cred.sock that read nothing, {name}, while a unit requests its credential")
     path = context.folder / f"{name}.sock"
     kistd = Kistd(context.kistd, context.folder / name, under=(sys.executable, "-c", MANAGER, path))
     with kistd.start() as connection:
         for size in CREDENTIALS:
             connection.ask(op="save", service=UNIT, account=str(size), secret="x" * size)
-    silent = subprocess.Popen([sys.executable, TORTURE / "hostile" / "silent.py", manager / group, unit, path, "1000"],
+    silent = subprocess.Popen([sys.executable, TORTURE / "hostile" / "silent.py", unit, path, str(number),
+                               *(manager / group for group in groups)],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     row.tries = int(silent.stdout.readline())
-    if row.tries < 1000:
-        row.wrong.append(f"kistd did not accept {1000 - row.tries} of 1,000 connections within 10 s")
+    if row.tries < total:
+        row.wrong.append(f"kistd did not accept {total - row.tries} of {total:,} connections within 10 s")
+    asked = time.monotonic()
     for size in CREDENTIALS:
-        asking = [sys.executable, "-m", "scan.units", manager / UNIT, path, str(size), str(size)]
         try:
-            given = subprocess.run(asking, cwd=TORTURE, stdout=subprocess.PIPE, check=True, timeout=10).stdout
+            given = request(manager / UNIT, path, size, size)
             if given != b"x" * size:
                 row.wrong.append(f"a unit received {len(given)} bytes of its credential of {size}")
         except subprocess.TimeoutExpired:
             row.wrong.append(f"a unit waited for its credential of {size} bytes for more than 10 s")
+    waited = time.monotonic() - asked
     memory = peak(kistd)
     if memory > OWN_MEMORY:
         row.wrong.append(f"kistd used {memory >> 20} MiB, more than {OWN_MEMORY >> 20}")
@@ -83,9 +128,10 @@ def silent_at_credentials(context, name, manager, group, unit):
     if kistd.stop() != 0:
         row.wrong.append(f"kistd did not exit with 0: {kistd.said()[-500:]}")
     row.seconds = time.monotonic() - began
-    if (lines := len(kistd.said().splitlines())) > 5 + row.seconds / 2:
+    # kistd limits its lines for each group.
+    if (lines := len(kistd.said().splitlines())) > 4 + len(groups) + row.seconds / 2:
         row.wrong.append(f"the log was flooded with {lines} lines: {kistd.said()[-500:]}")
-    row.note = f"{memory >> 20} MiB"
+    row.note = f"{memory >> 20} MiB; the unit waited {waited:.1f} s"
     return row
 
 
@@ -119,17 +165,24 @@ def key_slots(context):
     row = Row(what="requests to change key slots without the passphrase or the key")
     kistd = Kistd(context.kistd, context.folder / "key slots")
     key = base64.b64encode(bytes(32)).decode()
-    with kistd.start() as connection:
-        before = connection.ask(op="slots")["slots"]
+    requests = [{"op": "slotAdd", "passphrase": "of the attacker"},
+                {"op": "slotAdd", "passphrase": "of the attacker", "replaceCurrent": True}]
+    # The attacker has a connection of its own.
+    with kistd.start() as owner, kistd.connect() as connection:
+        owners = base64.b64encode((kistd.folder / "key").read_bytes()).decode()
+        if not (reply := owner.ask(op="slotAdd", passphrase="of the owner", currentKey=owners))["ok"]:
+            raise RuntimeError(f"the owner cannot add a key slot: {reply}")
+        before = owner.ask(op="slots")["slots"]
+        requests.append({"op": "slotRemove", "number": before[0]["number"]})
         for proof, code in (({}, "badRequest"), ({"currentKey": key}, "denied"), ({"currentKey": "AAAA"}, "badRequest"),
                             ({"current": "a guess of a passphrase"}, "wrongPassphrase")):
-            for request in ({"op": "slotAdd", "passphrase": "of the attacker"},
-                            {"op": "slotAdd", "passphrase": "of the attacker", "replaceCurrent": True}):
+            # kistd delays each guess.
+            for request in requests[:1] if context.short and "current" in proof else requests:
                 reply = connection.ask(**request, **proof)
                 row.tries += 1
                 if reply["ok"] or reply["error"]["code"] != code:
                     row.wrong.append(f"{request} with {proof} received {reply}")
-        if connection.ask(op="slots")["slots"] != before:
+        if owner.ask(op="slots")["slots"] != before:
             row.wrong.append("the slots were changed")
     kistd.stop()
     row.seconds = time.monotonic() - began

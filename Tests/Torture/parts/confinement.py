@@ -1,5 +1,7 @@
-"""A kistd started by hand: all its threads must stay confined, but not its command."""
+"""A kistd started by hand: all its threads must stay confined, but not its command; code in kistd must not reach out."""
 
+import ctypes
+import errno
 import os
 import signal
 import subprocess
@@ -11,6 +13,11 @@ from frame.row import Row
 
 CONFINED = {"NoNewPrivs": "1", "Seccomp": "2"}
 FREE = {"NoNewPrivs": "0", "Seccomp": "0"}
+# The calls that hostile/inside.c tries, and their errors.
+REFUSED = {f"file:{name}": errno.EACCES for name in ("read", "write", "create", "mkdir", "symlink", "unlink", "passwd")} | {
+    f"call:{name}": errno.EPERM for name in (
+        "socket", "mmap", "prlimit", "ptrace", "unshare", "io_uring_setup", "add_key", "fork", "execve")}
+LANDLOCK_CREATE_RULESET, RULESET_VERSION = 444, 1
 READING = ("sh", "-c", "cat /proc/self/status")
 
 
@@ -30,6 +37,7 @@ def run(context):
     row.seconds = time.monotonic() - began
     yield row
     yield command(context)
+    yield inside(context)
 
 
 def work(kistd):
@@ -67,3 +75,40 @@ def command(context):
             row.wrong.append(f"a command run by kistd has {state(result.stdout.decode())}")
     row.seconds = time.monotonic() - began
     return row
+
+
+def inside(context):
+    """Runs code in a confined kistd, as after an attack on its input."""
+    row, began = Row(what="calls of code inside of a kistd"), time.monotonic()
+    library, outside = context.compile("hostile/inside.c", "-shared", "-fPIC"), context.folder / "outside"
+    outside.mkdir()
+    # The second start is one after a first save.
+    for start in range(2):
+        (outside / "file").write_text("precious")
+        report = context.folder / "taken" / "data" / "report"
+        kistd = Kistd(context.kistd, context.folder / "taken", "--log-level", "debug",
+                      LD_PRELOAD=str(library), OUTSIDE=str(outside), REPORT=str(report))
+        with kistd.start() as connection:
+            connection.ask(op="save", service="s", account="a", secret="x")
+        kistd.stop()
+        check_report(row, report, kistd.said())
+        report.unlink(missing_ok=True)
+    if [file.name for file in outside.iterdir()] != ["file"] or (outside / "file").read_text() != "precious":
+        row.got_in.append(f"code in kistd changed {list(outside.iterdir())}")
+    row.seconds = time.monotonic() - began
+    return row
+
+
+def check_report(row, report, said):
+    has_landlock = ctypes.CDLL(None).syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), RULESET_VERSION) > 0
+    if f"confined calls=seccomp files={'Landlock' if has_landlock else ''}" not in said:
+        row.wrong.append(f"kistd does not log that it is confined: {said[-500:]}")
+    if not has_landlock:
+        row.note = "this kernel has no Landlock"
+        if os.environ.get("CI"):
+            row.wrong.append(row.note)
+    results = dict(line.split() for line in report.read_text().splitlines())
+    for call, expected in REFUSED.items():
+        row.tries += 1
+        if results.get(call) != str(expected) and (has_landlock or call.startswith("call:")):
+            row.got_in.append(f"{call} in kistd ended with {results.get(call)}, not {errno.errorcode[expected]}")

@@ -18,7 +18,7 @@ def run(context):
     refused = opened = 0
     while row.tries < 5 or time.monotonic() < began + context.seconds:
         folder = context.folder / f"store-{row.tries}"
-        life = Life(context, folder, random)
+        life = Life(context, folder, random, row)
         killed = life.live(copying=False)
         if not life.opens():
             row.wrong.append(f"a store of a kistd that was {killed} is refused: {life.kistd.said()[-300:]}; {context.keep(folder, str(row.tries))}")
@@ -44,14 +44,17 @@ def run(context):
 class Life:
     """A store, and a copy of it from an earlier moment."""
 
-    def __init__(self, context, folder, random):
-        self.context, self.random = context, random
+    def __init__(self, context, folder, random, row):
+        self.context, self.random, self.row = context, random, row
+        self.saved, self.copied = {}, {}  # The secret of each account, now and in the copy.
         self.kistd = Kistd(context.kistd, folder)
         self.copy = folder / "copy"
 
     def save(self, connection):
         for _ in range(self.random.randrange(1, 20)):
-            connection.ask(op="save", service="rollback", account=str(self.random.randrange(8)), secret="x")
+            account, secret = str(self.random.randrange(8)), str(self.random.getrandbits(64))
+            connection.ask(op="save", service="rollback", account=account, secret=secret)
+            self.saved[account] = secret
 
     def live(self, copying):
         """Starts kistd, saves, and stops or kills it; returns which.
@@ -59,6 +62,7 @@ class Life:
         With `copying`, copies the store before the start, and waits for the progress note."""
         if copying:
             shutil.copytree(self.kistd.data, self.copy)
+            self.copied = dict(self.saved)
         with self.kistd.start() as connection:
             self.save(connection)
             if copying:
@@ -75,18 +79,29 @@ class Life:
     def put_back(self):
         shutil.rmtree(self.kistd.data)
         shutil.copytree(self.copy, self.kistd.data)
+        self.saved = self.copied
 
     def opens(self, *options):
-        """Returns whether kistd serves the store."""
+        """Returns whether kistd serves the store as intact, and checks its content."""
         self.kistd.log.unlink(missing_ok=True)
         command = self.kistd.command
         self.kistd.command = [*command, *options]
         try:
             with self.kistd.start() as connection:
-                return connection.ask(op="status").get("integrity") != "failed"
+                while (integrity := connection.ask(op="status")["status"]["integrity"]) == "checking":
+                    time.sleep(0.001)
+                self.check_content(connection)
+                return integrity == "ok"
         except Ended:
             return False
         finally:
             self.kistd.command = command
             if self.kistd.process is not None and self.kistd.process.poll() is None:
                 self.kistd.stop()
+
+    def check_content(self, connection):
+        for account, secret in self.saved.items():
+            reply = connection.ask(op="load", service="rollback", account=account)
+            if reply.get("credential", {}).get("secret") != secret:
+                kept = self.context.keep(self.kistd.folder, f"{self.row.tries}-content")
+                self.row.lost.append(f"an opened store answers {reply} instead of a saved secret; {kept}")

@@ -1,4 +1,5 @@
-"""Tampering: every bit of a small store and many bits of a larger one are flipped; planted rows and logs claim to be large."""
+"""Tampering: every bit of a small store and many bits of a larger one are flipped; planted rows and logs claim to be large;
+crafted rows contain what no save would store."""
 
 import json
 import os
@@ -7,6 +8,7 @@ import time
 from pathlib import Path
 
 from frame.row import Row
+from hostile.crafted import try_crafted
 from hostile.planted import try_endless_rows, try_hollow_log
 
 PACKAGE = Path(__file__).resolve().parents[3]
@@ -18,6 +20,7 @@ SPARSE = 61
 
 def run(context):
     yield planted(context)
+    yield crafted(context)
     began = time.monotonic()
     step = SPARSE if context.short else 1
     report = context.folder / "report"
@@ -45,5 +48,13 @@ def planted(context):
     row = Row(what="rows and logs that claim to be large")
     try_endless_rows(context, row)
     try_hollow_log(context, row)
+    row.seconds = time.monotonic() - began
+    return row
+
+
+def crafted(context):
+    began = time.monotonic()
+    row = Row(what="stores and backups with content that no save would store")
+    try_crafted(context, row)
     row.seconds = time.monotonic() - began
     return row

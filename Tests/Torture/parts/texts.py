@@ -1,26 +1,29 @@
 """Untrusted text and files: what reaches a terminal, and what a file of variables can start."""
 
 import itertools
-import json
 import os
 import shutil
-import socket
 import subprocess
-import threading
 import time
 import unicodedata
 
 from frame.row import Row
+from hostile.impostor import Empty, Impostor, Large, Loading, Repeating, Stalled
 from scan.terminal import Terminal
 
 # Characters that control a terminal, that hide or reorder text, or that imitate another line.
 PIECES = ("\x1b]0;title\x07", "\x1b[2J", "\x1b[31m", "\r", "\n", "\nhint: forged", "\t", "\b", "\x7f", "\x9b2J", "\x85",
           "\u202e", "\u2066", "\u200b", "\u2028", "\U000e0041", "\ufeff", "`id`", "plain", "\u05e9", "\u6f22")
-MOMENT = "2026-11-20T10:00:00Z"
 # Each prints the answer of a daemon; none prints a secret.
 COMMANDS = ("status", "status --json", "list", "list --json", "lock --json", "slots", "slots --json", "audit", "audit --json",
             "watch --no-reconnect", "watch --no-reconnect --json", "delete s --no-prompt", "doctor", "doctor --json",
             "unlock --json")
+# Commands that read pages until there is no other.
+LISTS = (("list",), ("list", "--json"), ("audit", "--json"), ("audit",))
+# The expected exit statuses.
+INTERNAL, TOO_LARGE = 1, 9
+# The seconds and the memory after which a command should have ended.
+LONGEST, MOST_MEMORY = 60, 1 << 30
 # Variables that make a program run code from FOLDER, which creates a file.
 ATTACKS = (
     ("BASH_ENV", "FOLDER/code.sh", ("bash", "-c", "true")),
@@ -31,10 +34,15 @@ ATTACKS = (
     ("HOME", "FOLDER", ("bash", "-i", "-c", "true")),
     ("LD_PRELOAD", "FOLDER/code.so", ("/bin/true",)),
 )
+# A service for --only, and references that may look like references to it.
+ALLOWED, ALLOWED_REFERENCE = "caf\u00e9", "kist://caf%C3%A9/a"
+OTHER_REFERENCES = (
+    "kist://other/a", "kist://cafe%CC%81/a", "kist://CAF%C3%89/a", "kist://caf%C3%A9x/a", "kist://caf/a", "kist://caf%C3%A9%20/a",
+    "kist://caf%C3%A9%2F..%2Fother/a", "kist://%6F%74%68%65%72/a")
 
 
 def run(context):
-    for attack in (answers, variables):
+    for attack in (answers, endless, variables, only):
         row, began = Row(what=attack.__doc__.rstrip(".")), time.monotonic()
         attack(row, context)
         row.seconds = time.monotonic() - began
@@ -75,60 +83,33 @@ def ask(row, context, command, path, text):
         row.wrong.append(f"`kist {command}` shows {sorted(map(ascii, bad))} of {text!a}")
 
 
-class Impostor:
-    """Answers each request with a text in every possible field."""
+def endless(row, context):
+    """Lists and backups that never end."""
+    backup = ("backup", "--replace", context.folder / "backup")
+    attacks = [*itertools.product((Repeating, Empty), LISTS), (Stalled, backup),
+               *((Large, words) for words in (LISTS[-1:] if context.short else LISTS))]
+    for number, (kind, words) in enumerate(attacks):
+        path = context.folder / f"endless-{number}"
+        with kind(path, "plain"):
+            status, memory, said = measured(context, ["timeout", "-s", "KILL", str(LONGEST), context.kist, *words, "--socket", path])
+        row.tries += 1
+        case = f"`kist {' '.join(map(str, words))}` with {kind.__doc__.rstrip('.')}"
+        if status not in (INTERNAL, TOO_LARGE):
+            row.wrong.append(f"{case}: status {status}, {said[-300:]}")
+        if memory > MOST_MEMORY:
+            row.wrong.append(f"{case}: {memory >> 20} MiB of memory")
 
-    def __init__(self, path, text):
-        self.text, self.fails = text, False
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(str(path))
-        self.listener.listen()
-        threading.Thread(target=self.accept, daemon=True).start()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-
-    def accept(self):
-        try:
-            while True:
-                threading.Thread(target=self.serve, args=[self.listener.accept()[0]], daemon=True).start()
-        except OSError:
-            pass  # It was closed.
-
-    def serve(self, client):
-        with client, client.makefile("rb") as lines:
-            for line in lines:
-                request = json.loads(line)
-                reply = {"id": request["id"]} if "id" in request else {}
-                answer = None if self.fails else self.answer(request["op"])
-                reply |= {"ok": True} | answer if answer is not None else {"ok": False, "error": self.names("code", "message", "hint")}
-                client.sendall(json.dumps(reply).encode() + b"\n")
-                if request["op"] == "watch" and answer is not None:
-                    event = {"event": "saved"} | self.names("service", "account", "revision")
-                    client.sendall(json.dumps(event).encode() + b"\n")
-                    return
-
-    def names(self, *names):
-        return {name: name[0] + self.text for name in names}
-
-    def answer(self, operation):
-        credential = self.names("service", "account", "label", "revision") | {
-            "attributes": {"k": self.text}, "createdAt": MOMENT, "modifiedAt": MOMENT, "expiresAt": MOMENT}
-        status = self.names("storage", "reason", "keyProtection", "durability", "integrity") | {
-            "locked": False, "reopensAtRestart": True, "unlocksWith": self.text, "count": 1, "uptime": 1,
-            "limits": dict.fromkeys(("line", "secret", "service", "account", "label", "attributes", "attributeName",
-                                     "attributeValue", "attributesTotal", "page", "passphrase"), 1)}
-        record = self.names("operation", "unit", "claims", "service", "account") | {
-            "time": "2026-11-20T10:00:00.007Z", "outcome": "ok", "microseconds": 1, "pid": 1, "uid": 1, "evidence": "pidfd"}
-        hello = {"protocol": 1, "version": self.text, "operations": [self.text], "features": [self.text],
-                 "limits": status["limits"], "durability": self.text}
-        return {"hello": hello, "delete": {"deleted": True}, "find": {"credentials": [credential]},
-                "audit": {"records": [record]}, "watch": {}, "slots": {"slots": [{"number": 1, "kind": self.text}]},
-                "status": {"status": status}, "lock": {"status": status}, "unlock": {"status": status}}.get(operation)
+def measured(context, words):
+    """Runs a command that reads a new passphrase; returns its status, its peak memory in bytes, and its standard error."""
+    typed, said = context.folder / "typed", context.folder / "said"
+    typed.write_text("a new passphrase\n")
+    with open(typed) as reading, open(said, "w") as writing:
+        process = subprocess.Popen(words, env={"HOME": str(context.folder), "PATH": os.environ["PATH"]}, stdin=reading,
+                                   stdout=subprocess.DEVNULL, stderr=writing)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss << 10, said.read_text(errors="replace")
 
 
 def variables(row, context):
@@ -145,12 +126,13 @@ def variables(row, context):
     (folder / "code.c").write_text(
         '#include <fcntl.h>\n__attribute__((constructor)) static void run(void) { open("%s", O_CREAT | O_WRONLY, 0600); }\n' % mark)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "code.so", folder / "code.c"], check=True)
-    harmless = []
+    harmless, missing = [], []
     for name, value, command in ATTACKS:
         def filled(text):
             return text.replace("FOLDER", str(folder))
 
         if not shutil.which(command[0]):
+            missing.append(command[0])
             continue
         file = context.folder / "variables"
         file.write_text(f"PLAIN=1\n{name}={filled(value)}\n")
@@ -166,6 +148,34 @@ def variables(row, context):
                 row.got_in.append(f"{name}={value} in a file of variables: status {end.returncode}, {mark.exists()=}")
             if allowed and not mark.exists():
                 harmless.append(name)
+    if missing:
+        row.note = f"not tried, as there is no {', '.join(missing)}"
+        if os.environ.get("CI"):
+            row.wrong.append(row.note)
     # Each attack must work when it is allowed. Otherwise its refusal would prove nothing.
     if harmless:
         row.wrong.append(f"{', '.join(harmless)}: run nothing even if allowed")
+
+
+def only(row, context):
+    """Files and templates that refer to other services than `--only` names."""
+    file, path = context.folder / "references", context.folder / "only"
+    with Loading(path, "plain") as impostor:
+        for reference in (ALLOWED_REFERENCE, *OTHER_REFERENCES):
+            for words, content in (
+                    (("inject", "--in", file), f"{{{{ {ALLOWED_REFERENCE} }}}} {{{{ {reference} }}}}\n"),
+                    (("run", "--env-file", file), f"A={ALLOWED_REFERENCE}\nB={reference}\n"),
+                    (("run", "--env", f"B={reference}"), "")):
+                file.write_text(content)
+                impostor.loads = 0
+                command = ("--", "sh", "-c", "echo $A $B") if words[0] == "run" else ()
+                end = subprocess.run(
+                    [context.kist, *words, "--only", ALLOWED, "--socket", path, *command],
+                    env={"HOME": str(context.folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
+                    stdin=subprocess.DEVNULL, capture_output=True)
+                row.tries += 1
+                if reference == ALLOWED_REFERENCE and (end.returncode != 0 or not impostor.loads):
+                    row.wrong.append(f"`kist {words[0]}` refuses the service that --only names: {end.stderr}")
+                if reference != ALLOWED_REFERENCE and (end.returncode == 0 or impostor.loads or end.stdout):
+                    row.got_in.append(f"`kist {words[0]} --only {ALLOWED}` with {reference}: status {end.returncode}, "
+                                      f"{impostor.loads} loads, {end.stdout}")

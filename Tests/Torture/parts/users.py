@@ -48,6 +48,7 @@ def run(context):
         yield visits(context, number, name, place)
     yield umasks(context)
     yield obstacles(context)
+    yield reloads(context)
 
 
 def owned_folder(context, name, mode=0o711):
@@ -172,38 +173,51 @@ def umasks(context):
     return row
 
 
+# What an attacker puts in the place of a file.
+OBSTACLES = {
+    "a file": lambda path: path.write_text("precious"),
+    "a link to a file": lambda path: path.symlink_to("../precious"),
+    "a hard link to a file": lambda path: os.link(
+        next(up / "precious" for up in path.parents if (up / "precious").exists()), path),
+    "a link to nowhere": lambda path: path.symlink_to("../nowhere"),
+    "a link to a directory": lambda path: path.symlink_to("../directory"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a pipe": os.mkfifo,
+    "another user's directory": lambda path: (path.mkdir(0o777), path.chmod(0o777)),
+    "another user's file": lambda path: (path.write_text("precious"), path.chmod(0o666)),
+}
+
+
+def owner(name):
+    return stranger.OTHER if name.startswith("another user") else stranger.USER
+
+
 def obstacles(context):
     """Checks that kistd leaves obstacles unchanged, and creates no socket elsewhere."""
     began = time.monotonic()
-    row = Row(what="an obstacle in place of the socket, of the pin, or of the key")
-    user, other = stranger.USER, stranger.OTHER
-    made = {
-        "a file": lambda path: path.write_text("precious"),
-        "a link to a file": lambda path: path.symlink_to("../precious"),
-        "a link to nowhere": lambda path: path.symlink_to("../nowhere"),
-        "a link to a directory": lambda path: path.symlink_to("../directory"),
-        "a link to itself": lambda path: path.symlink_to(path.name),
-        "a pipe": os.mkfifo,
-        "another user's directory": lambda path: (path.mkdir(0o777), path.chmod(0o777)),
-        "another user's file": lambda path: (path.write_text("precious"), path.chmod(0o666)),
-    }
+    row = Row(what="an obstacle in place of the socket, of a lock, of the pin, or of the key")
     # The places of the directory, the socket and its lock.
     for place in ("a", "a/kist.sock", "a/kist.sock.lock"):
-        for name, make in made.items():
+        for name, make in OBSTACLES.items():
             if place.endswith("lock") and name.endswith(" file") and "link" not in name:
                 continue  # A lock is a file, and other users cannot create one there.
-            check(context, row, place, name, make, other if name.startswith("another user") else user)
+            check(context, row, place, name, make, owner(name))
     # kistd reads a file there, with invalid content.
     for place in ("data/storage", "key"):
-        for name, make in made.items():
-            check(context, row, place, name, make, other if name.startswith("another user") else user)
+        for name, make in OBSTACLES.items():
+            check(context, row, place, name, make, owner(name))
+    # kistd locks a file there, whose content does not matter.
+    for place in ("data/credentials.db.lock", "data/served", "data/served.users"):
+        for name, make in OBSTACLES.items():
+            if name != "a file":
+                check(context, row, place, name, make, owner(name))
     for mode in (0o770, 0o707, 0o711, 0o750, 0o777, 0o1777, 0o2770):
-        check(context, row, "a", f"a directory of mode {mode:o}", lambda path: (path.mkdir(), path.chmod(mode)), user)
+        check(context, row, "a", f"a directory of mode {mode:o}", lambda path: (path.mkdir(), path.chmod(mode)), stranger.USER)
     row.seconds = time.monotonic() - began
     return row
 
 
-def check(context, row, place, name, make, owner):
+def check(context, row, place, name, make, uid):
     folder = owned_folder(context, f"obstacle{row.tries}")
     (folder / "precious").write_text("precious")
     for each in ("directory", "data"):
@@ -217,7 +231,7 @@ def check(context, row, place, name, make, owner):
     make(folder / place)
     for path in folder.rglob("*"):
         os.chown(path, stranger.USER, stranger.USER, follow_symlinks=False)
-    os.chown(folder / place, owner, owner, follow_symlinks=False)
+    os.chown(folder / place, uid, uid, follow_symlinks=False)
     before = state(folder)
     kistd.spawn()
     try:
@@ -236,12 +250,67 @@ def check(context, row, place, name, make, owner):
     row.tries += 1
 
 
+def reloads(context):
+    """Checks that a running kistd leaves obstacles unchanged when it opens its storage again, and keeps answering."""
+    began = time.monotonic()
+    row = Row(what="an obstacle in place of an open file, and then a reload")
+    places = ("key", "data/credentials.db.lock", "data/served", "data/served.users", "data/audit.jsonl")
+    cases = [(place, name) for place in places for name in OBSTACLES if name != "a file"]
+    if context.short:
+        cases = [case for case in cases if case[1] == "a pipe"] + context.random("reloads").sample(cases, 5)
+    for place, name in cases:
+        reload(context, row, place, name)
+    row.seconds = time.monotonic() - began
+    return row
+
+
+def reload(context, row, place, name):
+    case, folder = f"{name} at {place} before a reload", owned_folder(context, f"reload{row.tries}")
+    for each in ("a", "data", "directory"):
+        (folder / each).mkdir(0o700)
+    (folder / "precious").write_text("precious")
+    for path in folder.iterdir():
+        os.chown(path, stranger.USER, stranger.USER)
+    kistd = Kistd(program(context), folder / "a", under=AS_USER)
+    kistd.log = folder.parent / f"log-of-reload{row.tries}"
+    kistd.command[kistd.command.index("--data") + 1] = str(folder / "data")
+    kistd.command[kistd.command.index("--key-file") + 1] = str(folder / "key")
+    kistd.spawn()
+    wait_until_listening(kistd)
+    if '"ok":true' not in ask_as_user(kistd):
+        raise RuntimeError(f"kistd does not serve its user: {kistd.said()}")
+    # kistd first writes all pending lines of its audit log.
+    ask_as_user(kistd, '{"op":"audit"}')
+    (folder / place).rename(folder / f"{place}.moved")
+    OBSTACLES[name](folder / place)
+    os.chown(folder / place, owner(name), owner(name), follow_symlinks=False)
+
+    def guarded():
+        return {path: each for path, each in state(folder).items() if path in (place, "precious", "nowhere", "directory")}
+    before = guarded()
+    kistd.process.send_signal(signal.SIGHUP)
+    for _ in range(2):
+        if not (answer := ask_as_user(kistd)).startswith("sent\n{"):
+            row.wrong.append(f"{case}: a request received {answer}: {kistd.said()[-300:]}")
+    if (status := kistd.stop()) != 0:
+        row.wrong.append(f"{case}: kistd ended with {status}: {kistd.said()[-300:]}")
+    if (after := guarded()) != before:
+        row.wrong.append(f"{case}: changed {before.items() ^ after.items()}")
+    row.tries += 1
+
+
+def ask_as_user(kistd, line=stranger.LINE):
+    """Sends a request as a process of the user; returns what the process printed."""
+    asking = ["/usr/bin/python3", STRANGER, "user", kistd.socket, line]
+    return subprocess.run(asking, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+
+
 def state(folder):
     """Returns each path with its owner, its mode and its content."""
     def look(path):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode):
-            content = path.read_text()
+            content = path.read_bytes()
         else:
             content = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
         return status.st_uid, status.st_mode, content

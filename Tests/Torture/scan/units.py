@@ -15,6 +15,10 @@ from scan.served import Served
 
 UNIT = "kist-torture.service"
 OTHER_UNIT = "kist-torture-other.service"
+# Control groups below a unit, with the name of another one.
+BELOW_OTHER_UNIT, BELOW_UNIT = f"{OTHER_UNIT}/{UNIT}", f"{UNIT}/{OTHER_UNIT}"
+# Units that connect once each and read nothing.
+SILENT_UNITS = [f"kist-torture-silent-{number}.service" for number in range(100)]
 SIZES = (100, 5000, 500_000)
 # A minimal service manager: it listens, passes on the socket, and becomes kistd.
 MANAGER = """
@@ -31,11 +35,11 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @contextmanager
 def control_groups(folder):
-    """Yields the control group of the user's manager, with groups of two units that processes can enter (cgroups(7), version 2)."""
+    """Yields the control group of the user's manager, with groups of units that processes can enter (cgroups(7), version 2)."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "cgroup2", "none", folder], check=True)
     manager = folder / f"user@{os.getuid()}.service"
-    groups = [manager, manager / UNIT, manager / OTHER_UNIT]
+    groups = [manager, *(manager / name for name in (UNIT, OTHER_UNIT, BELOW_OTHER_UNIT, BELOW_UNIT, *SILENT_UNITS))]
     try:
         for group in groups:
             group.mkdir(exist_ok=True)
