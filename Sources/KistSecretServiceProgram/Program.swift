@@ -40,7 +40,9 @@ struct SecretServiceOptions: ParsableCommand {
 package func startSecretService() -> Never {
   hardenProcess()
   do throws(StorageError) {
-    let options = SecretServiceOptions.parseOrExit(try CommandLine.words())
+    let options = try parse(try CommandLine.words())
+    let path =
+      if let socket = options.socket { socket } else { try SocketLocation.current().path }
     let bus: Bus
     do throws(BusError) { bus = try Bus() } catch {
       throw StorageError(
@@ -48,8 +50,6 @@ package func startSecretService() -> Never {
         hint: "start this program on a session bus, for example with dbus-run-session")
     }
     let idleExit = try duration(options.idleExit, of: "--idle-exit")
-    let path =
-      if let socket = options.socket { socket } else { try SocketLocation.current().path }
     let reason = try serveSecretService(
       on: bus, try functions(socketPath: path, options, bus), machine: machineKey(),
       idleExit: idleExit
@@ -59,6 +59,23 @@ package func startSecretService() -> Never {
     }
     throw StorageError(.unavailable, "the session bus ended: \(reason.message)")
   } catch { end(error) }
+}
+
+/// Parses the command line; `--help` and `--version` end the process here.
+///
+/// The error does not repeat a refused argument.
+private func parse(_ words: [String]) throws(StorageError) -> SecretServiceOptions {
+  do { return try SecretServiceOptions.parse(words) } catch {
+    if SecretServiceOptions.exitCode(for: error).isSuccess {
+      SecretServiceOptions.exit(withError: error)
+    }
+    let message = SecretServiceOptions.message(for: error)
+    throw .badRequest(
+      // The parser has no error type for an unexpected argument.
+      message.contains("nexpected argument")
+        ? "unexpected argument" : message.prefix(1).lowercased() + message.dropFirst(),
+      hint: "`kist-secret-service --help` shows the options")
+  }
 }
 
 /// Protects the secrets in the memory of this process.
@@ -121,8 +138,8 @@ private func pinentry(_ name: String?) throws(StorageError) -> Pinentry? {
 
 /// Ends the process with the reason.
 private func end(_ error: StorageError) -> Never {
-  var text = "kist-secret-service: \(error.message)\n"
-  if let hint = error.hint { text += "hint: \(hint)\n" }
+  var text = "kist-secret-service: \(visible(error.message))\n"
+  if let hint = error.hint { text += "hint: \(visible(hint))\n" }
   let bytes = Array(text.utf8)
   _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
   exit(error.code.exitStatus)

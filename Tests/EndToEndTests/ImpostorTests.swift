@@ -50,6 +50,11 @@ private let hostileTexts = [
         threading.Thread(target=serve, args=[listener.accept()[0]], daemon=True).start()
     """
 
+  /// A command that ends in any case, because no bus listens at this address.
+  private let secretService = [
+    "DBUS_SESSION_BUS_ADDRESS=unix:path=/dev/null", "kist-secret-service",
+  ]
+
   private func commands(in home: Home) -> [[String]] {
     [
       ["save", "s"], ["load", "s"], ["delete", "s"], ["list"], ["watch", "--no-reconnect"],
@@ -114,12 +119,20 @@ private let hostileTexts = [
           let end = try await command("env", assignments + ["kistd"] + words, in: home)
           expectHarmless(end, assignments + words)
         }
+        let end = try await command("env", assignments + secretService, in: home)
+        expectHarmless(end, assignments + secretService)
+        #expect(end.error.hasPrefix("kist-secret-service: "))
       }
       for words in [
         ["status", "--socket", place], ["\(text)"], ["--\(text)"], ["status", "--\(text)"],
       ] {
         expectHarmless(try await command("kist", words, in: home), words)
         expectHarmless(try await command("kistd", words, in: home), words)
+      }
+      for words in [["--socket", place], ["--idle-exit", text], ["\(text)"], ["--\(text)"]] {
+        let end = try await command("env", secretService + words, in: home)
+        expectHarmless(end, words)
+        #expect(end.error.hasPrefix("kist-secret-service: "))
       }
     }
   }

@@ -76,11 +76,14 @@ private let shownFile =
     let code = file.path + ".sh"
     defer { for path in [file.path, code] { try? FileManager.default.removeItem(atPath: path) } }
     try "echo run by $A".write(toFile: code, atomically: false, encoding: .utf8)
-    try "A=kist://s/a\n# why\nBASH_ENV=\(code)\n"
+    let isAllowed = options.last == "BASH_ENV"
+    // Loading a missing credential fails, so a refusal shows that kist checks the names first.
+    let account = isAllowed ? "a" : "missing"
+    try "A=kist://s/\(account)\n# why\nBASH_ENV=\(code)\n"
       .write(to: file, atomically: false, encoding: .utf8)
     let end = try await kistRun(
       options + ["--env-file", file.path], ["bash", "-c", "echo started"])
-    if options.last == "BASH_ENV" {
+    if isAllowed {
       #expect(end.output == "run by hunter2\nstarted\n", "\(end.error)")
     } else {
       #expect(end.status == .exited(125))

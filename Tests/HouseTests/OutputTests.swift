@@ -6,7 +6,7 @@ import Testing
   private let writers: Set<String> = [
     "Terminal.swift", "Terminal+Reading.swift",
     "Load.swift", "Inject.swift", "Export.swift", "Helper.swift",
-    "Output.swift",
+    "Output.swift", "Program.swift", "Kistd+KeyringItems.swift",
   ]
 
   @Test func `goes through the functions that make untrusted text visible`() throws {
@@ -14,7 +14,8 @@ import Testing
     for file in files where !writers.contains(file.name) {
       for line in file.lines {
         #expect(
-          !line.contains(/\b(writeBytes|writeError|writeToStandardError|print|fputs|puts)\(/),
+          !line.contains(/\b(writeBytes|writeError|writeToStandardError|print|fputs|puts)\(/)
+            && !line.contains(/\bwrite\(STD(OUT|ERR)_FILENO|\bwriteAll\(.*STD(OUT|ERR)_FILENO/),
           "\(file.module)/\(file.name): \(line)")
       }
     }

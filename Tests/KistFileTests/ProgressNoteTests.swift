@@ -40,6 +40,17 @@ import Testing
     await opened.close()
   }
 
+  @Test func `is not written before its delay has passed, and once at the end for all changes`()
+    async throws
+  {
+    let store = try TestStore()
+    let opened = try await store.open(acceptingRollback: false, delay: .seconds(3600))
+    for number in 0..<100 { try await opened.credentials.save(.sample(secret: "\(number)")) }
+    #expect(try store.notes().isEmpty)
+    await opened.close()
+    #expect(try store.notes().count == 1)
+  }
+
   @Test func `is written before the store is locked`() async throws {
     let store = try TestStore()
     let opened = try await store.open(acceptingRollback: false)
@@ -113,21 +124,23 @@ import Testing
     #expect(try await opening(store) == nil)
   }
 
-  @Test func `that cannot be read is reported, is not changed, and does not prevent opening`()
-    async throws
-  {
+  @Test(arguments: [Plant.fifo, .folder, .link])
+  func `that cannot be read is reported, is not changed, and does not prevent opening`(
+    plant: Plant
+  ) async throws {
     let store = try TestStore()
     _ = try await store.filledTwice()
     let note = try #require(try store.notes().first)
-    try FileManager.default.removeItem(atPath: note)
-    try FileManager.default.createDirectory(atPath: note, withIntermediateDirectories: false)
+    try FileManager.default.moveItem(atPath: note, toPath: store.directory("note"))
+    try plant.put(at: note, linkedTo: store.directory("note"))
+    let number = try fileNumber(note)
     let reports = Mutex<[StorageError]>([])
     let opened = try await store.open(
       acceptingRollback: false, report: { error in reports.withLock { $0.append(error) } })
     try await opened.credentials.save(.sample())
     await opened.close()
     #expect(reports.withLock { $0.map(\.code) } == [.denied])
-    #expect(try FileManager.default.contentsOfDirectory(atPath: note).isEmpty)
+    #expect(try fileNumber(note) == number)
   }
 
   @Test func `is sealed, of mode 600, and has no name in it`() async throws {

@@ -158,13 +158,14 @@ import Testing
 
   /// How an older state comes back.
   private enum Return: CaseIterable, CustomTestStringConvertible {
-    case copy, salvage, damagedNote
+    case copy, removedLog, salvage, damagedNote
 
     var testDescription: String { "\(self)" }
 
     var explanation: String {
       switch self {
       case .copy: "it is at change 1, but kistd noted change 2 on 2026-11-20T10:00:00Z"
+      case .removedLog: "it is at change 2, but kistd noted change 3 on 2026-11-20T10:00:00Z"
       case .salvage, .damagedNote: "kistd cannot verify its progress note "
       }
     }
@@ -173,6 +174,13 @@ import Testing
       let copy = try await store.filledTwice()
       switch self {
       case .copy: try store.put(copy)
+      case .removedLog:
+        let opened = try await store.open(acceptingRollback: false)
+        try await opened.credentials.save(
+          .sample(.init(service: "example.com"), secret: "only in the log"))
+        let withoutLog = try store.bytes()
+        await opened.close()
+        try store.put(withoutLog)
       case .salvage:
         let new = EncryptedFile.Options(
           path: store.directory("salvaged/credentials.db"),

@@ -17,11 +17,11 @@ struct `make install` {
       }
       #expect(try await machine.property("ActiveState") == "inactive")
       #expect(try await machine.printed(by: "printf pw | kist save s && kist load s") == "pw")
-      let modes = "stat --format %a:%U ~/.local/bin/kist ~/.local/bin/kistd"
-      #expect(try await machine.printed(by: modes) == "111:alice\n111:alice")
+      let modes = "cd ~/.local/bin && stat --format %a:%U kist kistd kist-secret-service"
+      #expect(try await machine.printed(by: modes) == "111:alice\n111:alice\n111:alice")
       // Installs again, over programs that cannot be read.
       try await machine.printed(by: "cd /kist && make install")
-      #expect(try await machine.printed(by: modes) == "111:alice\n111:alice")
+      #expect(try await machine.printed(by: modes) == "111:alice\n111:alice\n111:alice")
     }
   }
 
@@ -64,8 +64,8 @@ struct `make install` {
       let command = try machine.commandToEnable(in: output)
       #expect(
         try await machine.printed(
-          by: "stat --format %a:%U /usr/local/bin/kist /usr/local/bin/kistd")
-          == "711:root\n711:root")
+          by: "cd /usr/local/bin && stat --format %a:%U kist kistd kist-secret-service")
+          == "711:root\n711:root\n711:root")
       for user in [Machine.User.alice, .bob] {
         try await machine.printed(by: command, as: user)
         try await machine.printed(by: "printf \(user) | kist save s", as: user)
