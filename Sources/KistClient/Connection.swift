@@ -20,8 +20,9 @@ final class Connection: Sendable {
 
   /// Returns the reply to a request.
   ///
-  /// A separate thread waits for the reply. With `wait`, the caller's own thread sends a short line
-  /// over an open connection and waits for its reply.
+  /// A separate thread waits for the reply. With `wait`, a short line over an open connection needs no
+  /// separate thread: the caller's thread sends it, and `wait` suspends the task until the reply
+  /// arrives, without blocking the thread.
   func reply(
     to line: Line, by deadline: ContinuousClock.Instant, waiting wait: ReplyWait?
   ) async throws(StorageError) -> Line {

@@ -56,7 +56,10 @@ package func openWatch(
   }
 }
 
-/// Finds a kistd until the first connection; then only returns the one that it found, if any.
+/// A search for a kistd that ends with the first connection.
+///
+/// Before that connection, `find` may search and start a kistd. After it, `find` returns the path that
+/// was found earlier, or throws if there is none.
 ///
 /// A watch may outlive its desktop session. If it started kistd later, that kistd would use the
 /// session bus of the old session.

@@ -6,8 +6,8 @@ extension WatchCredentials {
   /// restarts.
   ///
   /// If changes may have been missed, it reports a `reset`. The first retry comes 100 ms after the
-  /// loss. Each further wait is twice as long, up to 10 seconds; after 10 seconds without a loss, the
-  /// waits start again at 100 ms. The watch retries while kistd does
+  /// loss. Each further wait is twice as long, up to 10 seconds; if the next loss comes more than 10
+  /// seconds after a wait, the waits start again at 100 ms. The watch retries while kistd does
   /// not run, has too many clients, or does not answer. Any other error ends the watch. If the
   /// very first connection fails, there is no retry.
   ///
@@ -92,8 +92,7 @@ private struct Backoff {
 
   /// Returns twice the previous wait, but at most 10 seconds.
   ///
-  /// Starts again with the shortest wait if the connection worked for more than 10 seconds after the
-  /// previous wait.
+  /// Starts again with the shortest wait if more than 10 seconds have passed since the previous wait.
   mutating func next() -> Duration {
     let hasLasted = ContinuousClock.now - latestLoss > latest + Self.longest
     latest = hasLasted ? Self.shortest : min(latest * 2, Self.longest)

@@ -13,8 +13,7 @@ extension Endpoints {
   /// - Parameters:
   ///   - threads: The number of threads; with 0, there is one connection, and each request blocks
   ///     the calling thread.
-  ///   - deadline: The time for a whole request, including the wait for earlier requests on its
-  ///     connection.
+  ///   - deadline: The time for a whole request, including the wait for a free connection.
   ///   - program: Returns the program for which the calling task makes a request. So one process,
   ///     such as kist-secret-service, can make requests for many programs over one connection.
   ///     kistd records the program in its audit log.

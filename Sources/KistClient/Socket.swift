@@ -92,7 +92,7 @@ final class Socket {
     bytesSent += try transferred(count)
   }
 
-  /// Returns the line that kistd sent without a request, if there is one.
+  /// Returns a line that has arrived, such as one that kistd sent without a request.
   func unsolicitedLine() -> Line? { try? receive(by: nil, flags: CInt(MSG_DONTWAIT)).line }
 
   /// Waits for one line.

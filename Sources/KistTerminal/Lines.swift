@@ -12,12 +12,15 @@ package func columns(ofTerminal descriptor: CInt) -> Int? {
 
 /// Returns a text in lines of at most this many columns, broken between words.
 ///
+/// A word that is wider than a line stays whole.
+///
 /// Text between backticks is a command that a user may copy, so it is never broken. If it does not
 /// fit on the current line, it begins the next line. If it is wider than any line, the terminal
 /// breaks it.
 ///
-/// - Parameter indent: The number of spaces before each line except the first. With an indent, a
-///   name in the text cannot look like a line of its own.
+/// - Parameter indent: The number of spaces before each line except the first. The text
+///   may contain a name that someone else chose. With an indent, the rest of a long name does not
+///   look like a separate message.
 package func wrapped(_ text: String, to width: Int, indent: Int = 0) -> [String] {
   if text.isEmpty { return [] }
   var lines: [String] = []

@@ -87,8 +87,8 @@ extension Metadata {
     for index in 0..<Int(count) {
       let name = try reader.text(from: bytes)
       attributes[name] = try reader.text(from: bytes)
-      // A repeated name does not increase the count. A name out of order is sorted before the last
-      // index.
+      // Rejects a repeated name, which does not increase the count, and a name out of order, which is
+      // not the last one after sorting.
       guard attributes.count == index + 1, attributes.sorted[index].name.hasSameBytes(as: name)
       else { throw .malformed }
     }

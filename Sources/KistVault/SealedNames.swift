@@ -16,7 +16,9 @@ package struct NameSealing: ~Copyable {
   private let prefixSize: Int
   private var message = WipedBytes(capacity: 128)
 
-  /// Begins with this nonce, 24 random bytes; each message has the next one (`SealingRun`).
+  /// Begins with a nonce of 24 random bytes.
+  ///
+  /// For each further message, its last eight bytes are counted up (`SealingRun`).
   package init(_ keys: StoreKeys, nonce: [UInt8]) throws(StorageError) {
     run = try SealingRun(under: keys.names, nonce: nonce)
     let prefix = StoreFormat.associatedData(of: .names, storeID: keys.storeID)

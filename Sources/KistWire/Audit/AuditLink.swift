@@ -3,8 +3,9 @@ internal import KistJSON
 
 /// A link of the chain: members at the end of a line.
 ///
-/// They authenticate all lines since the previous link. For `unchained` lines, they do not prove that
-/// kistd wrote them.
+/// They authenticate all lines since the previous link. Some of these lines may be from another
+/// program, or from a kistd without a key (`unchained`). For these, the link proves only that they did
+/// not change later.
 package struct AuditLink: Sendable, Equatable {
   /// The number of lines since the chain began, including this one.
   package var number: Int
@@ -66,8 +67,8 @@ package struct AuditLink: Sendable, Equatable {
     return text.withBytes(array)
   }
 
-  /// Returns the range of a link's members in a line: from the comma before them to the quote at
-  /// their end.
+  /// Returns the range of a link in a line, with its `chain`: from the comma before `"number"` to the
+  /// quote after the chain value.
   static func range(in line: Span<UInt8>) -> Range<Int>? {
     guard line.count > tail, matches(beforeChain, in: line, at: line.count - tail) else {
       return nil

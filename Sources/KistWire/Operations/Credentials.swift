@@ -153,8 +153,8 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
 
 /// The number of bytes to leave free for `ok` and `id` in a reply.
 ///
-/// An `id` has at most 128 bytes. In JSON, one of its bytes may become an escape of 6 bytes, such as
-/// `\u0000`.
+/// An `id` has at most 128 bytes. In JSON, each of them may become an escape of 6 bytes, such as
+/// `\u0000`, so an `id` takes at most 768 bytes.
 private let envelopeSize = 1024
 
 private let credentialQuery = Codec<CredentialQuery>(

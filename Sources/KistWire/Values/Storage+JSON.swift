@@ -233,7 +233,7 @@ extension StorageProbe {
     }
   }
 
-  /// Writes the state without the id of a store.
+  /// Writes the state; leaves out the `id` of an open storage.
   fileprivate func write(to writer: inout JSONWriter) {
     switch self {
     case .open(let hasCredentials, _):
