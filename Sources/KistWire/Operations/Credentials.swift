@@ -53,8 +53,7 @@ private let loadedCredential = Codec<WithEncoding<Credential>>(
   })
 
 extension Operation where Input == SaveRequest, Output == CredentialSummary {
-  /// Saves a credential, and replaces the one with the same service and account, if the
-  /// condition permits it.
+  /// Saves a credential, and replaces the one with the same names if the condition permits it.
   static var save: Self {
     Operation(
       name: "save", effect: .change,
