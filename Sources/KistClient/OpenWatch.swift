@@ -56,7 +56,7 @@ package func openWatch(
   }
 }
 
-/// A search for a kistd that ends with the first connection.
+/// Searches for a kistd, but only until the first connection.
 ///
 /// Before that connection, `find` may search and start a kistd. After it, `find` returns the path that
 /// was found earlier, or throws if there is none.

@@ -88,15 +88,16 @@ private struct Backoff {
   private static let longest = Duration.seconds(10)
 
   private var latest = shortest / 2
-  private var latestLoss = ContinuousClock.now
+  /// When the latest wait began.
+  private var latestStart = ContinuousClock.now
 
   /// Returns twice the previous wait, but at most 10 seconds.
   ///
   /// Starts again with the shortest wait if more than 10 seconds have passed since the previous wait.
   mutating func next() -> Duration {
-    let hasLasted = ContinuousClock.now - latestLoss > latest + Self.longest
+    let hasLasted = ContinuousClock.now - latestStart > latest + Self.longest
     latest = hasLasted ? Self.shortest : min(latest * 2, Self.longest)
-    latestLoss = .now
+    latestStart = .now
     return latest
   }
 }

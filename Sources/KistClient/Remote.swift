@@ -17,7 +17,8 @@ extension Endpoints {
   ///   - program: Returns the program for which the calling task makes a request. So one process,
   ///     such as kist-secret-service, can make requests for many programs over one connection.
   ///     kistd records the program in its audit log.
-  ///   - wait: Waits for the replies to short requests on the thread that makes them.
+  ///   - wait: Waits for the reply to a short request on the event loop of the calling thread, without
+  ///     blocking the thread.
   package static func remote(
     socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
     orFind find: FindDaemon? = nil,

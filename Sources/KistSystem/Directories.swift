@@ -23,7 +23,8 @@ package func names(in directory: String) -> [String] {
 ///
 /// On failure, `errno` says why. It does not flush the new directory entries to the disk.
 package func makeDirectory(_ path: String) -> Bool {
-  // Tries only twice: if a parent is a link to a missing directory, mkdir always fails with ENOENT.
+  // Calls mkdir at most twice for each path. If a parent is a link to a missing directory, mkdir fails
+  // with ENOENT each time, so a loop would not end.
   makeOneDirectory(path)
     || errno == ENOENT && path.contains("/") && makeDirectory(directory(of: path))
       && makeOneDirectory(path)

@@ -43,7 +43,7 @@ package struct AuditBlock: Sendable {
     text += members
   }
 
-  /// Appends the part of a line that the chain authenticates if other lines of the block follow it.
+  /// Appends what the chain authenticates of a line that is not the last line of its block.
   ///
   /// Of a line with names, the chain authenticates only the last 16 bytes of the sealed names. These
   /// 16 bytes already authenticate the names and the text before the names. To cover more would take

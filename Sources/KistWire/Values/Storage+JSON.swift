@@ -133,7 +133,8 @@ package struct StorageDiagnosis: Sendable, Equatable, JSONMembers {
   package var choice: Result<Choice, StorageError>
   /// The storages of other programs, whether or not one is chosen.
   package var external: [External]
-  /// The provider of the Secret Service; `nil` if there is no session bus, or kistd cannot use it.
+  /// The provider of the Secret Service; `nil` if the session bus cannot be reached, or if this kistd
+  /// was built without libsecret.
   package var provider: KeyringProvider?
 
   package init(
