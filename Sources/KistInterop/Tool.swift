@@ -164,7 +164,7 @@ private func containerSetup(
     setup.done.append("podman")
   } else {
     setup.lines.append(
-      line(podmanLine, "~/\(podmanFile), a new file, for podman and skopeo"))
+      line(podmanLine, "~/\(podmanFile), a new file that you add, for podman and skopeo"))
   }
   return setup
 }
