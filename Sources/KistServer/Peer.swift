@@ -23,7 +23,7 @@ package struct Peer: Sendable, Equatable {
     self.process = process
   }
 
-  /// Returns whether the peer has this process's uid; not even root is another user's owner.
+  /// Returns whether the peer has this process's uid; root counts as another user.
   package static func isOwner(_ peer: Peer) -> Bool { peer.uid == geteuid() }
 
   /// Asks the kernel for the peer of a socket (unix(7), SO_PEERCRED).

@@ -151,8 +151,10 @@ extension RowSum {
   /// Makes the keyed hash of the bytes that describe a row.
   init(of bytes: Span<UInt8>, under key: SymmetricKey) {
     let hash = InlineArray<32, UInt8> { output in key.hash(bytes, into: &output) }
-    var reader = ByteReader()
-    try! self.init(&reader, from: hash.span)
+    let bytes = unsafe hash.span.bytes
+    low = UInt128(littleEndian: unsafe bytes.unsafeLoadUnaligned(as: UInt128.self))
+    high = UInt128(
+      littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt128.self))
   }
 
   /// Reads 32 bytes as a little-endian integer.

@@ -74,15 +74,15 @@ extension Database {
       SealedRow(place: place, metadata: Array(copying: metadata), secret: Array(copying: secret))
     }
     guard let (row, address) = found, RowAddresses.of(tag).contains(address) else {
-      throw .internal("there is no address left for this name")
+      throw .internal("every address for this name is taken")
     }
     return FoundRow(tag: tag, address: address, row: row)
   }
 
   /// Looks up a credential and calls the body with its place, sealed metadata and sealed secret.
   ///
-  /// Returns the body's result and the credential's address. If there is no such row, it returns the
-  /// first free address, which is above the credential's addresses if all are taken.
+  /// Returns the body's result and the credential's address. For a missing row, it returns the first
+  /// free address, which is above the credential's addresses if all are taken.
   ///
   /// A load does not wait for the integrity check, and SQLite follows forged pages without end. So
   /// this checks the address of each row. It selects `service_tag` so that SQLite checks its

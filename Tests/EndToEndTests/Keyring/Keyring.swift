@@ -4,8 +4,12 @@ import Testing
 
 /// Runs a test with an unlocked gnome-keyring, in a home whose programs find its bus.
 ///
-/// If the keyring ends before the test, the test fails and reports how the keyring ended.
+/// If the keyring ends before the test, the test fails and reports how the keyring ended, unless the
+/// test ends the keyring or its bus itself.
+///
+/// - Parameter startsKistd: Whether the programs start kistd by themselves.
 func withKeyring(
+  mayEnd: Bool = false, startsKistd: Bool = false,
   _ body: (Home, PrivateBus, GnomeKeyring) async throws -> Void
 ) async throws {
   try await withPrivateBus { bus in
@@ -13,8 +17,9 @@ func withKeyring(
     try await withHome { home in
       var home = home
       home.busAddress = bus.address
+      home.startsKistd = startsKistd
       defer {
-        if let ending = keyring.ending { Issue.record("the keyring ended: \(ending)") }
+        if !mayEnd, let ending = keyring.ending { Issue.record("the keyring ended: \(ending)") }
       }
       try await body(home, bus, keyring)
     }

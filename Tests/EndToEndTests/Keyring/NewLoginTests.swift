@@ -67,7 +67,7 @@
     @Test func `does not end a kistd in the foreground, which finds a new bus at the same address`()
       async throws
     {
-      try await withBus { home, bus, keyring in
+      try await withKeyring(mayEnd: true) { home, bus, keyring in
         let end = try await withDaemon(in: home, ["--storage", "libsecret"]) { daemon in
           let storage = daemon.connect()
           try await storage.save(.sample())
@@ -83,7 +83,7 @@
     }
 
     @Test func `does not end a kistd under its command`() async throws {
-      try await withBus { home, bus, _ in
+      try await withKeyring(mayEnd: true) { home, bus, _ in
         let script = "kist list && echo > begun; until [ -e go ]; do :; done; kist list; echo $?"
         async let ending = command(
           "sh", ["-c", "cd; exec kistd --storage libsecret -- sh -c \"$0\"", script], in: home)
@@ -100,7 +100,7 @@
     @Test func `ends a kistd that kist started only after the commands of others that use it`()
       async throws
     {
-      try await withBus(startsKistd: true) { home, bus, _ in
+      try await withKeyring(mayEnd: true, startsKistd: true) { home, bus, _ in
         let saved = try await command("kist", ["save", "s"], in: home, input: "pw")
         try #require(saved.status == .exited(0), "\(saved.error)")
         let daemon = try #require(home.daemon)
@@ -122,7 +122,7 @@
         "the Debian package systemd, for its systemd-socket-activate",
         FileManager.default.fileExists(atPath: "/usr/bin/systemd-socket-activate")))
     func `ends a kistd that has its socket from systemd`() async throws {
-      try await withBus { home, bus, _ in
+      try await withKeyring(mayEnd: true) { home, bus, _ in
         let script = """
           umask 77; mkdir $XDG_RUNTIME_DIR/kist
           exec systemd-socket-activate --listen=\(home.socket) --setenv=XDG_RUNTIME_DIR \
@@ -136,21 +136,6 @@
         let end = try await ending
         #expect(end.status == .exited(0))
         #expect(end.error.contains("stopping, because the session bus ended"), "\(end.error)")
-      }
-    }
-  }
-
-  /// Runs a test with an unlocked gnome-keyring on a bus that the test may kill.
-  private func withBus(
-    startsKistd: Bool = false, _ body: (Home, PrivateBus, GnomeKeyring) async throws -> Void
-  ) async throws {
-    try await withPrivateBus { bus in
-      let keyring = try await GnomeKeyring(.password("pw"), on: bus)
-      try await withHome { home in
-        var home = home
-        home.busAddress = bus.address
-        home.startsKistd = startsKistd
-        try await body(home, bus, keyring)
       }
     }
   }

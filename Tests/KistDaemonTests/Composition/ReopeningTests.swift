@@ -119,13 +119,13 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     let manager = Manager()
     let (stops, stop) = AsyncStream.makeStream(of: Void.self)
     try await withDaemon(
-      opening: { _ throws(StorageError) in throw StorageError(.unavailable, "there is no bus") },
+      opening: { _ throws(StorageError) in throw StorageError(.unavailable, "the bus has ended") },
       manager: manager, stop: { stop.yield() }
     ) { socket, _, _ in
       let error = await #expect(throws: StorageError.self) {
         try await UserStorage.remote(socketPath: socket).findAll()
       }
-      #expect(error?.message == "there is no bus")
+      #expect(error?.message == "the bus has ended")
       for await _ in stops { break }
     }
   }
@@ -133,7 +133,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
   @Test func `ends such a service even while clients try again all the time`() async throws {
     let (stops, stop) = AsyncStream.makeStream(of: Void.self)
     try await withDaemon(
-      opening: { _ throws(StorageError) in throw StorageError(.unavailable, "there is no bus") },
+      opening: { _ throws(StorageError) in throw StorageError(.unavailable, "the bus has ended") },
       manager: Manager(), stop: { stop.yield() }
     ) { socket, _, _ in
       let clients = Task {

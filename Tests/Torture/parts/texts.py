@@ -18,7 +18,7 @@ PIECES = ("\x1b]0;title\x07", "\x1b[2J", "\x1b[31m", "\r", "\n", "\nhint: forged
 COMMANDS = ("status", "status --json", "list", "list --json", "lock --json", "slots", "slots --json", "audit", "audit --json",
             "watch --no-reconnect", "watch --no-reconnect --json", "delete s --no-prompt", "doctor", "doctor --json",
             "unlock --json")
-# Commands that read pages until there is no other.
+# Commands that read one page after another, to the last.
 LISTS = (("list",), ("list", "--json"), ("audit", "--json"), ("audit",))
 # The expected exit statuses.
 INTERNAL, TOO_LARGE = 1, 9
@@ -149,7 +149,7 @@ def variables(row, context):
             if allowed and not mark.exists():
                 harmless.append(name)
     if missing:
-        row.note = f"not tried, as there is no {', '.join(missing)}"
+        row.note = f"not tried, because these are missing: {', '.join(missing)}"
         if os.environ.get("CI"):
             row.wrong.append(row.note)
     # Each attack must work when it is allowed. Otherwise its refusal would prove nothing.
