@@ -11,13 +11,15 @@ import Testing
 enum RefusedAccess: String, CaseIterable, Codable {
   case reading, writing, listing, making, makingADirectory, makingALink, makingAPipe, makingASocket
   case removing, removingADirectory, movingOut, linkingIn, truncating
-  case connectingToTCP, connectingToAnAbstractSocket, signalling
+  case commandingADevice
+  case connectingToTCP, bindingToTCP, connectingToAnAbstractSocket, signalling
 
   /// The version of Landlock that knows of it.
   var version: CInt {
     switch self {
     case .truncating: 3
-    case .connectingToTCP: 4
+    case .connectingToTCP, .bindingToTCP: 4
+    case .commandingADevice: 5
     case .connectingToAnAbstractSocket, .signalling: 6
     default: 1
     }
@@ -39,7 +41,7 @@ enum RefusedAccess: String, CaseIterable, Codable {
     let new = other + "/\(self)"
     func opening(_ path: String, _ flags: CInt) -> CInt {
       let descriptor = unsafe open(path, flags, 0o600)
-      defer { close(descriptor) }
+      if descriptor >= 0 { close(descriptor) }
       return descriptor
     }
     let result: CInt =
@@ -59,7 +61,9 @@ enum RefusedAccess: String, CaseIterable, Codable {
       case .movingOut: unsafe rename(directory + "/own/file", new)
       case .linkingIn: unsafe link(file, directory + "/own/\(self)")
       case .truncating: unsafe truncate(file, 0)
-      case .connectingToTCP: endpoints.connectToTCP()
+      case .commandingADevice: askForEntropy()
+      case .bindingToTCP: endpoints.bindToTCP(time)
+      case .connectingToTCP: endpoints.connectToTCP(time)
       case .connectingToAnAbstractSocket: endpoints.connectToAbstract()
       case .signalling: kill(getppid(), 0)
       }
@@ -78,6 +82,16 @@ enum RefusedAccess: String, CaseIterable, Codable {
     default: break
     }
   }
+}
+
+/// Opens a device that the process may read, and gives it a command.
+private func askForEntropy() -> CInt {
+  let device = unsafe open("/dev/urandom", O_RDONLY)
+  guard device >= 0 else { return device }
+  defer { close(device) }
+  var bits: CInt = 0
+  let getEntropyCount: UInt = 0x8004_5200  // RNDGETENTCNT
+  return unsafe ioctl(device, getEntropyCount, &bits)
 }
 
 /// Sockets from before a process is confined, that listen and that connect.
@@ -103,20 +117,26 @@ struct Endpoints {
     try #require(bound == 0 && Glibc.listen(abstract, 8) == 0)
   }
 
-  func connectToTCP() -> CInt {
-    // A filter of calls would refuse another one.
-    let client = clients.first { socket in
-      var peer = sockaddr_storage()
-      var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-      return unsafe withUnsafeMutablePointer(to: &peer) { peer in
-        unsafe peer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          unsafe getpeername(socket, $0, &size) != 0
-        }
-      }
-    }
-    return unsafe withUnsafePointer(to: address) { address in
+  func connectToTCP(_ time: String) -> CInt { unsafe withTCP(time, address, connect) }
+
+  /// Binds a socket to a free port of the loopback address.
+  func bindToTCP(_ time: String) -> CInt {
+    var anyPort = address
+    anyPort.sin_port = 0
+    return unsafe withTCP(time, anyPort, bind)
+  }
+
+  /// Calls a function with one of the two clients.
+  ///
+  /// A filter of calls would refuse to make another socket.
+  private func withTCP(
+    _ time: String, _ address: sockaddr_in,
+    _ call: (CInt, UnsafePointer<sockaddr>, socklen_t) -> CInt
+  ) -> CInt {
+    unsafe withUnsafePointer(to: address) { address in
       unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(client ?? -1, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        unsafe call(
+          clients[time == "before" ? 0 : 1], $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
   }

@@ -11,7 +11,7 @@ enum RefusedCall: String, CaseIterable, Codable {
   // Memory that is code.
   case mmapOfCode, mprotectToCode, pkeyMprotectToCode, shmat, memfdCreate
   // Networks.
-  case internetSocket, internet6Socket, netlinkSocket
+  case internetSocket, internet6Socket, netlinkSocket, internetSocketPair
   // The terminal's input.
   case typingIntoTheTerminal, pastingIntoTheTerminal
   // What makes calls that no filter sees, or reaches into other processes.
@@ -57,6 +57,7 @@ enum RefusedCall: String, CaseIterable, Codable {
     case .internetSocket: call(SYS_socket, Int(AF_INET), 1)
     case .internet6Socket: call(SYS_socket, Int(AF_INET6), 1)
     case .netlinkSocket: call(SYS_socket, 16, 3)
+    case .internetSocketPair: call(SYS_socketpair, Int(AF_INET), 1, 0, page)
     case .typingIntoTheTerminal: call(SYS_ioctl, -1, 0x5412)
     case .pastingIntoTheTerminal: call(SYS_ioctl, -1, 0x541C)
     case .ioUringSetup: call(SYS_io_uring_setup)
